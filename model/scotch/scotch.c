@@ -1,9 +1,9 @@
-/* The mapper scotch: static mapping by SCOTCH (Pellegrini and Roman 1996), as in section 6.3.1 of Faraji's
+/* The mapper `scotch`: static mapping by SCOTCH (Pellegrini and Roman 1996), as in section 6.3.1 of Faraji's
  * thesis. It is a library of its own, which `portolan map` opens at run time, because SCOTCH's licence
- * (CeCILL-C) is not that of libportolan.
+ * (CeCILL-C) differs from that of libportolan.
  *
- * SCOTCH minimises volume times the cost of the way between the places, so the edges of its target graph are
- * costs; the thesis describes their inverse. */
+ * SCOTCH minimises the sum of volume times distance. The distances are the weights of its target graph, so
+ * the weights here are costs; the thesis describes their inverse. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 
 #include "portolan/map.h"
 
-/* SCOTCH takes the cube of the places to build its target; of more, the others' mappings cost no more. */
+/* SCOTCH takes a time in the cube of the places to build its target. For more places than the maximum, the
+ * other mappers find mappings that are as good. */
 enum { PLACES_MAX = 256, COST_MAX = 1000 };
 static const double volume_sum_max = 1e6; /* times COST_MAX it fits in SCOTCH's 32-bit numbers */
 
@@ -46,9 +47,10 @@ static void release(edges_t *edges) {
     free(edges->weight);
 }
 
-/* A weight of 1 or more. */
+/* Returns a weight as SCOTCH needs it: a whole number of 1 or more. */
 static SCOTCH_Num whole(double value) { return value < 1 ? 1 : (SCOTCH_Num)lround(value); }
 
+/* The graph of processes, with weights that are scaled to fit. */
 static void fill_flows(const pto_flows_t *flows, edges_t *edges) {
     double sum = 0;
     for (int64_t f = 0; f < flows->first[flows->count]; f++)
@@ -70,18 +72,20 @@ static double cost_between(const pto_places_t *places, int64_t a, int64_t b) {
     return (places->cost[gpu_a * places->gpus + gpu_b] + places->cost[gpu_b * places->gpus + gpu_a]) / 2;
 }
 
-/* All pairs of places. */
+/* The target graph: all pairs of places. */
 static void fill_places(const pto_places_t *places, int64_t count, edges_t *edges) {
-    double most = 0;
+    double max_cost = 0;
     SCOTCH_Num edge = 0;
     for (int64_t i = 0; i < count * count; i++)
-        most = i / count != i % count ? fmax(most, cost_between(places, i / count, i % count)) : most;
+        if (i / count != i % count)
+            max_cost = fmax(max_cost, cost_between(places, i / count, i % count));
     for (int64_t a = 0; a < count; a++) {
         for (int64_t b = 0; b < count; b++) {
             if (a == b)
                 continue;
             edges->peer[edge] = (SCOTCH_Num)b;
-            edges->weight[edge++] = whole(most > 0 ? COST_MAX * cost_between(places, a, b) / most : 1);
+            edges->weight[edge++] =
+                whole(max_cost > 0 ? COST_MAX * cost_between(places, a, b) / max_cost : 1);
         }
         edges->first[a + 1] = edge;
     }
@@ -109,7 +113,7 @@ static void destroy(graph_t *graph) {
 
 /* --- mapping -------------------------------------------------------------------------------------------- */
 
-/* Room for everything that SCOTCH fills. */
+/* All objects of SCOTCH. */
 typedef struct {
     SCOTCH_Context context;
     graph_t processes, places;
@@ -131,7 +135,7 @@ static bool run(scotch_t *scotch, int64_t count, const edges_t *flows, const edg
     mapped = build(&scotch->context, &scotch->processes, count, flows) &&
              build(&scotch->context, &scotch->places, count, places) &&
              SCOTCH_archBuild(&scotch->target, &scotch->places.bound, 0, NULL, &scotch->strategy) == 0;
-    SCOTCH_stratExit(&scotch->strategy); /* the target's strategy bisects, the mapping's maps */
+    SCOTCH_stratExit(&scotch->strategy); /* building the target needs a strategy of its own */
     SCOTCH_stratInit(&scotch->strategy);
     mapped =
         mapped && SCOTCH_graphMap(&scotch->processes.bound, &scotch->target, &scotch->strategy, part) == 0;
@@ -143,8 +147,8 @@ static bool run(scotch_t *scotch, int64_t count, const edges_t *flows, const edg
     return mapped;
 }
 
-/* SCOTCH balances loosely. Where it gives one place to several processes, the first of them keeps it, and the
- * others get the free places, in order. */
+/* Turns SCOTCH's parts into places. SCOTCH may assign one place to several processes: the first of them keeps
+ * it, and the others get the free places, in order. */
 static bool take_places(const SCOTCH_Num *part, int64_t count, int64_t *place) {
     bool *taken = calloc((size_t)count + 1, sizeof *taken);
     int64_t next = 0;

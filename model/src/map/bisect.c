@@ -9,8 +9,8 @@
 
 enum { STARTS = 6, STARTS_OF_MANY = 2, MANY = 1024, PASSES = 8 };
 
-/* The processes of a side that may move, the one whose move saves most first; of equals, the first process.
- */
+/* The unlocked processes of a side, as a heap: on top the one whose move to the other side gains most; of
+ * equals, the one with the lowest number. */
 typedef struct {
     int64_t *process;
     int64_t count;
@@ -19,11 +19,11 @@ typedef struct {
 typedef struct {
     const pto_flows_t *flows;
     int64_t *side;     /* by process: 0 or 1 within the current part, 2 outside */
-    double *gain;      /* by process: what its move to the other side saves */
+    double *gain;      /* by process: by how much its move to the other side lowers the cut */
     heap_t movable[2]; /* by side */
-    int64_t *at;       /* by process: its place in its side's heap; -1: in none */
-    int64_t *best;     /* sides of the best division so far */
-    int64_t *moved;    /* the moves of a pass */
+    int64_t *at;       /* by process: its index in its side's heap; -1: locked */
+    int64_t *best;     /* by process: its side in the best division so far */
+    int64_t *moved;    /* the moves of a pass, in order */
     uint64_t state;
 } bisection_t;
 
@@ -44,43 +44,44 @@ static bool is_above(const bisection_t *bisection, int64_t i, int64_t j) {
     return bisection->gain[i] > bisection->gain[j] || (bisection->gain[i] == bisection->gain[j] && i < j);
 }
 
-static void put(bisection_t *bisection, heap_t *heap, int64_t at, int64_t i) {
+static void set_in_heap(bisection_t *bisection, heap_t *heap, int64_t at, int64_t i) {
     heap->process[at] = i;
     bisection->at[i] = at;
     pto_map_visits++;
 }
 
-/* Find a process's place from `at` on, whose gain or which itself is new there. */
-static void settle(bisection_t *bisection, heap_t *heap, int64_t at, int64_t i) {
+/* Puts a process that is new, or has a new gain, into a heap at `at`, and sifts it up or down. */
+static void sift(bisection_t *bisection, heap_t *heap, int64_t at, int64_t i) {
     for (; at > 0 && is_above(bisection, i, heap->process[(at - 1) / 2]); at = (at - 1) / 2)
-        put(bisection, heap, at, heap->process[(at - 1) / 2]);
+        set_in_heap(bisection, heap, at, heap->process[(at - 1) / 2]);
     for (int64_t child = 2 * at + 1; child < heap->count; child = 2 * at + 1) {
         if (child + 1 < heap->count && is_above(bisection, heap->process[child + 1], heap->process[child]))
             child++;
         if (!is_above(bisection, heap->process[child], i))
             break;
-        put(bisection, heap, at, heap->process[child]);
+        set_in_heap(bisection, heap, at, heap->process[child]);
         at = child;
     }
-    put(bisection, heap, at, i);
+    set_in_heap(bisection, heap, at, i);
 }
 
 static void remove_from_heap(bisection_t *bisection, heap_t *heap, int64_t i) {
     int64_t at = bisection->at[i], last = heap->process[--heap->count];
     if (last != i)
-        settle(bisection, heap, at, last);
+        sift(bisection, heap, at, last);
     bisection->at[i] = -1;
 }
 
-static void let_all_move(bisection_t *bisection, const part_t *part) {
+/* Locked processes do not move again in a pass. */
+static void unlock_all(bisection_t *bisection, const part_t *part) {
     bisection->movable[0].count = bisection->movable[1].count = 0;
     for (int64_t n = 0; n < part->count; n++) {
         heap_t *heap = &bisection->movable[bisection->side[part->process[n]]];
-        settle(bisection, heap, heap->count++, part->process[n]);
+        sift(bisection, heap, heap->count++, part->process[n]);
     }
 }
 
-static void let_none_move(bisection_t *bisection) {
+static void lock_all(bisection_t *bisection) {
     for (int side = 0; side < 2; side++)
         while (bisection->movable[side].count > 0)
             bisection->at[bisection->movable[side].process[--bisection->movable[side].count]] = -1;
@@ -88,6 +89,7 @@ static void let_none_move(bisection_t *bisection) {
 
 /* --- the cut -------------------------------------------------------------------------------------------- */
 
+/* Sets the gains of a part's processes. Returns the cut: what is sent between the sides. */
 static double find_gains(bisection_t *bisection, const part_t *part) {
     const pto_flows_t *flows = bisection->flows;
     double cut = 0;
@@ -119,22 +121,22 @@ static void move(bisection_t *bisection, int64_t i) {
         bisection->gain[peer] +=
             (bisection->side[peer] == bisection->side[i] ? -2 : 2) * volume(&flows->flow[f]);
         if (bisection->at[peer] >= 0)
-            settle(bisection, &bisection->movable[bisection->side[peer]], bisection->at[peer], peer);
+            sift(bisection, &bisection->movable[bisection->side[peer]], bisection->at[peer], peer);
     }
 }
 
-/* Returns the process of a side whose move saves most; -1: all have moved. */
-static int64_t best_of(const bisection_t *bisection, int64_t side) {
+/* Returns the process of a side whose move gains most; -1: all are locked. */
+static int64_t best_move_from(const bisection_t *bisection, int64_t side) {
     return bisection->movable[side].count > 0 ? bisection->movable[side].process[0] : -1;
 }
 
-/* Move pairs of processes, one each way and each process once, and keep the moves up to the best point.
- * Returns what they save. */
+/* A pass: moves pairs of processes, one in each direction and each process once, and keeps the moves up to
+ * the lowest cut. Returns by how much they lower it. */
 static double improve_once(bisection_t *bisection, const part_t *part) {
     int64_t moves = 0, kept = 0;
     double saved = 0, best = 0;
-    let_all_move(bisection, part);
-    for (int64_t i = best_of(bisection, 0); i >= 0; i = best_of(bisection, moves % 2)) {
+    unlock_all(bisection, part);
+    for (int64_t i = best_move_from(bisection, 0); i >= 0; i = best_move_from(bisection, moves % 2)) {
         saved += bisection->gain[i];
         move(bisection, i);
         bisection->moved[moves++] = i;
@@ -143,7 +145,7 @@ static double improve_once(bisection_t *bisection, const part_t *part) {
             kept = moves;
         }
     }
-    let_none_move(bisection);
+    lock_all(bisection);
     while (moves > kept)
         move(bisection, bisection->moved[--moves]);
     return best;
@@ -151,32 +153,32 @@ static double improve_once(bisection_t *bisection, const part_t *part) {
 
 /* --- starts --------------------------------------------------------------------------------------------- */
 
-/* Side 0 grows around one process by those that are connected to it most. */
+/* Side 0 grows around one process, each time by the one that lowers the cut most. */
 static void grow(bisection_t *bisection, const part_t *part, int64_t seed) {
     for (int64_t n = 0; n < part->count; n++)
         bisection->side[part->process[n]] = 1;
     find_gains(bisection, part);
-    let_all_move(bisection, part);
+    unlock_all(bisection, part);
     for (int64_t n = 0; n < part->first_half; n++) {
         move(bisection, seed);
-        seed = best_of(bisection, 1);
+        seed = best_move_from(bisection, 1);
     }
-    let_none_move(bisection);
+    lock_all(bisection);
 }
 
-/* Side 0 is the first of the part's processes, in their order. */
+/* Side 0 is the first processes of the part, in their order. */
 static void take_first(bisection_t *bisection, const part_t *part) {
     for (int64_t n = 0; n < part->count; n++)
         bisection->side[part->process[n]] = n >= part->first_half;
     find_gains(bisection, part);
 }
 
-static void keep(const bisection_t *bisection, const part_t *part) {
+static void save_best(const bisection_t *bisection, const part_t *part) {
     for (int64_t n = 0; n < part->count; n++)
         bisection->best[part->process[n]] = bisection->side[part->process[n]];
 }
 
-/* Divide a part: afterwards its processes of side 0 come first, in their order. */
+/* Divides a part: afterwards its processes of side 0 come first, in their order. */
 static void divide(bisection_t *bisection, const part_t *part) {
     double least = 0;
     int starts = part->count > MANY ? STARTS_OF_MANY : STARTS;
@@ -191,7 +193,7 @@ static void divide(bisection_t *bisection, const part_t *part) {
         double cut = find_gains(bisection, part);
         if (start == 0 || cut < least) {
             least = cut;
-            keep(bisection, part);
+            save_best(bisection, part);
         }
     }
     int64_t first = 0, second = part->first_half;
@@ -208,11 +210,13 @@ static void divide(bisection_t *bisection, const part_t *part) {
  * cores. */
 static int64_t half_of(const pto_places_t *places, int64_t count) {
     int64_t per_node = places->gpus * places->cores;
-    int64_t unit = count > per_node ? per_node : count > places->cores ? places->cores : 1;
+    int64_t unit = count > places->cores ? places->cores : 1;
+    if (count > per_node)
+        unit = per_node;
     return count / unit / 2 * unit;
 }
 
-/* The processes of places [first, first + count) are `process`; give each of them its place. */
+/* Gives each process in `process` one of the places [first, first + count). */
 static void bisect(bisection_t *bisection, const pto_places_t *places, int64_t *process, int64_t first,
                    int64_t count, int64_t *place) {
     if (count == 1) {

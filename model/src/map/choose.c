@@ -1,5 +1,5 @@
-/* Choosing a mapping: every proposal is priced, and the default stays unless another one is predicted to be
- * faster. */
+/* `portolan map`: prices the mappings that mappers propose, by predicting the scenario, and refines the best
+ * one by swaps. The default mapping stays unless another one is predicted to be faster. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +21,15 @@ typedef struct {
     int strategy_count;
     pto_map_result_t *result;
     pto_map_problem_t problem;
-    int64_t candidates, candidates_work; /* at most, and of their prices */
-    bool shown;                          /* whose progress is counted */
+    int64_t candidates;      /* their maximum number */
+    int64_t candidates_work; /* of pricing these */
+    bool shown;              /* progress is being shown */
     pto_error_t *err;
 } choice_t;
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-/* Price a candidate by one strategy (NULL: the cheapest), in `chunks` (0: as the scenario has it). */
+/* Prices a candidate by one strategy (NULL: the cheapest), in `chunks` (0: as in the scenario). */
 static pto_status_t price(choice_t *choice, const pto_strategy_t *only, int64_t chunks,
                           pto_map_candidate_t *priced) {
     pto_scenario_t placed = *choice->scenario; /* borrows everything but the mapping */
@@ -84,7 +85,8 @@ static pto_map_candidate_t *add_candidate(choice_t *choice) {
     return made;
 }
 
-/* Mappers and seeds often agree, and prices take longer than mapping. */
+/* Returns an earlier candidate with the same mapping: mappers and seeds often agree, and pricing takes longer
+ * than mapping. */
 static const pto_map_candidate_t *find_same(const pto_map_result_t *result,
                                             const pto_map_candidate_t *candidate) {
     size_t size = (size_t)result->flows.count * sizeof *candidate->place;
@@ -99,7 +101,7 @@ static void add_progress(const choice_t *choice) {
         pto_progress_add(1);
 }
 
-/* Price a candidate that a mapper has filled in, or keep the reason why it has not. */
+/* Prices a candidate that a mapper has filled in, or stores the reason why the mapper failed. */
 static pto_status_t finish(choice_t *choice, pto_map_candidate_t *candidate, pto_status_t status,
                            const pto_error_t *fault) {
     pto_map_result_t *result = choice->result;
@@ -160,11 +162,13 @@ static int seeds_of(const choice_t *choice, const pto_mapper_t *mapper) {
     return depends_on_seed(mapper) && choice->options->seeds > 1 ? choice->options->seeds : 1;
 }
 
+/* Returns whether the mapper tries all permutations. */
 static bool permutes(const choice_t *choice, const pto_mapper_t *mapper) {
     return mapper == &pto_mapper_exact && pto_layout_owner_count(&choice->layout) <= PTO_PERMUTED_MAX;
 }
 
-/* All permutations can also be judged by the slowest process instead of by the sum. */
+/* Tries all seeds of a mapper. One that tries all permutations also does so for the other aims (pto_aim_t).
+ */
 static pto_status_t try_seeds(choice_t *choice, const pto_mapper_t *mapper) {
     bool all = permutes(choice, mapper);
     pto_status_t status = PTO_OK;
@@ -212,13 +216,7 @@ static bool is_better(const pto_map_candidate_t *one, const pto_map_candidate_t 
     return one->sum < than->sum * (1 - 1e-12);
 }
 
-static void swap(int64_t *place, int64_t i, int64_t j) {
-    int64_t kept = place[i];
-    place[i] = place[j];
-    place[j] = kept;
-}
-
-/* The processes on a node, then the others. */
+/* Lists the processes on a node, then the others. */
 static void order_processes(const pto_map_result_t *result, const pto_map_candidate_t *candidate,
                             int64_t node, int64_t *order) {
     const int64_t per_node = result->places.gpus * result->places.cores;
@@ -229,8 +227,9 @@ static void order_processes(const pto_map_result_t *result, const pto_map_candid
                 order[used++] = i;
 }
 
-/* Swap pairs as long as the price falls, or stays and the sum falls; at most `*budget` prices. `last_first`:
- * those of the last node first, whose swaps are the likeliest to lower the price. */
+/* Swaps pairs as long as the price falls, or stays and the sum falls; at most `*budget` prices. `last_first`:
+ * tries the processes of the last node to complete first, whose swaps are the likeliest to lower the price.
+ */
 static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, bool last_first, int64_t *order,
                            int64_t *budget) {
     const pto_map_result_t *result = choice->result;
@@ -245,7 +244,7 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, boo
         if (*budget <= 0 || pto_is_stopped())
             break;
         --*budget;
-        swap(candidate->place, i, j);
+        pto_map_swap(candidate->place, i, j);
         status = price(choice, candidate->strategy, candidate->chunks, &swapped);
         add_progress(choice);
         swapped.sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
@@ -257,13 +256,14 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, boo
                 order_processes(result, candidate, candidate->last_node, order);
             n = reorder ? 0 : n;
         } else {
-            swap(candidate->place, i, j);
+            pto_map_swap(candidate->place, i, j);
         }
     }
     return status;
 }
 
-/* Swaps gain little, so their prices are few where each is much work. Those of few processes are cheap. */
+/* Returns the number of prices for the refinement. Swaps gain little, so it is small if prices are expensive,
+ * and larger for few processes, whose prices are cheap. */
 static int64_t budget_of(const choice_t *choice, const pto_strategy_t *strategy) {
     enum { PRICES_MAX = 1000, FEW = 64, SHARE_OF_LIMIT = 256 };
     const int64_t work = pto_cell_work(choice->scenario, choice->machine, 0, strategy);
@@ -272,8 +272,8 @@ static int64_t budget_of(const choice_t *choice, const pto_strategy_t *strategy)
     if (choice->options->refine >= 0)
         return choice->options->refine;
     const int64_t count = choice->result->flows.count;
-    const int64_t most = count < FEW ? PRICES_MAX * FEW / count : PRICES_MAX;
-    return prices < most ? prices : most;
+    const int64_t max_prices = count < FEW ? PRICES_MAX * FEW / count : PRICES_MAX;
+    return prices < max_prices ? prices : max_prices;
 }
 
 static void end_progress(choice_t *choice) {
@@ -282,7 +282,8 @@ static void end_progress(choice_t *choice) {
     choice->shown = false;
 }
 
-/* Refine one in both orders, which often end at different prices. `scratch` has room for two mappings. */
+/* Refines a candidate in both orders, which often end at different prices. `scratch` has room for two
+ * mappings. */
 static pto_status_t refine_in_turn(choice_t *choice, const pto_map_candidate_t *best, int64_t budget,
                                    int64_t *scratch, pto_map_candidate_t *candidate) {
     const int64_t count = choice->result->flows.count;
@@ -322,7 +323,7 @@ static pto_status_t refine_best(choice_t *choice) {
     free(scratch);
     snprintf(candidate->name, sizeof candidate->name, "%.50s, refined",
              result->best == 0 ? "default" : best->name);
-    if (status == PTO_OK && !is_better(candidate, best)) { /* nothing was found */
+    if (status == PTO_OK && !is_better(candidate, best)) { /* no improvement */
         free(candidate->place);
         result->count--;
         return PTO_OK;
@@ -339,7 +340,7 @@ static pto_status_t refuse_equal(pto_error_t *err) {
     return PTO_ERR_NOT_APPLICABLE;
 }
 
-/* As many as try_seeds and try_phases make. */
+/* Returns the number of candidates that try_seeds and try_phases make. */
 static int candidates_of(const choice_t *choice, const pto_mapper_t *mapper) {
     if (mapper == &pto_mapper_slot)
         return 0;
@@ -347,17 +348,17 @@ static int candidates_of(const choice_t *choice, const pto_mapper_t *mapper) {
     return seeds_of(choice, mapper) + aims + has_phases(choice, mapper);
 }
 
-/* Returns the work of greedy's swaps for one of its candidates: each process tries the places near its
- * partners, and each try looks at the partners of both, some hundreds in a microsecond. */
+/* Returns the work of greedy's swaps for one candidate: each process tries the places near its partners, and
+ * each try visits the partners of both, FLOWS_PER_UNIT of them in a unit of work. */
 static int64_t swaps_work(const choice_t *choice) {
-    enum { FLOWS_A_UNIT = 512 };
+    enum { FLOWS_PER_UNIT = 512 };
     int64_t count = pto_layout_owner_count(&choice->layout);
     int64_t partners = pto_counts_partners(&choice->scenario->counts, count);
     int64_t tries = partners * choice->layout.gpus_per_node * choice->layout.owners_per_gpu;
-    return count * (tries < count ? tries : count) / FLOWS_A_UNIT * partners;
+    return count * (tries < count ? tries : count) / FLOWS_PER_UNIT * partners;
 }
 
-/* The prices of all candidates, and those of the refinement if its number is given. */
+/* Checks the work of pricing all candidates, and of the refinement if its number of prices is given. */
 static pto_status_t check_work(choice_t *choice) {
     const pto_map_options_t *options = choice->options;
     int64_t each = 0, of_greedy = 0;

@@ -1,5 +1,5 @@
-/* The mapper exact: all permutations of few processes, with branch and bound; else the dynamic program on
- * trees. */
+/* The mapper `exact`, which finds the optimum: of few processes by branch and bound over all permutations,
+ * else by the dynamic program on trees (tree.c). */
 #include <string.h>
 
 #include "map/map_internal.h"
@@ -12,14 +12,14 @@ typedef struct {
     bool taken[PTO_PERMUTED_MAX];
     int64_t *best;
     double best_cost;
-    bool any;
+    bool found; /* a complete mapping */
 } search_t;
 
 /* The cost of the processes placed so far. */
 typedef struct {
     double sum;
     double largest;
-    double turn[PTO_PERMUTED_MAX];
+    double turn[PTO_PERMUTED_MAX]; /* of each process's sends */
 } cost_t;
 
 static double judge(const search_t *search, const cost_t *cost) {
@@ -39,9 +39,10 @@ static void add_flow(const search_t *search, int64_t from, int64_t to, cost_t *c
     cost->largest = added > cost->largest ? added : cost->largest;
 }
 
+/* Tries all free places for process i, and for those after it. `before`: the cost of those before it. */
 static void place_from(search_t *search, int64_t i, const cost_t *before) {
     if (i == search->count) {
-        search->any = true;
+        search->found = true;
         search->best_cost = judge(search, before);
         memcpy(search->best, search->place, (size_t)search->count * sizeof *search->best);
         return;
@@ -55,7 +56,7 @@ static void place_from(search_t *search, int64_t i, const cost_t *before) {
             add_flow(search, i, j, &cost);
             add_flow(search, j, i, &cost);
         }
-        if (search->any && !(judge(search, &cost) < search->best_cost * (1 - 1e-12)))
+        if (search->found && !(judge(search, &cost) < search->best_cost * (1 - 1e-12)))
             continue;
         search->taken[p] = true;
         place_from(search, i + 1, &cost);

@@ -1,11 +1,12 @@
-/* Who sends whom how much, as a sparse matrix. */
+/* The flows of a mapping problem: the bytes between each two processes that exchange data, as a sparse matrix
+ * made from byte counts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "portolan/map.h"
 #include "scenario/check.h"
 
-/* One source's row while it is made: the volume to each process, and which have any. */
+/* The row of one source while it is built: the volume to each process, and the peers with any volume. */
 typedef struct {
     double *volume;
     int64_t *peer;
@@ -40,7 +41,7 @@ static void make_row(maker_t *maker, int64_t source) {
 }
 
 /* Returns the flow of `from` to `to`, appended to the row of `from` if there is none. `known`: there may be
- * one. Where all processes exchange data, it is at its place in the order of their numbers. */
+ * one; if all processes exchange data, rows are in the order of the peers, which is tried first. */
 static pto_flow_t *flow_to(const pto_flows_t *flows, int64_t *used, int64_t from, int64_t to, bool known) {
     pto_flow_t *row = flows->flow + flows->first[from];
     int64_t place = to > from ? to - 1 : to;
@@ -70,7 +71,7 @@ static pto_status_t size_rows(maker_t *maker, pto_flows_t *flows, pto_error_t *e
     return flows->flow ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a mapping");
 }
 
-/* Close the gaps that rows have whose processes send to those that they receive from. */
+/* Closes the gaps behind rows: processes that send to a peer and receive from it have one flow for both. */
 static void pack_rows(pto_flows_t *flows, const int64_t *used) {
     int64_t end = 0;
     for (int64_t i = 0; i < flows->count; i++) {

@@ -1,6 +1,6 @@
-/* The mapper greedy: pairs of processes swap their places as long as that lessens the sum. Swaps alone find a
- * poor optimum from most starts, so it starts from several: the default, the grid's axes in every order,
- * recursive bisections, and at random if the processes are few. */
+/* The mapper `greedy`: pairs of processes swap their places as long as that lowers the sum of costs. From
+ * most starting points this ends in a poor local optimum, so there are several: the default, the grid's axes
+ * in every order, recursive bisections, and random mappings if there are few processes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,21 +35,21 @@ static double cost(const swaps_t *swaps, int64_t from, int64_t to) {
 /* Returns the change of cost if process i moves to place `to`. Its flow to the process `except` is left out.
  */
 static double move_cost(const swaps_t *swaps, int64_t i, int64_t to, int64_t except) {
-    double more = 0;
+    double change = 0;
     int64_t from = swaps->place[i];
     for (int64_t f = swaps->flows->first[i]; f < swaps->flows->first[i + 1]; f++) {
         const pto_flow_t *flow = &swaps->flows->flow[f];
         int64_t peer = swaps->place[flow->peer];
         if (flow->peer != except)
-            more += flow->out * (cost(swaps, to, peer) - cost(swaps, from, peer)) +
-                    flow->in * (cost(swaps, peer, to) - cost(swaps, peer, from));
+            change += flow->out * (cost(swaps, to, peer) - cost(swaps, from, peer)) +
+                      flow->in * (cost(swaps, peer, to) - cost(swaps, peer, from));
     }
-    return more;
+    return change;
 }
 
-/* Returns the change of cost of the two processes' own flow, where the directions of a pair differ in cost.
- */
-static double turn_cost(const swaps_t *swaps, int64_t i, int64_t j) {
+/* Returns the change of cost of the flow between the two processes, if the directions of a pair differ in
+ * cost. */
+static double own_flow_cost(const swaps_t *swaps, int64_t i, int64_t j) {
     double turned =
         cost(swaps, swaps->place[j], swaps->place[i]) - cost(swaps, swaps->place[i], swaps->place[j]);
     for (int64_t f = swaps->flows->first[i]; f < swaps->flows->first[i + 1]; f++)
@@ -59,16 +59,16 @@ static double turn_cost(const swaps_t *swaps, int64_t i, int64_t j) {
 }
 
 static bool swap_if_better(const swaps_t *swaps, int64_t i, int64_t j) {
-    int64_t mine = swaps->place[i], other = swaps->place[j];
+    int64_t from = swaps->place[i], to = swaps->place[j];
     pto_map_visits++;
-    double cost_before = cost(swaps, mine, other);
-    double more = move_cost(swaps, i, other, j) + move_cost(swaps, j, mine, i) + turn_cost(swaps, i, j);
-    if (!(more < -1e-9 * cost_before))
+    double cost_before = cost(swaps, from, to);
+    double change = move_cost(swaps, i, to, j) + move_cost(swaps, j, from, i) + own_flow_cost(swaps, i, j);
+    if (!(change < -1e-9 * cost_before))
         return false;
-    swaps->place[i] = other;
-    swaps->place[j] = mine;
-    swaps->process[other] = i;
-    swaps->process[mine] = j;
+    swaps->place[i] = to;
+    swaps->place[j] = from;
+    swaps->process[to] = i;
+    swaps->process[from] = j;
     return true;
 }
 
@@ -80,12 +80,12 @@ static bool swap_all(const swaps_t *swaps) {
     return better;
 }
 
-/* The places that count as near each other: a node's; of a single node, a GPU's. */
+/* Returns the number of places that count as near each other: those of a node; on a single node, of a GPU. */
 static int64_t near_places(const pto_places_t *places) {
     return places->nodes == 1 && places->cores > 1 ? places->cores : places->gpus * places->cores;
 }
 
-/* If there are many processes, each tries only the places near those that it exchanges data with. */
+/* For many processes: each tries only the places near those that it exchanges data with. */
 static bool swap_near_peers(const swaps_t *swaps) {
     bool better = false;
     int64_t near = near_places(swaps->places);
@@ -117,10 +117,10 @@ static void run_swaps(const swaps_t *swaps, int sweeps) {
 typedef struct {
     const pto_map_problem_t *problem;
     swaps_t swaps;
-    bool many; /* only the best start is improved */
+    bool many; /* processes: only the best start is improved */
     int64_t *best;
     double best_sum;
-    bool any;
+    bool found;
 } search_t;
 
 static void try_start(search_t *search) {
@@ -128,14 +128,14 @@ static void try_start(search_t *search) {
     if (!search->many)
         run_swaps(&search->swaps, SWEEPS);
     double sum = pto_map_judge(problem->flows, problem->places, PTO_AIM_SUM, search->swaps.place);
-    if (search->any && !(sum < search->best_sum * (1 - 1e-12)))
+    if (search->found && !(sum < search->best_sum * (1 - 1e-12)))
         return;
-    search->any = true;
+    search->found = true;
     search->best_sum = sum;
     memcpy(search->best, search->swaps.place, (size_t)problem->flows->count * sizeof *search->best);
 }
 
-/* Number the processes with the axes in another order, the last of them varying fastest. */
+/* Numbers the processes with the axes of the grid in another order; the last one varies fastest. */
 static void order_axes(const pto_grid_t *grid, const int *axis, int64_t count, int64_t *place) {
     for (int64_t process = 0; process < count; process++) {
         int64_t at[PTO_GRID_DIMS_MAX] = {0}, rest = process, number = 0;
@@ -147,7 +147,7 @@ static void order_axes(const pto_grid_t *grid, const int *axis, int64_t count, i
     }
 }
 
-/* All orders of the axes from `from` on. */
+/* Tries all orders of the axes from `from` on. */
 static void try_axes(search_t *search, int *axis, int from) {
     const pto_grid_t *grid = search->problem->grid;
     if (from == grid->dim_count) {

@@ -1,4 +1,4 @@
-/* The cost of mappings, and the simple mappers: by slot, by node, at random. */
+/* The cost of a mapping, and the simple mappers: by slot, by node, at random. */
 #include <stdlib.h>
 
 #include "map/map_internal.h"
@@ -31,21 +31,26 @@ double pto_map_judge(const pto_flows_t *flows, const pto_places_t *places, pto_a
         sum += mine;
         slowest = mine > slowest ? mine : slowest;
     }
-    return aim == PTO_AIM_SUM ? sum : aim == PTO_AIM_IN_TURN ? slowest : largest;
+    if (aim == PTO_AIM_SUM)
+        return sum;
+    return aim == PTO_AIM_IN_TURN ? slowest : largest;
 }
 
-/* --- random numbers ------------------------------------------------------------------------------------- */
+/* --- random numbers and swaps --------------------------------------------------------------------------- */
+
+void pto_map_swap(int64_t *item, int64_t i, int64_t j) {
+    int64_t kept = item[i];
+    item[i] = item[j];
+    item[j] = kept;
+}
 
 int64_t pto_map_random_below(uint64_t *state, int64_t bound) {
     return (int64_t)(pto_random(state) % (uint64_t)bound);
 }
 
 void pto_map_shuffle(uint64_t *state, int64_t count, int64_t *item) {
-    for (int64_t i = count - 1; i > 0; i--) {
-        int64_t j = pto_map_random_below(state, i + 1), kept = item[i];
-        item[i] = item[j];
-        item[j] = kept;
-    }
+    for (int64_t i = count - 1; i > 0; i--)
+        pto_map_swap(item, i, pto_map_random_below(state, i + 1));
 }
 
 /* --- simple mappers ------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Mapping in phases, as in section 6.3.2 of Faraji's thesis: processes to nodes, then on each node to
- * sockets, then to GPUs. What a phase has decided, the later ones keep. */
+/* Mapping in phases, as in section 6.3.2 of Faraji's thesis: first processes to nodes, then those of each
+ * node to sockets, then to GPUs. Later phases keep what earlier ones have decided. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,23 +8,23 @@
 typedef struct {
     const pto_map_problem_t *problem;
     const pto_mapper_t *mapper;
-    const int64_t *part_size; /* places of a part, by phase, decreasing */
+    const int64_t *part_size; /* by phase: the places of a part (a node, a socket, a GPU) */
     int part_count;
-    int64_t *index; /* by process: its number within the current part; -1: in another */
+    int64_t *index; /* by process: its number within the current part; -1: it is in another one */
     int64_t *place; /* the result */
 } phases_t;
 
-/* The flows among the `count` processes of a part. */
+/* Extracts the flows among the `count` processes of a part. */
 static bool take_flows(const phases_t *phases, const int64_t *process, int64_t count, pto_flows_t *flows) {
     const pto_flows_t *all = phases->problem->flows;
-    int64_t used = 0, most = 0;
+    int64_t used = 0, max_flows = 0;
     for (int64_t n = 0; n < count; n++) {
         phases->index[process[n]] = n;
-        most += all->first[process[n] + 1] - all->first[process[n]];
+        max_flows += all->first[process[n] + 1] - all->first[process[n]];
     }
     *flows = (pto_flows_t){.count = count,
                            .first = calloc((size_t)count + 1, sizeof *flows->first),
-                           .flow = calloc((size_t)most + 1, sizeof *flows->flow)};
+                           .flow = calloc((size_t)max_flows + 1, sizeof *flows->flow)};
     for (int64_t n = 0; n < count && flows->first && flows->flow; n++) {
         for (int64_t f = all->first[process[n]]; f < all->first[process[n] + 1]; f++)
             if (phases->index[all->flow[f].peer] >= 0) {
@@ -38,11 +38,12 @@ static bool take_flows(const phases_t *phases, const int64_t *process, int64_t c
     return flows->first && flows->flow;
 }
 
-/* The parts as nodes, or as GPUs of one node, whose places cost nothing among themselves. */
+/* Describes the parts of places [first, first + count) as nodes, or as GPUs of one node, within which sending
+ * costs nothing. */
 static bool make_parts(const phases_t *phases, int64_t first, int64_t count, int64_t size,
                        pto_places_t *parts) {
     const pto_places_t *places = phases->problem->places;
-    bool are_nodes = size == places->gpus * places->cores; /* of all of them, which no table need hold */
+    bool are_nodes = size == places->gpus * places->cores; /* whose costs need no table */
     *parts = *places;
     parts->nodes = are_nodes ? count / size : 1;
     parts->gpus = are_nodes ? 1 : count / size;
@@ -55,7 +56,7 @@ static bool make_parts(const phases_t *phases, int64_t first, int64_t count, int
     return parts->cost != NULL;
 }
 
-/* Order the processes of places [first, first + count) by the parts that the mapper gives them. */
+/* Sorts the processes of places [first, first + count) by the parts to which the mapper assigns them. */
 static pto_status_t divide(const phases_t *phases, int64_t *process, int64_t first, int64_t count,
                            int64_t size, pto_error_t *err) {
     pto_flows_t flows = {.count = 0};
@@ -85,17 +86,18 @@ static pto_status_t divide(const phases_t *phases, int64_t *process, int64_t fir
     return status;
 }
 
+/* Runs a phase, and those after it, on the processes of places [first, first + count). */
 static pto_status_t run_phase(const phases_t *phases, int phase, int64_t *process, int64_t first,
                               int64_t count, pto_error_t *err) {
-    int64_t size = phase < phases->part_count ? phases->part_size[phase] : count;
-    pto_status_t status = PTO_OK;
-    for (int64_t n = 0; n < count && phase == phases->part_count; n++)
-        phases->place[process[n]] = first + n;
-    if (phase == phases->part_count)
+    if (phase == phases->part_count) {
+        for (int64_t n = 0; n < count; n++)
+            phases->place[process[n]] = first + n;
         return PTO_OK;
+    }
+    int64_t size = phases->part_size[phase];
     if (size >= count || count % size != 0)
         return run_phase(phases, phase + 1, process, first, count, err);
-    status = divide(phases, process, first, count, size, err);
+    pto_status_t status = divide(phases, process, first, count, size, err);
     for (int64_t n = 0; n < count && status == PTO_OK; n += size)
         status = run_phase(phases, phase + 1, process + n, first + n, size, err);
     return status;

@@ -1,4 +1,5 @@
-/* The places of a layout: what a unit costs between two of them, and which links it crosses. */
+/* The places of a layout: the cost of sending a byte (or a hop, by the metric) between two of them, and the
+ * loads of the links that a mapping's flows cross. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,60 +21,61 @@ enum { SMALL_BYTES_MAX = 2 << 10, LARGE_BYTES = 16 << 20 };
 
 /* --- costs ---------------------------------------------------------------------------------------------- */
 
-/* The way between two GPUs of a node. */
+/* The path between two GPUs. */
 typedef struct {
     pto_level_t level;
     int hops;
     double s_per_byte; /* of the slowest link */
-    double alpha_s;    /* of all links */
-} way_t;
+    double alpha_s;    /* sum over the links */
+} path_t;
 
-static way_t way_between(const pto_machine_t *machine, const pto_layout_t *layout, int64_t a, int64_t b) {
+static path_t path_between(const pto_machine_t *machine, const pto_layout_t *layout, int64_t a, int64_t b) {
     const pto_topology_t *topology = pto_machine_topology(machine);
     const pto_rank_t first = {.gpu = a}, second = {.gpu = b};
-    way_t way = {.level = pto_layout_level(layout, first, second)};
-    way.hops = (int)way.level;
+    path_t path = {.level = pto_layout_level(layout, first, second)};
+    path.hops = (int)path.level;
     if (!topology || a == b)
-        return way;
+        return path;
     int from = pto_topology_device(topology, PTO_DEVICE_GPU, (int)a);
     int to = pto_topology_device(topology, PTO_DEVICE_GPU, (int)b);
     const int *link;
-    way.hops = pto_topology_route(topology, from, to, &link);
-    way.s_per_byte = pto_topology_route_s_per_byte(topology, from, to);
-    for (int i = 0; i < way.hops; i++) {
+    path.hops = pto_topology_route(topology, from, to, &link);
+    path.s_per_byte = pto_topology_route_s_per_byte(topology, from, to);
+    for (int i = 0; i < path.hops; i++) {
         const pto_topology_link_t *crossed = pto_topology_link_at(topology, link[i]);
-        way.alpha_s += pto_param_known(&crossed->alpha_s) ? crossed->alpha_s.value : 0;
+        path.alpha_s += pto_param_known(&crossed->alpha_s) ? crossed->alpha_s.value : 0;
     }
-    return way;
+    return path;
 }
 
-static double message_s(const pto_machine_t *machine, const way_t *way, int64_t bytes) {
-    const pto_cost_row_t *row = pto_machine_message(machine, PTO_SPACE_GPU, way->level, bytes);
+static double message_s(const pto_machine_t *machine, const path_t *path, int64_t bytes) {
+    const pto_cost_row_t *row = pto_machine_message(machine, PTO_SPACE_GPU, path->level, bytes);
     if (!row)
         return -1;
     double seconds = row->postal.alpha_s.value + (double)bytes * row->postal.beta_s_per_byte.value;
-    double linked_s = way->alpha_s + (double)bytes * way->s_per_byte;
+    double linked_s = path->alpha_s + (double)bytes * path->s_per_byte;
     return linked_s > seconds ? linked_s : seconds;
 }
 
-/* Below 0: the machine has no cost for such messages. */
-static double cost_of(const pto_machine_t *machine, const way_t *way, pto_metric_t metric, int64_t bytes) {
+/* Returns the cost by a metric; below 0 if the machine has no cost for such messages. */
+static double cost_of(const pto_machine_t *machine, const path_t *path, pto_metric_t metric, int64_t bytes) {
     double sum_s = 0;
     int count = 0;
     switch (metric) {
     case PTO_METRIC_DISTANCE:
-        return way->hops;
+        return path->hops;
     case PTO_METRIC_BANDWIDTH:
-        return message_s(machine, way, LARGE_BYTES) / LARGE_BYTES;
+        return message_s(machine, path, LARGE_BYTES) / LARGE_BYTES;
     case PTO_METRIC_LATENCY:
         for (int64_t small = 1; small <= SMALL_BYTES_MAX; small *= 2, count++)
-            sum_s += message_s(machine, way, small);
+            sum_s += message_s(machine, path, small);
         return sum_s / count;
     case PTO_METRIC_PRICE:
     case PTO_METRIC_COUNT:
         break;
     }
-    return message_s(machine, way, bytes > 0 ? bytes : 1) / (double)(bytes > 0 ? bytes : 1);
+    int64_t message_bytes = bytes > 0 ? bytes : 1;
+    return message_s(machine, path, message_bytes) / (double)message_bytes;
 }
 
 static pto_status_t refuse_level(const pto_machine_t *machine, pto_level_t level, pto_error_t *err) {
@@ -84,26 +86,26 @@ static pto_status_t refuse_level(const pto_machine_t *machine, pto_level_t level
 
 static pto_status_t fill_costs(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
                                int64_t bytes, pto_places_t *places, pto_error_t *err) {
-    way_t off = {.level = PTO_LEVEL_OFF_NODE, .hops = PTO_LEVEL_OFF_NODE};
+    path_t off_node = {.level = PTO_LEVEL_OFF_NODE, .hops = PTO_LEVEL_OFF_NODE};
     for (int64_t i = 0; i < places->gpus * places->gpus; i++) {
-        way_t way = way_between(machine, layout, i / places->gpus, i % places->gpus);
-        places->cost[i] = cost_of(machine, &way, metric, bytes);
-        off.hops = way.hops >= off.hops ? way.hops + 1 : off.hops;
+        path_t path = path_between(machine, layout, i / places->gpus, i % places->gpus);
+        places->cost[i] = cost_of(machine, &path, metric, bytes);
+        off_node.hops = path.hops >= off_node.hops ? path.hops + 1 : off_node.hops;
         bool used = i / places->gpus != i % places->gpus || places->cores > 1;
         if (places->cost[i] < 0 && used)
-            return refuse_level(machine, way.level, err);
+            return refuse_level(machine, path.level, err);
     }
     places->group_nodes[0] = 1;
-    places->off_node[0] = cost_of(machine, &off, metric, bytes);
+    places->off_node[0] = cost_of(machine, &off_node, metric, bytes);
     for (int level = 0; level < machine->fabric.levels; level++) {
         const pto_param_t *s_per_byte = machine->fabric.level[level].s_per_byte;
-        off.s_per_byte = fmax(off.s_per_byte, fmax(s_per_byte[0].value, s_per_byte[1].value));
-        off.hops += level > 0;
+        off_node.s_per_byte = fmax(off_node.s_per_byte, fmax(s_per_byte[0].value, s_per_byte[1].value));
+        off_node.hops += level > 0;
         places->top = level;
         places->group_nodes[level] = machine->fabric.level[level].nodes;
-        places->off_node[level] = cost_of(machine, &off, metric, bytes);
+        places->off_node[level] = cost_of(machine, &off_node, metric, bytes);
     }
-    return places->off_node[0] < 0 && places->nodes > 1 ? refuse_level(machine, off.level, err) : PTO_OK;
+    return places->off_node[0] < 0 && places->nodes > 1 ? refuse_level(machine, off_node.level, err) : PTO_OK;
 }
 
 pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
@@ -133,7 +135,7 @@ int pto_map_link_count(const pto_machine_t *machine) {
     return (topology ? pto_topology_link_count(topology) : 0) + 2 * levels;
 }
 
-/* Returns the NIC with the fastest way from a GPU, the first of equals; -1: none is known. */
+/* Returns the NIC with the fastest path from a GPU, the first of equals; -1: none is known. */
 static int nic_of(const pto_topology_t *topology, int gpu) {
     int best = -1;
     double best_s = 0;
@@ -157,8 +159,8 @@ static void add_route(const pto_topology_t *topology, int from, int to, double v
 
 typedef struct {
     const pto_topology_t *topology; /* may be NULL */
-    int link_count;                 /* of the topology; the fabric's levels come behind, up and down */
-    int count;                      /* with these */
+    int link_count;                 /* of the topology */
+    int count;                      /* with two, up and down, for each level of the fabric behind these */
     const pto_places_t *places;
     double *load; /* by node and link; a group of nodes counts as its first node */
 } loads_t;

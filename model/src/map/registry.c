@@ -1,4 +1,4 @@
-/* The list of mappers. */
+/* The registry of mappers: listing, finding, registering and running them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
-/* The best mapping on places that form a tree, such as GPUs on boards on switches on sockets: a set of
- * processes that fills a subtree costs what its division among the children costs, so the best divisions of
- * larger sets follow from those of smaller ones. */
+/* The optimal mapping on places that form a tree, such as GPUs below switches below sockets, by a dynamic
+ * program over sets of processes: the cost of a set that fills a subtree is that of its division among the
+ * children plus those of the children's sets, so the best divisions of larger sets follow from those of
+ * smaller ones. */
 #include <stdlib.h>
 
 #include "map/map_internal.h"
@@ -17,7 +18,7 @@ typedef struct {
 
 /* --- finding the tree ----------------------------------------------------------------------------------- */
 
-static bool alike(double a, double b) {
+static bool are_close(double a, double b) {
     double difference = a < b ? b - a : a - b;
     return difference <= 1e-9 * (a < b ? b : a);
 }
@@ -26,13 +27,13 @@ static pto_status_t refuse(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the places form no tree of equal branches");
 }
 
-/* The least cost between two places that is above `above`; false: none. */
+/* Finds the lowest cost between two places that is higher than `above`; false: there is none. */
 static bool next_cost(const pto_places_t *places, int64_t count, double above, double *cost) {
     bool found = false;
     for (int64_t a = 0; a < count; a++)
         for (int64_t b = 0; b < count; b++) {
             double between = pto_places_cost(places, a, b);
-            if (a != b && between > above && !alike(between, above) && (!found || between < *cost)) {
+            if (a != b && between > above && !are_close(between, above) && (!found || between < *cost)) {
                 *cost = between;
                 found = true;
             }
@@ -40,8 +41,9 @@ static bool next_cost(const pto_places_t *places, int64_t count, double above, d
     return found;
 }
 
-/* Order the places by subtrees of level `level`, in which no two cost more than cost[level]. */
-static bool gather(const pto_places_t *places, int64_t count, int level, tree_t *tree) {
+/* Sorts the places by subtrees of a level, in each of which no pair costs more than cost[level]; false: the
+ * subtrees differ in size. */
+static bool group_places(const pto_places_t *places, int64_t count, int level, tree_t *tree) {
     int64_t ordered[PTO_TREE_MAX] = {0};
     bool taken[PTO_TREE_MAX] = {false};
     int size = 0, used = 0;
@@ -53,7 +55,7 @@ static bool gather(const pto_places_t *places, int64_t count, int level, tree_t 
         for (int64_t i = 0; i < count; i++) {
             int64_t other = tree->leaf[i];
             double cost = start == other ? 0 : pto_places_cost(places, start, other);
-            if (taken[other] || (cost > tree->cost[level] && !alike(cost, tree->cost[level])))
+            if (taken[other] || (cost > tree->cost[level] && !are_close(cost, tree->cost[level])))
                 continue;
             taken[other] = true;
             ordered[used++] = other;
@@ -78,8 +80,8 @@ static int common_level(const tree_t *tree, int64_t a, int64_t b) {
 static bool is_tree(const pto_places_t *places, int64_t count, const tree_t *tree) {
     for (int64_t a = 0; a < count; a++)
         for (int64_t b = 0; b < count; b++)
-            if (a != b && !alike(pto_places_cost(places, tree->leaf[a], tree->leaf[b]),
-                                 tree->cost[common_level(tree, a, b)]))
+            if (a != b && !are_close(pto_places_cost(places, tree->leaf[a], tree->leaf[b]),
+                                     tree->cost[common_level(tree, a, b)]))
                 return false;
     return true;
 }
@@ -93,7 +95,7 @@ static pto_status_t find_tree(const pto_places_t *places, int64_t count, tree_t 
         if (tree->levels == LEVELS_MAX)
             return refuse(err);
         tree->cost[tree->levels] = cost;
-        if (!gather(places, count, tree->levels, tree))
+        if (!group_places(places, count, tree->levels, tree))
             return refuse(err);
         if (tree->size[tree->levels] > tree->size[tree->levels - 1])
             tree->levels++;
@@ -105,10 +107,10 @@ static pto_status_t find_tree(const pto_places_t *places, int64_t count, tree_t 
 
 typedef struct {
     double sum;
-    double busiest;
+    double busiest; /* time of the busiest link */
 } value_t;
 
-/* By set of processes, as bits. */
+/* The arrays are indexed by sets of processes, as bits. */
 typedef struct {
     tree_t tree;
     int64_t count;
@@ -116,7 +118,7 @@ typedef struct {
     double out[PTO_TREE_MAX], in[PTO_TREE_MAX]; /* of each process, in all */
     double *within;                             /* the volume inside the set */
     value_t *value;
-    unsigned *child; /* the first child's processes in the best division; 0: not known yet */
+    unsigned *child; /* the processes of the first child in the best division; 0: not computed yet */
 } program_t;
 
 static int set_size(unsigned set) {
@@ -144,8 +146,8 @@ static void find_volumes(program_t *program, const pto_flows_t *flows) {
     }
 }
 
-/* Returns the time of the link above a subtree of level `level`: the slowest one of pairs that part just
- * above it. */
+/* Returns the time of the link above a subtree of a level. Its rate is that of pairs whose lowest common
+ * subtree is one level up, of which it is the slowest link. */
 static double link_time(const program_t *program, unsigned set, int level) {
     double out = -program->within[set], in = out;
     if (level + 1 == program->tree.levels)
@@ -159,11 +161,12 @@ static double link_time(const program_t *program, unsigned set, int level) {
 }
 
 static bool is_better(value_t a, value_t b) {
-    return alike(a.sum, b.sum) ? a.busiest < b.busiest && !alike(a.busiest, b.busiest) : a.sum < b.sum;
+    return are_close(a.sum, b.sum) ? a.busiest < b.busiest && !are_close(a.busiest, b.busiest)
+                                   : a.sum < b.sum;
 }
 
-/* Returns the best division of a set that fills whole children of one subtree. Its first process is in the
- * first child. */
+/* Returns the value of the best division of a set that fills whole children of one subtree: into a first
+ * child, with the set's lowest process, and the rest. */
 static value_t solve(program_t *program, unsigned set) {
     const tree_t *tree = &program->tree;
     int size = set_size(set), level = 1;
@@ -196,7 +199,7 @@ static value_t solve(program_t *program, unsigned set) {
     return best;
 }
 
-/* Place a set's processes at the leaves from `leaf` on. */
+/* Places a set's processes at the leaves from `leaf` on, by the best divisions. */
 static void unfold(const program_t *program, unsigned set, int leaf, int64_t *place) {
     if (set_size(set) == 1) {
         for (int64_t i = 0; i < program->count; i++)
