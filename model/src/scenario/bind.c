@@ -1,5 +1,5 @@
-/* Binding a scenario to its machine: what its layout leaves open comes from the machine. */
-
+/* Binds a scenario to its machine: completes what its layout leaves open, and checks that the layout fits on
+ * the machine's nodes. */
 #include "base/checked.h"
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
@@ -18,8 +18,8 @@ static void fill_layout(pto_layout_t *layout, int64_t procs_per_node, const pto_
         layout->gpus_per_node = layout->in_host ? machine->node.cores : gpus;
     if (layout->procs_per_gpu == 0)
         layout->procs_per_gpu = layout->owners_per_gpu;
-    int64_t places = layout->in_host ? layout->gpus_per_node : gpus;
-    layout->gpus_per_socket = places / machine->node.sockets + (places % machine->node.sockets != 0);
+    int64_t per_node = layout->in_host ? layout->gpus_per_node : gpus;
+    layout->gpus_per_socket = per_node / machine->node.sockets + (per_node % machine->node.sockets != 0);
 }
 
 pto_status_t pto_layout_complete(pto_layout_t *layout, pto_data_memory_t memory, int64_t procs_per_node,
@@ -71,16 +71,17 @@ static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_
     return PTO_OK;
 }
 
-/* A pair is a layout of two owners. */
+/* Returns the layout of a pair: two owners at this distance. */
 static pto_layout_t pair_layout(pto_level_t distance) {
-    bool share_gpu = distance == PTO_LEVEL_ON_GPU, apart = distance == PTO_LEVEL_OFF_NODE;
-    return (pto_layout_t){.nodes = apart ? 2 : 1,
-                          .gpus_per_node = share_gpu || apart ? 1 : 2,
+    bool share_gpu = distance == PTO_LEVEL_ON_GPU, off_node = distance == PTO_LEVEL_OFF_NODE;
+    return (pto_layout_t){.nodes = off_node ? 2 : 1,
+                          .gpus_per_node = share_gpu || off_node ? 1 : 2,
                           .owners_per_gpu = share_gpu ? 2 : 1,
                           .procs_per_gpu = share_gpu ? 2 : 1,
                           .gpus_per_socket = distance == PTO_LEVEL_ON_SOCKET ? 2 : 1};
 }
 
+/* Returns whether a number that may be left open (0) is given and is not the wanted one. */
 static bool differs(int64_t given, int64_t wanted) { return given != 0 && given != wanted; }
 
 static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine_t *machine,
@@ -111,8 +112,8 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
     return PTO_OK;
 }
 
-static pto_status_t check_members(const pto_scenario_t *scenario, const pto_layout_t *layout,
-                                  pto_error_t *err) {
+/* Checks that the grid of a halo exchange has as many processes as the layout has owners. */
+static pto_status_t check_grid(const pto_scenario_t *scenario, const pto_layout_t *layout, pto_error_t *err) {
     pto_halo_t grid = scenario->halo;
     pto_error_t fault = {.status = PTO_OK};
     if (scenario->collective != PTO_COLLECTIVE_HALO ||
@@ -155,7 +156,7 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
         swept.nodes = scenario->nodes.value[i];
         status = pto_scenario_check_layout(scenario, &swept, err);
         if (status == PTO_OK)
-            status = check_members(scenario, &swept, err);
+            status = check_grid(scenario, &swept, err);
         if (status == PTO_OK)
             status = pto_mapping_bind(&scenario->mapping, &swept, err);
     }

@@ -1,4 +1,4 @@
-/* Checks that a scenario must pass whether it comes from a file or from flags. */
+/* Checks a scenario, whether it comes from a file or from flags. */
 #include "scenario/check.h"
 
 #include <stdarg.h>
@@ -27,14 +27,14 @@ static bool has_grid(const pto_scenario_t *scenario) {
            scenario->place[PTO_FIELD_HALO].line > 0;
 }
 
-/* What a scenario gives that only some collectives use. */
+/* A field that only some collectives use. */
 typedef struct {
-    bool given;
-    bool serves; /* the collective is one that uses it */
+    bool is_given;
+    bool is_used; /* by the scenario's collective */
     pto_scenario_field_t field;
     const char *name;
-    const char *only; /* for these collectives */
-} use_t;
+    const char *users; /* the collectives that use it */
+} field_use_t;
 
 static bool is_placed(const pto_scenario_t *scenario, pto_scenario_field_t field) {
     return scenario->place[field].line > 0;
@@ -43,7 +43,7 @@ static bool is_placed(const pto_scenario_t *scenario, pto_scenario_field_t field
 static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err) {
     const pto_collective_t collective = scenario->collective;
     const bool pair = collective == PTO_COLLECTIVE_PAIR, messages = collective == PTO_COLLECTIVE_MESSAGES;
-    const use_t use[] = {
+    const field_use_t use[] = {
         {scenario->mapping.count > 0, collective == PTO_COLLECTIVE_ALLTOALLV, PTO_FIELD_PLACEMENT,
          "placement", "alltoallv"},
         {scenario->messages.count > 0, messages, PTO_FIELD_MESSAGES, "messages", "messages"},
@@ -69,9 +69,9 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          "alltoall, alltoallv, allgather, allgatherv, gather, scatter and halo"},
     };
     for (size_t i = 0; i < sizeof use / sizeof *use; i++)
-        if (use[i].given && !use[i].serves)
+        if (use[i].is_given && !use[i].is_used)
             return pto_scenario_refuse(scenario, use[i].field, PTO_ERR_KEY, err,
-                                       "%s is for %s only, not for %s", use[i].name, use[i].only,
+                                       "%s is for %s only, not for %s", use[i].name, use[i].users,
                                        pto_collective_name(collective));
     if (!pto_collective_is_addressed(collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
@@ -86,7 +86,7 @@ typedef struct {
     const pto_series_t *series;
     pto_scenario_field_t field;
     const char *name;
-    int64_t least;
+    int64_t minimum;
 } series_use_t;
 
 enum { SERIES_COUNT = 3 };
@@ -103,10 +103,10 @@ static pto_status_t check_series(const pto_scenario_t *scenario, const series_us
         return pto_scenario_refuse(scenario, use->field, PTO_ERR_RANGE, err, "%s: %lld values, at most %d",
                                    use->name, (long long)series->count, PTO_SWEEP_POINTS_MAX);
     for (int64_t i = 0; i < series->count; i++) {
-        if (series->value[i] < use->least)
+        if (series->value[i] < use->minimum)
             return pto_scenario_refuse(scenario, use->field, PTO_ERR_RANGE, err,
-                                       "%s must be %lld or more, not %lld", use->name, (long long)use->least,
-                                       (long long)series->value[i]);
+                                       "%s must be %lld or more, not %lld", use->name,
+                                       (long long)use->minimum, (long long)series->value[i]);
         if (i > 0 && series->value[i] <= series->value[i - 1])
             return pto_scenario_refuse(scenario, use->field, PTO_ERR_RANGE, err,
                                        "%s must increase, but %lld follows %lld", use->name,
@@ -216,7 +216,7 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
     return PTO_OK;
 }
 
-/* All but whether the grid has as many members as the layout has owners, which may still be open. */
+/* Checks the grid of a halo exchange, but for its number of processes: the layout may still be open. */
 static pto_status_t check_grid(const pto_scenario_t *scenario, pto_error_t *err) {
     pto_halo_t grid = scenario->halo;
     pto_error_t fault = {.status = PTO_OK};
@@ -278,7 +278,8 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
                                (long long)order, (long long)owners);
 }
 
-/* Checks that are possible before the machine is known: counts left open are taken as small as possible. */
+/* Checks the layout as far as possible before the machine is known: numbers that are left open are taken as
+ * small as possible. */
 static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_t *err) {
     pto_layout_t layout = scenario->layout;
     bool open = layout.gpus_per_node == 0;

@@ -1,53 +1,55 @@
-/* Shared by the files of this folder. */
+/* What the files of this folder share: error reports at a field's place in its file, byte counts, layouts,
+ * grids. */
 #ifndef PTO_SCENARIO_CHECK_H
 #define PTO_SCENARIO_CHECK_H
 
 #include "portolan/scenario.h"
 
-/* Fill `err` with a fault of a field, at its place in the file if it has one. */
+/* Sets `err` to a fault of a field, with its place in the file if it has one. Returns `status`. */
 pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_field_t field,
                                  pto_status_t status, pto_error_t *err, const char *format, ...)
     PTO_PRINTF_LIKE(5, 6);
 
-/* At most one of bytes, nodes and messages has several values. Errors: PTO_ERR_RANGE. */
+/* Checks that at most one of bytes, nodes and messages has several values. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_scenario_check_one_sweep(const pto_scenario_t *scenario, pto_error_t *err);
 
-/* The owners, of `count`, that `source` may send bytes to, itself included; each once. Returns their number.
- */
+/* Lists the owners, of `count`, to which `source` may send bytes, itself included; each once. Returns their
+ * number. */
 int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer);
 
-/* Returns the most that pto_counts_peers finds. */
+/* Returns the maximum number that pto_counts_peers returns. */
 int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count);
 
-/* pto_counts_read_matrix, of the rows of a traffic file whose bytes leave this space; -1: of all. */
+/* As pto_counts_read_matrix, but only of the rows of a traffic file whose bytes leave this space; -1: of all.
+ */
 pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *counts, pto_error_t *err);
 
 /* Returns whether the first line that is not a comment begins with the column `source`. */
 bool pto_pair_rows_begin(const char *text, size_t text_size);
 
-/* Like pto_counts_parse_matrix, without a path in `counts`. Only rows whose `source_space` is `space`; -1:
- * all. */
+/* As pto_counts_parse_matrix, for a file of rows, without a path in `counts`. Only rows whose `source_space`
+ * is `space`; -1: all. */
 pto_status_t pto_pair_rows_parse(const char *text, size_t text_size, const char *path, int space,
                                  pto_counts_t *counts, pto_error_t *err);
 
 /* pto_counts_bytes for stencils and groups. */
 int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);
 
-/* Fill in what a layout leaves open, and the places of a socket. `procs_per_node` 0: not given. Errors:
- * PTO_ERR_RANGE if it has GPUs and the data are in host memory, or the reverse. */
+/* Completes what a layout leaves open, and sets gpus_per_socket. `procs_per_node` 0: not given. Errors:
+ * PTO_ERR_RANGE if the layout names GPUs and the data are in host memory, or the reverse. */
 pto_status_t pto_layout_complete(pto_layout_t *layout, pto_data_memory_t memory, int64_t procs_per_node,
                                  const pto_machine_t *machine, pto_error_t *err);
 
-/* Check a layout without open counts: its counts are consistent, the sizes on it can be counted, and a matrix
- * or a grid has as many processes as there are owners. */
+/* Checks a complete layout: its numbers are consistent, the bytes on it can be counted, and a matrix or a
+ * grid has as many processes as there are owners. */
 pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto_layout_t *layout,
                                        pto_error_t *err);
 
-/* Set the number of a grid's dimensions, which each of dims, wrap and extent gives. Errors: PTO_ERR_RANGE if
- * another one has given a different number, or if it is not 2 or 3. */
+/* Sets the number of a grid's dimensions, from one of the keys dims, wrap and extent. Errors: PTO_ERR_RANGE
+ * if another key has given a different number, or if it is not 2 or 3. */
 pto_status_t pto_scenario_set_dimensions(pto_halo_t *grid, int count, pto_error_t *err);
 
-/* Read one number for each dimension of a grid, as in 4x4 or 1,0. Errors: those of
+/* Parses one number for each dimension of a grid, as in 4x4 or 1,0. Errors: those of
  * pto_scenario_set_dimensions, and PTO_ERR_TYPE. */
 pto_status_t pto_scenario_parse_dimensions(const char *text, char separator, pto_halo_t *grid,
                                            int64_t *number, pto_error_t *err);

@@ -1,5 +1,5 @@
-/* Byte counts between the owners of an alltoallv, or of those of an allgatherv: equal, skewed by a seeded
- * hash, or a matrix or list from CSV. pattern.c has those on grids. */
+/* Byte counts between the owners of an alltoallv, or of the owners of an allgatherv: equal, random by a
+ * seeded hash, or a matrix or list from a CSV file. pattern.c has those on grids. */
 #include "portolan/scenario.h"
 
 #include <ctype.h>
@@ -40,6 +40,7 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
 
 /* --- matrices and lists --------------------------------------------------------------------------------- */
 
+/* The state of parsing a CSV file. */
 typedef struct {
     const char *path;
     pto_error_t *err;
@@ -76,7 +77,7 @@ static pto_status_t append(csv_t *csv, const char *place, int64_t bytes) {
     return PTO_OK;
 }
 
-/* Read the number in the field that begins at `start`. */
+/* Reads the number in the field that begins at `start`. */
 static pto_status_t read_cell(csv_t *csv, const char *start, pto_text_span_t field) {
     char cell[CELL_MAX];
     if (field.size >= sizeof cell || memchr(field.text, 0, field.size))
@@ -156,23 +157,25 @@ static pto_status_t parse_square(const char *text, const char *end, const char *
     return status;
 }
 
+/* Parses a square of numbers, or a file of rows (pair_rows.c). */
 static pto_status_t parse_space(const char *text, size_t text_size, const char *path, int space,
                                 pto_counts_t *counts, pto_error_t *err) {
     const char *start = text + pto_byte_order_mark(text, text_size), *end = text + text_size;
-    pto_counts_t made;
-    bool rows = pto_pair_rows_begin(start, (size_t)(end - start));
-    if (space >= 0 && !rows)
+    pto_counts_t parsed;
+    bool is_rows = pto_pair_rows_begin(start, (size_t)(end - start));
+    if (space >= 0 && !is_rows)
         return pto_error_set_at(err, PTO_ERR_KEY, path, 1, 1, "space: a table of numbers names no spaces");
-    pto_status_t status = rows ? pto_pair_rows_parse(start, (size_t)(end - start), path, space, &made, err)
-                               : parse_square(start, end, path, &made, err);
+    pto_status_t status = is_rows
+                              ? pto_pair_rows_parse(start, (size_t)(end - start), path, space, &parsed, err)
+                              : parse_square(start, end, path, &parsed, err);
     if (status != PTO_OK)
         return status;
-    made.matrix_path = pto_text_copy(path);
-    if (!made.matrix_path) {
-        pto_counts_fini(&made);
+    parsed.matrix_path = pto_text_copy(path);
+    if (!parsed.matrix_path) {
+        pto_counts_fini(&parsed);
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     }
-    *counts = made;
+    *counts = parsed;
     return PTO_OK;
 }
 

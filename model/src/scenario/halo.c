@@ -1,4 +1,5 @@
-/* The grid of a halo exchange: its shape, and who meets whom, as arithmetic. */
+/* The grid of a halo exchange: its shape, its text form in tables, and the neighbors of a process, by
+ * arithmetic. */
 #include <stdio.h>
 #include <string.h>
 
@@ -50,20 +51,20 @@ static int64_t largest_factor(int64_t number) {
     return number > largest ? number : largest;
 }
 
-/* Hand out the factors of `members`, the largest first, each to the dimension that has least; then put the
- * larger dimensions first. */
-static void share_out(pto_halo_t *grid, const bool *open, int64_t members) {
+/* Distributes the factors of `members` over the open dimensions, the largest first, each to the smallest
+ * dimension; then sorts these dimensions, the largest first. */
+static void distribute_factors(pto_halo_t *grid, const bool *open, int64_t members) {
     for (int d = 0; d < grid->dim_count; d++)
         grid->dims[d] = open[d] ? 1 : grid->dims[d];
     while (members > 1) {
         int64_t factor = largest_factor(members);
-        int least = -1;
+        int smallest = -1;
         for (int d = 0; d < grid->dim_count; d++)
-            if (open[d] && (least < 0 || grid->dims[d] < grid->dims[least]))
-                least = d;
-        if (least < 0) /* none is open */
+            if (open[d] && (smallest < 0 || grid->dims[d] < grid->dims[smallest]))
+                smallest = d;
+        if (smallest < 0) /* none is open */
             return;
-        grid->dims[least] *= factor;
+        grid->dims[smallest] *= factor;
         members /= factor;
     }
     for (int d = 1; d < grid->dim_count; d++)
@@ -93,7 +94,7 @@ pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *er
                                  : "a grid of %lld processes is not one of the layout's %lld owners",
                              (long long)members, (long long)owners);
     if (any)
-        share_out(grid, open, owners / members);
+        distribute_factors(grid, open, owners / members);
     return PTO_OK;
 }
 
@@ -160,7 +161,7 @@ static pto_status_t parse_part(const char *key, const char *value, pto_halo_t *g
 
 pto_status_t pto_halo_parse(const char *text, size_t text_size, pto_halo_t *grid, pto_error_t *err) {
     char copy[PTO_HALO_TEXT_MAX], *rest = copy;
-    pto_halo_t made = {.width = 1};
+    pto_halo_t parsed = {.width = 1};
     if (text_size >= sizeof copy)
         return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is too long for a grid", text);
     memcpy(copy, text, text_size);
@@ -170,13 +171,13 @@ pto_status_t pto_halo_parse(const char *text, size_t text_size, pto_halo_t *grid
         if (!equals)
             return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not KEY=VALUE", part);
         *equals = '\0';
-        pto_status_t status = parse_part(part, equals + 1, &made, err);
+        pto_status_t status = parse_part(part, equals + 1, &parsed, err);
         if (status != PTO_OK)
             return status;
     }
-    pto_status_t status = check_shape(&made, err);
+    pto_status_t status = check_shape(&parsed, err);
     if (status == PTO_OK)
-        *grid = made;
+        *grid = parsed;
     return status;
 }
 

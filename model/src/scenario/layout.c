@@ -1,4 +1,4 @@
-/* The placement of a job's processes: arithmetic on (node, gpu, core), nothing stored. */
+/* The layout of a job's processes on nodes, GPUs and cores: rank numbers and distances, by arithmetic. */
 #include "portolan/scenario.h"
 
 #include "base/checked.h"

@@ -1,4 +1,5 @@
-/* Placements: which process of the application is at which place. */
+/* Placements, or mappings: which process of the application is at which place (node, GPU, core) of the
+ * layout. Read from a file or made by a mapper, bound to a layout, and written. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -52,7 +53,7 @@ static const pto_csv_format_t format = {.what = "placements",
                                         .begin_row = begin_row,
                                         .read_field = read_field};
 
-/* Sort the rows by process: each must be there once. */
+/* Sorts the rows by process: there must be one for each. */
 static pto_status_t sort_rows(const rows_t *rows, const char *path, pto_placed_t *at, pto_error_t *err) {
     for (int64_t i = 0; i < rows->count; i++) {
         const row_t *row = &rows->row[i];
@@ -73,15 +74,15 @@ static pto_status_t take_rows(const rows_t *rows, const char *path, pto_mapping_
                               pto_error_t *err) {
     if (rows->count == 0)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1, "the file places no process");
-    pto_mapping_t made = {.count = rows->count,
-                          .at = calloc((size_t)rows->count, sizeof *made.at),
-                          .path = pto_text_copy(path)};
-    pto_status_t status = made.at && made.path ? sort_rows(rows, path, made.at, err)
-                                               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    pto_mapping_t created = {.count = rows->count,
+                             .at = calloc((size_t)rows->count, sizeof *created.at),
+                             .path = pto_text_copy(path)};
+    pto_status_t status = created.at && created.path ? sort_rows(rows, path, created.at, err)
+                                                     : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (status == PTO_OK)
-        *mapping = made;
+        *mapping = created;
     else
-        pto_mapping_fini(&made);
+        pto_mapping_fini(&created);
     return status;
 }
 
@@ -108,8 +109,9 @@ static pto_layout_t owners_of(const pto_layout_t *layout) {
     return owners;
 }
 
-static pto_status_t seat(const pto_layout_t *layout, int64_t process, pto_mapping_t *mapping,
-                         pto_error_t *err) {
+/* Enters a process at its place; no other one may be there. */
+static pto_status_t place_process(const pto_layout_t *layout, int64_t process, pto_mapping_t *mapping,
+                                  pto_error_t *err) {
     pto_rank_t place = mapping->at[process].place;
     const pto_layout_t owners = owners_of(layout);
     const int line = mapping->at[process].line;
@@ -127,14 +129,14 @@ static pto_status_t seat(const pto_layout_t *layout, int64_t process, pto_mappin
                                 (long long)process, part[i].name, (long long)part[i].value,
                                 (long long)part[i].count - 1);
     }
-    int64_t *seat = &mapping->process[pto_layout_number(&owners, place)];
-    if (*seat >= 0)
+    int64_t *occupant = &mapping->process[pto_layout_number(&owners, place)];
+    if (*occupant >= 0)
         return pto_error_set_at(
             err, PTO_ERR_RANGE, mapping->path, line, 1,
             "process %lld: node %lld, GPU %lld, core %lld is already the place of process %lld",
             (long long)process, (long long)place.node, (long long)place.gpu, (long long)place.core,
-            (long long)*seat);
-    *seat = process;
+            (long long)*occupant);
+    *occupant = process;
     return PTO_OK;
 }
 
@@ -154,24 +156,24 @@ pto_status_t pto_mapping_bind(pto_mapping_t *mapping, const pto_layout_t *layout
         mapping->process[owner] = -1;
     pto_status_t status = PTO_OK;
     for (int64_t process = 0; process < mapping->count && status == PTO_OK; process++)
-        status = seat(layout, process, mapping, err);
+        status = place_process(layout, process, mapping, err);
     return status;
 }
 
 pto_status_t pto_mapping_make(const pto_layout_t *layout, const int64_t *owner, pto_mapping_t *mapping,
                               pto_error_t *err) {
     const pto_layout_t owners = owners_of(layout);
-    pto_mapping_t made = {.count = pto_layout_owner_count(layout)};
-    made.at = calloc((size_t)made.count, sizeof *made.at);
-    if (!made.at)
+    pto_mapping_t created = {.count = pto_layout_owner_count(layout)};
+    created.at = calloc((size_t)created.count, sizeof *created.at);
+    if (!created.at)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
-    for (int64_t process = 0; process < made.count; process++)
-        made.at[process].place = pto_layout_rank(&owners, owner[process]);
-    pto_status_t status = pto_mapping_bind(&made, layout, err);
+    for (int64_t process = 0; process < created.count; process++)
+        created.at[process].place = pto_layout_rank(&owners, owner[process]);
+    pto_status_t status = pto_mapping_bind(&created, layout, err);
     if (status == PTO_OK)
-        *mapping = made;
+        *mapping = created;
     else
-        pto_mapping_fini(&made);
+        pto_mapping_fini(&created);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* A matrix of byte counts as rows, one for a pair of processes: what `portolan traffic` and the profiler
- * write. Rows of the same pair are added. */
+/* Parses a matrix of byte counts from a file with a row for each pair of processes, as `portolan traffic` and
+ * the profiler write it. Rows of the same pair are added. */
 #include "scenario/check.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ typedef struct {
     size_t count;
     size_t capacity;
     int64_t order;
-    int space; /* of the rows that count; -1: of all */
+    int space; /* rows with another source_space are ignored; -1: none are */
     bool has_spaces;
 } rows_t;
 
@@ -76,7 +76,7 @@ static const pto_csv_format_t format = {.what = "traffic",
                                         .begin_row = begin_row,
                                         .read_field = read_field};
 
-/* The number of processes: the last `ranks` line, or what the rows name. */
+/* Sets the number of processes: from the last `ranks` line, or the highest process in the rows. */
 static pto_status_t find_order(const pto_csv_origin_t *origin, const char *path, rows_t *rows,
                                pto_error_t *err) {
     for (int i = 0; i < origin->provenance_count; i++) {

@@ -1,5 +1,6 @@
-/* Byte counts of communication patterns on a grid of processes, as arithmetic: the neighbor exchanges and the
- * collectives on lines of processes of Faraji's thesis (section 6.4.1). */
+/* Byte counts of patterns on a grid of processes, by arithmetic: exchanges between neighbors (stencil), and
+ * between all processes of a line (groups), as in Faraji's thesis (section 6.4.1). Also the properties of all
+ * kinds of counts: their order, their largest value, their description. */
 #include "base/checked.h"
 #include "base/text.h"
 #include "scenario/check.h"
@@ -8,13 +9,15 @@ static bool has_grid(const pto_counts_t *counts) {
     return counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS;
 }
 
-/* How often two processes that are `step` apart in a dimension are neighbors. */
+/* Returns how often two processes at the distance `step` in a dimension are neighbors: twice in a wrapped
+ * dimension of size 2. */
 static int64_t adjacency(const pto_grid_t *grid, int d, int64_t step) {
     int64_t distance = step < 0 ? -step : step;
     return (distance == 1) + (grid->wrap[d] && distance == grid->dim[d] - 1);
 }
 
-/* Take the coordinate of the last dimension off both numbers; returns their difference. */
+/* Removes the coordinate of the last dimension from both numbers. Returns the difference of the coordinates.
+ */
 static int64_t take_step(int64_t size, int64_t *from, int64_t *to) {
     int64_t step = *to % size - *from % size;
     *from /= size;
@@ -27,14 +30,14 @@ static int64_t stencil_messages(const pto_grid_t *grid, int64_t source, int64_t 
     for (int d = grid->dim_count - 1; d >= 0; d--) {
         int64_t step = take_step(grid->dim[d], &source, &destination);
         if (step != 0 && messages > 0)
-            return 0; /* apart in two dimensions */
+            return 0; /* the processes differ in two dimensions */
         if (step != 0 && (messages = adjacency(grid, d, step) * grid->weight[d]) == 0)
             return 0;
     }
     return messages;
 }
 
-static bool share_line(const pto_grid_t *grid, int64_t source, int64_t destination) {
+static bool are_on_one_line(const pto_grid_t *grid, int64_t source, int64_t destination) {
     for (int d = grid->dim_count - 1; d >= 0; d--)
         if (take_step(grid->dim[d], &source, &destination) != 0 && d != grid->along)
             return false;
@@ -42,12 +45,12 @@ static bool share_line(const pto_grid_t *grid, int64_t source, int64_t destinati
 }
 
 int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
-    return counts->kind == PTO_COUNTS_STENCIL ? bytes * stencil_messages(&counts->grid, source, destination)
-           : share_line(&counts->grid, source, destination) ? bytes
-                                                            : 0;
+    if (counts->kind == PTO_COUNTS_STENCIL)
+        return bytes * stencil_messages(&counts->grid, source, destination);
+    return are_on_one_line(&counts->grid, source, destination) ? bytes : 0;
 }
 
-/* The neighbors on one dimension, whose coordinates are `stride` apart in the numbering. */
+/* Lists the neighbors along one dimension, in which neighbors' numbers differ by `stride`. */
 static int64_t neighbors(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
     int64_t size = grid->dim[d], at = source / stride % size, count = 0;
     int64_t before = at > 0 ? -1 : size - 1, after = at < size - 1 ? 1 : 1 - size;
@@ -58,7 +61,8 @@ static int64_t neighbors(const pto_grid_t *grid, int d, int64_t stride, int64_t 
     return count;
 }
 
-static int64_t line(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
+/* Lists the processes of a line along one dimension. */
+static int64_t line_members(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
     int64_t size = grid->dim[d], first = source - source / stride % size * stride;
     for (int64_t k = 0; k < size; k++)
         peer[k] = first + k * stride;
@@ -75,50 +79,50 @@ int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t sour
         if (counts->kind == PTO_COUNTS_STENCIL)
             found += neighbors(grid, d, stride, source, peer + found);
         else if (d == grid->along)
-            found = line(grid, d, stride, source, peer);
+            found = line_members(grid, d, stride, source, peer);
     return found;
 }
 
 int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count) {
-    return counts->kind == PTO_COUNTS_STENCIL  ? 2 * counts->grid.dim_count
-           : counts->kind == PTO_COUNTS_GROUPS ? counts->grid.dim[counts->grid.along]
-                                               : count;
+    if (counts->kind == PTO_COUNTS_STENCIL)
+        return 2 * counts->grid.dim_count;
+    return counts->kind == PTO_COUNTS_GROUPS ? counts->grid.dim[counts->grid.along] : count;
 }
 
-static int64_t most_messages(const pto_grid_t *grid) {
-    int64_t most = 0;
+static int64_t max_messages(const pto_grid_t *grid) {
+    int64_t max = 0;
     for (int d = 0; d < grid->dim_count; d++) {
         int64_t messages = grid->dim[d] > 1 ? adjacency(grid, d, 1) * grid->weight[d] : 0;
-        most = messages > most ? messages : most;
+        max = messages > max ? messages : max;
     }
-    return most;
+    return max;
 }
 
-/* Number by number, rather than by a rule. */
-static bool is_given(const pto_counts_t *counts) {
+/* Returns whether the counts are listed, rather than given by a rule. */
+static bool are_listed(const pto_counts_t *counts) {
     return counts->kind == PTO_COUNTS_MATRIX || counts->kind == PTO_COUNTS_LIST;
 }
 
 int64_t pto_counts_values(const pto_counts_t *counts) {
-    if (!is_given(counts))
+    if (!are_listed(counts))
         return 0;
     return counts->kind == PTO_COUNTS_MATRIX ? counts->order * counts->order : counts->order;
 }
 
 static int64_t largest_of_one(const pto_counts_t *counts, int64_t bytes) {
-    int64_t values = pto_counts_values(counts), largest = is_given(counts) ? 0 : bytes;
+    int64_t values = pto_counts_values(counts), largest = are_listed(counts) ? 0 : bytes;
     for (int64_t i = 0; i < values; i++)
         largest = counts->matrix[i] > largest ? counts->matrix[i] : largest;
-    int64_t times = counts->kind == PTO_COUNTS_SKEW      ? 2
-                    : counts->kind == PTO_COUNTS_STENCIL ? most_messages(&counts->grid)
-                                                         : 1;
-    return pto_saturating_product(largest, times);
+    if (counts->kind == PTO_COUNTS_SKEW)
+        return pto_saturating_product(largest, 2);
+    return counts->kind == PTO_COUNTS_STENCIL ? pto_saturating_product(largest, max_messages(&counts->grid))
+                                              : largest;
 }
 
 int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes) {
     int64_t largest = largest_of_one(counts, bytes);
-    int64_t beside = counts->host ? largest_of_one(counts->host, bytes) : 0;
-    return beside > largest ? beside : largest;
+    int64_t host_largest = counts->host ? largest_of_one(counts->host, bytes) : 0;
+    return host_largest > largest ? host_largest : largest;
 }
 
 bool pto_counts_differ(const pto_counts_t *counts) {
@@ -126,7 +130,7 @@ bool pto_counts_differ(const pto_counts_t *counts) {
 }
 
 bool pto_counts_scale(const pto_counts_t *counts) {
-    return !is_given(counts) || (counts->host && pto_counts_scale(counts->host));
+    return !are_listed(counts) || (counts->host && pto_counts_scale(counts->host));
 }
 
 /* --- grids ---------------------------------------------------------------------------------------------- */
@@ -134,7 +138,7 @@ bool pto_counts_scale(const pto_counts_t *counts) {
 static int64_t order_of_one(const pto_counts_t *counts) {
     int64_t order = 1;
     if (!has_grid(counts))
-        return is_given(counts) ? counts->order : 0;
+        return are_listed(counts) ? counts->order : 0;
     for (int d = 0; d < counts->grid.dim_count; d++)
         order *= counts->grid.dim[d];
     return order;

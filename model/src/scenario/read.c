@@ -1,4 +1,4 @@
-/* Reading scenario files (docs/formats.md): the tables of their keys and the shapes of their values. */
+/* Reads scenario files (docs/formats.md): the tables of their keys, and the readers of their values. */
 #include "portolan/scenario.h"
 
 #include <stdlib.h>
@@ -34,10 +34,10 @@ typedef struct {
 static const pto_yaml_field_t byte_range_fields[] = RANGE_FIELDS(pto_read_bytes);
 static const pto_yaml_field_t count_range_fields[] = RANGE_FIELDS(pto_read_count);
 
-/* The kinds of series: the minimum of their values, and the reader of one value. */
+/* The kinds of series. */
 static const struct {
-    pto_yaml_read_t read;
-    int least;
+    pto_yaml_read_t read; /* a value */
+    int minimum;
     pto_yaml_table_t range;
 } series_kind[] = {
     {pto_read_bytes, 0, {.what = "a range of bytes", PTO_YAML_FIELDS(byte_range_fields)}},
@@ -63,7 +63,7 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
         status = PTO_READ_ROOM(reader, list, &series->value);
     for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next) {
         int64_t *value = &series->value[series->count];
-        status = series_kind[kind].read(reader, node, value, series_kind[kind].least);
+        status = series_kind[kind].read(reader, node, value, series_kind[kind].minimum);
         if (status != PTO_OK)
             return status;
         if (series->count > 0 && *value <= value[-1])
@@ -82,7 +82,7 @@ static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_
     if (node->kind == PTO_YAML_LIST)
         return read_list(reader, node, series, kind);
     int64_t value = 0;
-    pto_status_t status = series_kind[kind].read(reader, node, &value, series_kind[kind].least);
+    pto_status_t status = series_kind[kind].read(reader, node, &value, series_kind[kind].minimum);
     if (status != PTO_OK)
         return status;
     return pto_series_one(value, series, reader->err);
@@ -110,7 +110,7 @@ static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_
 
 enum { GRID_DIMS, GRID_WRAP, GRID_EXTENT };
 
-/* A list of numbers of a grid's dimensions. */
+/* A list with a number for each dimension of a grid; `which` is its key. */
 static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
                               int which) {
     pto_halo_t *halo = slot;
@@ -217,7 +217,7 @@ static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node
     return library->best ? PTO_OK : pto_read_text(reader, node, &library->name, argument);
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- scenario files ------------------------------------------------------------------------------------- */
 
 static const pto_yaml_field_t layout_fields[] = {
     {.key = "nodes", .read = read_series, AT(nodes), .argument = SERIES_COUNTS, .required = true},
@@ -269,6 +269,7 @@ static const pto_yaml_table_t scenario_table = {.what = "a scenario file",
                                                 .base = &pto_scenario_call_table,
                                                 .finish = finish_scenario};
 
+/* Records the places of fields in the file, for later errors. */
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
 #define KEY(id, key) [PTO_FIELD_##id] = (key),
     static const char *const key[PTO_FIELD_COUNT] = {PTO_SCENARIO_FIELD_TABLE(KEY)};
@@ -316,16 +317,17 @@ static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_n
 
 pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *path,
                                 pto_scenario_t *scenario, pto_error_t *err) {
-    pto_scenario_t made;
-    pto_scenario_init(&made);
-    made.path = pto_text_copy(path);
-    pto_status_t status = made.path ? pto_read_document(text, text_size, path, &scenario_table, &made, err)
-                                    : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    pto_scenario_t parsed;
+    pto_scenario_init(&parsed);
+    parsed.path = pto_text_copy(path);
+    pto_status_t status = parsed.path
+                              ? pto_read_document(text, text_size, path, &scenario_table, &parsed, err)
+                              : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     if (status != PTO_OK) {
-        pto_scenario_fini(&made);
+        pto_scenario_fini(&parsed);
         return status;
     }
-    *scenario = made;
+    *scenario = parsed;
     return PTO_OK;
 }
 

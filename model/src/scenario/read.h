@@ -1,4 +1,4 @@
-/* Reading what scenario files, workloads and options have in common. */
+/* Readers of YAML values that scenario files, workload files and options share. */
 #ifndef PTO_SCENARIO_READ_H
 #define PTO_SCENARIO_READ_H
 
@@ -8,8 +8,8 @@
 /* The keys of a call; the target is a pto_scenario_t. */
 extern const pto_yaml_table_t pto_scenario_call_table;
 
-/* Once these are read: note their places, and refuse a call without a size; messages call the mapping `what`.
- */
+/* Called once these keys are read: records their places, and refuses a call without a size. `what`: the name
+ * of the YAML mapping in messages. */
 pto_status_t pto_scenario_finish_call(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                       const char *what, pto_scenario_t *scenario);
 

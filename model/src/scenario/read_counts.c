@@ -1,4 +1,5 @@
-/* Reading the key `counts` of a scenario, or of an option. */
+/* Reads byte counts from the key `counts` of a scenario or from an option: equal, random, a matrix, a list or
+ * a pattern, or two of these, in GPU and in host memory. */
 #include "scenario/read.h"
 
 #include <stdlib.h>
@@ -33,11 +34,12 @@ typedef struct {
     int64_t value[PTO_GRID_DIMS_MAX];
 } numbers_t;
 
+/* The values of all keys of `counts`. */
 typedef struct {
     double skew;
     int64_t seed;
     char *matrix_path;
-    int space; /* -1: rows of a matrix of any */
+    int space; /* of a matrix's rows; -1: of all */
     pto_counts_t list;
     int pattern;
     numbers_t dims, wrap, weights;
@@ -52,7 +54,7 @@ static pto_status_t read_skew(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
-/* A list of numbers, or a file of them. A fault in the file is reported in the file. */
+/* A list of numbers, or a file of them, whose faults are reported with their place in that file. */
 static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                               int argument) {
     pto_counts_t *counts = slot;
@@ -77,14 +79,14 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
         status = PTO_READ_ROOM(reader, node, &value);
     for (const pto_yaml_node_t *item = node->child; item && status == PTO_OK; item = item->next)
         status = pto_read_bytes(reader, item, &value[count++], 0);
-    pto_counts_t made = {.kind = PTO_COUNTS_LIST, .order = count, .matrix = value};
+    pto_counts_t parsed = {.kind = PTO_COUNTS_LIST, .order = count, .matrix = value};
     pto_error_t fault = {.status = PTO_OK};
-    if (status == PTO_OK && pto_counts_check(&made, &fault) != PTO_OK)
+    if (status == PTO_OK && pto_counts_check(&parsed, &fault) != PTO_OK)
         status = pto_read_fail_as(reader, node, &fault);
     if (status != PTO_OK)
         free(value);
     else
-        *counts = made;
+        *counts = parsed;
     return status;
 }
 
@@ -122,11 +124,18 @@ static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_nod
     const counts_slot_t *read = target;
     bool pattern = pto_yaml_find(node, "pattern") != NULL, matrix = pto_yaml_find(node, "matrix") != NULL;
     bool list = pto_yaml_find(node, "list") != NULL;
-    unsigned form = matrix               ? FORM_MATRIX
-                    : list               ? FORM_LIST
-                    : !pattern           ? FORM_SKEW
-                    : read->pattern == 0 ? FORM_STENCIL
-                                         : FORM_GROUPS;
+    unsigned form = FORM_SKEW;
+    const char *form_name = "skew";
+    if (matrix) {
+        form = FORM_MATRIX;
+        form_name = "a matrix";
+    } else if (list) {
+        form = FORM_LIST;
+        form_name = "a list";
+    } else if (pattern) {
+        form = read->pattern == 0 ? FORM_STENCIL : FORM_GROUPS;
+        form_name = pattern_at(read->pattern);
+    }
     if (!pattern && !matrix && !list && !pto_yaml_find(node, "skew"))
         return pto_read_fail(reader, node, PTO_ERR_KEY,
                              "missing key 'skew', 'matrix', 'list' or 'pattern' in 'counts'");
@@ -134,11 +143,7 @@ static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_nod
         const pto_yaml_node_t *given = pto_yaml_find(node, counts_form[i].key);
         if (given && !(counts_form[i].forms & form))
             return pto_read_fail(reader, given, PTO_ERR_KEY, "counts: %s cannot be given with %s",
-                                 counts_form[i].key,
-                                 matrix    ? "a matrix"
-                                 : list    ? "a list"
-                                 : pattern ? pattern_at(read->pattern)
-                                           : "skew");
+                                 counts_form[i].key, form_name);
     }
     if (pattern && read->dims.count == 0)
         return pto_read_fail(reader, node, PTO_ERR_KEY, "missing key 'dims' in 'counts'");
@@ -171,23 +176,22 @@ static const pto_yaml_table_t counts_table = {
 
 static pto_status_t make_pattern(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                  const counts_slot_t *read, pto_counts_t *counts) {
-    pto_counts_t made = {.kind = read->pattern == 0 ? PTO_COUNTS_STENCIL : PTO_COUNTS_GROUPS};
-    made.grid.dim_count = read->dims.count;
-    made.grid.along = read->along < PTO_GRID_DIMS_MAX ? (int)read->along : PTO_GRID_DIMS_MAX;
+    pto_counts_t parsed = {.kind = read->pattern == 0 ? PTO_COUNTS_STENCIL : PTO_COUNTS_GROUPS};
+    parsed.grid.dim_count = read->dims.count;
+    parsed.grid.along = read->along < PTO_GRID_DIMS_MAX ? (int)read->along : PTO_GRID_DIMS_MAX;
     for (int d = 0; d < read->dims.count; d++) {
-        made.grid.dim[d] = read->dims.value[d];
-        made.grid.wrap[d] = read->wrap.value[d] != 0;
-        made.grid.weight[d] = read->weights.count > 0 ? read->weights.value[d] : 1;
+        parsed.grid.dim[d] = read->dims.value[d];
+        parsed.grid.wrap[d] = read->wrap.value[d] != 0;
+        parsed.grid.weight[d] = read->weights.count > 0 ? read->weights.value[d] : 1;
     }
     pto_error_t fault = {.status = PTO_OK};
-    if (pto_counts_check(&made, &fault) != PTO_OK)
+    if (pto_counts_check(&parsed, &fault) != PTO_OK)
         return pto_read_fail_as(reader, node, &fault);
-    *counts = made;
+    *counts = parsed;
     return PTO_OK;
 }
 
-/* A missing matrix file is reported at the place that names it; a fault in the file is reported in the
- * file. */
+/* A missing file is reported at the place that names it; a fault in the file, at its place there. */
 static pto_status_t read_matrix(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                 const counts_slot_t *read, pto_counts_t *counts) {
     pto_error_t fault = {.status = PTO_OK};
@@ -272,10 +276,10 @@ pto_status_t pto_counts_parse(const char *text, const char *path, pto_counts_t *
     pto_status_t status = pto_yaml_parse(text, strlen(text), path, &root, err);
     if (status != PTO_OK)
         return status;
-    pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
-    status = pto_read_counts(&reader, root, &made, 0);
+    pto_counts_t parsed = {.kind = PTO_COUNTS_EQUAL};
+    status = pto_read_counts(&reader, root, &parsed, 0);
     pto_yaml_destroy(root);
     if (status == PTO_OK)
-        *counts = made;
+        *counts = parsed;
     return status;
 }

@@ -1,15 +1,16 @@
-/* Random byte counts: one hash for each pair of processes, so that none is kept. Internal to libportolan. */
+/* Random byte counts of pairs of processes: each is a hash of the pair, so that none is stored. Internal to
+ * libportolan. */
 #ifndef PTO_SCENARIO_SKEW_H
 #define PTO_SCENARIO_SKEW_H
 
 #include "base/hash.h"
 #include "portolan/scenario.h"
 
-/* Properties of all pairs. */
+/* The distribution of all pairs: uniform in [least_bytes, least_bytes + width). */
 typedef struct {
     int64_t least_bytes;
-    uint64_t width; /* how many different numbers of bytes there are */
-    uint64_t hash;
+    uint64_t width;
+    uint64_t hash; /* of the seed */
 } pto_skew_t;
 
 /* Returns the skew of counts of the kind PTO_COUNTS_SKEW. */
@@ -21,16 +22,17 @@ static inline pto_skew_t pto_skew_of(const pto_counts_t *counts, int64_t bytes) 
     return (pto_skew_t){bytes - spread, 2 * (uint64_t)spread + 1, pto_mix(counts->seed + PTO_GOLDEN_GAMMA)};
 }
 
-/* Properties of all pairs of a source. */
+/* Returns the hash that all pairs of a source share. */
 static inline uint64_t pto_skew_source(const pto_skew_t *skew, int64_t source) {
     return pto_mix(skew->hash + (uint64_t)source + PTO_GOLDEN_GAMMA);
 }
 
+/* The hash modulo `width`. To make this exactly uniform, hashes below 2^64 modulo `width` are rejected. */
 static inline int64_t pto_skew_bytes_from(const pto_skew_t *skew, uint64_t source_hash, int64_t destination) {
     uint64_t hash = pto_mix(source_hash + (uint64_t)destination + PTO_GOLDEN_GAMMA), width = skew->width;
-    if (hash < width) { /* else it is at least 2^64 modulo width, which costs a division */
-        uint64_t unfair = (0 - width) % width;
-        while (hash < unfair)
+    if (hash < width) { /* otherwise it is not below the limit, and needs no division */
+        uint64_t limit = (0 - width) % width;
+        while (hash < limit)
             hash = pto_mix(hash + PTO_GOLDEN_GAMMA);
     }
     return skew->least_bytes + (int64_t)(hash % width);

@@ -1,4 +1,5 @@
-/* Changes to a machine or a layout for one run: parsed, applied, and recorded in the machine. */
+/* Changes to a machine or a layout for one run (`--what-if PARAMETER=VALUE`): parsed, applied, and recorded
+ * in the machine, so that outputs can name them. */
 #include "portolan/scenario.h"
 
 #include <assert.h>
@@ -14,11 +15,12 @@
 
 enum { NOTE_MAX = 512, NAMED_MAX = 3 };
 
-/* How a key with a wildcard is compared with parameters' keys. */
+/* How a key with a wildcard is compared with parameters' keys; tried in this order. */
 typedef enum {
-    WHOLE_KEY,    /* as it is */
+    WHOLE_KEY,    /* as they are */
     WITHOUT_UNIT, /* without the unit at their end */
-    OF_NETWORK,   /* so, too, and "network" stands for the first words of those between nodes */
+    OF_NETWORK,   /* without the unit, and "network." stands for all that precedes it in keys of links between
+                     nodes */
     MATCH_COUNT
 } match_t;
 
@@ -29,7 +31,7 @@ typedef struct {
     const char *value; /* the text after '=', as given */
     bool relative;
     double factor; /* of a relative change; the reciprocal of a divisor */
-    bool numeric;  /* by pto_machine_set: `number` is the value, and the key is not one of the layout */
+    bool numeric;  /* by pto_machine_set: `number` is the value, and the key is not of the layout */
     double number;
 } change_t;
 
@@ -74,21 +76,21 @@ static pto_status_t out_of_range(const change_t *change, double value, const cha
 static pto_status_t new_number(const change_t *change, int64_t before, bool bytes, int64_t *number,
                                pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    int64_t made = 0;
+    int64_t changed_to = 0;
     if (change->relative || change->numeric) {
         double exact = change->numeric ? change->number : (double)before * change->factor;
         double whole = bytes && !change->numeric ? round(exact) : exact;
         if (!(whole >= 1 && whole < 0x1p63) || floor(whole) < whole)
             return out_of_range(change, exact, "a whole number of 1 or more", err);
-        made = (int64_t)whole;
+        changed_to = (int64_t)whole;
     } else {
-        status =
-            bytes ? pto_bytes_parse(change->value, &made, err) : pto_int64_parse(change->value, &made, err);
+        status = bytes ? pto_bytes_parse(change->value, &changed_to, err)
+                       : pto_int64_parse(change->value, &changed_to, err);
     }
-    if (status == PTO_OK && made < 1)
-        return out_of_range(change, (double)made, "a whole number of 1 or more", err);
+    if (status == PTO_OK && changed_to < 1)
+        return out_of_range(change, (double)changed_to, "a whole number of 1 or more", err);
     if (status == PTO_OK)
-        *number = made;
+        *number = changed_to;
     return status;
 }
 
@@ -99,17 +101,18 @@ static bool join_ranges(pto_machine_t *machine) {
     return true;
 }
 
-/* A limit that no longer lies between its neighbours is restored. */
+/* Changes a whole number. A limit that would not lie between its neighbours is restored. */
 static pto_status_t change_number(const change_t *change, pto_machine_t *machine, int64_t *number,
                                   pto_error_t *err) {
     int64_t before = *number;
     pto_status_t status = new_number(change, before, pto_text_ends(change->key, "_bytes"), number, err);
     if (status != PTO_OK || join_ranges(machine))
         return status;
-    int64_t made = *number;
+    int64_t changed_to = *number;
     *number = before;
     join_ranges(machine);
-    return out_of_range(change, (double)made, "a limit between those of the rows before and after", err);
+    return out_of_range(change, (double)changed_to, "a limit between those of the rows before and after",
+                        err);
 }
 
 /* --- parameters ----------------------------------------------------------------------------------------- */
@@ -124,7 +127,8 @@ static bool is_of_network(const char *key) {
     return false;
 }
 
-/* A link that takes a millisecond for a byte is a rate without its unit. */
+/* Reads a value. Seconds per byte that are too large for any link are probably a rate whose unit is missing.
+ */
 static pto_status_t read_value(const change_t *change, const pto_machine_param_t *changed, double *value,
                                pto_error_t *err) {
     const bool of_bytes = changed->unit == PTO_UNIT_S_PER_BYTE;
@@ -142,22 +146,22 @@ static pto_status_t read_value(const change_t *change, const pto_machine_param_t
 static pto_status_t new_value(const change_t *change, const pto_machine_param_t *changed, double *value,
                               pto_error_t *err) {
     const pto_param_t *param = changed->param;
-    double made = 0;
+    double changed_to = 0;
     pto_status_t status = PTO_OK;
     if (change->relative && !pto_param_known(param))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "the machine has no %s: a factor changes nothing, give it a value", change->key);
     if (change->relative) {
-        made = param->value * change->factor;
+        changed_to = param->value * change->factor;
     } else if (change->numeric) {
-        made = change->number;
+        changed_to = change->number;
     } else {
-        status = read_value(change, changed, &made, err);
+        status = read_value(change, changed, &changed_to, err);
     }
-    if (status == PTO_OK && !(made >= 0 && isfinite(made)))
-        return out_of_range(change, made, "a finite number of 0 or more", err);
+    if (status == PTO_OK && !(changed_to >= 0 && isfinite(changed_to)))
+        return out_of_range(change, changed_to, "a finite number of 0 or more", err);
     if (status == PTO_OK)
-        *value = made;
+        *value = changed_to;
     return status;
 }
 
@@ -201,7 +205,7 @@ static pto_status_t change_param(const change_t *change, pto_machine_t *machine,
     return PTO_OK;
 }
 
-/* Limits of byte ranges are changed one at a time: while several change in turn, two could coincide. */
+/* Refuses to change several limits of byte ranges: while they change one by one, two could coincide. */
 static pto_status_t check_rows(const change_t *change, const pto_machine_param_t *param, int rows,
                                pto_error_t *err) {
     if (rows < 2 || !param->number)
@@ -218,7 +222,8 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
     return false;
 }
 
-/* beta for beta_s_per_byte, and for a name that is a unit alone (injection.cpu.s_per_byte). */
+/* Removes the unit: beta for beta_s_per_byte, and also for a key that ends in a unit alone
+ * (injection.cpu.s_per_byte). */
 static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
     static const struct {
         const char *end, *name;
@@ -245,45 +250,45 @@ static bool matches(const change_t *change, const char *key) {
            fnmatch(change->key + sizeof network - 1, name, 0) == 0;
 }
 
-/* Returns whether a change applies to a parameter. A factor skips rows without a value if another row has one
- * (reduce.gpu.extra_input_s_per_byte). A wildcard means what the machine has, limits and the node aside. */
-static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
+/* Returns whether a change applies to a parameter. A wildcard applies to all parameters with a value, but not
+ * to whole numbers. A factor skips rows without a value if another row has one. */
+static bool applies_to(const change_t *change, const pto_machine_param_t *param, bool some_known) {
     bool lacks = param->param && !pto_param_known(param->param);
     if (has_wildcard(change))
         return param->param && !lacks && matches(change, param->key);
     return pto_param_is_named(param, change->key) && !(change->relative && some_known && lacks);
 }
 
-/* The parameters that a change applies to: their number and the first of them. */
-static int count_meant(const change_t *change, const pto_machine_param_t *param, int count, int *first) {
+/* Returns the number of parameters to which a change applies, and sets `*first` to the first one. */
+static int count_matches(const change_t *change, const pto_machine_param_t *param, int count, int *first) {
     bool some_known = any_known(param, count, change->key);
     int rows = 0;
     *first = count;
     for (int i = count - 1; i >= 0; i--)
-        if (is_meant(change, &param[i], some_known)) {
+        if (applies_to(change, &param[i], some_known)) {
             *first = i;
             rows++;
         }
     return rows;
 }
 
-/* The first comparison by which a wildcard names any. */
-static int find_meant(change_t *change, const pto_machine_param_t *param, int count, int *first) {
+/* As count_matches; sets change->match to the first comparison by which a wildcard matches any. */
+static int find_matches(change_t *change, const pto_machine_param_t *param, int count, int *first) {
     int rows = 0;
     for (match_t match = WHOLE_KEY; rows == 0 && match < (has_wildcard(change) ? MATCH_COUNT : 1); match++) {
         change->match = match;
-        rows = count_meant(change, param, count, first);
+        rows = count_matches(change, param, count, first);
     }
     return rows;
 }
 
-/* The first of the parameters that a wildcard means, and how many more. */
-static void name_meant(const change_t *change, const pto_machine_param_t *param, int count, int rows,
-                       pto_line_t *line) {
+/* Adds the first parameters that a wildcard matches, and the number of the others. */
+static void list_matches(const change_t *change, const pto_machine_param_t *param, int count, int rows,
+                         pto_line_t *line) {
     int named = 0;
     pto_line_add(line, " (%d parameters: ", rows);
     for (int i = 0; i < count && named < NAMED_MAX; i++)
-        if (is_meant(change, &param[i], true)) {
+        if (applies_to(change, &param[i], true)) {
             pto_line_add(line, "%s%s", named == 0 ? "" : named == rows - 1 ? " and " : ", ", param[i].key);
             named++;
         }
@@ -292,15 +297,14 @@ static void name_meant(const change_t *change, const pto_machine_param_t *param,
     pto_line_add(line, ")");
 }
 
-/* The change as given, what a wildcard means, and the value that is replaced, which the changed machine no
- * longer holds. */
+/* Describes the change as given, what a wildcard matches, and the value that is replaced. */
 static void describe(const change_t *change, const pto_machine_param_t *param, int count, int first, int rows,
                      char *text, size_t text_size) {
     const pto_machine_param_t *only = &param[first];
     pto_line_t line = {.text = text, .size = text_size};
     pto_line_add(&line, "%s=%s", change->key, change->value);
     if (rows > 1 && has_wildcard(change))
-        name_meant(change, param, count, rows, &line);
+        list_matches(change, param, count, rows, &line);
     else if (rows > 1)
         pto_line_add(&line, " (%d rows)", rows);
     else if (has_wildcard(change))
@@ -331,7 +335,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         return status;
     pto_param_key_resolve(machine, change->key);
     bool some_known = any_known(param, count, change->key);
-    int first = count, rows = find_meant(change, param, count, &first);
+    int first = count, rows = find_matches(change, param, count, &first);
     char text[NOTE_MAX];
     if (rows == 0) {
         status = refuse_key(change, param, count, err);
@@ -341,11 +345,11 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
     }
     for (int i = first; i < count && status == PTO_OK; i++) {
         double value; /* unused: check all values before the first one is changed */
-        if (is_meant(change, &param[i], some_known) && param[i].param)
+        if (applies_to(change, &param[i], some_known) && param[i].param)
             status = new_value(change, &param[i], &value, err);
     }
     for (int i = first; i < count && status == PTO_OK; i++)
-        if (is_meant(change, &param[i], some_known))
+        if (applies_to(change, &param[i], some_known))
             status = change_param(change, machine, &param[i], err);
     free(param);
     if (status != PTO_OK)

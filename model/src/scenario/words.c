@@ -1,4 +1,4 @@
-/* The words of scenarios, of files and of options. */
+/* The names that a scenario's keys and options accept: each function returns the name at an index. */
 #include "scenario/words.h"
 
 #include "base/names.h"

@@ -1,4 +1,6 @@
-/* Workloads on a machine: the communicators of a grid, and where their members are. */
+/* Binds workloads to a machine. The processes form a grid; a call along some of its dimensions has a
+ * communicator for each combination of the other coordinates. This file finds the layout of these
+ * communicators. */
 #include "portolan/workload.h"
 
 #include <assert.h>
@@ -33,7 +35,7 @@ const char *pto_workload_along_text(const pto_workload_t *workload, unsigned alo
     return text;
 }
 
-/* Of what has no place in the file, the error has none either. */
+/* Sets an error at a place of the workload's file, if there is one. */
 #define REFUSE(workload, place, err, ...)                                                                    \
     pto_error_set_at(err, PTO_ERR_RANGE, (place).line > 0 ? (workload)->path : NULL, (place).line,           \
                      (place).column, __VA_ARGS__)
@@ -59,8 +61,10 @@ static pto_status_t complete_layout(pto_workload_t *workload, const pto_machine_
     return PTO_OK;
 }
 
-enum { GPUS_MAX = 1 << 22 }; /* whose places are looked at one by one */
+enum { GPUS_MAX = 1 << 22 }; /* since processes are visited one by one */
 
+/* Sets the open dimension of the grid, and checks that the grid has as many processes as the layout has GPUs.
+ */
 static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), processes = 1;
     pto_dimension_t *open = NULL;
@@ -90,13 +94,13 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
 
 /* --- communicators -------------------------------------------------------------------------------------- */
 
-/* Members of a communicator that follow each other on one node, and of these on one socket. */
+/* How communicators are spread over nodes: the numbers of consecutive members on one node and one socket. */
 typedef struct {
-    int64_t on_node;   /* of every communicator on every node; 0: none seen yet */
-    int64_t on_socket; /* the fewest, of those on a node's first socket with any */
+    int64_t on_node;   /* the same for all communicators and nodes, unless `uneven`; 0: none seen yet */
+    int64_t on_socket; /* the minimum of the members on the first socket that a node's members use */
     bool uneven;
-    bool has_gaps;
-} runs_t;
+    bool has_gaps; /* a communicator skips a node */
+} node_runs_t;
 
 /* Returns the process of this number in the communicator whose first process is `first`. */
 static int64_t member_at(const pto_workload_t *workload, unsigned along, int64_t first, int64_t number) {
@@ -112,6 +116,7 @@ static int64_t member_at(const pto_workload_t *workload, unsigned along, int64_t
     return process;
 }
 
+/* Returns whether a process is the first one of its communicator. */
 static bool is_first(const pto_workload_t *workload, unsigned along, int64_t process) {
     assert(workload->dim_count >= 0 && workload->dim_count <= PTO_WORKLOAD_DIMS_MAX);
     for (int d = workload->dim_count - 1; d >= 0; d--) {
@@ -122,7 +127,7 @@ static bool is_first(const pto_workload_t *workload, unsigned along, int64_t pro
     return true;
 }
 
-static void note_run(runs_t *runs, int64_t on_node, int64_t on_socket) {
+static void note_run(node_runs_t *runs, int64_t on_node, int64_t on_socket) {
     runs->uneven = runs->uneven || (runs->on_node != 0 && on_node != runs->on_node);
     runs->on_node = on_node;
     if (runs->on_socket == 0 || on_socket < runs->on_socket)
@@ -130,7 +135,7 @@ static void note_run(runs_t *runs, int64_t on_node, int64_t on_socket) {
 }
 
 static void walk_members(const pto_workload_t *workload, unsigned along, int64_t first, int64_t size,
-                         runs_t *runs) {
+                         node_runs_t *runs) {
     const pto_layout_t *layout = &workload->layout;
     int64_t node = -1, socket = -1, on_node = 0, on_socket = 0;
     for (int64_t i = 0; i < size; i++) {
@@ -151,12 +156,12 @@ static void walk_members(const pto_workload_t *workload, unsigned along, int64_t
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* One communicator's layout, and how many there are. */
-static pto_status_t lay_out(const pto_workload_t *workload, pto_workload_call_t *call, pto_layout_t *layout,
-                            pto_error_t *err) {
+/* Finds the layout of a call's communicators, and their number. */
+static pto_status_t find_layout(const pto_workload_t *workload, pto_workload_call_t *call,
+                                pto_layout_t *layout, pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), size = 1;
     char along[PTO_WORKLOAD_ALONG_MAX];
-    runs_t runs = {0};
+    node_runs_t runs = {0};
     for (int d = 0; d < workload->dim_count; d++)
         size *= call->along & 1u << d ? workload->dim[d].size : 1;
     *layout = workload->layout;
@@ -171,7 +176,7 @@ static pto_status_t lay_out(const pto_workload_t *workload, pto_workload_call_t 
             "communicators along %s have different numbers of GPUs on their nodes of %lld, which are "
             "not priced; change the grid or gpus_per_node",
             pto_workload_along_text(workload, call->along, along), (long long)layout->gpus_per_node);
-    if (runs.on_node > 0) { /* it is not the world */
+    if (runs.on_node > 0) { /* not the world, which has the job's layout */
         layout->nodes = size / runs.on_node;
         layout->gpus_per_node = runs.on_node;
         layout->gpus_per_socket = runs.on_socket;
@@ -189,13 +194,13 @@ static pto_status_t lay_out(const pto_workload_t *workload, pto_workload_call_t 
 pto_status_t pto_workload_members(const pto_workload_t *workload, const pto_workload_call_t *call,
                                   int64_t **member, pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), size = gpus / call->communicators.count;
-    int64_t *made = calloc((size_t)gpus + 1, sizeof *made), next = 0;
-    if (!made)
+    int64_t *created = calloc((size_t)gpus + 1, sizeof *created), next = 0;
+    if (!created)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lld processes", (long long)gpus);
     for (int64_t process = 0; process < gpus && next < gpus; process++)
         for (int64_t i = 0; i < size && (size == gpus || is_first(workload, call->along, process)); i++)
-            made[next++] = size == gpus ? i : member_at(workload, call->along, process, i);
-    *member = made;
+            created[next++] = size == gpus ? i : member_at(workload, call->along, process, i);
+    *member = created;
     return PTO_OK;
 }
 
@@ -203,7 +208,7 @@ static pto_status_t bind_call(const pto_workload_t *workload, pto_workload_call_
                               const pto_machine_t *machine, pto_error_t *err) {
     pto_scenario_t *scenario = &call->scenario;
     pto_layout_t layout;
-    pto_status_t status = lay_out(workload, call, &layout, err);
+    pto_status_t status = find_layout(workload, call, &layout, err);
     if (status == PTO_OK)
         status = pto_series_one(layout.nodes, &scenario->nodes, err);
     scenario->layout = layout;

@@ -1,4 +1,5 @@
-/* Reading workload files (docs/formats.md): the keys of a call are those of a scenario. */
+/* Reads workload files (docs/formats.md): a grid of processes, and a step of calls, whose keys are those of a
+ * scenario, and of computation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ static pto_status_t read_dimension(const pto_reader_t *reader, const pto_yaml_no
     return PTO_OK;
 }
 
-/* {name: size, ...}, the fastest last. */
+/* {name: size, ...}, the fastest dimension last. */
 static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                               int argument) {
     (void)argument;
@@ -68,7 +69,8 @@ static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t 
 
 /* --- one entry ------------------------------------------------------------------------------------------ */
 
-/* The state of reading; a call begins with its scenario, to which the keys of a scenario apply. */
+/* A call that is being read. Its first member is its scenario, so that the table of a scenario's keys
+ * applies. */
 typedef struct {
     pto_workload_call_t call;
     const pto_workload_t *workload;
@@ -230,13 +232,14 @@ static const pto_yaml_table_t workload_table = {
 
 pto_status_t pto_workload_parse(const char *text, size_t text_size, const char *path,
                                 pto_workload_t *workload, pto_error_t *err) {
-    pto_workload_t made = {.path = pto_text_copy(path), .layout = {.owners_per_gpu = 1}};
-    pto_status_t status = made.path ? pto_read_document(text, text_size, path, &workload_table, &made, err)
-                                    : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    pto_workload_t parsed = {.path = pto_text_copy(path), .layout = {.owners_per_gpu = 1}};
+    pto_status_t status = parsed.path
+                              ? pto_read_document(text, text_size, path, &workload_table, &parsed, err)
+                              : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     if (status != PTO_OK)
-        pto_workload_fini(&made);
+        pto_workload_fini(&parsed);
     else
-        *workload = made;
+        *workload = parsed;
     return status;
 }
 
