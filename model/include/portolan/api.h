@@ -1,12 +1,13 @@
-/* Every public header begins and ends with these macros: C linkage, and symbols that the shared libraries
- * export. The libraries are built with -fvisibility=hidden, so only declarations between PTO_API_BEGIN and
- * PTO_API_END can be used from outside. Headers that are not installed (model/internal, impl/internal) use
- * PTO_C_BEGIN and PTO_C_END instead. */
+/* What every public header includes: the conventions of the interface, status codes and error records, the
+ * version, and the macros that enclose each header's declarations. */
 #ifndef PORTOLAN_API_H
 #define PORTOLAN_API_H
 
 #include <stddef.h>
 
+/* The libraries are built with -fvisibility=hidden, so only declarations between PTO_API_BEGIN and
+ * PTO_API_END can be used from outside. Headers that are not installed (model/internal, impl/internal) use
+ * PTO_C_BEGIN and PTO_C_END instead, which only give C linkage. */
 #if defined(__GNUC__)
 #define PTO_EXPORT_BEGIN _Pragma("GCC visibility push(default)")
 #define PTO_EXPORT_END _Pragma("GCC visibility pop")
@@ -30,18 +31,18 @@ PTO_API_BEGIN
 
 /* --- statuses and errors ------------------------------------------------------------------------------ */
 
-/* Status codes, and the error record that every fallible call of libportolan fills.
- *
- * Conventions: PTO_OK is 0 and errors are negative. A fallible function returns a pto_status_t and takes, as
- * its last argument, a caller-owned pto_error_t that may be NULL. The first function that detects the error
- * fills it; callers only pass it on. Outputs are set only on PTO_OK.
+/* Errors: PTO_OK is 0 and errors are negative. A fallible function returns a pto_status_t and takes, as its
+ * last argument, a caller-owned pto_error_t that may be NULL. The first function that detects the error fills
+ * it; callers only pass it on. Outputs are set only on PTO_OK.
  *
  * Names end in their unit: _s seconds, _bytes bytes, _s_per_byte seconds per byte, _w watts.
  *
- * pto_X_fini frees what a structure owns and zeroes it; a zeroed one is legal. pto_X_destroy frees the
- * object; NULL is legal. A pointer that a function returns is borrowed from its first argument; without one
- * it is valid for ever. pto_X_name is the static name of an enum's value in files and options. An index runs
- * from 0 to below the count and is not checked. */
+ * Ownership: pto_X_fini frees what a structure owns and zeroes it; a zeroed one is legal. pto_X_destroy frees
+ * the object; NULL is legal. A returned pointer is borrowed from the function's first argument; if there is
+ * none, it is valid until the process ends.
+ *
+ * pto_X_name returns the static name of an enum's value in files and options. Indices run from 0 to count - 1
+ * and are not checked. */
 
 /* name, value, text */
 #define PTO_STATUS_TABLE(X)                                                                                  \
@@ -100,9 +101,7 @@ void pto_error_format(const pto_error_t *err, char *text, size_t text_size);
 
 /* --- version ------------------------------------------------------------------------------------------ */
 
-/* The version of portolan that a program is compiled against, and the version that it runs with; and the
- * sizes of structs, for programs in other languages. */
-
+/* The version of these headers; pto_version returns that of the library that the program runs with. */
 #define PTO_VERSION_MAJOR 0
 #define PTO_VERSION_MINOR 1
 #define PTO_VERSION_PATCH 0

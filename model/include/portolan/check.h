@@ -27,12 +27,12 @@
  * - An executor can run the plan (pto_plan_runnable).
  * - If ranks use buffers of others (slices of the owner or a peer), any two accesses to the same bytes, at
  *   least one of them a write, are ordered. This is checked with vector clocks joined along messages and
- *   signals: first with clocks that know the ranks of their own node, which are those that share its memory;
- *   if that leaves accesses unordered, with clocks that know all. The user's accesses count: an owner's input
- * is written before its first stage; after its last stage its output is read, and output and input are
- * overwritten. Runs follow each other without a barrier, so such a plan is walked twice, and accesses of the
- * two runs must be ordered as well. A stage's reads and writes count as unordered with everything caused by
- * the stage's own messages. */
+ *   signals: first with clocks over the ranks of one node, which share its memory; if that leaves accesses
+ *   unordered, with clocks over all ranks. The user's accesses count: an owner's input is written before its
+ *   first stage; after its last stage its output is read, and output and input are overwritten. Runs follow
+ *   each other without a barrier, so such a plan is walked twice, and accesses of the two runs must be
+ * ordered as well. A stage's reads and writes count as unordered with everything caused by the stage's own
+ *   messages. */
 #ifndef PORTOLAN_CHECK_H
 #define PORTOLAN_CHECK_H
 
@@ -43,8 +43,8 @@
 
 PTO_API_BEGIN
 
-/* Processes at most; and of those, with all of their lanes, whose clocks know of each other: they grow with
- * the square. */
+/* Limits: ranks of a plan; lanes of all ranks if vector clocks over all of them are needed, whose memory
+ * grows with the square of that number; and the default work (pto_check_size). */
 enum { PTO_CHECK_RANKS_MAX = 65536, PTO_CHECK_CLOCKS_MAX = 8192, PTO_CHECK_LIMIT = 100000000 };
 
 /* Amount of work that was checked. */
@@ -54,13 +54,13 @@ typedef struct {
     int64_t messages;
     int64_t moved_bytes; /* by messages, copies and reductions */
     int64_t accesses;    /* to buffers that several processes use */
-    int assignments;     /* of either nodes: choices for which the plan was walked; else 1 */
+    int assignments; /* choices of branches in either nodes for which the plan was walked; 1 without any */
 } pto_check_report_t;
 
-/* Estimate in advance whether checking the plan takes at most about a minute and a gigabyte: at most `limit`
- * accesses to blocks, messages and clocks, and a fifth of that kept in memory (0: PTO_CHECK_LIMIT).
- * `*touched` counts the accesses of several plans together and may be NULL. pto_check itself only limits the
- * number of ranks. Errors: PTO_ERR_TOO_LARGE with the counts and the limits. */
+/* Estimate in advance whether checking the plan stays within about a minute and a gigabyte: at most `limit`
+ * accesses to blocks, messages and clocks (0: PTO_CHECK_LIMIT), and a fifth as many kept in memory.
+ * `*touched` sums the accesses over several plans and may be NULL. pto_check itself only limits the number of
+ * ranks. Errors: PTO_ERR_TOO_LARGE with the counts and the limits. */
 pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touched, pto_error_t *err);
 
 /* Errors: PTO_ERR_INVALID_PLAN with the rank, stage, iteration and cause; PTO_ERR_TOO_LARGE above
@@ -70,9 +70,8 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
 
 /* --- printing ----------------------------------------------------------------------------------------- */
 
-/* A plan as readable text: what one of its ranks does, stage by stage. */
-
-/* Longer lists are truncated, and the text says how much was omitted. */
+/* A plan as readable text: what one of its ranks does, stage by stage. Longer lists are truncated, and the
+ * text says how much was omitted. */
 enum {
     PTO_PRINT_PEERS_MAX = 6,       /* peers of one step */
     PTO_PRINT_RANGES_MAX = 3,      /* byte ranges of one slice */
@@ -80,16 +79,16 @@ enum {
     PTO_PRINT_SIZES_MAX = 4096,    /* messages of one step whose sizes are examined */
 };
 
-/* Print the part of `rank`. A loop is printed once, with peers and blocks as expressions in k. With `unroll`
+/* Print what `rank` does. A loop is printed once, with peers and blocks as expressions in k. With `unroll`
  * every iteration is printed, with the peers' ranks and places and the byte ranges. The caller frees `*text`
- * with free(). Errors: PTO_ERR_RANGE for a rank that the layout lacks, PTO_ERR_MEMORY. */
+ * with free(). Errors: PTO_ERR_RANGE for a rank that the layout does not have, PTO_ERR_MEMORY. */
 pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char **text, pto_error_t *err);
 
 /* Write the messages of all ranks as a GOAL schedule in LogGOPSim's text form (T. Hoefler, T. Schneider, A.
  * Lumsdaine, "LogGOPSim", LSAP 2010), with the stage's instance as tag. A rank's messages of one stage
- * require those of its stage before; copies and reductions are left out. Errors: PTO_ERR_NOT_APPLICABLE if
- * the plan has no messages, if NCCL sends them, or if stages overlap. Errors of the stream are the caller's
- * to find. */
+ * require those of its previous stage; copies and reductions are left out. Errors: PTO_ERR_NOT_APPLICABLE if
+ * the plan has no messages, if NCCL sends them, or if stages overlap. The caller checks the stream for write
+ * errors. */
 pto_status_t pto_print_goal(const pto_plan_t *plan, FILE *stream, pto_error_t *err);
 
 PTO_API_END

@@ -17,18 +17,19 @@
 
 PTO_API_BEGIN
 
-/* Protocol limits given by the user: below_bytes of all pieces but the last, increasing. */
+/* Protocol switch points given by the user: below_bytes of all pieces but the last, increasing. */
 typedef struct {
     bool given;
     int count;
     int64_t below_bytes[PTO_PROTOCOL_COUNT - 1];
 } pto_fit_breaks_t;
 
-/* Zeroed: limits are found in the data and the fit is robust. */
+/* Zeroed: switch points are found in the data and the fit is robust. */
 typedef struct {
     pto_fit_breaks_t breaks[PTO_SPACE_COUNT][PTO_LEVEL_COUNT];
     bool minima;          /* ordinary least squares on the minima over runs and pairs, as in the paper */
-    const char *inherits; /* the machine file that has what these samples lack; NULL: messages are required */
+    const char *inherits; /* a machine file with the parameters that these samples do not determine; NULL: the
+                             samples must contain messages */
     struct {              /* 0: from the samples' provenance */
         int64_t sockets;
         int64_t gpus;
@@ -78,10 +79,10 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
                              const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err);
 void pto_fit_fini(pto_fit_t *fit);
 
-/* Infer the tables of the MPI library that the fitted machine lacks from the samples of the library's own
- * collectives: its algorithms, and whether it stages GPU buffers. A row whose algorithm the times do not tell
- * is flagged. Where the machine has a table, it stays, and an entry tells where the times contradict it.
- * Errors: PTO_ERR_MEMORY and those of pto_score_price. */
+/* Infer the MPI library's tables that the fitted machine lacks from samples of the library's own collectives:
+ * its algorithms, and whether it stages GPU buffers. A row is flagged if the times do not determine its
+ * algorithm. A table that the machine already has is kept, and an entry reports where the times contradict
+ * it. Errors: PTO_ERR_MEMORY and those of pto_score_price. */
 pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options_t *options, pto_fit_t *fit,
                              pto_error_t *err);
 
@@ -92,16 +93,16 @@ pto_status_t pto_fit_breaks_parse(const char *text, pto_fit_options_t *options, 
 /* Parse `sockets=2,gpus=6,cores=40`, or any subset. Errors: PTO_ERR_SYNTAX, _NOT_FOUND, _RANGE. */
 pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pto_error_t *err);
 
-/* Samples as the fit uses them, for plots: the median time of each size. Both arrays belong to the caller and
- * have room for `capacity` entries. Returns the number of sizes, which may exceed `capacity`. */
+/* The median time of each size, as the fit uses it; for plots. Both arrays belong to the caller and have room
+ * for `capacity` entries. Returns the number of sizes, which may exceed `capacity`. */
 size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where,
                        pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
                        double *seconds);
 
-/* --- what only collectives show ----------------------------------------------------------------------- */
+/* --- fitting to collectives ---------------------------------------------------------------------------- */
 
-/* About how many prices of each measured cell a fit to collectives takes: the fit itself together with those
- * that leave one number of nodes out, which share prices (pto_fit_prices_t). For estimates of work. */
+/* About how many prices of each measured cell a fit to collectives needs, together with the fits that leave
+ * one node count out and share prices with it (pto_fit_prices_t). For estimates of work. */
 enum { PTO_FIT_PRICES = 500 };
 
 /* Maximum number of values fitted to collectives: five costs and seven switch points. */
@@ -117,40 +118,41 @@ typedef struct {
     pto_machine_t *machine; /* owned by the caller */
     int parameter_count;
     pto_fit_collective_t parameter[PTO_FIT_COLLECTIVE_MAX];
-    double badness;   /* mean of |ln(predicted / measured)| plus regret of picks */
-    bool interrupted; /* the search ended early (pto_stop), with the best that it had found */
+    double badness;   /* the objective: mean of |ln(predicted / measured)| plus regret of picks */
+    bool interrupted; /* the search was stopped early (pto_stop) and returned the best found so far */
 } pto_fit_collectives_t;
 
-/* Prices that fits of one machine to the same collectives share: the fit itself, and those that leave a node
- * count out. Of another machine, they are forgotten. Create returns NULL when out of memory; destroy takes
- * NULL. */
+/* A cache of prices for several fits of one machine to the same collectives: the fit to all of them, and
+ * those that leave a node count out. A fit of another machine empties it. Create returns NULL when out of
+ * memory; destroy takes NULL. */
 typedef struct pto_fit_prices pto_fit_prices_t;
 pto_fit_prices_t *pto_fit_prices_create(void);
 void pto_fit_prices_destroy(pto_fit_prices_t *prices);
 
-/* Add to a machine the parameters that samples cannot show but collectives do: which algorithms the library
- * uses and from which size on, whether it stages GPU buffers, and, unless samples gave them, the CPU's copy
- * rate, the startup cost of a copy from pageable memory, a node's message rate, and contention. All
- * collectives have the same weight. Only those with the given node counts are used (NULL: all).
- * `prices`: kept for other fits; NULL: none. Free `fit->machine` with pto_machine_destroy. Errors:
- * PTO_ERR_NOT_FOUND if no collective is left to fit to; PTO_ERR_MEMORY. */
+/* Add to a machine the parameters that only measured collectives determine: which algorithms the library uses
+ * and from which size on, whether it stages GPU buffers, and, unless samples gave them, the CPU's copy rate,
+ * the startup cost of a copy from pageable memory, a node's message rate, and contention. All collectives
+ * have the same weight. Only those with the given node counts are used (NULL: all). `prices` may be NULL.
+ * Free `fit->machine` with pto_machine_destroy. Errors: PTO_ERR_NOT_FOUND if no collective is left to fit to;
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                  const pto_node_counts_t *nodes, pto_fit_prices_t *prices,
                                  pto_fit_collectives_t *fit, pto_error_t *err);
 
-/* Measure how far the machine's predictions miss these collectives, and keep it in the machine as the model's
- * error. `nodes` are the node counts that its terms know (NULL: all); larger ones show what an extrapolation
- * adds. `refit`: only those are used, and each is left out in turn, in a fit of its own. Fewer than 19 times
- * say nothing. Errors: those of pto_fit_collectives and pto_score_predict. */
+/* Measure by how much the machine's predictions miss these collectives, and store it in the machine as the
+ * model's error. `nodes` are the node counts that the machine was fitted to (NULL: all); larger ones
+ * determine the additional error of an extrapolation. With `refit`, only `nodes` are used, and each is
+ * predicted by a fit without it. With fewer than 19 measurements nothing is stored. Errors: those of
+ * pto_fit_collectives and pto_score_predict. */
 pto_status_t pto_fit_model_error(pto_machine_t *machine, const pto_collectives_t *collectives,
                                  const pto_node_counts_t *nodes, bool refit, pto_fit_prices_t *prices,
                                  pto_error_t *err);
 
-/* Take the model's error, or only what extrapolation adds to it, from another machine where this one has none
- * of its own. Errors: PTO_ERR_MEMORY. */
+/* Copy the model's error, or only the additional error of extrapolation, from another machine if this one has
+ * none of its own. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_fit_borrow_error(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err);
 
-/* Take the terms that only collectives show from another machine, where this one does not have them. Errors:
+/* Copy the terms that only collectives determine from another machine if this one lacks them. Errors:
  * PTO_ERR_MEMORY. */
 pto_status_t pto_fit_borrow_terms(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err);
 

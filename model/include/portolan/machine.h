@@ -60,8 +60,8 @@ typedef enum { PTO_BASIS_UNKNOWN, PTO_BASIS_MEASURED, PTO_BASIS_DATASHEET, PTO_B
 /* Whether the processes of a GPU use it through MPS, and not in time slices. */
 typedef enum { PTO_MPS_UNKNOWN, PTO_MPS_NO, PTO_MPS_YES, PTO_MPS_COUNT } pto_mps_t;
 
-/* How a program begins runs and learns that they have ended: it waits for each, or enqueues them one by one
- * behind each other in a stream, or many of them as one CUDA graph. Costs that contain the launch differ. */
+/* How a program starts runs: it waits for each to end, or enqueues one after another in a stream, or launches
+ * many of them as one CUDA graph. Costs that contain the launch differ. */
 typedef enum { PTO_RUNS_WAITED, PTO_RUNS_ENQUEUED, PTO_RUNS_GRAPH, PTO_RUNS_COUNT } pto_runs_t;
 
 const char *pto_level_name(pto_level_t value);
@@ -74,7 +74,7 @@ const char *pto_basis_name(pto_basis_t value); /* unknown, measured, datasheet *
 const char *pto_mps_name(pto_mps_t value);     /* unknown, no, yes */
 pto_mps_t pto_mps_find(const char *name);      /* _UNKNOWN for any other name */
 const char *pto_runs_name(pto_runs_t value);   /* waited, enqueued, graph */
-const char *pto_runs_text(pto_runs_t value);   /* what they are: "waited for", ... */
+const char *pto_runs_text(pto_runs_t value);   /* in a sentence: "waited for", ... */
 
 /* One number of a machine file. `low` and `high` bound its 95 percent confidence interval; both equal `value`
  * if the file gives none (has_interval is false). line == 0: absent. */
@@ -87,26 +87,27 @@ typedef struct {
     int line;
 } pto_param_t;
 
-/* The line of a number that is not in a file: a what-if set it. */
+/* The `line` of a number that a what-if has set. */
 enum { PTO_LINE_WHAT_IF = INT32_MAX };
 
 static inline bool pto_param_known(const pto_param_t *param) { return param->line > 0; }
 
-/* Members of a collective whose input is staged through host memory, and whose result is. */
+/* The number of a collective's members whose input is staged through host memory, and of those whose result
+ * is. */
 typedef struct {
     int64_t in;
     int64_t out;
 } pto_staged_t;
 
-/* A choice below a size: one row of `library: {collective: {space: [...]}}`, the MPI library's, or of
- * `tuning: {collective: [...]}`. */
+/* A choice that holds below a size: one row of `library: {collective: {space: [...]}}` (what the MPI library
+ * does) or of `tuning: {collective: [...]}` (what our strategies do). */
 typedef struct {
     int64_t below_bytes;         /* bytes as the call sees them; INT64_MAX for the last row */
     int64_t procs;               /* smallest number of processes for which the row holds; 0: any */
     char *algorithm;             /* `library` only */
     bool staged;                 /* `library` only: the library stages device buffers through the host */
-    int64_t segment_bytes;       /* `library` only: of an algorithm that works in segments; 0: does not */
-    char *flagged;               /* `library` only: why to doubt the algorithm; NULL: no reason */
+    int64_t segment_bytes;       /* `library` only: of a segmented algorithm; 0: not segmented */
+    char *flagged;               /* `library` only: why the algorithm is doubtful; NULL: it is not */
     pto_staged_t staged_members; /* `tuning` only */
     int line;
 } pto_library_rule_t;
@@ -157,8 +158,8 @@ typedef enum {
     PTO_POWER_COUNT
 } pto_power_t;
 
-/* Its values are read and changed by key (pto_machine_get, pto_machine_set, pto_machine_params).
- * A machine that is not being changed may be used by several threads. */
+/* Values are read and changed by key (pto_machine_get, pto_machine_set, pto_machine_params). Several threads
+ * may use a machine while none changes it. */
 typedef struct pto_machine pto_machine_t;
 
 /* Read a machine file. The caller frees `*machine` with pto_machine_destroy. Errors: PTO_ERR_IO, _SYNTAX,
@@ -170,8 +171,8 @@ pto_status_t pto_machine_open(const char *path, pto_machine_t **machine, pto_err
 typedef pto_status_t (*pto_machine_find_t)(const char *name, const char *beside, char **path,
                                            pto_error_t *err);
 
-/* How machine files find those that they inherit; NULL, as at the start: by paths relative to their folder.
- * To be set before any machine is read. */
+/* Set how machine files find those that they inherit. NULL, the default: by paths relative to their folder.
+ * Call it before any machine is read. */
 void pto_machine_find_by(pto_machine_find_t find);
 
 /* The same for the files of MPI libraries; NULL: ../libraries/NAME.yaml, from the folder of the machine. */
@@ -183,22 +184,22 @@ void pto_topology_find_by(pto_machine_find_t find);
 /* The MPI library that the machine file names; NULL: none. */
 const char *pto_machine_mpi_library(const pto_machine_t *machine);
 
-/* Take `name` as the machine's MPI library, with the tables of its file for what the machine has none. On
- * failure the machine may have some of them. Errors: those of finding and reading the file. */
+/* Set the machine's MPI library and add the tables of the library's file that the machine lacks. On failure
+ * some of them may have been added. Errors: those of finding and reading the file. */
 pto_status_t pto_machine_use_library(pto_machine_t *machine, const char *name, pto_error_t *err);
 
-/* The name of a library's file, from what MPI_Get_library_version returns or a line `mpi=` of samples has.
- * Returns false, with `name` unchanged, for an unknown library; the file need not exist. */
+/* Derive the name of a library's file from the result of MPI_Get_library_version or from the line `mpi=` of
+ * samples. Returns false, with `name` unchanged, for an unknown library; the file need not exist. */
 enum { PTO_LIBRARY_NAME_MAX = 40 };
 bool pto_library_of_version(const char *version, char name[PTO_LIBRARY_NAME_MAX]);
 
-/* 16 hexadecimal digits that depend on every number of the machine, wherever it is from, what-ifs included,
- * with its intervals and `model_error`, and not on comments, names or parameters that the machine does not
- * have. Returns `text`. */
+/* A digest of 16 hexadecimal digits over all numbers of the machine with their intervals, inherited ones and
+ * what-ifs included, and over `model_error`. Comments, names and absent parameters do not affect it. Returns
+ * `text`. */
 enum { PTO_MACHINE_DIGEST_MAX = 17 };
 const char *pto_machine_digest(const pto_machine_t *machine, char text[PTO_MACHINE_DIGEST_MAX]);
 
-/* The same from the text of a machine file; `path` only names the text in messages. */
+/* pto_machine_open from the text of a machine file; `path` only names the text in messages. */
 pto_status_t pto_machine_create(const char *text, size_t text_size, const char *path, pto_machine_t **machine,
                                 pto_error_t *err);
 
@@ -212,14 +213,14 @@ void pto_machine_destroy(pto_machine_t *machine);
 const char *pto_machine_name(const pto_machine_t *machine);
 const char *pto_machine_source(const pto_machine_t *machine); /* NULL: not given */
 const char *pto_machine_path(const pto_machine_t *machine);   /* the file it was read from */
-/* The file of a parameter with this `file`, which differs from the machine's own where that inherits. */
+/* The path for pto_param_t.file: the machine's own, or one that it inherits. */
 const char *pto_machine_file(const pto_machine_t *machine, int file);
 const char *pto_machine_model(const pto_machine_t *machine);   /* of pto_machine_restrict; NULL: full */
 const char *pto_machine_what_if(const pto_machine_t *machine); /* changes, one per line; NULL: none */
 
-/* The state for which the file's copies.shared hold; _UNKNOWN: the file does not say. */
 const char *pto_machine_gpu(const pto_machine_t *machine); /* its GPUs' name; NULL: not given */
 pto_basis_t pto_machine_basis(const pto_machine_t *machine);
+/* Whether the file's copies.shared were measured under MPS; _UNKNOWN: the file does not say. */
 pto_mps_t pto_machine_mps(const pto_machine_t *machine);
 
 /* The runs for which its launches, nccl and remote.lines hold. */
@@ -232,16 +233,17 @@ const char *pto_machine_error_source(const pto_machine_t *machine);
  * (`allreduce`, ...) on buffers in this memory. */
 bool pto_machine_has_library(const pto_machine_t *machine, const char *collective, pto_space_t space);
 
-/* The node counts of the file with this digest (samples.h) that terms were fitted to; 0: none. */
+/* The node counts, in the collectives file with this digest (samples.h), that terms were fitted to. Returns
+ * how many there are. */
 int pto_machine_fitted_to(const pto_machine_t *machine, const char *digest, const int64_t **nodes);
 
-enum { PTO_COST_RANGE_MAX = 4 }; /* ranges of bytes that a cost has at most */
+enum { PTO_COST_RANGE_MAX = 4 }; /* maximum number of byte ranges of a cost */
 
 enum { PTO_PARAM_KEY_MAX = 80 };
 
-/* One number of a machine, by the key with which prices are explained. If a table has several rows, the key
- * contains the row (copies.shared.h2d.6.alpha_s: 6 processes; reduce.cpu.from_4096.alpha_s: from 4096 bytes)
- * and `group` does not, so it names all rows at once. Otherwise both are the same. */
+/* One number of a machine, by the key that explanations of prices show. For a table of several rows, the key
+ * contains the row (copies.shared.h2d.6.alpha_s: 6 processes; reduce.cpu.from_4096.alpha_s: from 4096 bytes),
+ * and `group` names all rows at once. Otherwise both are the same. */
 typedef struct {
     char key[PTO_PARAM_KEY_MAX];
     char group[PTO_PARAM_KEY_MAX];
@@ -250,7 +252,7 @@ typedef struct {
     pto_unit_t unit;      /* of `param` */
     int64_t *number;      /* node.*, and the below_bytes of a row that is not the last; else NULL */
     const char *flagged;  /* the file's reason to doubt it; or NULL */
-    bool measured_only;   /* part of no price (docs/model.md, "Measured, not priced") */
+    bool measured_only;   /* no price contains it (docs/model.md, "Measured, not priced") */
 } pto_machine_param_t;
 
 /* All numbers that a machine has or could have, except rows that it lacks; missing numbers have line 0. The
@@ -269,8 +271,8 @@ enum { PTO_PATTERN_MAX = 96 };
 /* A family of parameters, as `portolan list parameters` shows it. */
 typedef struct {
     char key[PTO_PATTERN_MAX]; /* in a machine file: remote.{load,store}.{on_socket,off_socket} */
-    const char *unit;          /* or what is below the key */
-    const char *term;          /* of a model, without which it is left out; "": in every model */
+    const char *unit;          /* or the form of what is below the key */
+    const char *term;          /* the term of `--model` that it belongs to; "": in every model */
     const char *what;
     bool priced; /* false: measured, and no price uses it */
 } pto_parameter_t;
@@ -293,12 +295,11 @@ const pto_model_term_t *pto_model_term_at(int index);
  * PTO_ERR_MEMORY. */
 pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto_error_t *err);
 
-/* --- machine files that pto_machine_open reads back unchanged
- * ------------------------------------------------------------------------------------------ */
+/* --- writing machine files ---------------------------------------------------------------------------- */
 
-/* Format the file's text; the caller frees it. `comment` (may be NULL) precedes the machine, with each of its
- * lines after a '#'. Numbers are printed with the fewest digits that read back as the same number. Errors:
- * PTO_ERR_MEMORY. */
+/* Format the text of a machine file, which pto_machine_open reads back unchanged. The caller frees it.
+ * `comment` (may be NULL) precedes the machine, with each of its lines after a '#'. Numbers are printed with
+ * the fewest digits that read back as the same number. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
                                 pto_error_t *err);
 

@@ -17,8 +17,8 @@ typedef struct {
     const pto_algorithm_t *algorithm;
     int64_t chunks;              /* of a chunked strategy; else 0 */
     pto_staged_t staged_members; /* of a strategy that stages; else 0 */
-    bool library_unknown; /* nothing describes the MPI library, which the price takes for perfect, or what
-                             does is flagged */
+    bool library_unknown; /* the MPI library's algorithm is not known, so the price assumes the best one, or
+                             the table row that names it is flagged */
     pto_price_t price;
     pto_explanation_t explanation; /* only if pto_predict was asked to explain */
     bool has_energy; /* only with an explanation and a machine that has the powers; else `reason` says why */
@@ -48,14 +48,15 @@ typedef struct {
 /* False if the strategy does not apply, or if its energy is needed and unknown. */
 bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_cost_t *cost);
 
-/* The time that as many processes per GPU as its equal share of the node's cores would save. */
+/* What would be gained by using all cores: as many processes per GPU as the GPU's equal share of the node's
+ * cores. */
 typedef struct {
-    int64_t procs_per_gpu; /* 0: nothing, or no more than the intervals tell apart */
-    int64_t point;         /* where they save the most, as a share of the pick's time */
+    int64_t procs_per_gpu; /* 0: nothing is gained, or no more than the intervals can distinguish */
+    int64_t point;         /* where the gain is largest relative to the pick's time */
     const pto_strategy_t *strategy;
-    double seconds, pick_s;           /* of this strategy with these processes, and of the pick */
-    char unpriced[PTO_PARAM_KEY_MAX]; /* a key that `seconds` would contain; never copies.shared; empty: none
-                                       */
+    double seconds, pick_s; /* of this strategy with these processes, and of the pick */
+    /* A key that the machine lacks and `seconds` would contain; never copies.shared; empty: none. */
+    char unpriced[PTO_PARAM_KEY_MAX];
 } pto_more_procs_t;
 
 /* All predictions, by point and then by strategy. The scenario and the machine are borrowed. */
@@ -73,23 +74,24 @@ typedef struct {
     pto_more_procs_t more_procs;  /* none before pto_predictions_find_more_procs */
 } pto_predictions_t;
 
-/* Limit of the messages that prices walk one by one (pto_price_work) for one strategy at one point, without
- * an explanation; several messages of a table that share no links count as one, as docs/reliability.md says
- * ("Bounds on work"). The limit of all that a command asks for is the scenario's work_limit, or
- * PTO_WORK_LIMIT, which takes about a minute. */
+/* Work is counted in messages that pricing walks one by one (pto_price_work); several messages of a table
+ * that share no links count as one (docs/reliability.md, "Bounds on work"). A command's total is limited by
+ * the scenario's work_limit or, without one, by PTO_WORK_LIMIT, which takes about a minute. pto_cell_work is
+ * the work for one strategy at one point, without an explanation. */
 enum { PTO_WORK_LIMIT = 1 << 26, PTO_WORK_PER_SECOND = 1 << 20 };
 int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                       const pto_strategy_t *strategy);
 int64_t pto_scenario_work_limit(const pto_scenario_t *scenario);
 
-/* Whether the prices of all cells can be asked for `times` times within the limit. `*work` is that of once;
- * it may be NULL. pto_predict asks once. Errors: PTO_ERR_TOO_LARGE with the work, the limit and the option.
- */
+/* Check that pricing all cells `times` times stays within the limit; pto_predict does so with 1. `*work` (may
+ * be NULL) is the work of pricing them once. Errors: PTO_ERR_TOO_LARGE with the work, the limit and the
+ * option. */
 pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t times,
                             int64_t *work, pto_error_t *err);
 
-/* The same for one point, once, and for `each` messages or copies that the caller has counted; `what` begins
- * the message, as in "pricing walks". Errors: the same, and those of pto_scenario_strategies. */
+/* The same for pricing one point once, and for `times` times `each` messages or copies that the caller has
+ * counted; `what` begins the error message, as in "pricing walks". Errors: the same, and those of
+ * pto_scenario_strategies. */
 pto_status_t pto_check_point_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                   pto_error_t *err);
 pto_status_t pto_check_amount(const pto_scenario_t *scenario, const char *what, int64_t each, int64_t times,
@@ -103,14 +105,14 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
                          pto_predictions_t *predictions, pto_error_t *err);
 void pto_predictions_fini(pto_predictions_t *predictions);
 
-/* Find what the plans of all predictions cost to set up. The scenario and the machine must be those of
+/* Find the setup costs of all predictions' plans (pto_setup). The scenario and the machine must be those of
  * pto_predict. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_predictions_find_setups(pto_predictions_t *predictions, pto_error_t *err);
 
-/* Find where more processes per GPU would take less time, if the scenario leaves their number open and
- * times are compared: only strategies that split work over the processes of a GPU depend on
- * it. The predictions must have been explained. Where the machine lacks what processes lose that share a GPU,
- * nothing is known to take less. Nothing is found where it is interrupted. Errors: PTO_ERR_MEMORY. */
+/* Find where more processes per GPU would be faster, if the scenario leaves their number open and times are
+ * compared. (Only strategies that split work over the processes of a GPU depend on it.) The predictions must
+ * have been explained. Nothing is found if the machine lacks the costs of sharing a GPU, or after an
+ * interruption. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_predictions_find_more_procs(pto_predictions_t *predictions, pto_error_t *err);
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy);
@@ -198,19 +200,19 @@ typedef struct {
     int64_t bytes;               /* of each message or copy; 0: any */
 } pto_settle_t;
 
-/* A value of the swept quantity from which on another strategy is the cheapest, between two points of a sweep
- * that have different picks. Bisection finds it: up to a 256th of the value below `at`, or up to one element
- * of a reduction, the pick is the one before. Bisection may miss a pick that comes and goes in between. */
+/* A value of the swept quantity from which on another strategy is the cheapest, found by bisection between
+ * two points of a sweep with different picks. It is exact to a 256th of `at`, or to one element of a
+ * reduction. Bisection may miss a strategy that is the cheapest only in between. */
 typedef struct {
     int64_t at;  /* above the point before and at most the next point */
     int winner;  /* index of the strategy that is picked at `at`; -1: none applies there */
     int64_t gap; /* it lies between this point of the sweep and the next one */
 } pto_crossing_t;
 
-/* The crossings of a sweep in increasing order, at most 8 between two points; an eighth is not bisected, but
- * is at the next point. Between points that have the same pick none is sought. The caller frees
- * `*crossing` with free(). Errors: those of pto_predict; PTO_ERR_TOO_LARGE if the prices that bisection needs
- * are above the limit. */
+/* The crossings of a sweep in increasing order, at most 8 between two points; the eighth is not bisected, but
+ * reported at the next point. Points with the same pick have none between them. The caller frees `*crossing`
+ * with free(). Errors: those of pto_predict; PTO_ERR_TOO_LARGE if the prices that bisection needs are above
+ * the limit. */
 pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t **crossing, int64_t *count,
                            pto_error_t *err);
 
@@ -228,8 +230,8 @@ typedef struct {
     double margin_low; /* relative extra cost of the runner-up: least and most over the points */
     double margin_high;
     bool near_tie;        /* at some point another strategy costs about as much (docs/model.md) */
-    bool overlap;         /* at some point that is none, intervals do not tell another from the winner */
-    double regret;        /* expected, as a share: the most over the points */
+    bool overlap;         /* at some point without a near-tie, another strategy's interval overlaps */
+    double regret;        /* expected relative regret of the pick: the maximum over the points */
     int64_t settle_point; /* the first where intervals overlap, else the first near-tie; -1: there is none */
     int settle_other;     /* the strategy that it is with */
     pto_settle_t settle;
@@ -250,7 +252,7 @@ int pto_pick_at(const pto_predictions_t *predictions, int64_t point);
  * cost more, and the other might be cheaper. NULL if there is no such key, or if the predictions were not
  * explained. The key lives as long as the predictions. */
 const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t point);
-/* The same for a strategy (an index) that was taken for another reason than its price at this point; NULL
+/* The same for a strategy (an index) that was chosen for another reason than its price at this point; NULL
  * also if it does not apply. */
 const char *pto_choice_unpriced(const pto_predictions_t *predictions, int64_t point, int strategy);
 
@@ -260,26 +262,25 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
 
 /* --- estimates ---------------------------------------------------------------------------------------- */
 
-/* Estimates: what a collective of any size costs on one layout, and by which strategy, in well under a
- * microsecond. For compilers and schedulers, which ask often and have no communicator.
+/* Estimates: a table of prices from which the cost and the best strategy of a collective of any size on one
+ * layout are looked up in well under a microsecond. For compilers and schedulers, which ask often and have no
+ * communicator.
  *
- * The table of a collective has the prices of pto_predict_one at powers of two, and of the strategies that
- * are the cheapest there at as many sizes in between as it takes. An estimate is interpolated linearly
- * between two sizes. Where the price of the size in the middle is off that line by more than
- * PTO_ESTIMATE_TOLERANCE, or has another strategy, both halves are looked at in turn, down to a 256th of the
- * size. A size at which the price jumps, as between the protocols of messages, is found as exactly as that.
- */
+ * The table holds the prices of pto_predict_one at powers of two; between two sizes an estimate is
+ * interpolated linearly. An interval is halved, down to a 256th of the size, while the price in its middle
+ * differs from the interpolated one by more than PTO_ESTIMATE_TOLERANCE or has another strategy. So a jump of
+ * the price, as between message protocols, is located to a 256th. */
 
 #define PTO_ESTIMATE_TOLERANCE 0.005
 
-/* Does not change, so that several threads may use it. */
+/* Immutable, so several threads may use it. */
 typedef struct pto_estimates pto_estimates_t;
 
-/* Price a table. `cell` has the collective and the layout; its `bytes` are the largest size (0: 1 GiB). The
- * table ends below that where no strategy applies, as where memory does not suffice. Takes some hundred
- * prices: milliseconds, or seconds where many routes have chunks to choose. The machine is not needed
- * afterwards; free `*estimates` with pto_estimates_destroy. Errors: those of pto_predict_one;
- * PTO_ERR_TOO_LARGE where a sweep of the powers of two is above the limit of work (pick.h). */
+/* Create a table. `cell` gives the collective and the layout; its `bytes` are the largest size (0: 1 GiB).
+ * The table ends earlier if no strategy applies to larger sizes, for instance for lack of memory. Creating it
+ * takes some hundred prices: milliseconds, or seconds if many strategies have chunk counts to choose. The
+ * machine is not needed afterwards; free `*estimates` with pto_estimates_destroy. Errors: those of
+ * pto_predict_one; PTO_ERR_TOO_LARGE if a sweep of the powers of two is above the work limit. */
 pto_status_t pto_estimates_create(const pto_machine_t *machine, const pto_ask_t *cell,
                                   pto_estimates_t **estimates, pto_error_t *err);
 
@@ -290,8 +291,8 @@ void pto_estimates_destroy(pto_estimates_t *estimates);
 int pto_estimates_count(const pto_estimates_t *estimates);
 int64_t pto_estimates_bytes(const pto_estimates_t *estimates, int index);
 
-/* Seconds, and the strategy if `strategy` is not NULL. Sizes below one element cost what one does. NaN and
- * NULL: the size is negative or above the table. */
+/* Returns the seconds, and the strategy if `strategy` is not NULL. Sizes below one element cost as much as
+ * one element. NaN and NULL: the size is negative or above the table's largest. */
 double pto_estimate(const pto_estimates_t *estimates, int64_t bytes, const pto_strategy_t **strategy);
 
 PTO_API_END

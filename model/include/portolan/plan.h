@@ -56,7 +56,8 @@ typedef struct {
 
 /* --- buffers and slices ------------------------------------------------------------------------------- */
 
-/* The user's input and output; those of a second pattern, in host memory; and temporaries. */
+/* The user's input and output, and temporaries. A request may have a second pattern of messages, among
+ * buffers in host memory (pto_counts_t.host): the HOST roles are its input and output. */
 typedef enum {
     PTO_ROLE_IN,
     PTO_ROLE_OUT,
@@ -80,13 +81,12 @@ static inline bool pto_role_is_host(pto_role_t role) {
 /* How many bytes a block has. */
 typedef enum {
     PTO_BLOCKS_EQUAL,  /* block_bytes each */
-    PTO_BLOCKS_ROW,    /* block j: what the holder sends to owner j, of the second pattern in its buffers */
+    PTO_BLOCKS_ROW,    /* block j: what the holder sends to owner j (in HOST roles, in the second pattern) */
     PTO_BLOCKS_COLUMN, /* block i: what owner i sends to the holder */
-    /* In an allgatherv, of what the members of the buffer's group contribute; with k blocks for each member:
-     */
+    /* Contributions of the members of the buffer's group in an allgatherv, in k blocks for each member: */
     PTO_BLOCKS_MEMBERS, /* blocks k i to k i + k - 1: what member i contributes */
     PTO_BLOCKS_ROTATED, /* the same, from the holder's own on, modulo the number of blocks */
-    PTO_BLOCKS_SHARE,   /* shares of block_bytes, one per member of the group: the holder's share each */
+    PTO_BLOCKS_SHARE,   /* every block is the holder's share of block_bytes, divided among the group */
     /* With m owners per node, and i and j their indices within the node: */
     PTO_BLOCKS_RAIL,     /* block b * m + i: what owner i of the holder's node sends to the owner at the
                                    holder's index on node b */
@@ -97,9 +97,9 @@ typedef enum {
     PTO_BLOCKS_COUNT
 } pto_blocks_t;
 
-/* Which blocks a process holds when the destinations are dealt out among `deal` processes: those whose
- * distance from its own index, modulo `deal`, is its core. The distance counts forwards for sends and
- * backwards for receives. Blocks are stored contiguously by increasing distance. */
+/* Which blocks a process holds if a GPU's cyclic_count processes share the destinations cyclically: those
+ * whose distance from its own index, modulo cyclic_count, is its core. The distance counts forwards for sends
+ * and backwards for receives. Blocks are stored contiguously by increasing distance. */
 typedef enum {
     PTO_CYCLIC_NONE,
     PTO_CYCLIC_FORWARD,
@@ -118,7 +118,7 @@ typedef struct {
     pto_group_kind_t group; /* the group whose indices number the blocks and the holder */
     int64_t held_first;     /* with held_stride > 1 */
     int64_t held_stride;    /* > 1: only ranks whose index is held_first modulo it hold one */
-    int64_t user_stride;    /* > 1: a temporary unless the index is a multiple of it */
+    int64_t user_stride;    /* > 1: a temporary, except at members whose index is a multiple of it */
     bool double_buffered;   /* double-buffered temporary: consecutive runs alternate between two copies */
     pto_blocks_t blocks;
     int64_t block_count;
@@ -127,8 +127,8 @@ typedef struct {
     int64_t split;             /* > 1: holds only the core-th of `split` shares of every block */
     pto_cyclic_t cyclic;
     int64_t cyclic_count; /* number of processes that share the destinations */
-    int64_t chunks; /* > 0: holds only the chunks in progress of each block, of which there are `chunks` */
-    int64_t slots;  /* with chunks: how many; chunk k is in slot k modulo `slots` */
+    int64_t chunks; /* > 0: each block has `chunks` chunks, and the buffer holds only those in progress */
+    int64_t slots;  /* with chunks: number of chunks held; chunk k is in slot k modulo `slots` */
 } pto_buffer_t;
 
 typedef enum {
@@ -143,8 +143,8 @@ typedef enum {
 /* Which of `share_count` equal shares of every block a slice covers. */
 typedef enum { PTO_SHARE_ALL, PTO_SHARE_MINE, PTO_SHARE_PEERS, PTO_SHARE_KIND_COUNT } pto_share_t;
 
-/* Cells of a halo exchange's field: those that the peer gets, and where they go in its array. The slice's
- * other fields but the buffer and the holder are then unused. */
+/* Cells of a halo exchange's field: those that the peer gets (its border), and where they go in the peer's
+ * array (the halo). Of the slice's other fields, only the buffer and the holder are then used. */
 typedef enum { PTO_CELLS_NONE, PTO_CELLS_BORDER, PTO_CELLS_HALO, PTO_CELLS_COUNT } pto_cells_t;
 
 /* The rank whose buffer a slice names. Buffers of other ranks are on the same node and reached through shared
@@ -156,14 +156,17 @@ typedef enum {
     PTO_HOLDER_COUNT
 } pto_holder_t;
 
-/* A slice selects blocks base + w (base - w if reversed), modulo the block count. w runs over [first, first +
- * run), then [first + stride, first + stride + run), and so on, below `until`. base = anchor + offset,
- * rounded down to a multiple of `align`; with anchor_step > 1, the anchor is multiplied by it. If parts > 0,
- * each block of the buffer (or its share) is divided into `parts` equal parts, which count as the blocks. If
- * bundle > 1, each run of `bundle` consecutive blocks is treated as one. If fold > 0, numbers are those of a
- * group folded so: below `fold`, number i is two blocks, 2 i and 2 i + 1, and above one, i + fold. If repeat
- * > 1, the slice has all this `repeat` times, each time `repeat_stride` blocks on. If chunks > 1, only chunk
- * k of each of these blocks (or of its share) is selected: pto_chunk_bytes. */
+/* A slice selects blocks of a buffer by arithmetic: blocks base + w (base - w if reversed), modulo the block
+ * count, where w runs over [first, first + run), then [first + stride, first + stride + run), and so on,
+ * below `until`, and base = anchor + offset, rounded down to a multiple of `align`.
+ * - anchor_step > 1: the anchor is multiplied by it.
+ * - parts > 0: each block of the buffer (or its share) is divided into `parts` equal parts, which count as
+ * the blocks.
+ * - bundle > 1: each run of `bundle` consecutive blocks counts as one.
+ * - fold > 0: block numbers are indices in a group with this fold: number i < fold stands for the two blocks
+ *   2 i and 2 i + 1, a higher one for block i + fold.
+ * - repeat > 1: the selection is repeated `repeat` times, each time `repeat_stride` blocks further.
+ * - chunks > 1: only chunk k of each of these blocks (or of its share) is selected (pto_chunk_bytes). */
 typedef struct {
     int buffer;
     pto_holder_t holder;
@@ -194,15 +197,16 @@ typedef struct {
 typedef enum {
     PTO_PEERS_NONE,
     PTO_PEERS_SHIFT, /* me + sign * d modulo size, for d = first, first + stride, ... below until and size;
-                        never oneself */
+                        never the rank itself */
     PTO_PEERS_XOR,   /* me xor first */
-    PTO_PEERS_INDEX, /* indices first, first + stride, ... below until; never oneself */
-    PTO_PEERS_TORUS, /* message j = first, first + stride, ... below until goes to the node `node_shift`
-                        further on, to the member whose index within that node is `sign` * j further on */
+    PTO_PEERS_INDEX, /* indices first, first + stride, ... below until; never the rank itself */
+    PTO_PEERS_TORUS, /* message j = first, first + stride, ... below until goes to the node at distance
+                        `node_shift`, to the member whose index within its node is `sign` * j higher */
     PTO_PEERS_CART,  /* the neighbor at `shift` in the request's grid, whose processes are all in the group;
-                        none beyond an edge that does not wrap, never oneself */
-    PTO_PEERS_GRID,  /* message j goes to the neighbor at shift j (pto_halo_shift), if there is one and it is
-                        not oneself; a signal or a wait meets a neighbor once, at whatever shifts it is */
+                        none beyond an edge that does not wrap, never the rank itself */
+    PTO_PEERS_GRID,  /* message j goes to the neighbor at shift j (pto_halo_shift), if there is one other than
+                        the rank itself; a signal or wait has each neighbor as peer once, even if it is the
+                        neighbor at several shifts */
     PTO_PEERS_COUNT
 } pto_peers_kind_t;
 
@@ -232,8 +236,8 @@ typedef struct {
     pto_step_kind_t kind;
     int64_t core_first; /* the cores of each GPU that act */
     int64_t core_count;
-    int group;            /* the group they act in */
-    pto_expr_t who_first; /* the members that act, by index */
+    int group;            /* the group in which they have indices */
+    pto_expr_t who_first; /* the members that act: first, first + stride, ... below until */
     pto_expr_t who_stride;
     pto_expr_t who_until;
     pto_peers_t peers;
@@ -256,15 +260,16 @@ typedef struct {
     bool once; /* in an either node: see PTO_NODE_EITHER */
 } pto_stage_t;
 
-/* A plan's body is a list of nodes. Every node but a stage contains the `span` nodes that follow it.
+/* A plan's body is a tree of nodes, stored as a list: every node but a stage contains the `span` nodes that
+ * follow it.
  *
  * A kernel node is one kernel on each GPU. Its copies are loads and stores (over a link if the peer's memory
  * is on another GPU), and its signals are flags in GPU memory; no process takes part. Each of its thread
  * blocks does its own part of every copy and reduction, and signals and waits only for the same part of its
- * peers. Bytes that one step writes and another uses must therefore be cut into the same pieces by both: any
- * two ranges used by a kernel's steps are either identical or disjoint, which check proves. A flag is raised
- * and awaited in one kernel, by a single step each, and goes from one process to another at most once in a
- * run: a kernel with flags is not in a loop. */
+ * peers. Steps that use the same bytes must therefore divide them into the same pieces: any two ranges used
+ * by a kernel's steps are either identical or disjoint, which check proves. A flag is raised and awaited in
+ * one kernel, by a single step each, and at most once in a run between two processes: a kernel with flags is
+ * not in a loop. */
 typedef enum {
     PTO_NODE_STAGE,
     PTO_NODE_LOOP,       /* for k in [from, to) */
@@ -278,7 +283,7 @@ typedef enum {
     PTO_NODE_COUNT
 } pto_node_kind_t;
 
-/* Lanes. A rank passes the stages of a lane one after another, and different lanes at the same time. Stages
+/* Lanes. A rank executes the stages of a lane in sequence, and different lanes concurrently. Stages
  * outside of PTO_NODE_PARALLEL and PTO_NODE_PIPELINE are in lane 0. Branch b of a parallel node is lane b,
  * and stage s of a pipeline is lane s, for all chunks. All lanes of a node start when the rank reaches the
  * node, and the rank continues when all have ended. Ranks don't wait for each other at either point.
@@ -290,23 +295,23 @@ typedef enum {
  * Messages match within one stage of one iteration, as outside of lanes. A flag is raised in a stage that
  * pto_walk_next visits no later than the wait.
  *
- * An either node leaves a choice open until the plan runs. Its first branch is lane 0, for all. Lane 1 + k -
- * from, for k in [from, to), is what member k and member 0 of the node's group do together: either the second
- * branch (A) or the third (B). In each run the node's policy, which member 0 runs, chooses for every k
- * (pto_policy_kind_t). A stage marked `once` does not depend on k: the first lane that takes its branch
- * passes it, and the others continue after it. A flag that A or B uses is used nowhere else. The choice
- * itself orders nothing. */
+ * An either node leaves a choice open until the plan runs. Its first branch is lane 0, executed by all. Lane
+ * 1 + k - from, for k in [from, to), is what member k and member 0 of the node's group do together: either
+ * the second branch (A) or the third (B). In each run member 0 chooses for every k, by the node's policy
+ * (pto_policy_kind_t). A stage marked `once` does not depend on k: only the first lane that takes its branch
+ * executes it, and the others continue after it. Flags used in A or B are used nowhere else. The choice
+ * itself orders no accesses. */
 enum { PTO_LANES_MAX = 64 }; /* of one node */
 
 /* How member 0 of an either node chooses between A and B for each other member, in every run.
  *
  * PTO_POLICY_DOUBLING chooses within a run (Faraji's thesis, section 5.3.2, phases 1 and 2): of the first two
- * members that arrive, one takes B and the other A. Whenever a member completes, by way of m, the next d <= 0
- * ? 1 : 2^d members that arrive take m too, where d is by how many more members have completed by m than by
- * the other way. A single member takes A. Nothing is sent again (docs/decisions/0015).
+ * members that arrive, one takes B and the other A. Whenever a member completes branch m, the next members
+ * that arrive take m too: 2^d of them, where d > 0 is by how many more members have completed m than the
+ * other branch, or one if d <= 0. A single member takes A. Nothing is sent again (docs/decisions/0015).
  *
- * PTO_POLICY_LEARNING chooses between runs: the last h members take B, where h is the number whose last runs
- * were the fastest, by their median. It first tries every h, and later from time to time a near one. */
+ * PTO_POLICY_LEARNING chooses between runs: the last h members take B, for the h with the smallest median
+ * time of its last runs. It first tries every h, and later occasionally a neighboring one. */
 typedef enum { PTO_POLICY_DOUBLING, PTO_POLICY_LEARNING, PTO_POLICY_COUNT } pto_policy_kind_t;
 
 const char *pto_policy_name(pto_policy_kind_t kind);
@@ -351,7 +356,7 @@ typedef struct {
     int group;     /* PTO_NODE_COLLECTIVE, PTO_NODE_KERNEL, PTO_NODE_EITHER */
     /* PTO_NODE_EITHER only: */
     pto_policy_kind_t policy;
-    int flag; /* a member has arrived; the next two flags: it takes A, it takes B */
+    int flag; /* "a member has arrived"; flag + 1 tells it to take A, flag + 2 to take B */
     /* PTO_NODE_COLLECTIVE only: */
     pto_done_by_t by;
     pto_collective_t collective;
@@ -381,7 +386,7 @@ typedef struct {
     pto_datatype_t datatype;
     int64_t bytes;                /* per destination, per message, of the vector, or of an owner's block */
     int64_t messages;             /* `messages` only */
-    int64_t unique_bytes;         /* `messages` only; 0: all */
+    int64_t unique_bytes;         /* `messages` only: of distinct data; 0: all */
     const pto_counts_t *counts;   /* alltoallv, allgatherv; NULL: equal */
     const pto_mapping_t *mapping; /* alltoallv; NULL: process i of `counts` is owner i */
     pto_pair_ends_t ends;         /* `pair` only */
@@ -432,11 +437,11 @@ const char *pto_plan_flag_name(const pto_plan_t *plan, int flag);
  * they do. */
 uint64_t pto_plan_digest(const pto_plan_t *plan);
 
-/* For processes that compare plans with a matrix of byte counts, without reading all of it: the digest
- * without the matrix, and a process's part of a sum. If all processes have plans of the same form, and each
- * that may use a number of the matrix has the same as the process that sends these bytes, the parts add up to
- * 0 modulo 2^64; in practice only then. A part takes the rows and columns of the process's GPU, or of its
- * node if the plan combines them or shares memory. */
+/* How processes check that they have the same plan without each reading the whole matrix of byte counts: they
+ * compare digests that exclude the matrix, and add up one number from each process. The sum is 0 modulo 2^64
+ * if all plans have the same form and every process that may use an entry of the matrix has the same value as
+ * the process that sends these bytes; in practice only then. A process reads the rows and columns of its GPU,
+ * or of its node if the plan combines them or shares memory. */
 uint64_t pto_plan_digest_of_form(const pto_plan_t *plan);
 bool pto_plan_has_matrix(const pto_plan_t *plan);
 uint64_t pto_plan_matrix_sum(const pto_plan_t *plan, int64_t rank);
@@ -454,7 +459,7 @@ typedef struct {
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan);
 
 /* A cursor over a plan's stages: one stage of one iteration at a time, in order. The branches of a parallel
- * node come one after another; a pipeline's chunks do, each with all its stages. */
+ * node are visited one after another, and so are the chunks of a pipeline, each with all stages. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_stage_t *stage;
@@ -499,8 +504,8 @@ int pto_plan_lane_count(const pto_plan_t *plan);
 /* The number of either nodes among the first `nodes` nodes. */
 int pto_plan_either_count(const pto_plan_t *plan, int nodes);
 /* The plan that is priced instead of one with either nodes: that of the strategy's static form
- * (pto_strategy_t.fixed) for the same request, whose numbers of members no policy can undercut. A plan
- * without such nodes itself. */
+ * (pto_strategy_t.fixed) for the same request, which no policy can beat. A plan without either nodes is
+ * returned itself. */
 const pto_plan_t *pto_plan_fixed(const pto_plan_t *plan);
 
 /* True if the current stage belongs to a collective that NCCL runs. pto_walk_leave_collective skips the rest
@@ -571,8 +576,8 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
 /* Bytes of one block in a rank's buffer. */
 int64_t pto_buffer_block_bytes(const pto_plan_t *plan, int buffer, int64_t rank, int64_t block);
 
-/* Where the blocks of different sizes begin in the buffers of one rank. pto_slice_visit adds up the sizes of
- * all earlier blocks in each call; whoever visits most blocks of a rank does so once. `plan` is borrowed
+/* A cache of the offsets of blocks of different sizes in the buffers of one rank. pto_slice_visit adds up the
+ * sizes of all earlier blocks in each call; with the cache, this is done once per rank. `plan` is borrowed
  * until pto_offsets_destroy, for which NULL is legal. Errors: PTO_ERR_MEMORY. */
 typedef struct pto_offsets pto_offsets_t;
 pto_status_t pto_offsets_create(const pto_plan_t *plan, int64_t rank, pto_offsets_t **offsets,
@@ -598,18 +603,19 @@ int pto_buffer_home(const pto_plan_t *plan, int buffer);
 bool pto_plan_uses_nccl(const pto_plan_t *plan);
 bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
 
-/* Bytes of a buffer on a rank that holds it, 0 on other ranks. For a buffer that alternates: bytes of one of
- * the two. */
+/* Bytes of a buffer on a rank that holds it, 0 on other ranks. Of a double-buffered one: of one of its two
+ * copies. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Check that an executor can run the plan: buffers alternate only in kernels, processes share GPU memory and
+/* Check that an executor can run the plan: buffers are double-buffered only in kernels, processes share GPU
+ * memory and
  * temporaries in host memory, messages are only in stages whose steps run at once, the MPI library broadcasts
  * in place, and lanes contain neither collectives nor kernels. Errors: PTO_ERR_INVALID_PLAN with the stage
  * and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
-/* Whether an executor runs the plan in place if the user's input and output are one buffer. Else it copies
- * the input aside. `check` proves the order of accesses for one buffer, then. */
+/* Whether an executor runs the plan in place if the user's input and output are one buffer; `check` then
+ * proves the order of accesses for that case. Otherwise the executor copies the input to a temporary. */
 bool pto_plan_may_be_in_place(const pto_plan_t *plan);
 
 /* Whether no process accesses the user's buffers of another one, so that they may be any memory. */
@@ -625,8 +631,8 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
 int64_t pto_share_offset(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k);
 int64_t pto_share_bytes(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k);
 
-/* Bytes of each chunk of a block that is cut into `chunks`: a multiple of 64, so of whole elements. The last
- * chunk may be shorter. How many there are then: at most `chunks`, and at least 1. */
+/* The bytes of each chunk of a block that is divided into at most `chunks`: a multiple of 64, so of whole
+ * elements; the last chunk may be shorter. And the number of these chunks, at least 1. */
 int64_t pto_chunk_bytes(int64_t bytes, int64_t chunks);
 int64_t pto_chunk_count(int64_t bytes, int64_t chunks);
 

@@ -28,7 +28,7 @@ typedef struct {
     const char *file; /* where the parameter is, if not in the machine file; else NULL */
 } pto_term_t;
 
-/* A resource that a process or its node has one of, so that plans that run at once share it. */
+/* Resources of a process or its node for which plans that run at once compete. */
 typedef enum {
     PTO_OCCUPIED_OUT,    /* a GPU's copies to the host */
     PTO_OCCUPIED_IN,     /* from the host */
@@ -46,13 +46,13 @@ typedef struct {
     int count;
     int capacity;
     pto_term_t *term;
-    /* How long the busiest process, or node, occupies each, whether the longest path waits for it or not. */
+    /* How long the busiest process or node occupies each resource, on or off the longest path. */
     double occupied_s[PTO_OCCUPIED_COUNT];
 } pto_explanation_t;
 
 void pto_explanation_fini(pto_explanation_t *explanation);
 
-/* The source of an extrapolated price: NCCL's, measured on these GPUs and nodes. */
+/* From where a price was extrapolated: NCCL's cost, measured on this many GPUs and nodes. */
 typedef struct {
     int64_t gpus; /* of all nodes; 0: nothing was extrapolated */
     int64_t nodes;
@@ -76,16 +76,16 @@ enum {
     PTO_PRICE_WALK_MESSAGES_MAX = 1 << 25,
     PTO_PRICE_TABLE_MESSAGES_MAX = 1 << 28, /* of plans with a table of byte counts */
     PTO_PRICE_PLACES_MAX = 1 << 23,
-    /* Of plans that are priced rank by rank for the sake of their messages' latency alone: above, by class.
-     */
+    /* Plans that only the latency of their messages requires to be priced rank by rank; larger ones are
+     * priced by class: */
     PTO_PRICE_LATENCY_RANKS_MAX = 512,
     PTO_PRICE_LATENCY_MESSAGES_MAX = 1 << 17
 };
 /* The same where messages share no links. */
 #define PTO_PRICE_APART_MESSAGES_MAX (INT64_C(1) << 32)
 
-/* How many messages, or copies, reductions and signals, pricing the plan walks one by one; 0 for prices by
- * class. A million take about a second. */
+/* The number of messages, or of copies, reductions and signals, that pricing the plan walks one by one; 0 if
+ * it is priced by class. A million take about a second. */
 int64_t pto_price_work(const pto_plan_t *plan);
 
 /* Price a plan. `explanation` may be NULL. Otherwise it must be zeroed or hold an earlier explanation, which
@@ -115,8 +115,8 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
  *
  * Buffers that only the library's own collective touches belong to the library and cost nothing here. What
  * every executor does for any plan (communicators, agreements) is not included; it is the same for all
- * strategies. The question: I. Faraji, A. Afsahi, "GPU-Aware Intranode MPI_Allreduce" (EuroMPI/ASIA 2014),
- * Figure 3: after how many calls does a shared buffer pay back the cost of opening it? */
+ * strategies. The setup answers after how many calls a shared buffer has paid back the cost of opening it (I.
+ * Faraji, A. Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014, Figure 3). */
 
 /* Two allocations and openings of up to four ranges, each with alpha and beta; and the segment. */
 enum { PTO_SETUP_TERM_MAX = 2 * (2 + PTO_COST_RANGE_MAX) + 1 };
@@ -146,8 +146,8 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
  * takes part polls on its own core from start to end. All GPUs count as active for as long as those on the
  * critical path.
  *
- * The finding to explain: L. Oden, B. Klenk, H. Froening, "Energy-Efficient Collective Reduce and Allreduce
- * Operations on Distributed GPUs" (CCGrid 2014). */
+ * The model is meant to reproduce the finding of L. Oden, B. Klenk, H. Froening, "Energy-Efficient Collective
+ * Reduce and Allreduce Operations on Distributed GPUs" (CCGrid 2014). */
 
 /* One power, and the device-seconds for which it is drawn. The sum over all parts is the energy. */
 typedef struct {

@@ -35,7 +35,7 @@ typedef struct {
     X(ALLTOALL, "alltoall")                                                                                  \
     X(ALLTOALLV, "alltoallv")
 
-/* The benchmarks of their own names: name, name in files. */
+/* The other benchmarks of portolan-calibrate: name, name in files. */
 #define PTO_BENCHMARK_TABLE(X)                                                                               \
     X(PING_PONG, "ping_pong")                                                                                \
     X(PING_PONG_STRIDED, "ping_pong_strided") /* messages: bytes of a row */                                 \
@@ -57,7 +57,7 @@ typedef struct {
     X(MEMCPY_PAGEABLE_D2H, "memcpy_pageable_d2h")                                                            \
     X(MEMCPY_PEER, "memcpy_peer")                                                                            \
     X(MEMCPY_H2H, "memcpy_h2h")                                                                              \
-    X(MEMCPY_QUEUED_H2D, "memcpy_queued_h2d") /* of all copies together; messages: copies */                 \
+    X(MEMCPY_QUEUED_H2D, "memcpy_queued_h2d") /* seconds of all copies together; messages: copies */         \
     X(MEMCPY_QUEUED_D2H, "memcpy_queued_d2h")                                                                \
     X(MEMCPY_QUEUED_D2D, "memcpy_queued_d2d")                                                                \
     X(MEMCPY_STRIDED_H2D, "memcpy_strided_h2d") /* messages: bytes of a row */                               \
@@ -79,7 +79,7 @@ typedef struct {
     X(SIGNAL_DEVICE, "signal_device")                                                                        \
     X(GRAPH_LAUNCH, "graph_launch")                                                                          \
     X(KERNEL_QUEUED, "kernel_queued")                                                                        \
-    X(RUN_LAUNCH, "run_launch") /* of all kernels together; messages: kernels */                             \
+    X(RUN_LAUNCH, "run_launch") /* seconds of all kernels together; messages: kernels */                     \
     X(RUN_LINES, "run_lines")   /* procs: GPUs of the node; bytes: to each of the others */                  \
     X(SETUP_OPEN, "setup_open")                                                                              \
     X(SETUP_ALLOCATE, "setup_allocate")                                                                      \
@@ -137,12 +137,11 @@ typedef struct {
     uint8_t place;
 } pto_sample_t;
 
-/* Timing grain: about the duration of two clock readings, and of the call and the loop around what is
- * timed. */
+/* Resolution of a timing: about the duration of two clock readings, and of the call and the loop around the
+ * timed operation. */
 static const double pto_timing_grain_s = 5e-8;
 
-/* The scale of a relative error: the time itself, but at least the grain. Below it, a mean over a loop tells
- * more about the loop than about its body. */
+/* The denominator of a relative error: the time itself, but at least the resolution. */
 static inline double pto_error_scale(double seconds) {
     return seconds > pto_timing_grain_s ? seconds : pto_timing_grain_s;
 }
@@ -196,12 +195,12 @@ typedef struct {
     int32_t owners_per_gpu; /* 1 if the file has no such column */
     int32_t run;            /* within its file */
     int32_t file;
-    int32_t chunks;    /* of the message; 0: not in chunks, or not said */
+    int32_t chunks;    /* of the message; 0: not in chunks, or not given */
     int32_t staged_in; /* PTO_STAGED_TUNED: not given */
     int32_t staged_out;
-    pto_level_t distance; /* pair: of its processes; on_socket if not said */
-    pto_pair_ends_t ends; /* pair; from GPU to GPU memory, one way, if not said */
-    pto_halo_t halo;      /* halo; without dimensions if not said */
+    pto_level_t distance; /* pair: of its processes; on_socket if not given */
+    pto_pair_ends_t ends; /* pair; from GPU to GPU memory, one way, if not given */
+    pto_halo_t halo;      /* halo; without dimensions if not given */
     int16_t strategy;     /* a name */
     int16_t algorithm;    /* a name: one of our algorithms; -1: the library's */
 } pto_collective_row_t;

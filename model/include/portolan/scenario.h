@@ -15,13 +15,12 @@ PTO_API_BEGIN
 /* --- layouts ------------------------------------------------------------------------------------------ */
 
 /* A layout: how many processes a job has and where they are. A logical rank is (node, gpu, core). Of each
- * GPU's procs_per_gpu processes, the first owners_per_gpu hold user data (owners); the others help. A layout
- * is pure arithmetic: that of a million GPUs is as small as any.
+ * GPU's procs_per_gpu processes, the first owners_per_gpu hold user data (owners); the others are helpers. A
+ * layout is pure arithmetic, so it is as small for a million GPUs as for one.
  *
- * Where data are in host memory (`in_host`), GPUs take no part, and each process is a place of its own:
- * gpus_per_node counts the processes of a node, and owners_per_gpu and procs_per_gpu are 1
+ * If the data are in host memory (`in_host`), GPUs take no part, and each process stands in the place of a
+ * GPU: gpus_per_node counts the processes of a node, and owners_per_gpu and procs_per_gpu are 1
  * (docs/decisions/0040). */
-
 typedef struct {
     int64_t nodes;
     int64_t gpus_per_node;
@@ -38,8 +37,8 @@ typedef struct {
     int64_t core;
 } pto_rank_t;
 
-/* Refuse a layout with a count below 1, more owners than cores, several processes a place in host memory, or
- * more ranks than an int64_t can number. */
+/* Refuse a layout with a count below 1, more owners than processes on a GPU, several processes at a place in
+ * host memory, or more ranks than an int64_t can number. */
 pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err);
 
 /* All processes: nodes * gpus_per_node * procs_per_gpu. */
@@ -173,8 +172,8 @@ typedef enum {
 } pto_corners_t;
 
 /* The grid of a `halo`: `dims` owners along each dimension, numbered in row-major order as in
- * MPI_Cart_create. Each holds a row-major array of `extent` cells along each dimension, and `width` more on
- * every side. */
+ * MPI_Cart_create. Each holds a row-major array of `extent` cells along each dimension, with a halo of
+ * `width` additional cells on every side. */
 typedef struct {
     int dim_count;              /* 2 or 3 */
     int64_t dims[PTO_DIMS_MAX]; /* 0: as even as possible, so that all owners are in the grid */
@@ -196,7 +195,7 @@ int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO
 bool pto_halo_shift(const pto_halo_t *grid, int64_t number, int shift[PTO_DIMS_MAX]);
 /* Cells of an owner's array, with halos. */
 int64_t pto_halo_cells(const pto_halo_t *grid);
-/* Order grids by all that they hold: negative, 0 (the same grid) or positive. */
+/* A total order of grids: negative, 0 (the same grid) or positive. */
 int pto_halo_compare(const pto_halo_t *a, const pto_halo_t *b);
 
 /* A grid in one field of a table: "dims=2x1 wrap=1x0 extent=4x256 halo=1 corners=two_phase". */
@@ -269,7 +268,7 @@ typedef struct {
     int64_t dim[PTO_GRID_DIMS_MAX];
     int64_t weight[PTO_GRID_DIMS_MAX]; /* stencils: of the messages along this dimension */
     bool wrap[PTO_GRID_DIMS_MAX];      /* stencils: its first and last process are neighbors. With size 2 they
-                                          are so twice, and their messages are twice as large */
+                                          are neighbors twice, and their messages are twice as large */
     int along;                         /* groups: the dimension of the lines */
 } pto_grid_t;
 
@@ -322,7 +321,7 @@ pto_status_t pto_counts_parse(const char *text, const char *path, pto_counts_t *
 /* How many owners the counts, or those of either pattern, are for; 0: any number. */
 int64_t pto_counts_order(const pto_counts_t *counts);
 
-/* The most that any pair can have if the scenario's size is `bytes`; INT64_MAX if it does not fit. */
+/* An upper bound of a pair's bytes if the scenario's size is `bytes`; INT64_MAX if it does not fit. */
 int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes);
 
 /* Check the skew, the grids of stencils and groups, and that two patterns have equally many processes.
@@ -354,8 +353,8 @@ pto_status_t pto_mapping_read(const char *path, pto_mapping_t *mapping, pto_erro
 pto_status_t pto_mapping_parse(const char *text, size_t text_size, const char *path, pto_mapping_t *mapping,
                                pto_error_t *err);
 
-/* The placement of process p at the place of owner owner[p], bound to the layout; `owner` must be a
- * permutation. Errors: PTO_ERR_RANGE, PTO_ERR_MEMORY. */
+/* Make the placement that puts process p at the place of owner owner[p], bound to the layout; `owner` must be
+ * a permutation. Errors: PTO_ERR_RANGE, PTO_ERR_MEMORY. */
 pto_status_t pto_mapping_make(const pto_layout_t *layout, const int64_t *owner, pto_mapping_t *mapping,
                               pto_error_t *err);
 
@@ -377,13 +376,13 @@ typedef struct {
     bool best;      /* "best": the cheapest, whatever the machine file says */
     int rule_count; /* a table of byte ranges, as in a machine file */
     pto_library_rule_t *rule;
-    const char *own; /* borrowed; the algorithm of strategies by hand, whatever the library's is; NULL: the
+    const char *own; /* borrowed; our algorithm for strategies that do not call the library; NULL: the
                         cheapest */
 } pto_library_choice_t;
 
-/* Staged members that are not given: those of the machine file's `tuning`, else as many as are cheapest.
- * _ALL and _CROSS: as many as are cheapest, whatever `tuning` says; portolan-validate runs every pair of
- * numbers, or those that differ from the cheapest pair in one of the two. */
+/* Values of pto_staged_t that stand for a choice. _TUNED: the machine file's `tuning` if it has a row, else
+ * the cheapest. _ALL and _CROSS: the cheapest, whatever `tuning` says; portolan-validate runs every pair of
+ * numbers (_ALL), or those that differ from the cheapest pair in only one of the two (_CROSS). */
 enum { PTO_STAGED_TUNED = -1, PTO_STAGED_ALL = -2, PTO_STAGED_CROSS = -3 };
 
 /* A field's position in the scenario file; line 0: the field does not come from the file. Code that overrides
@@ -393,7 +392,7 @@ typedef struct {
     int column;
 } pto_place_t;
 
-/* The fields that have a place, and their keys in files; of several keys, the one that is named. */
+/* The fields that have a place, and their keys in files. A field with several keys is named by this one. */
 #define PTO_SCENARIO_FIELD_TABLE(X)                                                                          \
     X(MACHINE, "machine")                                                                                    \
     X(COLLECTIVE, "collective")                                                                              \
@@ -454,7 +453,7 @@ typedef struct {
     int strategy_count;          /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;
-    int64_t work_limit; /* of a command on the scenario; 0: what takes about a minute */
+    int64_t work_limit; /* of a command on the scenario; 0: PTO_WORK_LIMIT, about a minute */
 } pto_scenario_t;
 
 /* A scenario with all defaults and no request yet. */
@@ -468,9 +467,9 @@ pto_status_t pto_scenario_read(const char *path, pto_scenario_t *scenario, pto_e
 pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *path,
                                 pto_scenario_t *scenario, pto_error_t *err);
 
-/* Check what files and flags alike must satisfy: sizes, layout, no field that the collective does not use.
- * Several of bytes, nodes and messages may be swept; pto_scenario_bind takes one. Errors: PTO_ERR_RANGE,
- * PTO_ERR_KEY, at the field's place if it has one. */
+/* Check what both files and flags must satisfy: sizes, layout, no field that the collective does not use.
+ * More than one of bytes, nodes and messages may be swept here; pto_scenario_bind accepts only one. Errors:
+ * PTO_ERR_RANGE, PTO_ERR_KEY, at the field's place if it has one. */
 pto_status_t pto_scenario_check(const pto_scenario_t *scenario, pto_error_t *err);
 
 /* Bind the scenario to a machine: fill in defaults for what it leaves open (with a matrix, the default size
@@ -493,14 +492,13 @@ pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario);
 
 /* --- what if ------------------------------------------------------------------------------------------ */
 
-/* Change one parameter of a machine, or of a scenario's layout, for one run ("what if"). */
-
-/* Apply the change in `text`: PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative
- * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, procs_per_gpu or
- * owners_per_gpu of the layout. In a key, * matches any text (copies.*.beta_s_per_byte=/2): all parameters
- * that match and have a value, limits of byte ranges and node.* aside. If none matches, names are compared
- * without their units (copies.*.beta=/2; beta is injection.*.s_per_byte, too), and then `network.` stands for
- * what is between nodes (network.*.beta=/2): messages.*.off_node, gap.cpu, gap.gpu, injection, network.
+/* Change one parameter of a machine, or of a scenario's layout, for one run ("what if"). `text` is
+ * PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative change. A parameter is a key or a
+ * group of pto_machine_params, or nodes, gpus_per_node, procs_per_gpu or owners_per_gpu of the layout. In a
+ * key, * matches any text (copies.*.beta_s_per_byte=/2): all parameters that match and have a value, except
+ * limits of byte ranges and node.*. If none matches, names are compared without their units
+ * (copies.*.beta=/2; beta is injection.*.s_per_byte, too), and then `network.` stands for the parameters
+ * between nodes (network.*.beta=/2): messages.*.off_node, gap.cpu, gap.gpu, injection, network.
  * Values may have units (pto_quantity_parse). A changed parameter loses its interval, gets the line
  * PTO_LINE_WHAT_IF and is recorded in pto_machine_what_if. A VALUE adds a parameter that the machine lacks.
  *

@@ -21,7 +21,7 @@
 
 PTO_API_BEGIN
 
-/* name, name in files, short name in tables, owner (what has one of it) */
+/* name, name in files, short name in tables, owner (there is one for each) */
 #define PTO_RESOURCE_TABLE(X)                                                                                \
     X(SEND, "send", "send", "rank")                                                                          \
     X(RECV, "receive", "receive", "rank")                                                                    \
@@ -121,20 +121,20 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err);
 
-/* A call that each of several communicators makes at the same time. */
+/* A call that several communicators make at the same time. */
 typedef struct {
     const pto_plan_t *plan; /* of one communicator */
     int64_t communicators;
-    const int64_t *rank; /* of the job: that of each rank of each communicator, one communicator after
-                            another; ranks of a GPU follow each other in both, and so do GPUs of a node */
-    bool repeats; /* the call before it, on the same communicators: each rank begins when it has ended that */
+    const int64_t *rank; /* the job's rank of each communicator's rank, one communicator after another; ranks
+                            of a GPU are consecutive in both, and so are GPUs of a node */
+    bool repeats;        /* repeats the call before it: a rank begins when it has ended that one */
 } pto_simulate_call_t;
 
 /* Simulate calls that run at once on the processes of a job, each of which is in one communicator of every
- * call. They compete as different ranks do, and the calls of a rank as its lanes do. `end_s`, one for each
- * call, may be NULL. `options` has no visitor. Errors: those of pto_simulate; PTO_ERR_RANGE if a rank of the
- * job is not in exactly one communicator of a call; PTO_ERR_NOT_APPLICABLE if several plans have collectives
- * of NCCL, which the simulation does not let share anything. */
+ * call. Communicators compete for resources as ranks of one plan do, and the calls of a rank as its lanes do.
+ * `end_s`, one for each call, may be NULL. `options` has no visitor. Errors: those of pto_simulate;
+ * PTO_ERR_RANGE if a rank of the job is not in exactly one communicator of a call; PTO_ERR_NOT_APPLICABLE if
+ * several plans have collectives of NCCL, whose sharing of resources is not simulated. */
 pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_call_t *call, int calls,
                                   const pto_machine_t *machine, const pto_simulate_options_t *options,
                                   pto_simulation_t *simulation, double *end_s, pto_error_t *err);

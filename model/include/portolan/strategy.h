@@ -27,7 +27,7 @@ typedef struct {
     int out; /* alltoall(v), allgather: n blocks, block i is from member i. reduce_scatter: one block,
                 reduced. Else the vector, in place: allreduced, reduced to member 0 (the others' vectors are
                 then undefined) or broadcast from it */
-    int64_t cyclic_count; /* > 1: only shifts congruent to the core modulo `deal` carry bytes */
+    int64_t cyclic_count; /* > 1: only shifts congruent to the core modulo this carry bytes */
     int64_t bundle;       /* > 1: `bundle` consecutive blocks of `in` and `out` form each of the n blocks */
 } pto_exchange_t;
 
@@ -45,11 +45,11 @@ struct pto_algorithm {
     unsigned collectives; /* bits 1 << pto_collective_t */
     bool relays;          /* members forward blocks that are not their own */
     bool segmented;       /* works on the request's segments in a pipeline */
-    bool cuts;            /* works on the request's chunks in loops of its own, unless the library runs it */
+    bool cuts;            /* divides the data into the request's chunks itself, unless the library runs it */
     bool shares_host;     /* members use each other's memory, so the data must be in host memory */
     bool chunked;         /* has no loops, so that it can be a part of a pipeline of chunks */
-    bool only_named;      /* a library's habit, never cheaper than another: tried only where it is named */
-    bool joins;           /* sends the messages of a second pattern in host memory with its own */
+    bool only_named;      /* what a library does, never cheaper than another: used only if it is named */
+    bool joins;           /* sends the messages of a second pattern (plan.h) together with its own */
     bool direct;          /* placeholder for strategies without an inner collective; `build` is NULL */
     bool nccl;            /* placeholder for strategies that call NCCL; `build` is NULL */
     void (*build)(pto_builder_t *builder, const pto_exchange_t *exchange);
@@ -64,13 +64,13 @@ struct pto_strategy {
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
     bool in_host; /* for data in host memory (pto_layout_t), and not for data in GPU memory */
-    bool by_hand; /* our own algorithm runs its collective, wherever the MPI library could */
-    bool chunked; /* cuts the data into the request's `chunks` */
-    bool joins;   /* has one inner collective, which a second pattern can join */
-    /* Stages the data of the request's `staged_members`, of a group of this many members; NULL: does not. */
+    bool by_hand; /* our own algorithm runs its collective, even if the MPI library could */
+    bool chunked; /* divides the data into the request's `chunks` */
+    bool joins;   /* has one inner collective, which a second pattern (plan.h) can join */
+    /* Of a strategy that stages the data of the request's `staged_members`: the size of the group that they
+     * are members of; else NULL. */
     int64_t (*stages)(const pto_request_t *request);
-    /* Its plans have either nodes: this is the same with fixed numbers of members, whose price is used; NULL:
-     * has none. */
+    /* Of a strategy whose plans have either nodes: its static form, whose price is used; else NULL. */
     const pto_strategy_t *fixed;
     int64_t granularity_bytes; /* shares of a vector are multiples of it, except the last; 0: one element */
     pto_status_t (*applicable)(const pto_request_t *request,
@@ -109,8 +109,8 @@ const pto_algorithm_t *pto_algorithm_at(int index);
 pto_status_t pto_algorithm_find(const char *name, pto_collective_t collective,
                                 const pto_algorithm_t **algorithm, pto_error_t *err);
 
-/* Whether the strategy, with the algorithm, can cut the data into chunks; whether it is the algorithm that
- * does, inside the collective. */
+/* Whether the request's strategy or algorithm can divide the data into chunks; whether it is the algorithm
+ * that does so, inside the collective. */
 bool pto_request_may_be_cut(const pto_request_t *request);
 bool pto_request_cuts_inside(const pto_request_t *request);
 
@@ -120,23 +120,24 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
 
 /* --- building plans ----------------------------------------------------------------------------------- */
 
-/* Building plans: the functions that `build` of a strategy or an algorithm calls (strategy.h;
- * docs/examples/strategy.c is an example).
+/* Building plans: the functions that `build` of a strategy or an algorithm calls (docs/examples/strategy.c is
+ * an example).
  *
  * No call fails: a builder that runs out of memory records it, and pto_plan_create returns the error. Names
  * of stages, buffers and flags are borrowed and must outlive the plan; string literals do. */
 
-/* Each returns an index, by which steps and slices refer to the group, buffer or flag. */
+/* These return an index, by which steps and slices refer to the group, buffer or flag. */
 int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold);
 int pto_build_buffer(pto_builder_t *builder, pto_buffer_t buffer);
 int pto_build_flag(pto_builder_t *builder, const char *name);
 
-/* A temporary of the same shape as `buffer`, before it is built, for callers that change it. */
+/* The description of a temporary of the same shape as `buffer`, which the caller may change before building
+ * it. */
 pto_buffer_t pto_temporary_like(const pto_builder_t *builder, int buffer, const char *name);
 /* Such a temporary, in another space. */
 int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space);
 
-/* The two levels of an exchange: among its members on each node, and among the first ones of all nodes. A
+/* The two levels of an exchange: among its members on one node, and among the first members of all nodes. A
  * level of one member has n = 1. Both have the buffers of the exchange. */
 pto_exchange_t pto_build_within_nodes(pto_builder_t *builder, const pto_exchange_t *exchange);
 pto_exchange_t pto_build_node_leaders(pto_builder_t *builder, const pto_exchange_t *exchange);
@@ -177,15 +178,15 @@ void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who);
 void pto_build_parallel(pto_builder_t *builder);
 void pto_build_branch(pto_builder_t *builder);
 /* An either node for the members of `who` but the first, with three branches (plan.h), each between
- * pto_build_branch and pto_build_end; and a stage of its second or third branch that is passed once. In both
- * branches k is the member's index. */
+ * pto_build_branch and pto_build_end; and a stage of its second or third branch that is executed once
+ * (pto_stage_t.once). In both branches k is the member's index. */
 void pto_build_either(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy);
 void pto_build_once(pto_builder_t *builder, const char *name, pto_order_t order);
 void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
-/* A pipeline in which the k-th chunk of every block passes through the stages: all slices that are built up
- * to the matching pto_build_end select it. */
+/* A pipeline over chunks of every block: all slices built up to the matching pto_build_end select the k-th
+ * chunk. */
 void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth);
-/* The end of what was begun last. At most 8 nodes nest, and all must end. */
+/* End the innermost open node. At most 8 nodes nest, and all must be ended. */
 void pto_build_end(pto_builder_t *builder);
 
 /* Build the request's algorithm among `exchange`'s members, as one collective node. */
@@ -219,9 +220,8 @@ pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign);
 pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
                                pto_expr_t distance);
 
-/* Flags among the members of a group on one node.
- *
- * A stage in which `signal` raises a new flag and `wait` waits for it. The peers of both are given. */
+/* Flags among the members of a group on one node: a stage in which `signal` raises a new flag and `wait`
+ * waits for it. The steps have their peers already. */
 void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait);
 /* The same between member 0, which raises it, and all others; and the reverse. */
 void pto_flag_to_others(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
@@ -242,24 +242,24 @@ void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchan
 pto_step_t pto_build_sender(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
 pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
 
-/* A halo exchange: `pto_halo_phases` phases, in each of which messages go to these shifts, at once. A phase
- * has no shift without a neighbor for anyone. */
+/* A halo exchange has pto_halo_phases phases. The messages of a phase go to these shifts, at once. Shifts at
+ * which no process has a neighbor are left out. */
 int pto_halo_phases(const pto_halo_t *grid);
 int pto_halo_shifts(const pto_halo_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]);
-/* The neighbor at `shift`. A step of this peer is for those who have such a neighbor; where everyone is its
- * own neighbor, the peers are PTO_PEERS_NONE, so that a copy is for everyone. */
+/* The neighbor at `shift` as peer: only processes that have such a neighbor act in the step. If every process
+ * is its own neighbor, the peers are PTO_PEERS_NONE, so that all act in a copy. */
 pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIMS_MAX]);
-/* Of a buffer that is laid out as the user's field: the cells that the neighbor at `shift` gets, and those
- * that come from it, which are its cells towards -shift. */
+/* In a buffer that is laid out like the user's field: the cells that the neighbor at `shift` gets, and those
+ * that come from this neighbor. */
 pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
 pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
 
-/* The same cells cut into at most `parts` units, for processes that share them or for a ring of slots: how
- * many units there are, and the cells of each but the last and of the last. `unit` numbers the unit, in terms
- * of the loop or of the core; the last one needs a slice of its own, with a constant number. */
+/* The same cells divided into at most `parts` units, for processes that share them or for a ring of slots.
+ * `unit` numbers the unit, in terms of the loop or of the core; the last one needs a slice of its own, with a
+ * constant number. */
 typedef struct {
     int64_t count;
-    int64_t cells;
+    int64_t cells; /* of all units but the last */
     int64_t last_cells;
 } pto_units_t;
 
@@ -276,8 +276,8 @@ void pto_build_end_messages(pto_builder_t *builder);
 
 /* A halo exchange in one phase: the peers of a step for all neighbors, and its slices. Corners have messages
  * of their own. Beyond an edge that does not wrap, a border includes the sender's halo there if the corners
- * are PTO_CORNERS_TWO_PHASE, so that the result is the same. pto_build_own_cells builds the steps like `copy`
- * of those who are their own neighbors. */
+ * are PTO_CORNERS_TWO_PHASE, so that the result is the same. pto_build_own_cells builds steps like `copy` for
+ * the processes that are their own neighbors. */
 pto_peers_t pto_peers_grid(void);
 pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells);
 void pto_build_own_cells(pto_builder_t *builder, pto_step_t copy);

@@ -1,5 +1,6 @@
-/* A workload: one step of an application as collectives and computation, in order or at once, on the world or
- * on the communicators of a grid. Read from YAML (docs/formats.md, 'Workload file'), and predicted. */
+/* A workload: one step of an application, such as a training step, as collectives and computation, in order
+ * or at once, on all processes or on the communicators of a process grid. Read from YAML (docs/formats.md,
+ * 'Workload file'), predicted and simulated. */
 #ifndef PORTOLAN_WORKLOAD_H
 #define PORTOLAN_WORKLOAD_H
 
@@ -25,10 +26,10 @@ typedef struct {
 /* The shape that all communicators of a call have. Each GPU is in one of them, and all make the call at
  * once. */
 typedef struct {
-    int64_t count;    /* communicators in the job */
-    int64_t per_node; /* with members on one node */
-    int64_t per_socket;
-    bool has_gaps; /* the nodes of one do not follow each other */
+    int64_t count;      /* communicators in the job */
+    int64_t per_node;   /* communicators with members on one node */
+    int64_t per_socket; /* on one socket */
+    bool has_gaps;      /* the nodes of a communicator are not consecutive */
 } pto_communicators_t;
 
 /* A call, or computation. */
@@ -38,9 +39,9 @@ typedef struct {
     unsigned along;          /* bit d: the members of a communicator differ in dimension d */
     int64_t times;
     double compute_s; /* computation; a call: 0 */
-    int entry;        /* of the step; what has the same number runs at once */
+    int entry;        /* calls with the same number run at once */
     pto_place_t place;
-    pto_communicators_t communicators; /* once bound; of a call */
+    pto_communicators_t communicators; /* of a call that is bound */
 } pto_workload_call_t;
 
 /* Processes are numbered as owners are: by node, then by GPU. The last dimension varies fastest. */
@@ -53,7 +54,7 @@ typedef struct {
     pto_place_t grid_place;
     pto_layout_t layout; /* of the job; 0 where left open until bound */
     pto_data_memory_t memory;
-    int64_t procs_per_node; /* host memory only; 0: all cores */
+    int64_t procs_per_node; /* host memory only; 0: one for each core */
     int dim_count;
     pto_dimension_t dim[PTO_WORKLOAD_DIMS_MAX];
     int entry_count;
@@ -77,8 +78,8 @@ pto_status_t pto_workload_bind(pto_workload_t *workload, const pto_machine_t *ma
 /* False: computation. */
 bool pto_workload_is_call(const pto_workload_call_t *call);
 
-/* The communicators of a bound call, by their processes: `member` has communicators.count times as many as
- * each has members, one communicator after another. Free it with free(). */
+/* The processes of all communicators of a bound call, one communicator after another. Free `*member` with
+ * free(). */
 pto_status_t pto_workload_members(const pto_workload_t *workload, const pto_workload_call_t *call,
                                   int64_t **member, pto_error_t *err);
 
@@ -92,19 +93,19 @@ const char *pto_workload_along_text(const pto_workload_t *workload, unsigned alo
 
 /* --- prediction --------------------------------------------------------------------------------------- */
 
-/* The prediction of a workload: what each of its calls costs by each strategy while all communicators make
- * it, and what of the communication is exposed. docs/model.md, 'A step of an application'. */
+/* The prediction of a workload: the cost of each call by each strategy while all communicators make the call,
+ * and the exposed part of the communication (docs/model.md, 'A step of an application'). */
 
-/* A call's predictions: one point, on a machine of which a communicator has its share. Computation has none.
- */
+/* A call's predictions at one point, on a machine with a communicator's share of the resources. Computation
+ * has none. */
 typedef struct {
     pto_machine_t *machine; /* owned */
     pto_predictions_t predictions;
-    int best;      /* strategy of `predictions` that the cheapest mix takes */
-    bool left_out; /* of all sums: pto_step_predict_some could not price it */
+    int best;      /* the strategy in the cheapest mix */
+    bool left_out; /* pto_step_predict_some could not price it: it is in no sum */
 } pto_step_call_t;
 
-/* One end of the totals of a route, in seconds. */
+/* Totals of a route with all calls at one end of their intervals. */
 typedef struct {
     double communication_s;
     double exposed_s;
@@ -115,12 +116,12 @@ typedef struct {
 typedef struct {
     const pto_strategy_t *strategy; /* NULL: the cheapest mix */
     bool applicable;                /* to all calls */
-    double seconds;                 /* of the step: communication that is exposed, and computation */
-    double communication_s;         /* with what computation hides */
+    double seconds;                 /* of the step: exposed communication and computation */
+    double communication_s;         /* exposed or hidden behind computation */
     double exposed_s;
     bool has_interval;        /* the prices of all its calls have one */
-    pto_step_end_t low, high; /* the totals where every call is at this end of its own interval: the calls are
-                                 priced by one model, so that it errs alike for all of them */
+    pto_step_end_t low, high; /* all calls at the same end of their intervals: one model prices them, so its
+                                 errors are taken as fully correlated */
 } pto_step_route_t;
 
 /* The workload is borrowed; free with pto_step_fini. */
@@ -133,26 +134,25 @@ typedef struct {
     pto_step_route_t *route; /* of the strategies that apply to a call, in the registry's order */
 } pto_step_prediction_t;
 
-/* Predict a bound workload. Only the strategies named, if any are. Errors: those of pto_predict, at the
- * call's place if no strategy applies to it; PTO_ERR_NOT_APPLICABLE if the machine has a fabric and nodes of
- * a communicator do not follow each other. */
+/* Predict a bound workload by the strategies that it names, or by all. Errors: those of pto_predict, at the
+ * call's place if no strategy applies to it; PTO_ERR_NOT_APPLICABLE if the machine has a fabric and the nodes
+ * of a communicator are not consecutive. */
 pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_t *machine,
                               pto_step_prediction_t *step, pto_error_t *err);
-/* The same without the calls that cannot be priced. `left_out` has an error for each call: those with a
- * status are left out, and get one. Errors: the first call's if all are left out; failures that are not a
- * limitation of the call. */
+/* The same without the calls that cannot be priced. `left_out` has an error for each call: calls whose error
+ * already has a status are left out, and calls that cannot be priced get one. Errors: the first call's if all
+ * are left out; failures that are not a limitation of the call. */
 pto_status_t pto_step_predict_some(const pto_workload_t *workload, const pto_machine_t *machine,
                                    pto_error_t *left_out, pto_step_prediction_t *step, pto_error_t *err);
 /* pto_predictions_find_more_procs for all calls. */
 pto_status_t pto_step_find_more_procs(pto_step_prediction_t *step, pto_error_t *err);
 void pto_step_fini(pto_step_prediction_t *step);
 
-/* The prediction of a call by a strategy (NULL: that of the cheapest mix); NULL if that does not apply. */
+/* The prediction of a call by a strategy (NULL: the one in the cheapest mix); NULL if it does not apply. */
 const pto_prediction_t *pto_step_call_prediction(const pto_step_prediction_t *step, int call,
                                                  const pto_strategy_t *strategy);
 
-/* The seconds of a call once, by a strategy (NULL: that of the cheapest mix); false if that does not apply.
- */
+/* The seconds of one execution of a call, by a strategy as above; false if it does not apply. */
 bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pto_strategy_t *strategy,
                            double *seconds);
 
@@ -172,19 +172,20 @@ typedef struct {
 } pto_step_simulation_t;
 
 /* Simulate the plans of a prediction. All communicators of a call and all calls of an entry compete for NICs,
- * links and the processes themselves. Communicators that share no node with others do not compete, so only
- * some that do are simulated, unless the machine has a fabric. Repetitions of a call alone are as long as the
- * first; of calls at once, as many are simulated as show their ratio. `begin` of the options is called before
- * each entry. Errors: those of pto_simulate_at_once, at the call's place. Free with pto_step_simulation_fini.
- */
+ * links and the processes themselves. Unless the machine has a fabric, only one set of communicators that
+ * share nodes is simulated, since other sets do not compete with it. A call that runs alone is simulated
+ * once, however often it is repeated; of calls that run at once, enough repetitions are simulated to show
+ * their ratio. `begin` of the options is called before each entry. Errors: those of pto_simulate_at_once, at
+ * the call's place. Free with pto_step_simulation_fini. */
 pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_machine_t *machine,
                                const pto_strategy_t *strategy, const pto_simulate_options_t *options,
                                pto_step_simulation_t *simulation, pto_error_t *err);
 /* Choose the mixes of calls at once by simulation: of the PTO_STEP_SETTLED cheapest mixes of each entry that
- * computation does not hide, the fastest becomes the step's. Mixes that cannot be simulated within `limit`
- * (0: its standard), or have more than half a million messages, are no candidates. Prices ask which resource
- * is busiest and thus do not tell apart mixes that differ in the others. `*changed`: some entry has another
- * mix than the cheapest. Errors: PTO_ERR_MEMORY, PTO_ERR_INTERRUPTED; the step is valid in any case. */
+ * computation does not hide, the fastest in simulation becomes the step's. Mixes that cannot be simulated
+ * within `limit` (0: its default), or have more than half a million messages, are no candidates. (A price
+ * only counts the busiest resource, so it cannot distinguish mixes that differ in the others.) `*changed`:
+ * some entry has another mix than the cheapest. Errors: PTO_ERR_MEMORY, PTO_ERR_INTERRUPTED; the step is
+ * valid in any case. */
 enum { PTO_STEP_SETTLED = 4 };
 pto_status_t pto_step_settle(pto_step_prediction_t *step, const pto_machine_t *machine, int64_t limit,
                              bool *changed, pto_error_t *err);

@@ -1,6 +1,6 @@
-/* Mapping: which process sits at which place, so that processes that send each other much are near each
- * other. Mappers are pure functions of who sends whom how much and of what sending between two places costs;
- * pto_map prices what they propose. */
+/* Mapping: which process is placed where (node, GPU, core), so that processes with much traffic are near each
+ * other. A mapper is a pure function of the traffic between processes and of the costs between places;
+ * pto_map runs the mappers and prices the mappings that they propose. */
 #ifndef PORTOLAN_MAP_H
 #define PORTOLAN_MAP_H
 
@@ -14,7 +14,7 @@
 
 PTO_C_BEGIN
 
-/* --- who sends whom how much ---------------------------------------------------------------------------- */
+/* --- traffic between processes -------------------------------------------------------------------------- */
 
 /* One process's traffic with a peer, in each direction. */
 typedef struct {
@@ -41,9 +41,9 @@ void pto_flows_fini(pto_flows_t *flows);
 
 /* --- places --------------------------------------------------------------------------------------------- */
 
-/* Places are numbered by node, GPU and core. All nodes are alike, and the cores of a GPU are too. A unit
- * costs off_node[l] between nodes where l is the highest level in whose groups of group_nodes[l] they are
- * apart. */
+/* Places are numbered by node, GPU and core. All nodes are equal, and so are the cores of a GPU. Level l of
+ * the fabric has groups of group_nodes[l] nodes. A unit of volume between two nodes costs off_node[l], where
+ * l is the highest level at which they are in different groups. */
 enum { PTO_PLACE_LEVELS_MAX = 8 };
 typedef struct {
     int64_t nodes;
@@ -51,15 +51,15 @@ typedef struct {
     int64_t cores; /* of a GPU */
     double *cost;  /* of a unit from GPU a to GPU b of a node: cost[a * gpus + b]; between two processes of
                       one GPU: cost[a * gpus + a]; owned */
-    int top;       /* the highest level of the fabric between nodes; 0: all nodes are equally far */
+    int top;       /* the highest level of the fabric; 0: all nodes are equally far apart */
     int64_t group_nodes[PTO_PLACE_LEVELS_MAX];
-    double off_node[PTO_PLACE_LEVELS_MAX]; /* of a unit between nodes */
+    double off_node[PTO_PLACE_LEVELS_MAX]; /* cost of a unit */
 } pto_places_t;
 
 static inline int64_t pto_places_count(const pto_places_t *places) {
     return places->nodes * places->gpus * places->cores;
 }
-/* Of a unit between two different nodes. */
+/* The cost of a unit between two different nodes. */
 static inline double pto_places_off_node(const pto_places_t *places, int64_t node, int64_t other) {
     int level = places->top;
     while (level > 0 && node / places->group_nodes[level] == other / places->group_nodes[level])
@@ -74,19 +74,20 @@ void pto_places_fini(pto_places_t *places);
 /* The objective of a mapping; place[i] is that of process i. */
 typedef enum {
     PTO_AIM_SUM,     /* volume times cost, summed over all flows */
-    PTO_AIM_IN_TURN, /* the slowest process, if each sends its messages one after another */
-    PTO_AIM_AT_ONCE, /* the most expensive flow, if none shares anything with another */
+    PTO_AIM_IN_TURN, /* the time of the slowest process, if each sends its messages one after another */
+    PTO_AIM_AT_ONCE, /* the most expensive flow, if flows share no resources */
     PTO_AIM_COUNT
 } pto_aim_t;
 
+/* The objective's value for a mapping. */
 double pto_map_judge(const pto_flows_t *flows, const pto_places_t *places, pto_aim_t aim,
                      const int64_t *place);
 
 typedef struct {
     const pto_flows_t *flows;
     const pto_places_t *places; /* as many as there are processes */
-    const pto_grid_t *grid;     /* of the processes, for greedy's starts; NULL: none */
-    pto_aim_t aim;              /* of exact; the others minimise the sum */
+    const pto_grid_t *grid;     /* of the processes, for the starting points of `greedy`; NULL: none */
+    pto_aim_t aim;              /* for the mapper `exact`; the others minimise the sum */
     uint64_t seed;
 } pto_map_problem_t;
 
@@ -107,7 +108,7 @@ pto_status_t pto_mapper_find(const char *name, const pto_mapper_t **mapper, pto_
 enum { PTO_MAPPERS_MAX = 16 };
 pto_status_t pto_mapper_register(const pto_mapper_t *mapper, pto_error_t *err);
 
-/* Run a mapper, and check that what it proposes is a permutation. Errors: the mapper's, PTO_ERR_RANGE. */
+/* Run a mapper, and check that its result is a permutation. Errors: the mapper's, PTO_ERR_RANGE. */
 pto_status_t pto_mapper_run(const pto_mapper_t *mapper, const pto_map_problem_t *problem, int64_t *place,
                             pto_error_t *err);
 
@@ -117,9 +118,10 @@ pto_status_t pto_mapper_run(const pto_mapper_t *mapper, const pto_map_problem_t 
  * costs: SCOTCH and every mapper here minimise volume times cost. */
 typedef enum {
     PTO_METRIC_LATENCY,   /* the mean time of messages of up to 2 KiB */
-    PTO_METRIC_BANDWIDTH, /* seconds a byte of large messages */
-    PTO_METRIC_DISTANCE,  /* links on the way, or the number of the level if the node's topology is unknown */
-    PTO_METRIC_PRICE,     /* seconds a byte of a message of the scenario's size */
+    PTO_METRIC_BANDWIDTH, /* seconds per byte of large messages */
+    PTO_METRIC_DISTANCE,  /* links of the route, or the number of the level if the node's topology is unknown
+                           */
+    PTO_METRIC_PRICE,     /* seconds per byte of a message of the scenario's size */
     PTO_METRIC_COUNT
 } pto_metric_t;
 
@@ -130,38 +132,39 @@ const char *pto_metric_name(pto_metric_t value);
 pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
                              int64_t bytes, pto_places_t *places, pto_error_t *err);
 
-/* The load of each directed link of the node's topology under a mapping, on the node where that is most, and
- * behind these the load that leaves a node for the network and the load that enters one; then the same for
- * the groups of nodes of each higher level of the machine's fabric. `load` has room for
- * pto_map_link_count(machine) volumes. */
+/* The load (volume) of links under a mapping, each on the node where it is largest: of each directed link of
+ * the node's topology, then of the traffic that leaves a node and that enters one, then of the traffic that
+ * leaves and enters a group of nodes of each higher level of the fabric. `load` has room for
+ * pto_map_link_count(machine) values. */
 int pto_map_link_count(const pto_machine_t *machine);
 void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
                    const int64_t *place, double *load);
 
 /* --- choosing ------------------------------------------------------------------------------------------- */
 
-/* Phases, each of which divides the processes of one part among its parts (6.3.2 of the thesis). */
+/* Mapping in phases, each of which divides the processes of a part (the job, a node, a socket) among its
+ * subparts (6.3.2 of the thesis). */
 typedef enum { PTO_PHASE_NODE, PTO_PHASE_CORE, PTO_PHASE_GPU, PTO_PHASE_COUNT } pto_phase_t;
 const char *pto_phase_name(pto_phase_t value); /* node: to nodes; core: to sockets; gpu: to GPUs */
 
 typedef struct {
     pto_metric_t metric;
-    const pto_mapper_t *const *mapper; /* what to try beside the default */
+    const pto_mapper_t *const *mapper; /* to try, in addition to the default mapping */
     int mapper_count;
-    int seeds; /* how many seeds each mapper that depends on one is given; 0: 1 */
+    int seeds; /* number of seeds for each mapper that uses one; 0: 1 */
     uint64_t seed;
     bool phase[PTO_PHASE_COUNT]; /* if any: map in these phases, too */
-    int64_t refine;              /* how many prices the refinement by swaps may take; -1: by the size */
+    int64_t refine;              /* maximum number of prices for the refinement by swaps; -1: by the size */
 } pto_map_options_t;
 
 typedef struct {
     char name[64];  /* "greedy", "random, seed 3", "greedy in phases" */
     int64_t *place; /* owner by process; owned. NULL: the mapper does not apply, see `reason` */
     double sum;     /* volume times cost */
-    double seconds; /* the least price over the strategies */
+    double seconds; /* the lowest price over the strategies */
     const pto_strategy_t *strategy;
     int64_t chunks;    /* pto_request_t's */
-    int64_t last_node; /* where its last process ends; -1: unknown */
+    int64_t last_node; /* the node of the process that ends last; -1: unknown */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_map_candidate_t;
 
@@ -169,13 +172,13 @@ typedef struct {
     pto_flows_t flows;
     pto_places_t places;
     int count;
-    pto_map_candidate_t *candidate; /* the first one is the default, by slot */
+    pto_map_candidate_t *candidate; /* the first one is the default: process i at place i */
     int best;                       /* 0 unless another is predicted to be faster */
     int64_t priced;                 /* mappings */
 } pto_map_result_t;
 
-/* Price what the mappers propose for the first point of a bound scenario, whose own placement is not used,
- * and improve the best by swaps. Errors: PTO_ERR_NOT_APPLICABLE if the scenario has no counts that differ, or
+/* Run the mappers for the first point of a bound scenario (its own placement is not used), price their
+ * mappings, and improve the best one by swaps. Errors: PTO_ERR_NOT_APPLICABLE if all byte counts are equal or
  * no strategy applies; those of pto_flows_make, pto_places_make and pto_plan_choose. */
 pto_status_t pto_map(const pto_scenario_t *scenario, const pto_machine_t *machine,
                      const pto_map_options_t *options, pto_map_result_t *result, pto_error_t *err);

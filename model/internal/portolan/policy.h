@@ -12,31 +12,34 @@ typedef enum { PTO_BRANCH_A, PTO_BRANCH_B, PTO_BRANCH_COUNT } pto_branch_t;
 
 enum { PTO_POLICY_RECENT = 5 };
 
-/* The state; read `taken` only. Members are numbered from 0. */
+/* The state of one either node's policy. Members are numbered from 0. */
 typedef struct {
-    int taken[PTO_BRANCH_COUNT]; /* in this run */
+    int taken[PTO_BRANCH_COUNT]; /* members that took each branch in this run; the others are private */
     pto_policy_kind_t kind;
     int members;
-    int next;                            /* position of the next member to be told */
-    int arrived;                         /* doubling: */
+    int next; /* position of the next member to be told */
+    /* Doubling: */
+    int arrived;
     int arrival[PTO_POLICY_MEMBERS_MAX]; /* members in the order of their arrival */
     int ordered;
-    pto_branch_t order[PTO_POLICY_MEMBERS_MAX]; /* of the members in that order */
+    pto_branch_t order[PTO_POLICY_MEMBERS_MAX]; /* branches of the members in that order */
     int done[PTO_BRANCH_COUNT];
-    int first; /* learning: of the last h members; the first h to try */
+    /* Learning, where the last h members take B: */
+    int first; /* the first h to try */
     int h;     /* of this run */
     int runs;
     int tries[PTO_POLICY_MEMBERS_MAX + 1];                          /* by h */
-    double recent_s[PTO_POLICY_MEMBERS_MAX + 1][PTO_POLICY_RECENT]; /* the times of its last runs */
+    double recent_s[PTO_POLICY_MEMBERS_MAX + 1][PTO_POLICY_RECENT]; /* by h: the times of its last runs */
 } pto_policy_t;
 
-/* `first`: how many members take B in the first run of PTO_POLICY_LEARNING. */
+/* `first`: the number of members that take B in the first run of PTO_POLICY_LEARNING. */
 void pto_policy_init(pto_policy_t *policy, pto_policy_kind_t kind, int members, int first);
 
 /* Whether the choices of a run depend on what happens in it. If not, they can be made before it begins. */
 bool pto_policy_waits(pto_policy_kind_t kind);
 
-/* A run begins; a member arrives; it has completed; the run ends, and took this long (negative: unknown). */
+/* Events: a run begins; a member arrives; a member has completed its branch; the run ends after `seconds`
+ * (negative: unknown). */
 void pto_policy_begin(pto_policy_t *policy);
 void pto_policy_arrived(pto_policy_t *policy, int member);
 void pto_policy_completed(pto_policy_t *policy, pto_branch_t branch);

@@ -11,17 +11,19 @@ PTO_C_BEGIN
 
 enum { PTO_ESCAPED_MAX = 8 };
 
-/* The size of the character at `text` in bytes if it can be printed as it is, else 0. It can if it is
- * well-formed UTF-8 and neither a control character (C0, DEL, C1), a separator of lines, a mark that changes
- * the direction of text, a byte-order mark nor a noncharacter. */
+/* The size in bytes of the character at `text` if it is printable, else 0. Printable is well-formed UTF-8
+ * except control characters (C0, DEL, C1), line separators, marks that change the direction of text, the
+ * byte-order mark and noncharacters. */
 size_t pto_printable(const char *text);
 
-/* The printable form of the character at `text`, which is not the end of the text: the character itself, or
- * \uXXXX, which is its escape in JSON and in YAML's double quotes. A byte that is part of no character is
- * escaped as the character of that code. Returns the number of bytes at `text` that it stands for. */
+/* The printable form of the character at `text`, which must not be the terminating zero: the character
+ * itself, or \uXXXX, its escape in JSON and in YAML's double quotes. A byte that is not part of a well-formed
+ * character is escaped as the character of that code. Returns the number of bytes of `text` that were
+ * consumed. */
 size_t pto_escape(const char *text, char escaped[PTO_ESCAPED_MAX]);
 
-/* The whole text, of which as many characters are kept as `size` has room for. Returns `escaped`. */
+/* The printable form of a whole text, truncated to whole characters that fit into `size`. Returns `escaped`.
+ */
 const char *pto_escape_text(const char *text, char *escaped, size_t size);
 
 PTO_C_END

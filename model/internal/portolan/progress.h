@@ -1,5 +1,5 @@
-/* Progress of long calls, and how to end them early. The library counts in any thread; one thread at a time
- * asks a question of which the progress is of interest, and another one may look. */
+/* Progress of long library calls, and how to stop them early. One thread at a time makes a call whose
+ * progress is reported; library threads count the work done, and any other thread may read the progress. */
 #ifndef PORTOLAN_PROGRESS_H
 #define PORTOLAN_PROGRESS_H
 
@@ -16,29 +16,29 @@ typedef struct {
     const char *what; /* "pricing", "simulating", ...; static */
     int64_t done;
     int64_t total;      /* 0: unknown */
-    int64_t work_per_s; /* about what a second gets done, for a first estimate of the rest; 0: unknown */
+    int64_t work_per_s; /* approximate rate, for a first estimate of the remaining time; 0: unknown */
 } pto_progress_t;
 
-/* False if no long call is under way. */
+/* False if no long call is in progress. */
 bool pto_progress_read(pto_progress_t *progress);
 
-/* Call `ended` whenever a long call has ended, in its thread; NULL: nothing. */
+/* Call `ended` at the end of every long call, in its thread; NULL: nothing. */
 void pto_progress_on_end(void (*ended)(void));
 
-/* For the library: a long call begins, of `total` work (0: unknown), of which it does about `work_per_s` in a
- * second (0: unknown). Returns whether it is the outermost, whose progress is shown; only
- * then may the others be called. */
+/* For the library: a long call begins, of `total` work (0: unknown) at about `work_per_s` (0: unknown).
+ * Returns whether it is the outermost one, whose progress is reported; only then may it call _add and _end.
+ */
 bool pto_progress_begin(const char *what, int64_t total, int64_t work_per_s);
 void pto_progress_add(int64_t done);
-
-/* The same for a call that makes many of one kind: those that begin with the same `what` count in its
- * progress, and their own totals are ignored. */
-bool pto_progress_begin_parts(const char *what, int64_t total, int64_t work_per_s);
 void pto_progress_end(void);
 
-/* Ask long calls to end with what they have done so far; a signal handler may do so. Predictions and
- * simulations then have fewer points, scores fewer cells; what has no parts fails with PTO_ERR_INTERRUPTED,
- * as do calls that begin afterwards. */
+/* pto_progress_begin for a call that consists of many calls of one kind: inner calls that begin with the same
+ * `what` count towards its progress, and their own totals are ignored. */
+bool pto_progress_begin_parts(const char *what, int64_t total, int64_t work_per_s);
+
+/* Ask long calls to end early; a signal handler may do so. Predictions and simulations then have fewer
+ * points, scores fewer cells; calls without partial results fail with PTO_ERR_INTERRUPTED, as do calls that
+ * begin afterwards. */
 void pto_stop(void);
 bool pto_is_stopped(void);
 

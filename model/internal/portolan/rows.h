@@ -1,6 +1,6 @@
-/* Rows of bytes: pieces of one size at equal distances, as in a column of a row-major array. A kernel cuts a
- * copy of rows into parts as a whole, so the executor, which joins ranges into rows, and `check`, which
- * compares pieces, follow the same rules. */
+/* Strided byte ranges (rows): ranges of one size at equal distances, as in a column of a row-major array. A
+ * kernel divides all rows of a copy among its thread blocks as a whole, so the executor, which joins ranges
+ * into rows, and `check`, which compares them, must follow the same rules: those of this file. */
 #ifndef PORTOLAN_ROWS_H
 #define PORTOLAN_ROWS_H
 
@@ -22,7 +22,7 @@ static inline pto_rows_t pto_rows_of(int64_t bytes) {
     return rows;
 }
 
-/* Whether a range of `bytes`, `distance` after the first row, is the next row: 0 if not, else the pitch. */
+/* The pitch if a range of `bytes`, `distance` after the first row, continues the rows; else 0. */
 static inline int64_t pto_rows_next(const pto_rows_t *rows, int64_t distance, int64_t bytes) {
     if (bytes != rows->bytes || distance < bytes * rows->rows || distance % rows->rows != 0)
         return 0;
@@ -40,28 +40,29 @@ static inline int64_t pto_rows_span(const pto_rows_t *rows) {
     return (rows->rows - 1) * rows->pitch_bytes + rows->bytes;
 }
 
-/* Adjacent rows as one. */
+/* Joins the rows into one if they are adjacent. */
 static inline pto_rows_t pto_rows_joined(pto_rows_t rows) {
     return rows.pitch_bytes == rows.bytes ? pto_rows_of(rows.bytes * rows.rows) : rows;
 }
 
-/* Whether a range of `bytes` shares some with the rows; `distance`: from the first row to it. */
+/* Whether a range of `bytes`, `distance` after the first row, shares bytes with the rows. */
 static inline bool pto_rows_meet(const pto_rows_t *rows, int64_t distance, int64_t bytes) {
-    int64_t after = distance - rows->bytes; /* rows up to here end before the range */
-    int64_t first = after < 0 ? 0 : after / rows->pitch_bytes + 1;
+    int64_t last_before =
+        distance - rows->bytes; /* a row that starts at or before this ends before the range */
+    int64_t first = last_before < 0 ? 0 : last_before / rows->pitch_bytes + 1;
     return first < rows->rows && first * rows->pitch_bytes < distance + bytes;
 }
 
-/* Whether two sets of rows share bytes; `distance`: from the first to the other. */
-static inline bool pto_rows_overlap(const pto_rows_t *one, const pto_rows_t *other, int64_t distance) {
-    if (distance >= pto_rows_span(one) || -distance >= pto_rows_span(other))
+/* Whether two sets of rows share bytes; `distance`: from the first row of `a` to that of `b`. */
+static inline bool pto_rows_overlap(const pto_rows_t *a, const pto_rows_t *b, int64_t distance) {
+    if (distance >= pto_rows_span(a) || -distance >= pto_rows_span(b))
         return false;
-    bool share = false;
-    for (int64_t row = 0; row < other->rows && one->rows >= other->rows && !share; row++)
-        share = pto_rows_meet(one, distance + row * other->pitch_bytes, other->bytes);
-    for (int64_t row = 0; row < one->rows && one->rows < other->rows && !share; row++)
-        share = pto_rows_meet(other, row * one->pitch_bytes - distance, one->bytes);
-    return share;
+    if (a->rows < b->rows)
+        return pto_rows_overlap(b, a, -distance);
+    for (int64_t row = 0; row < b->rows; row++)
+        if (pto_rows_meet(a, distance + row * b->pitch_bytes, b->bytes))
+            return true;
+    return false;
 }
 
 PTO_C_END

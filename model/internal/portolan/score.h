@@ -44,8 +44,8 @@ typedef struct {
     const pto_strategy_t *strategy;
     const char *algorithm; /* one of ours, run instead of the library's; NULL: the library's. Borrowed from
                               the collectives */
-    int64_t chunks;        /* as in the rows; candidates may differ in it alone */
-    pto_staged_t staged_members; /* PTO_STAGED_TUNED: as the machine file or the price says */
+    int64_t chunks;        /* as in the rows; candidates may differ only in this */
+    pto_staged_t staged_members; /* PTO_STAGED_TUNED: chosen by the machine file or the price */
     double measured_s;           /* by the options' statistic */
 } pto_score_candidate_t;
 
@@ -58,8 +58,8 @@ typedef enum {
      * model: */
     PTO_BASELINE_FIRST,
     PTO_PICKER_NEAREST = PTO_BASELINE_FIRST, /* the fastest at the nearest measured node count */
-    PTO_PICKER_AFFINE,    /* the least of each strategy's times, interpolated over nodes: a + b N */
-    PTO_PICKER_LOG,       /* a + b log2 N */
+    PTO_PICKER_AFFINE,    /* the fastest of the strategies' times, each fitted over nodes as a + b N */
+    PTO_PICKER_LOG,       /* the same with a + b log2 N */
     PTO_PICKER_NEIGHBORS, /* the most frequent winner of the 3 nearest cells in log bytes and log nodes */
     PTO_PICKER_RESIDUAL,  /* the model's time, times measured / predicted at the nearest node count */
     PTO_PICKER_COUNT
@@ -72,7 +72,7 @@ const char *pto_picker_name(pto_picker_t value);
 /* A baseline's expectation of a cell. */
 typedef struct {
     int picked;      /* -1: it has learned nothing about this cell */
-    double *seconds; /* of each candidate; 0: no expectation. NULL where it only picks. Owned */
+    double *seconds; /* of each candidate; 0: no expectation. NULL if it only picks. Owned */
 } pto_score_baseline_t;
 
 typedef struct {
@@ -128,11 +128,10 @@ typedef struct {
  * Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_score_options_t *options,
                                pto_score_t *score, pto_error_t *err);
-/* Keep the first `cell_count` cells, at most as many as there are, where scoring was interrupted behind them.
- * The score is marked as cut (`is_cut`), so that nothing learns from it. */
+/* After an interruption: truncate the score to its first `cell_count` cells and mark it (`is_cut`), so that
+ * nothing learns from it. */
 void pto_score_cut(pto_score_t *score, int64_t cell_count);
-/* The same, but keep the cells on fewer than `nodes` nodes: those that were done, where node counts are
- * scored in increasing order. */
+/* The same, but keep the cells on fewer than `nodes` nodes, if node counts are scored in increasing order. */
 void pto_score_cut_nodes(pto_score_t *score, int64_t nodes);
 void pto_score_fini(pto_score_t *score);
 
@@ -145,16 +144,16 @@ int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine);
 pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine, int64_t nodes,
                                pto_error_t *err);
 
-/* The model's time for one candidate, 0 if it has none. With `rule`, as if the library followed that rule at
- * every size. `call_bytes` (may be NULL) is set to the bytes by which a library picks its algorithm, if there
- * is a time. Errors: those of pto_score_predict. */
+/* The model's time for one candidate; 0 if it has none. With `rule`, the library is assumed to follow that
+ * rule at every size. If there is a time, `call_bytes` (may be NULL) is set to the size by which a library
+ * chooses its algorithm. Errors: those of pto_score_predict. */
 pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const pto_machine_t *machine,
                              const pto_library_rule_t *rule, int64_t *call_bytes, double *seconds,
                              pto_error_t *err);
 
-/* The row by which pto_score_price chooses the library's algorithm: `rule`, or the machine's. NULL: there is
- * none, or the library has no choice. Candidates with the same measurements and equal rows have the same
- * price. */
+/* The row by which pto_score_price chooses the library's algorithm: `rule`, or the machine's; NULL if there
+ * is none or the candidate does not depend on one. Candidates with the same measurements and equal rows have
+ * the same price. */
 const pto_library_rule_t *pto_score_rule(const pto_score_cell_t *cell, int candidate,
                                          const pto_machine_t *machine, const pto_library_rule_t *rule);
 
@@ -172,9 +171,9 @@ typedef pto_status_t (*pto_score_refit_t)(const pto_machine_t *machine, const pt
                                           const pto_node_counts_t *train, void *context,
                                           pto_machine_t **fitted, pto_error_t *err);
 
-/* Predict the cells of each node count with a machine fitted without them; the baselines learn from the other
- * node counts, too. Errors: those of `refit` and of
- * pto_score_predict, and PTO_ERR_NOT_APPLICABLE if all cells have the same node count. */
+/* Leave-one-out: predict the cells of each node count with a machine fitted to the others; the baselines also
+ * learn from the others. Errors: those of `refit` and of pto_score_predict, and PTO_ERR_NOT_APPLICABLE if all
+ * cells have the same node count. */
 pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t *collectives,
                                      const pto_machine_t *machine, pto_score_refit_t refit, void *context,
                                      pto_error_t *err);
@@ -195,8 +194,8 @@ typedef struct {
 } pto_score_filter_t;
 
 /* Summary over the cells in which the model can pick. For the floor, each cell has weight one regardless of
- * its number of runs: its fraction of right runs and its mean regret are counted; percentile and maximum are
- * over all runs. Counts of right cells are integers except for the floor. */
+ * its number of runs: its fraction of right runs and its mean regret are counted, so counts of right cells
+ * need not be integers; percentile and maximum are over all runs. */
 typedef struct {
     int64_t cells;
     double right; /* cells in which the pick is the best or as fast */
@@ -212,7 +211,7 @@ typedef struct {
     int64_t intervals;     /* pairs whose prediction has an interval; the model's only */
     int64_t held;          /* of these, those whose measured time lies inside */
     int64_t close_ties;    /* near-ties whose two candidates were measured within 10 percent of each other */
-    int64_t right_no_ties; /* cells that are no near-ties, and right; the model's only */
+    int64_t right_no_ties; /* right cells without near-ties; the model's only */
 } pto_score_summary_t;
 
 /* Summarise the cells that `filter` selects. `strategy` is used by PTO_PICKER_ALWAYS only. Errors:

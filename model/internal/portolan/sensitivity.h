@@ -27,11 +27,11 @@ typedef struct {
 } pto_sensitivities_t;
 
 /* Find the parameters that would change the pick at one point. `predictions` must contain explanations and be
- * of `machine`. The parameters of a copy are varied one at a time: the point is predicted at each of a grid
- * of factors, and a change is then bracketed by bisection. The parameters tried are those on which the two
- * cheapest prices depend, and those that could make an additional strategy the cheapest by falling. A change
- * that reverses between two grid steps (9 percent) is not seen. Errors: those of pto_plan_choose,
- * PTO_ERR_MEMORY. */
+ * of `machine`. A copy of the machine is varied, one parameter at a time: the point is predicted for a grid
+ * of factors, and a change of the pick is located by bisection. The parameters tried are those in the two
+ * lowest prices, and those that could make another strategy the cheapest by decreasing. A change that
+ * reverses between two grid steps (9 percent) is not found. Errors: those of pto_plan_choose, PTO_ERR_MEMORY.
+ */
 pto_status_t pto_sensitivity(const pto_predictions_t *predictions, const pto_machine_t *machine,
                              int64_t point, pto_sensitivities_t *sensitivities, pto_error_t *err);
 void pto_sensitivities_fini(pto_sensitivities_t *sensitivities);

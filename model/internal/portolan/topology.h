@@ -1,9 +1,9 @@
 /* The topology of a node: devices, links between them with a rate in each direction, and the route from each
  * device to each other (docs/formats.md, 'Topologies').
  *
- * A vertex is a device (gpu.0, socket.1, nic.0) or anything else that links meet in (switch.3). GPUs and NICs
- * end routes and pass nothing on; sockets and other vertices do. A link of the file is two directed links,
- * 2 i and 2 i + 1, since the directions share no bandwidth. */
+ * A vertex is a device (gpu.0, socket.1, nic.0) or another junction of links (switch.3). Routes start and end
+ * at GPUs and NICs, and pass only through sockets and other vertices. Link i of the file becomes the directed
+ * links 2 i and 2 i + 1, since the directions share no bandwidth. */
 #ifndef PORTOLAN_TOPOLOGY_H
 #define PORTOLAN_TOPOLOGY_H
 
@@ -25,7 +25,7 @@ typedef struct {
     int from; /* vertices */
     int to;
     pto_param_t s_per_byte;
-    pto_param_t alpha_s; /* what the link adds to a message's start; unknown: nothing */
+    pto_param_t alpha_s; /* added to a message's startup time; unknown: nothing */
 } pto_topology_link_t;
 
 typedef struct pto_topology pto_topology_t;
@@ -47,7 +47,7 @@ const pto_topology_t *pto_machine_topology(const pto_machine_t *machine);
 
 const char *pto_topology_name(const pto_topology_t *topology);   /* NULL: not given */
 const char *pto_topology_source(const pto_topology_t *topology); /* NULL: not given */
-const char *pto_topology_path(const pto_topology_t *topology);   /* NULL: of no file of its own */
+const char *pto_topology_path(const pto_topology_t *topology);   /* NULL: it has no file of its own */
 
 int pto_topology_device_count(const pto_topology_t *topology, pto_device_kind_t kind);
 
@@ -66,7 +66,7 @@ const pto_topology_link_t *pto_topology_link_at(const pto_topology_t *topology, 
  * order. Returns their number; 0 from a device to itself. */
 int pto_topology_route(const pto_topology_t *topology, int from, int to, const int **link);
 
-/* The rate of a route's slowest link, for bytes that have it to themselves; 0 from a device to itself. */
+/* Seconds per byte of a route's slowest link without contention; 0 from a device to itself. */
 double pto_topology_route_s_per_byte(const pto_topology_t *topology, int from, int to);
 
 /* The text of a topology file, which the caller frees. Errors: PTO_ERR_MEMORY. */

@@ -1,4 +1,5 @@
-/* The traffic of a plan: which process sends how much to which, exactly and without a run. */
+/* The traffic matrix of a plan: how many messages and bytes each process sends to each other, computed from
+ * the plan without running it. */
 #ifndef PORTOLAN_TRAFFIC_H
 #define PORTOLAN_TRAFFIC_H
 
@@ -12,7 +13,7 @@ PTO_C_BEGIN
 typedef enum {
     PTO_TRAFFIC_MESSAGE, /* a message of MPI */
     PTO_TRAFFIC_ACCESS,  /* a copy or reduction that moves bytes between the memories of two processes */
-    PTO_TRAFFIC_NCCL,    /* any of them, in stages that a collective of NCCL replaces */
+    PTO_TRAFFIC_NCCL,    /* either, in stages that a collective of NCCL replaces */
     PTO_TRAFFIC_COUNT
 } pto_traffic_kind_t;
 

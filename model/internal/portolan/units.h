@@ -1,5 +1,5 @@
-/* Numbers in human-readable form: strict parsing, shared by files and command-line flags, and short
- * formatting. Inside portolan all values are in SI base units. */
+/* Conversion between human-readable numbers and the SI base units that are used everywhere inside portolan:
+ * strict parsing, for files and command-line flags, and short formatting. */
 #ifndef PORTOLAN_UNITS_H
 #define PORTOLAN_UNITS_H
 
@@ -11,7 +11,7 @@
 
 PTO_C_BEGIN
 
-/* Parse a decimal integer, with '-' if negative: no blanks, no '+', no leading zero (other readers take it as
+/* Parse a decimal integer, with '-' if negative: no blanks, no '+', no leading zero (other parsers read it as
  * octal), no hexadecimal, no fraction, no exponent. The whole text must be the number.
  * Errors: PTO_ERR_TYPE; PTO_ERR_RANGE outside int64_t. */
 pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err);
@@ -23,11 +23,11 @@ pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err)
 
 /* Parse a number with or without its unit, into SI: "5 us", "400 W"; for seconds per byte "21 ps/B" or, as
  * people write it, the rate: "50 GB/s", "400 Gbit/s", "400gbps" (b is a bit, B a byte), "12 GiB/s". Bytes are
- * as in pto_bytes_parse. Without a unit, the number is one of SI. Counts and ratios have none. Errors:
- * PTO_ERR_TYPE (another unit is named, or none that is known); PTO_ERR_RANGE. */
+ * as in pto_bytes_parse. Without a unit, the number is in SI. Counts and ratios have no unit. Errors:
+ * PTO_ERR_TYPE (another unit, or an unknown one); PTO_ERR_RANGE. */
 pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value, pto_error_t *err);
 
-/* Seconds a byte of a NIC by what it is sold as: NDR, 400G, 400GbE. 0: it is no such name. */
+/* Seconds per byte of a NIC by its product name: NDR, 400G, 400GbE. 0: not such a name. */
 double pto_nic_s_per_byte(const char *text);
 
 /* Parse a non-negative number of bytes: digits, an optional blank and a binary suffix: K or KiB, M or MiB,
