@@ -20,32 +20,31 @@ int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
  * members. */
 int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_t n);
 
-/* Returns the `count` blocks or parts around that of `slice`, from a multiple of `count` on. */
+/* Returns the aligned run of `count` blocks or parts that contains the one of `slice`. */
 pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count);
 
-/* Returns the blocks or parts of a subtree of a binomial tree among n members: at most `count`, from the one
- * `distance` after the peer's on. */
+/* Returns the blocks or parts of a subtree of a binomial tree among n members: at most `count`, starting
+ * `distance` after the peer's. */
 pto_slice_t pto_slice_subtree(int buffer, int64_t n, pto_expr_t distance, pto_expr_t count);
 
-/* Returns the number of segments of a vector: by the MPI library's `segment_bytes`; if it has none, the
- * request's chunks, for an algorithm that cuts vectors itself. If several processes share a block, the vector
- * is a process's share. */
+/* Returns the number of segments of a vector (or of a process's share of it): by the MPI library's
+ * `segment_bytes` or, for an algorithm that divides vectors itself, the request's chunks. */
 int64_t pto_build_segment_count(pto_builder_t *builder, int vector);
 
 /* Folds a reduction among n members to p, the largest power of two up to n: of the first 2 (n - p) members,
  * those with even numbers send their vector to the next member. They wait until pto_build_unfold returns the
- * result, or a part of it, to them. `vector` names the bytes of the output that are
- * reduced; `received` is a temporary vector. Returns the exchange of the p members that remain. */
+ * result, or a part of it, to them. `vector` names the bytes of the output that are reduced; `received` is a
+ * temporary vector. Returns the exchange of the p members that remain. */
 pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector,
                               int received);
 void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t sent,
                       pto_slice_t received);
 
-/* Returns how many members pto_build_fold makes wait; 0 for a power of two. */
+/* Returns the number of members that pto_build_fold makes wait; 0 for a power of two. */
 int64_t pto_folded_away(int64_t n);
 
-/* Builds a stage in which the members of `who` reduce the bytes of `slice` from `received` into `out`. The
- * buffer of `slice` is not used. */
-void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice, int received, int out);
+/* Builds a stage in which the members of `step` reduce the bytes of `slice` from `received` into `out`. The
+ * kind and peers of `step` and the buffer of `slice` are not used. */
+void pto_build_reduce(pto_builder_t *builder, pto_step_t step, pto_slice_t slice, int received, int out);
 
 #endif

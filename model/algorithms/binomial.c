@@ -45,9 +45,8 @@ typedef struct {
     pto_expr_t blocks;
 } edges_t;
 
-/* Builds the messages along edges. Members with a subtree hold its blocks in `inner`. At the edges to members
- * without one, `leaf` is the buffer of the block that these send or receive; at other edges it is `inner`,
- * too. */
+/* Builds the messages along edges. Members with a subtree hold its blocks in `inner`. `leaf` is the buffer at
+ * the lower ends: that of a single block at edges to leaves, else `inner`. */
 static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchange, bool up, int inner,
                            int leaf, edges_t edges) {
     bool leaves = leaf != inner;
@@ -60,8 +59,7 @@ static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchang
                       up ? above : below);
 }
 
-/* Builds a stage in which those members below `until` copy that have a subtree: the ones with even numbers.
- */
+/* Builds a stage in which the members below `until` that have a subtree (those with even numbers) copy. */
 static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                        int64_t until, pto_slice_t source, pto_slice_t target) {
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);

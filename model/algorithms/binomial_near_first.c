@@ -1,7 +1,7 @@
 /* Broadcast down a binomial tree whose first messages go to the nearest processes: in round k the members
- * below 2^k send to those 2^k behind them. Open MPI's tree (ompi_coll_base_topo_build_bmtree at v4.1.4).
- * `binomial` sends to the farthest first, so that with several processes a node its long messages come one by
- * one, and here all at once. */
+ * below 2^k send to those with indices 2^k higher. Open MPI's tree (ompi_coll_base_topo_build_bmtree at
+ * v4.1.4). `binomial` sends to the farthest first, so only one process of each node sends to other nodes
+ * there, and all processes of a node at once here. */
 #include "algorithms.h"
 
 /* Builds a round: each member below `senders` sends to the member `distance` after it. */
@@ -17,7 +17,7 @@ static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, 
     pto_build_message(builder, "down the tree", send, vector, recv, vector);
 }
 
-/* In the last round, only as many members send as others still lack the vector. */
+/* In the last round, only as many members send as do not have the vector yet. */
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int64_t n = exchange->n, rounds = pto_log2_ceil(n);
     if (rounds == 0)

@@ -1,9 +1,8 @@
 /* Chain: in a broadcast from process 0, each process passes the vector on to the next one; in a reduction to
  * process 0, it adds its own vector to the one that it receives and passes the sum on. A vector of s segments
  * takes n - 2 + s rounds over the n - 1 links (Open MPI's `pipeline`; Pjesivac-Grbovic et al. 2007): in round
- * t, segment t - l passes link l, where link 0 is that on which the data start.
- *
- * There are as many segments as the MPI library's `segment_bytes` make, or as the request has chunks. */
+ * t, segment t - l passes link l, where link 0 is the first one. The number of segments follows from the MPI
+ * library's `segment_bytes` or from the request's chunks. */
 #include "algorithms.h"
 
 typedef struct {
@@ -40,7 +39,8 @@ static pto_slice_t segment_of(const chain_t *chain, int buffer, int64_t later) {
 static pto_step_t end_of_links(const chain_t *chain, pto_step_kind_t kind, const rounds_t *rounds,
                                int64_t end) {
     pto_step_t step = pto_step_of(kind, chain->exchange);
-    int64_t after = chain->links + 1 - end; /* up: behind the process at this end of link 0 */
+    int64_t after =
+        chain->links + 1 - end; /* up: the index after that of the process at this end of link 0 */
     step.who_first = rounds->link_first;
     step.who_until = rounds->link_until;
     step.who_first.constant += end;
@@ -68,19 +68,19 @@ static void build_rounds(const chain_t *chain, rounds_t rounds) {
     pto_build_end(chain->builder);
 }
 
-/* At first, one more link carries a segment in each round; then as many links as can; at last, one link fewer
- * in each round. */
+/* The pipeline fills: one more link carries a segment in each round. Then either all links or all segments
+ * are in use. At last it drains: one link fewer in each round. */
 static void build_links(const chain_t *chain) {
     int64_t links = chain->links, segments = chain->segments;
-    int64_t few = links < segments ? links : segments, many = links + segments - few;
+    int64_t filled = (links < segments ? links : segments) - 1, draining = links + segments - 1 - filled;
     pto_expr_t first = pto_constant(0), until = pto_constant(links);
     pto_expr_t moving_first = pto_loop_index(1, 1 - segments), moving_until = pto_loop_index(1, 1);
-    build_rounds(chain, (rounds_t){0, few - 1, first, moving_until});
+    build_rounds(chain, (rounds_t){0, filled, first, moving_until});
     if (links <= segments)
-        build_rounds(chain, (rounds_t){few - 1, many, first, until});
+        build_rounds(chain, (rounds_t){filled, draining, first, until});
     else
-        build_rounds(chain, (rounds_t){few - 1, many, moving_first, moving_until});
-    build_rounds(chain, (rounds_t){many, links + segments - 1, moving_first, until});
+        build_rounds(chain, (rounds_t){filled, draining, moving_first, moving_until});
+    build_rounds(chain, (rounds_t){draining, links + segments - 1, moving_first, until});
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {

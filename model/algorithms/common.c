@@ -1,4 +1,5 @@
-/* Building blocks that several algorithms share. */
+/* Building blocks that several algorithms and strategies share: steps, messages and flags of an exchange's
+ * members (strategy.h), and folding to a power of two (algorithms.h). */
 #include "algorithms.h"
 
 void pto_build_peer_messages(pto_builder_t *builder, const pto_exchange_t *exchange, pto_peers_t peers,
@@ -144,8 +145,8 @@ pto_step_t pto_step_of_all(pto_step_kind_t kind, const pto_exchange_t *who) {
     return step;
 }
 
-/* The waits have a stage of their own: pricing goes through a stage rank by rank, so in a single stage the
- * first rank would wait for signals that no other rank has raised yet. */
+/* The waits have a stage of their own: pricing processes a stage rank by rank, so in a single stage the first
+ * rank would wait for signals that no other rank has raised yet. */
 void pto_flag_among(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_peers_t peers) {
     pto_step_t signal = pto_step_of(PTO_STEP_SIGNAL, who), wait = pto_step_of(PTO_STEP_WAIT, who);
     signal.peers = wait.peers = peers;
@@ -187,13 +188,13 @@ int64_t pto_build_segment_count(pto_builder_t *builder, int vector) {
     return segment_bytes > 0 && bytes > segment_bytes ? (bytes - 1) / segment_bytes + 1 : 1;
 }
 
-void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice, int received, int out) {
+void pto_build_reduce(pto_builder_t *builder, pto_step_t step, pto_slice_t slice, int received, int out) {
     pto_slice_t source = slice, target = slice;
     source.buffer = received;
     target.buffer = out;
-    who.kind = PTO_STEP_REDUCE;
-    who.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
-    pto_build_local(builder, "reduce", who, source, target);
+    step.kind = PTO_STEP_REDUCE;
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    pto_build_local(builder, "reduce", step, source, target);
 }
 
 /* Returns a step of the even (parity 0) or odd (parity 1) members among the first 2 r, whose peer is the

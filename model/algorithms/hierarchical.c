@@ -3,11 +3,11 @@
  * vector into the memory of the node's first member; these leaders reduce the whole by recursive doubling;
  * the others then copy the result.
  *
- * With `segment_bytes` the vector is cut into segments, which pass through these stages in a pipeline, so
- * that messages travel while processes reduce. */
+ * With `segment_bytes` the vector is divided into segments, which pass through these stages in a pipeline, so
+ * that messages overlap with reductions. */
 #include "algorithms.h"
 
-/* The maximum number of segments in progress; there are fewer stages than that. */
+/* Maximum number of segments in progress, above the number of stages. */
 enum { DEPTH_MAX = 64 };
 
 typedef struct {
@@ -31,7 +31,8 @@ static pto_slice_t segment_of(const levels_t *levels) {
     return segment;
 }
 
-/* A member keeps its part in its own memory until it has added those of all others but the leader's. */
+/* A member reduces its part in its own memory, with those of all others except the leader, and then into the
+ * leader's memory. */
 static void build_parts(const levels_t *levels) {
     const pto_exchange_t *node = &levels->node;
     pto_slice_t part = my_part(levels, PTO_ANCHOR_ME);
@@ -51,7 +52,7 @@ static void build_round(const levels_t *levels, const pto_exchange_t *folded, pt
                      folded->out);
 }
 
-/* Pipelines contain no loops. */
+/* Pipelines cannot contain loops, so with several segments the rounds are written out. */
 static void build_among_leaders(const levels_t *levels) {
     pto_slice_t segment = segment_of(levels);
     pto_exchange_t folded = pto_build_fold(levels->builder, &levels->leaders, segment, levels->received);

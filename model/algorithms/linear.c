@@ -1,10 +1,13 @@
 /* Linear exchange: all messages are posted at once, non-blocking, followed by one wait for all (Open MPI's
- * basic linear; the same with MPI_Isend and MPI_Irecv). If the destinations are dealt out over the processes
- * of a GPU, each process has bytes for its own destinations only. With MPI_Isend it posts no others, but a
- * library's alltoallv, which does not know of the dealing, posts the empty messages too. To or from one
- * process: all messages at its end at once; a reduction then combines all that arrived in one step. A
- * reduce-scatter reduces to one process and scatters from there (Open MPI's basic linear). The messages of a
- * second pattern, in host memory, are posted with the others: they share what a stage shares. */
+ * basic linear; the same with MPI_Isend and MPI_Irecv).
+ *
+ * To or from one process, all messages at its end are posted at once; a reduction then combines all arrived
+ * vectors in one step. A reduce-scatter reduces to one process and scatters from there (Open MPI's basic
+ * linear).
+ *
+ * If a GPU's processes share the destinations cyclically, each process has bytes for its own destinations
+ * only. With MPI_Isend it posts no others, but a library's alltoallv posts the empty messages, too. The
+ * messages of a second pattern, in host memory (plan.h), are posted in the same stage. */
 #include "algorithms.h"
 
 /* Builds messages from each member to those at the distances first, first + stride, ... */
@@ -21,12 +24,12 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
 /* Reduces the `in` of the other members into `sum` of member 0, which has its own vector there already. The
  * vectors of all others arrive in one temporary. */
 static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange, int in, int sum) {
-    pto_buffer_t room = pto_temporary_like(builder, sum, "received");
-    int64_t blocks = room.block_count;
-    room.group = pto_builder_group(builder, exchange->group)->kind;
-    room.held_stride = exchange->n;
-    room.block_count = (exchange->n - 1) * blocks;
-    int received = pto_build_buffer(builder, room);
+    pto_buffer_t buffer = pto_temporary_like(builder, sum, "received");
+    int64_t blocks = buffer.block_count;
+    buffer.group = pto_builder_group(builder, exchange->group)->kind;
+    buffer.held_stride = exchange->n;
+    buffer.block_count = (exchange->n - 1) * blocks;
+    int received = pto_build_buffer(builder, buffer);
     pto_slice_t arrived = pto_slice_all(builder, sum);
     arrived.buffer = received;
     arrived.anchor = PTO_ANCHOR_PEER;
@@ -67,7 +70,7 @@ static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *e
     build_rooted(builder, exchange, sum, false);
 }
 
-/* Builds the messages of the owners' second pattern, in host memory, between the user's buffers for it. */
+/* Returns the exchange of the second pattern among the owners, between the user's buffers in host memory. */
 static pto_exchange_t host_pattern(pto_builder_t *builder, const pto_request_t *request) {
     int64_t owners = pto_layout_owner_count(&request->layout);
     pto_buffer_t buffer = {.name = "cpu in",
@@ -95,17 +98,16 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *exchange)
     pto_exchange_t host = joined ? host_pattern(builder, request) : *exchange;
     bool send_empty = request->by_library && (pto_collective_is_by_pair(request->collective) ||
                                               pto_collective_is_by_owner(request->collective));
-    int64_t deal = exchange->cyclic_count > 1 ? exchange->cyclic_count : 1;
+    int64_t cyclic_count = exchange->cyclic_count > 1 ? exchange->cyclic_count : 1;
     pto_build_own_block(builder, exchange, exchange->in);
     if (joined)
         pto_build_own_block(builder, &host, host.in);
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
-    if (deal == 1)
-        build_messages(builder, exchange, pto_constant(1), 1, send_empty);
-    else if (!send_empty)
-        build_messages(builder, exchange, (pto_expr_t){.core = 1}, deal, false);
-    for (int64_t first = 1; first <= deal && deal > 1 && send_empty; first++)
-        build_messages(builder, exchange, pto_constant(first), deal, true);
+    if (cyclic_count > 1 && !send_empty)
+        build_messages(builder, exchange, (pto_expr_t){.core = 1}, cyclic_count, false);
+    else /* one set of peers for each process's destinations */
+        for (int64_t first = 1; first <= cyclic_count; first++)
+            build_messages(builder, exchange, pto_constant(first), cyclic_count, send_empty);
     if (joined)
         build_messages(builder, &host, pto_constant(1), 1, false);
 }

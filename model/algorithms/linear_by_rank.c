@@ -1,8 +1,8 @@
 /* Linear exchange in which every process posts its messages in the order of the receivers' ranks: Open MPI's
  * basic linear alltoallv (ompi_coll_base_alltoallv_intra_basic_linear at v4.1.4). All processes then send to
  * process 0 first, whose link they share, while the others receive nothing; `linear` begins with the next
- * process, so that every link has work from the start. Where a library's processes have bytes for their own
- * destinations only, these begin at different ones, as in `linear`. */
+ * process, so that every link is busy from the start. If a GPU's processes share the destinations cyclically,
+ * their first destinations differ, and `linear` describes the exchange. */
 #include "algorithms.h"
 
 extern const pto_algorithm_t pto_algorithm_linear;

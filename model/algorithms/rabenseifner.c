@@ -2,13 +2,12 @@
  * (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5). The first partners are the nearest, so
  * that long messages travel short distances. A process therefore ends the halving with the part of its
  * bit-reversed index. A reduce gathers the parts at process 0 instead (section 4.4 there; Open MPI's
- * `rabenseifner`, MPICH's `reduce_scatter_gather`): the farthest partners first, of whom the lower one goes
- * on with what both have. For counts that are not powers of two process 0 is folded away, and gets the whole
- * result in the end; the libraries let it take part with another one's role. */
+ * `rabenseifner`, MPICH's `reduce_scatter_gather`): the farthest partners first, of whom the lower one
+ * continues with the parts of both. For counts that are not powers of two process 0 is folded away, and
+ * receives the whole result in the end; in the libraries it takes the place of another process instead. */
 #include "algorithms.h"
 
-/* Returns the `parts_kept` parts around that of the anchor's bit-reversed index, from a multiple of their
- * number on. */
+/* Returns the aligned run of `parts_kept` parts that contains the one of the anchor's bit-reversed index. */
 static pto_slice_t half(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t parts_kept) {
     pto_slice_t slice = pto_slice_part(buffer, parts, anchor, pto_constant(0));
     slice.reverse_bits = pto_log2_ceil(parts);

@@ -2,8 +2,8 @@
  * that it still has with the process at half the distance of the last round: it sends the half that the other
  * one keeps, and reduces what it receives into its own (Thakur, Rabenseifner, Gropp 2005, section 4.3).
  * Counts that are not powers of two are folded first, as in MPICH and Open MPI: of the first members, every
- * second one hands its whole vector to its neighbor, which halves the blocks of both and returns one in the
- * end. */
+ * second one sends its whole vector to its neighbor, which halves the blocks of both and returns one block in
+ * the end. */
 #include "algorithms.h"
 
 /* Returns the blocks that the member at `anchor` keeps in this round. */
@@ -37,7 +37,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
         return;
     }
     folded.out = exchange->out;
-    /* each member that remains copies the block of the number that it had before */
+    /* each remaining member copies the block of its index before folding */
     pto_build_copy(builder, "own block", &folded, pto_slice_block(sum, PTO_ANCHOR_HOLDER),
                    pto_slice_block(folded.out, PTO_ANCHOR_HOLDER));
     pto_build_unfold(builder, exchange, pto_slice_block(sum, PTO_ANCHOR_PEER),

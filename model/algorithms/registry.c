@@ -1,4 +1,4 @@
-/* The built-in algorithms, one line each, and those that programs register. */
+/* The registry of algorithms: the built-in ones, one line each, and those that programs register. */
 #include "base/registry.h"
 #include "portolan/strategy.h"
 
@@ -31,6 +31,7 @@ ALGORITHMS(DECLARE)
 static const pto_algorithm_t *const algorithms[] = {ALGORITHMS(ENTRY)};
 #undef ENTRY
 
+/* Defines pto_algorithm_count and _at, and the static functions name_at, is_full and keep. */
 PTO_REGISTRY(pto_algorithm, pto_algorithm_t, algorithms, PTO_REGISTERED_MAX);
 
 pto_status_t pto_algorithm_register(const pto_algorithm_t *algorithm, pto_error_t *err) {

@@ -1,17 +1,17 @@
 /* A broadcast as a scatter and an allgather (Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005, section
  * 4.2): the vector of process 0 is n parts, which go down a binomial tree: each process keeps its own and
  * passes on those of its subtree. A ring then passes all parts around, so that each process receives less
- * than twice the vector, however many there are. This is `scatter_allgather_ring` in Open MPI and
- * `scatter_ring_allgather` in MPICH. As there, the ring also passes on what a process has from the tree, even
- * to process 0. A vector of fewer elements than processes has empty parts, which are not sent. */
+ * than twice the vector, however many processes there are. This is `scatter_allgather_ring` in Open MPI and
+ * `scatter_ring_allgather` in MPICH. As there, the ring also sends parts that the receiver already has from
+ * the tree, even to process 0. Empty parts (fewer elements than processes) are not sent. */
 #include "algorithms.h"
 
 typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *exchange;
     int64_t n;
-    int passed; /* a buffer: the parts that a process passes down its subtree; at process 0, those that come
-                   back */
+    int passed; /* a buffer: the parts that a process passes down its subtree; at process 0, those that the
+                   ring returns */
 } parts_t;
 
 /* Builds `passed` at the processes with even numbers, which have subtrees. */

@@ -7,11 +7,11 @@
 #include "intranode.h"
 
 /* Only the root holds the result. */
-static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into,
+static int reduce(pto_builder_t *builder, const pto_exchange_t *members, int source, int into,
                   pto_run_order_t runs) {
     if (into < 0)
-        into = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
-    return pto_intranode_btb.reduce(builder, who, source, into, runs);
+        into = pto_intranode_buffer(builder, members, source, "result", 1, members->n);
+    return pto_intranode_btb.reduce(builder, members, source, into, runs);
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {

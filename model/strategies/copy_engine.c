@@ -1,30 +1,32 @@
 /* copy_engine: the copy engine of every GPU copies its blocks to their final positions in the memory of the
  * others, between two short kernels that signal. Over NVLink the engines move more bytes per second than
  * kernels store (docs/validation.md, "Kernels in graphs"), and the multiprocessors stay free. It suits large
- * data: a copy begins some microseconds after what it waits for. NCCL 2.28 has collectives of this kind, too.
+ * data, since a copy starts some microseconds after the kernel before it has ended. NCCL 2.28 has collectives
+ * of this kind, too.
  *
  * The first kernel tells the others that this GPU's output may be written, the second one that its blocks are
  * there. In an allreduce, the first one is the first half of gas_split, and the engines copy the results. */
 #include "gas.h"
 
-static void build_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
-                       pto_gas_way_t way) {
-    pto_build_kernel(builder, who);
-    pto_gas_flag(builder, name, who, way);
+static void build_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
+                       pto_gas_direction_t direction) {
+    pto_build_kernel(builder, members);
+    pto_gas_flag(builder, name, members, direction);
     pto_build_end(builder);
 }
 
 /* A GPU copies its own block at the same time. */
-static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, pto_gas_way_t way) {
-    const pto_slice_t mine = pto_slice_block(who->out, PTO_ANCHOR_ME);
+static void build_copies(pto_builder_t *builder, const pto_exchange_t *members,
+                         pto_gas_direction_t direction) {
+    const pto_slice_t mine = pto_slice_block(members->out, PTO_ANCHOR_ME);
     pto_build_parallel(builder);
     pto_build_branch(builder);
-    pto_build_local(builder, "copy to others", pto_gas_step(who, way),
-                    pto_slice_block(who->in, PTO_ANCHOR_PEER), pto_slice_of_peer(mine));
+    pto_build_local(builder, "copy to others", pto_gas_step(members, direction),
+                    pto_slice_block(members->in, PTO_ANCHOR_PEER), pto_slice_of_peer(mine));
     pto_build_end(builder);
     pto_build_branch(builder);
     pto_build_stage(builder, "copy own", PTO_ORDER_SEQUENCE);
-    pto_gas_own_copy(builder, who, pto_slice_block(who->in, PTO_ANCHOR_ME), mine);
+    pto_gas_own_copy(builder, members, pto_slice_block(members->in, PTO_ANCHOR_ME), mine);
     pto_build_end(builder);
     pto_build_end(builder);
 }
@@ -32,22 +34,22 @@ static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, pto_
 /* A member that has received all others' shares knows that they have begun their run, and that they have read
  * their input where it writes their output. */
 static void build_allreduce(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t who = pto_route_user_in_place(builder, request);
-    int gathered = pto_gas_shares(builder, &who, false, false);
-    pto_build_kernel(builder, &who);
-    pto_slice_t result = pto_gas_reduce_shares(builder, &who, false, gathered);
+    pto_exchange_t members = pto_route_user_in_place(builder, request);
+    int gathered = pto_gas_shares(builder, &members, false, false);
+    pto_build_kernel(builder, &members);
+    pto_slice_t result = pto_gas_reduce_shares(builder, &members, false, gathered);
     pto_build_end(builder);
-    pto_build_local(builder, "copy results", pto_step_of_all(PTO_STEP_COPY, &who), result,
+    pto_build_local(builder, "copy results", pto_step_of_all(PTO_STEP_COPY, &members), result,
                     pto_slice_of_peer(result));
-    build_flag(builder, "copied", &who, PTO_GAS_ALL_TO_ALL);
+    build_flag(builder, "copied", &members, PTO_GAS_ALL_TO_ALL);
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t who = pto_route_user(builder, request);
-    pto_gas_way_t way = pto_gas_way(request->collective);
-    build_flag(builder, "ready", &who, pto_gas_way_back(way));
-    build_copies(builder, &who, way);
-    build_flag(builder, "copied", &who, way);
+    pto_exchange_t members = pto_route_user(builder, request);
+    pto_gas_direction_t direction = pto_gas_direction(request->collective);
+    build_flag(builder, "ready", &members, pto_gas_opposite(direction));
+    build_copies(builder, &members, direction);
+    build_flag(builder, "copied", &members, direction);
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {

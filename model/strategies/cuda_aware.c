@@ -1,17 +1,17 @@
-/* The owners' buffers go straight to the collective.
+/* Strategies that pass the owners' buffers directly to the collective, without copies.
  *
  * cuda_aware: GPU buffers; messages travel from GPU to GPU (GPUDirect; the paper's section III and option 1
- * of section VI). mpi: buffers in host memory, to the MPI library's own collective. own_algorithm: the same
- * buffers, to one of our algorithms, which sends its messages one by one. */
+ * of section VI). mpi: buffers in host memory, by the MPI library's own collective. own_algorithm: buffers in
+ * host memory, by one of our algorithms, which sends its messages one by one. */
 #include "staging.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t exchange = pto_route_user_in_place(builder, request), givers = exchange;
+    pto_exchange_t exchange = pto_route_user_in_place(builder, request), with_input = exchange;
     if (pto_collective_is_from_root(request->collective))
-        givers.n = 1;
-    bool both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
-    if (pto_collective_is_vector(request->collective) && !both)
-        pto_build_copy(builder, "place input", &givers, pto_slice_all(builder, exchange.in),
+        with_input.n = 1;
+    bool takes_both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
+    if (pto_collective_is_vector(request->collective) && !takes_both)
+        pto_build_copy(builder, "place input", &with_input, pto_slice_all(builder, exchange.in),
                        pto_slice_all(builder, exchange.out));
     pto_build_exchange(builder, request, &exchange);
 }
@@ -39,7 +39,7 @@ const pto_strategy_t pto_strategy_mpi = {
     .build = build,
 };
 
-/* A collective that MPI does not have is sent by hand in any case. */
+/* Without the collectives that MPI does not have: `mpi` already runs those by our algorithms. */
 const pto_strategy_t pto_strategy_own_algorithm = {
     .name = "own_algorithm",
     .summary = "host buffers, exchanged by the cheapest algorithm, message by message",

@@ -3,46 +3,48 @@
  * share back (the paper's section IV and option 4 of section VI). The owner signals that its input may be
  * read, and finishes once all have signalled that its output is written.
  *
- * In a halo exchange, the processes share out the cells of each border. With corners in two phases, each
- * phase does all of this: one process sends corners that another one has received. */
+ * In a halo exchange, the processes divide the cells of each border among themselves. With corners in two
+ * phases, each phase does all of this, because one process sends corners that another one has received. */
 #include "plan/sides.h"
 #include "staging.h"
 
 /* --- halos ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    pto_exchange_t who; /* in, out: a process's units of borders and of halos, one after another */
+    pto_exchange_t members; /* in, out: a process's units of borders and of halos, one after another */
     int field;
     int gpu; /* the group of one GPU's processes */
     int count;
-    int begin[PTO_SHIFTS_MAX + 1]; /* of each border's units among the sides */
+    int begin[PTO_SHIFTS_MAX + 1]; /* index in `side` of each border's first entry */
     pto_side_t side[2 * PTO_SHIFTS_MAX];
 } phase_t;
 
-/* Each process takes one unit of a border, the last of them what is left. (That is a whole unit if there is
- * only one.) */
+/* Each process takes one unit of a border. The last unit needs an entry of its own if it is smaller. */
 static void share_border(pto_builder_t *builder, phase_t *phase, const int *shift, int64_t first_cell) {
     const pto_request_t *request = pto_builder_request(builder);
     int64_t parts = request->layout.procs_per_gpu;
     pto_units_t units = pto_halo_units(&request->halo, shift, parts);
-    int64_t alike = units.last_cells == units.cells ? units.count : units.count - 1;
-    for (int last = alike > 0 ? 0 : 1; last < (alike < units.count ? 2 : 1); last++) {
+    int64_t equal_count = units.last_cells == units.cells ? units.count : units.count - 1;
+    for (int last = 0; last < 2; last++) {
         pto_expr_t unit = last ? pto_constant(units.count - 1) : (pto_expr_t){.core = 1};
         int64_t cells = last ? units.last_cells : units.cells;
+        int64_t core_count = last ? units.count - equal_count : equal_count;
+        if (core_count == 0)
+            continue;
         pto_side_t side = pto_side_towards(builder, phase->field, shift, parts, unit);
         side.core_first = last ? units.count - 1 : 0;
-        side.core_count = last ? 1 : alike;
+        side.core_count = core_count;
         side.border.holder = side.halo.holder = PTO_HOLDER_OWNER;
         side.packs = !side.own;
-        side.packed_out = pto_side_packed(phase->who.in, pto_constant(first_cell), cells);
-        side.packed_in = pto_side_packed(phase->who.out, pto_constant(first_cell), cells);
+        side.packed_out = pto_side_packed(phase->members.in, pto_constant(first_cell), cells);
+        side.packed_in = pto_side_packed(phase->members.out, pto_constant(first_cell), cells);
         phase->side[phase->count++] = side;
     }
 }
 
 typedef void (*copy_sides_t)(pto_builder_t *, const pto_exchange_t *, const pto_side_t *, int);
 
-/* One border after another, each in a stage: copies of one stage are priced as if all took place at once. */
+/* One stage for each border, because the copies of one stage are priced as concurrent. */
 static void build_copies(pto_builder_t *builder, const phase_t *phase, int borders, const char *name,
                          copy_sides_t copy) {
     for (int i = 0; i < borders; i++) {
@@ -50,7 +52,7 @@ static void build_copies(pto_builder_t *builder, const phase_t *phase, int borde
         if (!first->packs && copy == pto_sides_unpack)
             continue;
         pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-        copy(builder, &phase->who, first, phase->begin[i + 1] - phase->begin[i]);
+        copy(builder, &phase->members, first, phase->begin[i + 1] - phase->begin[i]);
     }
 }
 
@@ -68,22 +70,22 @@ static void build_phase(pto_builder_t *builder, phase_t *phase, int number) {
     phase->begin[borders] = phase->count;
     pto_route_signal(builder, phase->gpu, "borders ready", false);
     build_copies(builder, phase, borders, "copy shares to host", pto_sides_pack);
-    pto_sides_exchange(builder, &phase->who, "messages", phase->side, phase->count);
+    pto_sides_exchange(builder, &phase->members, "messages", phase->side, phase->count);
     build_copies(builder, phase, borders, "copy shares to device", pto_sides_unpack);
     pto_route_signal(builder, phase->gpu, "halos written", true);
 }
 
-/* The most cells that one process has in a phase. */
-static int64_t most_cells(const pto_request_t *request) {
-    int64_t most = 0;
+/* The maximum number of cells that one process has in a phase. */
+static int64_t max_cells(const pto_request_t *request) {
+    int64_t max = 0;
     for (int number = 0; number < pto_halo_phases(&request->halo); number++) {
         int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX];
         int64_t cells = 0;
         for (int i = pto_halo_shifts(&request->halo, number, shift) - 1; i >= 0; i--)
             cells += pto_halo_units(&request->halo, shift[i], request->layout.procs_per_gpu).cells;
-        most = cells > most ? cells : most;
+        max = cells > max ? cells : max;
     }
-    return most;
+    return max;
 }
 
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
@@ -92,16 +94,16 @@ static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     int cores = pto_build_group(builder, PTO_GROUP_CORES, 0);
     phase_t phase = {.field = user.out,
                      .gpu = pto_build_group(builder, PTO_GROUP_GPU, 0),
-                     .who = {.group = cores,
-                             .n = pto_builder_group(builder, cores)->size,
-                             .core_count = request->layout.procs_per_gpu}};
+                     .members = {.group = cores,
+                                 .n = pto_builder_group(builder, cores)->size,
+                                 .core_count = request->layout.procs_per_gpu}};
     buffer.space = PTO_SPACE_CPU;
     buffer.group = PTO_GROUP_CORES;
     buffer.core_count = request->layout.procs_per_gpu;
-    buffer.block_count = most_cells(request);
-    phase.who.in = pto_build_buffer(builder, buffer);
+    buffer.block_count = max_cells(request);
+    phase.members.in = pto_build_buffer(builder, buffer);
     buffer.name = "share out";
-    phase.who.out = pto_build_buffer(builder, buffer);
+    phase.members.out = pto_build_buffer(builder, buffer);
     for (int number = 0; number < pto_halo_phases(&request->halo); number++)
         build_phase(builder, &phase, number);
 }
@@ -115,16 +117,16 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     }
     pto_exchange_t user = pto_route_user(builder, request);
     pto_shares_t shares = pto_route_shares(builder, request, &user);
-    pto_slice_t in = pto_route_owners_share(builder, &shares, user.in, shares.who.in);
-    pto_slice_t out = pto_route_owners_share(builder, &shares, user.out, shares.who.out);
+    pto_slice_t in = pto_route_owners_share(builder, &shares, user.in, shares.members.in);
+    pto_slice_t out = pto_route_owners_share(builder, &shares, user.out, shares.members.out);
 
     pto_route_signal(builder, shares.gpu, "input ready", false);
     pto_route_chunks(builder, shares.chunks);
-    pto_build_copy(builder, "copy shares to host", &shares.who, in,
-                   pto_route_share(builder, &shares, shares.who.in));
-    pto_build_exchange(builder, request, &shares.who);
-    pto_build_copy(builder, "copy shares to device", &shares.who,
-                   pto_route_share(builder, &shares, shares.who.out), out);
+    pto_build_copy(builder, "copy shares to host", &shares.members, in,
+                   pto_route_share(builder, &shares, shares.members.in));
+    pto_build_exchange(builder, request, &shares.members);
+    pto_build_copy(builder, "copy shares to device", &shares.members,
+                   pto_route_share(builder, &shares, shares.members.out), out);
     pto_route_end_chunks(builder, shares.chunks);
     pto_route_signal(builder, shares.gpu, "output written", true);
 }

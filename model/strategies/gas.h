@@ -18,44 +18,44 @@ typedef struct {
     bool double_buffered;
 } pto_gas_gathered_t;
 /* Builds it, with blocks like those of buffer `like`. */
-int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like, pto_gas_gathered_t how);
+int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *members, int like, pto_gas_gathered_t how);
 
 /* From which members to which: from all to all others, from member 0 to the others, or from these to it. */
-typedef enum { PTO_GAS_ALL_TO_ALL, PTO_GAS_ROOT_TO_OTHERS, PTO_GAS_OTHERS_TO_ROOT } pto_gas_way_t;
+typedef enum { PTO_GAS_ALL_TO_ALL, PTO_GAS_ROOT_TO_OTHERS, PTO_GAS_OTHERS_TO_ROOT } pto_gas_direction_t;
 /* Builds a flag that the members at the first end raise and those at the other end wait for. */
-void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_way_t which);
+void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
+                  pto_gas_direction_t direction);
 
-/* Returns the way of the data in a collective of blocks. */
-pto_gas_way_t pto_gas_way(pto_collective_t collective);
-/* Returns the opposite way. */
-pto_gas_way_t pto_gas_way_back(pto_gas_way_t way);
+/* Returns the direction of the data in a collective of blocks. */
+pto_gas_direction_t pto_gas_direction(pto_collective_t collective);
+pto_gas_direction_t pto_gas_opposite(pto_gas_direction_t direction);
 /* Returns a copy by the members at the first end, with those at the other end as peers. */
-pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_way_t way);
+pto_step_t pto_gas_step(const pto_exchange_t *members, pto_gas_direction_t direction);
 
 /* Builds a step in which the members that hold both buffers copy within their own memory. */
-void pto_gas_own_copy(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t source,
+void pto_gas_own_copy(pto_builder_t *builder, const pto_exchange_t *members, pto_slice_t source,
                       pto_slice_t target);
 
-/* What a step copies, and from where to where. */
 typedef struct {
     pto_slice_t source;
     pto_slice_t target;
 } pto_gas_move_t;
-/* Builds a stage with the copy `step`, alone or with each peer. In the same stage, each actor copies its own
- * part: `own` is like `move`, but names the actor's own block or part where that names its peer's. */
-void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
+/* Builds a stage with the copy `step` from and to the slices of `move`. In the same stage, each acting member
+ * also copies its own block or part: `own` is like `move`, with the member itself in place of its peer. */
+void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *members, pto_step_t step,
                   pto_gas_move_t move, pto_gas_move_t own);
 
 /* Builds the buffer for the shares in which members reduce a vector (gas_split.c): each member stores to each
  * other member's `gathered` that member's share of its vector or, if it `scatters`, its block, and reduces
  * what the others stored to its own. The buffer must exist before the kernel begins. */
-int pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, bool scatters, bool double_buffered);
+int pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *members, bool scatters,
+                   bool double_buffered);
 /* Builds the stages, inside the kernel. Returns the member's share of the result. */
-pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, bool scatters,
+pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *members, bool scatters,
                                   int gathered);
 
 /* Builds a stage in which the members below `until` reduce all blocks of `gathered` into `target`. */
-void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *who, int64_t until, int gathered,
+void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *members, int64_t until, int gathered,
                     pto_slice_t target);
 
 #endif

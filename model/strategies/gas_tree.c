@@ -4,21 +4,22 @@
  * carries more than log2 n vectors, and every GPU works in parallel with others, so it suits many GPUs. With
  * four GPUs it is the paper's two-level tree.
  *
- * A kernel has no loops: each level is written out, with flags of its own. A parent has a place for each
- * level, so a child need not wait for its turn, only for its parent's previous run to be over. In an
- * allreduce it knows that from the result of that run. In a reduce the parent signals it, and in a broadcast
- * the child signals that its output may be written. */
+ * A kernel has no loops: each level has stages and flags of its own. A parent has a block for the child of
+ * each level, so a child does not wait for its turn, only until its parent's previous run is over. In an
+ * allreduce the result of that run shows this. In a reduce the parent signals it, and in a broadcast the
+ * child signals that its output may be written. */
 #include "gas.h"
 
 typedef struct {
     pto_builder_t *builder;
-    const pto_exchange_t *who;
+    const pto_exchange_t *members;
     int64_t levels;
 } tree_t;
 
 /* One end of the edges between levels `level` and `level` + 1. */
 static pto_step_t ends(const tree_t *tree, pto_step_kind_t kind, bool lower, int64_t level) {
-    return pto_build_tree_ends(kind, tree->who, lower, pto_constant((int64_t)1 << (level < 62 ? level : 62)));
+    return pto_build_tree_ends(kind, tree->members, lower,
+                               pto_constant((int64_t)1 << (level < 62 ? level : 62)));
 }
 
 static void build_flag(const tree_t *tree, const char *name, bool up, int64_t level) {
@@ -26,7 +27,7 @@ static void build_flag(const tree_t *tree, const char *name, bool up, int64_t le
                        ends(tree, PTO_STEP_WAIT, !up, level));
 }
 
-/* `free` for every level before any data, so that these flags travel while the first levels are at work. */
+/* The flags `free` of all levels precede any data, so their latency is hidden behind the first levels. */
 static void build_free(const tree_t *tree, bool up) {
     for (int64_t level = 0; level < tree->levels; level++)
         build_flag(tree, "free", up, level);
@@ -34,9 +35,11 @@ static void build_free(const tree_t *tree, bool up) {
 
 static void build_up(const tree_t *tree) {
     pto_builder_t *builder = tree->builder;
-    pto_buffer_t shape = pto_intranode_shape(builder, tree->who, tree->who->in, "children", tree->levels, 2);
+    pto_buffer_t shape =
+        pto_intranode_shape(builder, tree->members, tree->members->in, "children", tree->levels, 2);
     int children = pto_build_buffer(builder, shape);
-    pto_slice_t in = pto_slice_all(builder, tree->who->in), sum = pto_slice_all(builder, tree->who->out);
+    pto_slice_t in = pto_slice_all(builder, tree->members->in),
+                sum = pto_slice_all(builder, tree->members->out);
     for (int64_t level = 0; level < tree->levels; level++) {
         pto_slice_t place = pto_slice_block(children, PTO_ANCHOR_ABSOLUTE);
         place.offset = pto_constant(level);
@@ -44,7 +47,7 @@ static void build_up(const tree_t *tree) {
                    reduce = ends(tree, PTO_STEP_REDUCE, false, level);
         pto_build_stage(builder, "up the tree", PTO_ORDER_SEQUENCE);
         if (level == 0) {
-            pto_step_t own = pto_step_of(PTO_STEP_COPY, tree->who);
+            pto_step_t own = pto_step_of(PTO_STEP_COPY, tree->members);
             own.who_stride = pto_constant(2);
             pto_build_move(builder, own, in, sum);
         }
@@ -57,7 +60,7 @@ static void build_up(const tree_t *tree) {
 
 static void build_down(const tree_t *tree) {
     for (int64_t level = tree->levels - 1; level >= 0; level--) {
-        pto_slice_t result = pto_slice_all(tree->builder, tree->who->out);
+        pto_slice_t result = pto_slice_all(tree->builder, tree->members->out);
         pto_build_local(tree->builder, "down the tree", ends(tree, PTO_STEP_COPY, false, level), result,
                         pto_slice_of_peer(result));
         build_flag(tree, "complete", false, level);
@@ -65,19 +68,19 @@ static void build_down(const tree_t *tree) {
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t who = pto_route_user_in_place(builder, request);
-    tree_t tree = {builder, &who, pto_log2_ceil(who.n)};
-    pto_build_kernel(builder, &who);
+    pto_exchange_t members = pto_route_user_in_place(builder, request);
+    tree_t tree = {builder, &members, pto_log2_ceil(members.n)};
+    pto_build_kernel(builder, &members);
     if (request->collective == PTO_COLLECTIVE_REDUCE)
         build_free(&tree, false);
     if (request->collective != PTO_COLLECTIVE_BROADCAST) {
         build_up(&tree);
     } else {
         build_free(&tree, true);
-        pto_exchange_t root = who;
+        pto_exchange_t root = members;
         root.n = 1;
-        pto_build_copy(builder, "own output", &root, pto_slice_all(builder, who.in),
-                       pto_slice_all(builder, who.out));
+        pto_build_copy(builder, "own output", &root, pto_slice_all(builder, members.in),
+                       pto_slice_all(builder, members.out));
     }
     if (request->collective != PTO_COLLECTIVE_REDUCE)
         build_down(&tree);

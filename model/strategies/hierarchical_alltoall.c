@@ -8,17 +8,18 @@
  * Faraji's thesis, chapter 4). In an allgather the leaders exchange the blocks of their nodes, and all copy
  * out everything.
  *
- * node_aware: each process gets from the others of its node what they send to processes at its own place, and
- * exchanges that with its counterparts on the other nodes. This is a transpose within the node, then one
- * between nodes, whose blocks arrive at their final position. All processes of a node send, so neither one
- * process nor the memory of one GPU is a bottleneck. An allgather goes the other way round: the counterparts
- * gather first, and the processes of a node then copy from each other what has arrived.
+ * node_aware: the counterparts of a process are the processes at the same place of the other nodes. Each
+ * process collects from the others of its node what they send to its counterparts, and exchanges it with
+ * them. This is a transpose within the node, then one between nodes, whose blocks arrive at their final
+ * position. All processes of a node send, so neither one process nor the memory of one GPU is a bottleneck.
+ * In an allgather the order is reversed: the counterparts gather first, and the processes of a node then copy
+ * from each other what has arrived.
  *
  * staged_leaders, staged_aware: the same, but the combined data is copied from the GPU to the host, sent from
  * there and copied back, as in three_step.
  *
  * Blocks for the process's own node take the same route. Handling them separately would cost additional
- * copies and flags for only one share in the number of nodes. */
+ * copies and flags, and they are only one in `nodes` of all blocks. */
 #include "intranode.h"
 
 typedef struct {
@@ -27,11 +28,11 @@ typedef struct {
     pto_exchange_t user;
     pto_exchange_t node; /* the owners of one node */
     int64_t nodes;
-} between_t;
+} context_t;
 
-static between_t make_between(pto_builder_t *builder, const pto_request_t *request) {
+static context_t make_context(pto_builder_t *builder, const pto_request_t *request) {
     const pto_layout_t *layout = &request->layout;
-    return (between_t){.builder = builder,
+    return (context_t){.builder = builder,
                        .request = request,
                        .user = pto_route_user(builder, request),
                        .node = {.group = pto_build_group(builder, PTO_GROUP_NODE_OWNERS, 0),
@@ -40,40 +41,40 @@ static between_t make_between(pto_builder_t *builder, const pto_request_t *reque
                        .nodes = layout->nodes};
 }
 
-/* Returns a temporary of `count` blocks at the members of `group` on the first `cores` of a GPU. `blocks`
+/* Builds a temporary of `count` blocks at the members of `group` on the first `cores` of a GPU. `blocks`
  * gives the block sizes if the user's are not equal. */
-static int build_bundles(const between_t *between, const char *name, pto_group_kind_t group, int64_t cores,
+static int build_bundles(const context_t *context, const char *name, pto_group_kind_t group, int64_t cores,
                          pto_blocks_t blocks, int64_t count) {
-    pto_buffer_t buffer = pto_temporary_like(between->builder, between->user.in, name);
+    pto_buffer_t buffer = pto_temporary_like(context->builder, context->user.in, name);
     buffer.group = group;
     buffer.core_count = cores;
     if (buffer.blocks != PTO_BLOCKS_EQUAL)
         buffer.blocks = blocks;
     buffer.block_count = count;
-    return pto_build_buffer(between->builder, buffer);
+    return pto_build_buffer(context->builder, buffer);
 }
 
-/* From every `stride` blocks or bundles of a buffer, the one at the anchor's index. */
-static pto_slice_t one_in(int buffer, int64_t stride, int64_t until, pto_anchor_t anchor) {
+/* Returns, of each run of `stride` blocks or bundles of a buffer, the one at the anchor's index. */
+static pto_slice_t one_of_each(int buffer, int64_t stride, int64_t until, pto_anchor_t anchor) {
     pto_slice_t slice = pto_slice_block(buffer, anchor);
     slice.stride = pto_constant(stride);
     slice.until = pto_constant(until);
     return slice;
 }
 
-/* The exchange between nodes, in the strategy's space: with host memory, on copies there. */
-static void build_exchange(const between_t *between, pto_exchange_t exchange) {
-    pto_builder_t *builder = between->builder;
+/* The exchange between nodes, in the strategy's memory space: in host memory, on copies. */
+static void build_exchange(const context_t *context, pto_exchange_t exchange) {
+    pto_builder_t *builder = context->builder;
     int in = exchange.in, out = exchange.out;
-    bool host = between->request->strategy->collective_space == PTO_SPACE_CPU;
-    exchange.n = between->nodes;
+    bool host = context->request->strategy->collective_space == PTO_SPACE_CPU;
+    exchange.n = context->nodes;
     if (host) {
         exchange.in = pto_build_mirror(builder, in, "host in", PTO_SPACE_CPU);
         exchange.out = pto_build_mirror(builder, out, "host out", PTO_SPACE_CPU);
         pto_build_copy(builder, "copy to host", &exchange, pto_slice_all(builder, in),
                        pto_slice_all(builder, exchange.in));
     }
-    pto_build_exchange(builder, between->request, &exchange);
+    pto_build_exchange(builder, context->request, &exchange);
     if (host)
         pto_build_copy(builder, "copy to device", &exchange, pto_slice_all(builder, exchange.out),
                        pto_slice_all(builder, out));
@@ -81,124 +82,122 @@ static void build_exchange(const between_t *between, pto_exchange_t exchange) {
 
 /* --- by leaders ----------------------------------------------------------------------------------------- */
 
-/* The leaders' exchange, and the parts of it that belong to one process: where it copies its input, and where
- * it finds its output. */
+/* The buffers of the leaders' exchange, and one process's parts of them. */
 typedef struct {
     int gathered;
     int arrived;
     int64_t bundle;
-    pto_slice_t place;
-    pto_slice_t output;
+    pto_slice_t place;  /* in `gathered`: where the process copies its input */
+    pto_slice_t output; /* in `arrived` */
 } leaders_t;
 
-/* The leader raises "complete" when all its sends have completed, and exchanges again only when all have
- * raised "gathered", after they have copied out. So neither buffer needs a flag that says when the next run
- * may write to it. */
-static void build_through_leaders(const between_t *between, const leaders_t *leaders) {
-    pto_builder_t *builder = between->builder;
-    pto_intranode_copy_in(builder, "gather", &between->node, pto_slice_all(builder, between->user.in),
+/* No flag is needed to reuse the buffers. The leader raises "complete" when all its sends have completed, and
+ * exchanges again only when all have raised "gathered" of the next run, after they have copied out. */
+static void build_through_leaders(const context_t *context, const leaders_t *leaders) {
+    pto_builder_t *builder = context->builder;
+    pto_intranode_copy_in(builder, "gather", &context->node, pto_slice_all(builder, context->user.in),
                           leaders->place);
-    pto_flag_to_root(builder, "gathered", &between->node);
+    pto_flag_to_root(builder, "gathered", &context->node);
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                .core_count = 1,
                                .in = leaders->gathered,
                                .out = leaders->arrived,
                                .bundle = leaders->bundle};
-    build_exchange(between, exchange);
-    pto_flag_to_others(builder, "complete", &between->node);
-    pto_intranode_copy_out(builder, "copy out", &between->node, leaders->output,
-                           pto_slice_all(builder, between->user.out));
+    build_exchange(context, exchange);
+    pto_flag_to_others(builder, "complete", &context->node);
+    pto_intranode_copy_out(builder, "copy out", &context->node, leaders->output,
+                           pto_slice_all(builder, context->user.out));
 }
 
-static int build_at_leaders(const between_t *between, const char *name, pto_blocks_t blocks, int64_t count) {
-    return build_bundles(between, name, PTO_GROUP_LEADERS, 1, blocks, count);
+static int build_at_leaders(const context_t *context, const char *name, pto_blocks_t blocks, int64_t count) {
+    return build_bundles(context, name, PTO_GROUP_LEADERS, 1, blocks, count);
 }
 
-static leaders_t leaders_of_alltoall(const between_t *between) {
-    int64_t m = between->node.n, bundles = between->nodes * m;
-    leaders_t leaders = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_NODE_ROW, bundles * m),
-                         .arrived = build_at_leaders(between, "arrived", PTO_BLOCKS_NODE_COLUMN, bundles * m),
+static leaders_t leaders_of_alltoall(const context_t *context) {
+    int64_t m = context->node.n, bundles = context->nodes * m;
+    leaders_t leaders = {.gathered = build_at_leaders(context, "gathered", PTO_BLOCKS_NODE_ROW, bundles * m),
+                         .arrived = build_at_leaders(context, "arrived", PTO_BLOCKS_NODE_COLUMN, bundles * m),
                          .bundle = m * m};
-    leaders.place = one_in(leaders.gathered, m, bundles, PTO_ANCHOR_ME);
+    leaders.place = one_of_each(leaders.gathered, m, bundles, PTO_ANCHOR_ME);
     leaders.place.bundle = m;
-    leaders.output = one_in(leaders.arrived, m, bundles * m, PTO_ANCHOR_ME);
+    leaders.output = one_of_each(leaders.arrived, m, bundles * m, PTO_ANCHOR_ME);
     return leaders;
 }
 
-static leaders_t leaders_of_allgather(const between_t *between) {
-    int64_t m = between->node.n;
-    leaders_t leaders = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_RAIL, m),
+static leaders_t leaders_of_allgather(const context_t *context) {
+    int64_t m = context->node.n;
+    leaders_t leaders = {.gathered = build_at_leaders(context, "gathered", PTO_BLOCKS_RAIL, m),
                          .arrived =
-                             build_at_leaders(between, "arrived", PTO_BLOCKS_MEMBERS, between->nodes * m),
+                             build_at_leaders(context, "arrived", PTO_BLOCKS_MEMBERS, context->nodes * m),
                          .bundle = m};
     leaders.place = pto_slice_block(leaders.gathered, PTO_ANCHOR_ME);
-    leaders.output = pto_slice_all(between->builder, leaders.arrived);
+    leaders.output = pto_slice_all(context->builder, leaders.arrived);
     return leaders;
 }
 
 static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
-    between_t between = make_between(builder, request);
-    leaders_t leaders = pto_collective_is_allgather(request->collective) ? leaders_of_allgather(&between)
-                                                                         : leaders_of_alltoall(&between);
-    build_through_leaders(&between, &leaders);
+    context_t context = make_context(builder, request);
+    leaders_t leaders = pto_collective_is_allgather(request->collective) ? leaders_of_allgather(&context)
+                                                                         : leaders_of_alltoall(&context);
+    build_through_leaders(&context, &leaders);
 }
 
 /* --- by counterparts ------------------------------------------------------------------------------------ */
 
-/* Each process copies its own part, then with all others in rounds. In round k its peer is the process whose
- * index is k higher, so no two copy to or from the same one. */
-static void hand_over(const between_t *between, pto_slice_t own_source, pto_slice_t own_target,
-                      pto_slice_t source, pto_slice_t target) {
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &between->node);
+/* Each process copies its own part, then a part to or from each other process in rounds. In round k its peer
+ * is the process whose index is k higher, so no two processes have the same peer. */
+static void exchange_in_node(const context_t *context, pto_slice_t own_source, pto_slice_t own_target,
+                             pto_slice_t source, pto_slice_t target) {
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &context->node);
     copy.peers = pto_peers_at(pto_loop_index(1, 0), 1);
-    pto_build_copy(between->builder, "keep own", &between->node, own_source, own_target);
-    pto_build_loop(between->builder, 1, between->node.n, false);
-    pto_build_local(between->builder, "hand over", copy, source, target);
-    pto_build_end(between->builder);
+    pto_build_copy(context->builder, "keep own", &context->node, own_source, own_target);
+    pto_build_loop(context->builder, 1, context->node.n, false);
+    pto_build_local(context->builder, "hand over", copy, source, target);
+    pto_build_end(context->builder);
 }
 
 /* The exchange with the counterparts. */
-static void build_on_rail(const between_t *between, int in, int out, int64_t bundle) {
-    pto_exchange_t exchange = {.group = pto_build_group(between->builder, PTO_GROUP_RAIL, 0),
-                               .core_count = between->node.core_count,
+static void build_on_rail(const context_t *context, int in, int out, int64_t bundle) {
+    pto_exchange_t exchange = {.group = pto_build_group(context->builder, PTO_GROUP_RAIL, 0),
+                               .core_count = context->node.core_count,
                                .in = in,
                                .out = out,
                                .bundle = bundle};
-    build_exchange(between, exchange);
+    build_exchange(context, exchange);
 }
 
-static void build_alltoall(const between_t *between) {
-    int64_t m = between->node.n, blocks = between->nodes * m;
-    int in = between->user.in;
-    int handed = build_bundles(between, "handed over", PTO_GROUP_RAIL, between->node.core_count,
+static void build_alltoall(const context_t *context) {
+    int64_t m = context->node.n, blocks = context->nodes * m;
+    int in = context->user.in;
+    int handed = build_bundles(context, "handed over", PTO_GROUP_RAIL, context->node.core_count,
                                PTO_BLOCKS_RAIL, blocks);
-    pto_slice_t place = one_in(handed, m, blocks, PTO_ANCHOR_ME);
-    pto_flag_barrier(between->builder, "buffers free", &between->node);
-    hand_over(between, one_in(in, m, blocks, PTO_ANCHOR_ME), place, one_in(in, m, blocks, PTO_ANCHOR_PEER),
-              pto_slice_of_peer(place));
-    pto_flag_barrier(between->builder, "all handed over", &between->node);
-    build_on_rail(between, handed, between->user.out, m);
+    pto_slice_t place = one_of_each(handed, m, blocks, PTO_ANCHOR_ME);
+    pto_flag_barrier(context->builder, "buffers free", &context->node);
+    exchange_in_node(context, one_of_each(in, m, blocks, PTO_ANCHOR_ME), place,
+                     one_of_each(in, m, blocks, PTO_ANCHOR_PEER), pto_slice_of_peer(place));
+    pto_flag_barrier(context->builder, "all handed over", &context->node);
+    build_on_rail(context, handed, context->user.out, m);
 }
 
-static void build_allgather(const between_t *between) {
-    int64_t m = between->node.n, blocks = between->nodes * m;
-    int out = between->user.out;
-    int arrived = build_bundles(between, "arrived", PTO_GROUP_RAIL, between->node.core_count,
-                                PTO_BLOCKS_MEMBERS, between->nodes);
-    pto_slice_t all = pto_slice_all(between->builder, arrived);
-    pto_flag_barrier(between->builder, "buffers free", &between->node);
-    build_on_rail(between, between->user.in, arrived, 0);
-    pto_flag_barrier(between->builder, "all arrived", &between->node);
-    hand_over(between, all, one_in(out, m, blocks, PTO_ANCHOR_ME), pto_slice_of_peer(all),
-              one_in(out, m, blocks, PTO_ANCHOR_PEER));
+static void build_allgather(const context_t *context) {
+    int64_t m = context->node.n, blocks = context->nodes * m;
+    int out = context->user.out;
+    int arrived = build_bundles(context, "arrived", PTO_GROUP_RAIL, context->node.core_count,
+                                PTO_BLOCKS_MEMBERS, context->nodes);
+    pto_slice_t all = pto_slice_all(context->builder, arrived);
+    pto_flag_barrier(context->builder, "buffers free", &context->node);
+    build_on_rail(context, context->user.in, arrived, 0);
+    pto_flag_barrier(context->builder, "all arrived", &context->node);
+    exchange_in_node(context, all, one_of_each(out, m, blocks, PTO_ANCHOR_ME), pto_slice_of_peer(all),
+                     one_of_each(out, m, blocks, PTO_ANCHOR_PEER));
 }
 
 static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *request) {
-    between_t between = make_between(builder, request);
+    context_t context = make_context(builder, request);
     if (pto_collective_is_allgather(request->collective))
-        build_allgather(&between);
+        build_allgather(&context);
     else
-        build_alltoall(&between);
+        build_alltoall(&context);
 }
 
 /* --- the strategies ------------------------------------------------------------------------------------- */

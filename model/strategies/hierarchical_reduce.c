@@ -1,9 +1,9 @@
-/* Hierarchical collectives (Faraji's thesis, chapter 4): the processes of each GPU reduce to their first one,
- * these leaders of the GPUs reduce to the leader of the node, the leaders of the nodes run the collective
- * among themselves, and the result is broadcast back the same way. A reduce ends with the leaders'
- * collective; a broadcast begins with it. The levels inside the GPU and between the GPUs of a node use gsb or
- * btb each, which gives four strategies, named by the two in that order. mix_gsb has mixed copies inside the
- * GPU (chapter 5).
+/* Hierarchical reduce, broadcast and allreduce (Faraji's thesis, chapter 4): the processes of each GPU reduce
+ * to their first one, these leaders of the GPUs reduce to the leader of the node, the leaders of the nodes
+ * run the collective among themselves, and the result is broadcast back the same way. A reduce ends with the
+ * leaders' collective; a broadcast begins with it. Each of the two levels inside a GPU and between the GPUs
+ * of a node uses gsb or btb, which gives four strategies, named by the two in that order. mix_gsb has mixed
+ * copies inside the GPU (chapter 5).
  *
  * A level with one member is omitted. If two strategies would then be the same, only the one with gsb at that
  * level applies, so that no route is listed twice. */
@@ -21,7 +21,7 @@ typedef struct {
     pto_run_order_t runs;
 } levels_t;
 
-static bool is_level(const pto_exchange_t *who) { return who->n > 1; }
+static bool is_level(const pto_exchange_t *members) { return members->n > 1; }
 
 static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request) {
     const pto_layout_t *layout = &request->layout;
@@ -43,9 +43,9 @@ static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request
 
 /* A copy by the leaders whose index is below `n`. */
 static void copy_at_leaders(const levels_t *levels, const char *name, int64_t n, int source, int target) {
-    pto_exchange_t who = levels->leaders;
-    who.n = n;
-    pto_build_copy(levels->builder, name, &who, pto_slice_all(levels->builder, source),
+    pto_exchange_t members = levels->leaders;
+    members.n = n;
+    pto_build_copy(levels->builder, name, &members, pto_slice_all(levels->builder, source),
                    pto_slice_all(levels->builder, target));
 }
 
@@ -55,8 +55,8 @@ static void build_among_leaders(const levels_t *levels, int vector) {
     pto_build_exchange(levels->builder, levels->request, &exchange);
 }
 
-/* Reduce up to the leaders of the nodes; returns where each GPU's and each node's result is. With one node a
- * reduce is then complete. */
+/* Reduce up to the leaders of the nodes; `*of_gpu` and `*of_node` are the buffers of each GPU's and each
+ * node's result. With one node a reduce is then complete. */
 static void build_up(const levels_t *levels, int *of_gpu, int *of_node) {
     int last = levels->request->collective == PTO_COLLECTIVE_REDUCE && !is_level(&levels->leaders)
                    ? levels->user.out

@@ -1,29 +1,28 @@
-/* The operations of gsb and btb among processes of one node that share memory. Hierarchical strategies use
- * them level by level. */
+/* Shared by the strategies inside a node: the operations of gsb, btb and mix among processes that share
+ * memory, which hierarchical strategies use level by level, and the building blocks of these operations. */
 #ifndef PTO_INTRANODE_H
 #define PTO_INTRANODE_H
 
 #include "staging.h"
 
-/* How the plan orders its runs, of which one follows another. LOOSE: a process may begin a run while others
- * are still in the previous one, so it must wait for a signal that a buffer of theirs may be written again.
- * ORDERED: no such signal is needed, as in an allreduce, where each process waits for data of all others in
- * each run. */
+/* How consecutive runs of a plan are ordered. LOOSE: a process may begin a run while others are still in the
+ * previous one, so it must wait for a signal before it writes their buffers again. ORDERED: no such signal is
+ * needed, as in an allreduce, where each process waits for data of all others in each run. */
 typedef enum { PTO_RUN_ORDERED, PTO_RUN_LOOSE } pto_run_order_t;
 
-/* Operations among the members of `who` (at least two; its group, n and cores are used). */
+/* Operations among the members of `members` (at least two; its group, n and cores are used). */
 typedef struct {
     /* Reduces all members' vector `source` to member 0, into `into` or, if that is -1, into a temporary.
      * Returns the buffer of the result. */
-    int (*reduce)(pto_builder_t *builder, const pto_exchange_t *who, int source, int into,
+    int (*reduce)(pto_builder_t *builder, const pto_exchange_t *members, int source, int into,
                   pto_run_order_t runs);
     /* Broadcasts member 0's `source` to all members' `target`; scatters it if it has a block for each. */
-    void (*broadcast)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
+    void (*broadcast)(pto_builder_t *builder, const pto_exchange_t *members, int source, int target,
                       pto_run_order_t runs);
     /* Gathers all members' `source` in all members' `target`, in order. NULL: not offered. */
-    void (*allgather)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
+    void (*allgather)(pto_builder_t *builder, const pto_exchange_t *members, int source, int target);
     /* Gathers all members' `source` in member 0's `target`. NULL: not offered. */
-    void (*gather)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
+    void (*gather)(pto_builder_t *builder, const pto_exchange_t *members, int source, int target);
 } pto_intranode_t;
 
 extern const pto_strategy_t pto_strategy_mix;
@@ -31,41 +30,44 @@ extern const pto_intranode_t pto_intranode_gsb, pto_intranode_btb, pto_intranode
 
 /* All members copy `source` by CUDA IPC into their blocks of member 0's `gathered`, which is complete when
  * member 0 has seen their flags. */
-void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered);
+void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *members, int source, int gathered);
 /* Member 0 reduces the blocks of `gathered` into `into` or, if that is -1, into a temporary. Returns the
  * buffer of the result. */
-int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered, int into);
+int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *members, int source, int gathered,
+                    int into);
 /* All members copy member 0's `source` into `target`; only their own block, if it has one for each. */
-void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
+void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *members, int source, int target);
 
 /* Builds a complete plan of a collective among all processes of a single node. */
 void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request, const pto_intranode_t *inside);
 /* PTO_ERR_NOT_APPLICABLE unless the layout has one node, and several processes that hold data. */
 pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t *err);
 
-/* PTO_ERR_NOT_APPLICABLE unless the group that stages has more members than the request lets stage. */
+/* PTO_ERR_NOT_APPLICABLE unless the group that stages has more members than the request's staged_members. */
 pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err);
+/* pto_strategy_t.stages: the group that stages consists of all processes that hold data. */
+int64_t pto_mix_members(const pto_request_t *request);
 
 /* Builds a temporary of `blocks` blocks like those of buffer `like`, at the members whose index is a multiple
  * of `stride`. */
-int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
+int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *members, int like, const char *name,
                          int64_t blocks, int64_t stride);
 
 /* Builds such a temporary in host memory that the node shares, at member 0. */
-int pto_intranode_host_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
-                              int64_t blocks);
+int pto_intranode_host_buffer(pto_builder_t *builder, const pto_exchange_t *members, int like,
+                              const char *name, int64_t blocks);
 
 /* Returns a step of member 0 alone, without peers. */
-pto_step_t pto_intranode_root_alone(pto_step_kind_t kind, const pto_exchange_t *who);
+pto_step_t pto_intranode_root_alone(pto_step_kind_t kind, const pto_exchange_t *members);
 
 /* Builds a stage in which all members copy: into `target` of member 0, or from its `source`. */
-void pto_intranode_copy_in(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+void pto_intranode_copy_in(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
                            pto_slice_t source, pto_slice_t target);
-void pto_intranode_copy_out(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+void pto_intranode_copy_out(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
                             pto_slice_t source, pto_slice_t target);
 
 /* Returns a temporary before it is built, for callers that change it. */
-pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
+pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *members, int like,
                                  const char *name, int64_t blocks, int64_t stride);
 
 #endif

@@ -1,10 +1,10 @@
-/* ipc_copy: the receiver of a pair copies straight from the sender's GPU memory, which it has opened by CUDA
- * IPC. One flag says that the data are there, the other that they have been copied (the direct copy that Ji
- * et al., "Efficient Intranode Communication in GPU-Accelerated Systems", 2012, section IV, had to do
- * without: their GPUs' memory could not be opened by other processes). */
+/* ipc_copy: the receiver of a pair copies directly from the sender's GPU memory, which it has opened by CUDA
+ * IPC. One flag says that the data are ready, the other that they have been copied. (Ji et al., "Efficient
+ * Intranode Communication in GPU-Accelerated Systems", 2012, section IV, could not do this, as their GPUs'
+ * memory could not be opened by other processes.) */
 #include "staging.h"
 
-/* In two stages, since with both ways a member raises the flag and waits for the other's. */
+/* In two stages, since with messages both ways each member raises the flag and waits for the other's. */
 static void flag(pto_builder_t *builder, const char *name, const char *waiting, pto_step_t signal,
                  pto_step_t wait) {
     signal.flag = wait.flag = pto_build_flag(builder, name);

@@ -1,10 +1,10 @@
-/* nccl: one call of NVIDIA's NCCL on GPU memory, the baseline that GPU users have at hand: ncclAllReduce,
- * ncclReduce, ncclBroadcast, ncclAllGather and ncclReduceScatter from one buffer into the other. alltoall and
- * alltoallv are one group of ncclSend and ncclRecv, as in NCCL's user guide.
+/* nccl: one call of NVIDIA's NCCL on GPU memory, as a baseline: ncclAllReduce, ncclReduce, ncclBroadcast,
+ * ncclAllGather and ncclReduceScatter from one buffer into the other. alltoall and alltoallv are one group of
+ * ncclSend and ncclRecv, as in NCCL's user guide.
  *
- * The stages inside define what the call means, so that `check` can prove it: a vector passes around a ring
- * or goes to or from the root, or every process sends to every other at once. NCCL's actual algorithm and
- * memory are its own: the temporaries here are never allocated (pto_buffer_stands_in). */
+ * The stages inside only define what the call means, so that `check` can prove it: a vector passes around a
+ * ring or goes to or from the root, or every process sends to every other at once. NCCL chooses its own
+ * algorithm and memory, so the temporaries here are never allocated (pto_buffer_stands_in). */
 #include "staging.h"
 
 extern const pto_algorithm_t pto_algorithm_ring, pto_algorithm_linear;

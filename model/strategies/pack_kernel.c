@@ -1,19 +1,20 @@
-/* pack_kernel: halo exchange in which a kernel packs the borders that are not contiguous into contiguous GPU
- * memory, from where they are sent, and another one unpacks them (as for derived types in MVAPICH2: Wang et
- * al. 2011; TEMPI: Pearson et al. 2021). Processes that are their own neighbors copy in the first kernel. */
+/* pack_kernel: a halo exchange in which a kernel packs the borders that are not contiguous into contiguous
+ * GPU memory, from where they are sent, and another kernel unpacks them (as for derived types in MVAPICH2:
+ * Wang et al. 2011; TEMPI: Pearson et al. 2021). Processes that are their own neighbors copy in the first
+ * kernel. */
 #include "plan/sides.h"
 #include "staging.h"
 
 typedef struct {
-    pto_exchange_t who; /* in, out: the packed borders of all phases, one after another */
+    pto_exchange_t members; /* in, out: the packed borders of all phases, one after another */
     int field;
-    int count; /* of the phase's sides */
+    int count;
     pto_side_t side[PTO_SHIFTS_MAX];
-    bool own; /* any of them */
-    bool packs;
+    bool own;   /* of any side */
+    bool packs; /* of any side */
 } phase_t;
 
-/* `*packed_cells`: of the phases before, and then of this one too. */
+/* `*packed_cells`, the total of the previous phases, increases by that of this one. */
 static void find_sides(pto_builder_t *builder, int number, phase_t *phase, int64_t *packed_cells) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX];
@@ -23,8 +24,8 @@ static void find_sides(pto_builder_t *builder, int number, phase_t *phase, int64
         pto_side_t side = pto_side_towards(builder, phase->field, shift[i], 1, pto_constant(0));
         int64_t cells = pto_halo_units(grid, shift[i], 1).last_cells;
         side.packs = !side.own && cells > side.border.run.constant;
-        side.packed_out = pto_side_packed(phase->who.out, pto_constant(*packed_cells), cells);
-        side.packed_in = pto_side_packed(phase->who.in, pto_constant(*packed_cells), cells);
+        side.packed_out = pto_side_packed(phase->members.out, pto_constant(*packed_cells), cells);
+        side.packed_in = pto_side_packed(phase->members.in, pto_constant(*packed_cells), cells);
         *packed_cells += side.packs ? cells : 0;
         phase->own = phase->own || side.own;
         phase->packs = phase->packs || side.packs;
@@ -34,22 +35,22 @@ static void find_sides(pto_builder_t *builder, int number, phase_t *phase, int64
 
 static void build_phase(pto_builder_t *builder, const phase_t *phase) {
     if (phase->own || phase->packs) {
-        pto_build_kernel(builder, &phase->who);
+        pto_build_kernel(builder, &phase->members);
         pto_build_stage(builder, "pack", PTO_ORDER_SEQUENCE);
-        pto_sides_pack(builder, &phase->who, phase->side, phase->count);
+        pto_sides_pack(builder, &phase->members, phase->side, phase->count);
         pto_build_end(builder);
     }
-    pto_sides_exchange(builder, &phase->who, "messages", phase->side, phase->count);
+    pto_sides_exchange(builder, &phase->members, "messages", phase->side, phase->count);
     if (!phase->packs)
         return;
-    pto_build_kernel(builder, &phase->who);
+    pto_build_kernel(builder, &phase->members);
     pto_build_stage(builder, "unpack", PTO_ORDER_SEQUENCE);
-    pto_sides_unpack(builder, &phase->who, phase->side, phase->count);
+    pto_sides_unpack(builder, &phase->members, phase->side, phase->count);
     pto_build_end(builder);
 }
 
-/* Room for all borders: at most the halo's cells, and corners once for each dimension. */
-static int64_t room(const pto_halo_t *halo) {
+/* An upper bound of the packed cells: those of the halo, with corners counted once for each dimension. */
+static int64_t packed_cells_max(const pto_halo_t *halo) {
     int64_t cells = 0;
     for (int d = 0; d < halo->dim_count; d++)
         cells += pto_halo_cells(halo) / (halo->extent[d] + 2 * halo->width) * 2 * halo->width;
@@ -59,12 +60,12 @@ static int64_t room(const pto_halo_t *halo) {
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t user = pto_route_user(builder, request);
     pto_buffer_t buffer = pto_temporary_like(builder, user.out, "packed out");
-    phase_t phase = {.field = user.out, .who = user};
+    phase_t phase = {.field = user.out, .members = user};
     int64_t packed_cells = 0;
-    buffer.block_count = room(&request->halo);
-    phase.who.out = pto_build_buffer(builder, buffer);
+    buffer.block_count = packed_cells_max(&request->halo);
+    phase.members.out = pto_build_buffer(builder, buffer);
     buffer.name = "packed in";
-    phase.who.in = pto_build_buffer(builder, buffer);
+    phase.members.in = pto_build_buffer(builder, buffer);
     for (int number = 0; number < pto_halo_phases(&request->halo); number++) {
         find_sides(builder, number, &phase, &packed_cells);
         build_phase(builder, &phase);

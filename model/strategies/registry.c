@@ -1,4 +1,4 @@
-/* The built-in strategies, one line each, and those that programs register. */
+/* The registry of strategies: the built-in ones, one line each, and those that programs register. */
 #include "base/registry.h"
 #include "portolan/strategy.h"
 
@@ -46,6 +46,7 @@ STRATEGIES(DECLARE)
 static const pto_strategy_t *const strategies[] = {STRATEGIES(ENTRY)};
 #undef ENTRY
 
+/* Defines pto_strategy_count and _at, and the static functions name_at, is_full and keep. */
 PTO_REGISTRY(pto_strategy, pto_strategy_t, strategies, PTO_REGISTERED_MAX);
 
 pto_status_t pto_strategy_register(const pto_strategy_t *strategy, pto_error_t *err) {

@@ -1,28 +1,28 @@
 /* shm_ring: the sender of a pair copies its message, chunk by chunk, into a ring of page-locked slots in host
- * memory that both processes share; the receiver copies the chunks out as they come. While one chunk leaves
+ * memory that both processes share; the receiver copies the chunks out as they arrive. While one chunk leaves
  * the ring the next one enters it (Ji et al., "Efficient Intranode Communication in GPU-Accelerated Systems",
- * 2012, section IV-C). One chunk alone is the paper's eager cell.
+ * 2012, section IV-C). With one chunk this is the paper's eager cell.
  *
- * Flags take the place of the paper's lengths and pointers: "full" says that a chunk is in its slot, "empty"
- * that the slot may be filled again. The sender runs ahead by the slots of the ring and no further. Chunks
- * are whole elements, so none goes on in the next slot (the paper's surfeit).
+ * Flags replace the paper's lengths and pointers: "full" says that a chunk is in its slot, "empty" that the
+ * slot may be filled again, so the sender is ahead of the receiver by at most the slots of the ring. Chunks
+ * are whole elements, so none continues in the next slot (the paper's surfeit).
  *
- * Both ways there are two rings, one for each direction, in branches that overlap: a process fills one ring
- * and drains the other. A halo exchange has a ring for each direction in the grid, so that the directions of
- * a phase overlap (the paper's have one owner at a time). */
+ * For messages both ways there are two rings, one for each direction, in branches that overlap: a process
+ * fills one ring and drains the other. A halo exchange has a ring for each direction in the grid, so that the
+ * directions of a phase overlap (the paper's rings have one owner at a time). */
 #include "plan/sides.h"
 #include "staging.h"
 
 enum { SLOTS = 4 };
 
-/* One direction. The steps are templates, each of one end with the other as its peer. Of the slices, the
- * first is of chunk k, the second of the last one, which may be shorter and has a slot of its own. */
+/* One direction. The steps are templates, each of one end with the other as its peer. Slices [0] are those of
+ * chunk k, slices [1] those of the last chunk, which may be shorter and has a slot of its own. */
 typedef struct {
     pto_step_t sends;
     pto_step_t receives;
     pto_step_t drains;
     pto_slice_t from[2];
-    pto_slice_t slot[2]; /* lies with the receiver */
+    pto_slice_t slot[2]; /* in a buffer of the receiver */
     pto_slice_t to[2];
     int64_t chunks;
     int full;
@@ -41,7 +41,8 @@ static void take_credit(pto_builder_t *builder, const ring_t *ring) {
     flag_stage(builder, "take a credit", ring->sends, PTO_STEP_WAIT, ring->empty);
 }
 
-/* One chunk's way. `credit`: its slot has been used before, so the sender waits until it is empty. */
+/* One chunk passes the ring. `credit`: its slot has been used before, so the sender waits until it is empty.
+ */
 static void pass(pto_builder_t *builder, const ring_t *ring, bool credit, bool last) {
     if (credit)
         take_credit(builder, ring);
@@ -60,15 +61,15 @@ static void pass_chunks(pto_builder_t *builder, const ring_t *ring, int64_t from
     pto_build_end(builder);
 }
 
-/* The chunks that have a slot of their own, apart from the last. */
-static int64_t ahead_of(int64_t chunks) { return chunks - 1 < SLOTS ? chunks - 1 : SLOTS; }
+/* The slots of the ring, without that of the last chunk. */
+static int64_t slot_count(int64_t chunks) { return chunks - 1 < SLOTS ? chunks - 1 : SLOTS; }
 
 static void build_ring(pto_builder_t *builder, const ring_t *ring) {
-    int64_t ahead = ahead_of(ring->chunks);
-    pass_chunks(builder, ring, 0, ahead);
-    pass_chunks(builder, ring, ahead, ring->chunks - 1);
+    int64_t slots = slot_count(ring->chunks);
+    pass_chunks(builder, ring, 0, slots);
+    pass_chunks(builder, ring, slots, ring->chunks - 1);
     pass(builder, ring, false, true);
-    pto_build_loop(builder, 0, ahead + 1, false);
+    pto_build_loop(builder, 0, slots + 1, false);
     take_credit(builder, ring);
     pto_build_end(builder);
 }
@@ -99,14 +100,14 @@ static void build_direction(pto_builder_t *builder, const pto_request_t *request
     ring_t ring = {.sends = of_member(user, sender, 1), .receives = of_member(user, 1 - sender, -1)};
     int64_t unit = pto_chunk_bytes(request->bytes, request->chunks);
     ring.chunks = pto_chunk_count(request->bytes, request->chunks);
-    int64_t before_last = ring.chunks - 1, ahead = ahead_of(ring.chunks);
+    int64_t last_chunk = ring.chunks - 1, count = slot_count(ring.chunks);
     int slots = 0;
-    if (ahead > 0)
-        slots = build_slots(builder, user, sender, sender == 0 ? "ring" : "ring back", ahead, unit);
+    if (count > 0)
+        slots = build_slots(builder, user, sender, sender == 0 ? "ring" : "ring back", count, unit);
     int tail = build_slots(builder, user, sender, sender == 0 ? "last chunk" : "last chunk back", 1,
-                           request->bytes - before_last * unit);
+                           request->bytes - last_chunk * unit);
     for (int last = 0; last < 2; last++) {
-        pto_expr_t chunk = last ? pto_constant(before_last) : pto_loop_index(1, 0);
+        pto_expr_t chunk = last ? pto_constant(last_chunk) : pto_loop_index(1, 0);
         ring.from[last] = pto_slice_part(user->in, ring.chunks, PTO_ANCHOR_ABSOLUTE, chunk);
         ring.to[last] = pto_slice_part(user->out, ring.chunks, PTO_ANCHOR_ABSOLUTE, chunk);
         ring.slot[last] = pto_slice_block(last ? tail : slots, PTO_ANCHOR_ABSOLUTE);
@@ -136,11 +137,11 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
 
 /* --- halos ---------------------------------------------------------------------------------------------- */
 
-/* Names by the number of the shift (pto_halo_shift). */
+/* A table of names, indexed by the number of the shift (pto_halo_shift). */
 #define PLANE(name, x)                                                                                       \
     name x "-1 -1", name x "-1 0", name x "-1 +1", name x "0 -1", name x "0 0", name x "0 +1",               \
         name x "+1 -1", name x "+1 0", name x "+1 +1"
-#define EVERY_WAY(name)                                                                                      \
+#define EVERY_SHIFT(name)                                                                                    \
     { PLANE(name, "-1 "), PLANE(name, "0 "), PLANE(name, "+1 ") }
 
 static int build_cells(pto_builder_t *builder, int field, const char *name, int64_t cells) {
@@ -150,21 +151,23 @@ static int build_cells(pto_builder_t *builder, int field, const char *name, int6
     return pto_build_buffer(builder, slots);
 }
 
-static void build_way(pto_builder_t *builder, const pto_exchange_t *who, const int *shift) {
-    static const char *const rings[] = EVERY_WAY("ring to "), *const tails[] = EVERY_WAY("last chunk to ");
-    static const char *const full[] = EVERY_WAY("full to "), *const empty[] = EVERY_WAY("empty to ");
+static void build_halo_ring(pto_builder_t *builder, const pto_exchange_t *members, const int *shift) {
+    static const char *const rings[] = EVERY_SHIFT("ring to "), *const tails[] =
+                                                                    EVERY_SHIFT("last chunk to ");
+    static const char *const full[] = EVERY_SHIFT("full to "), *const empty[] = EVERY_SHIFT("empty to ");
     const pto_request_t *request = pto_builder_request(builder);
     int64_t parts = request->chunks > 1 ? request->chunks : 1;
     pto_units_t units = pto_halo_units(&request->halo, shift, parts);
-    int64_t ahead = ahead_of(units.count);
+    int64_t count = slot_count(units.count);
     int number = 9 * (shift[0] + 1) + 3 * (shift[1] + 1) + shift[2] + 1, slots = 0;
-    ring_t ring = {.sends = pto_step_of(PTO_STEP_COPY, who), .receives = pto_step_of(PTO_STEP_COPY, who)};
-    if (ahead > 0)
-        slots = build_cells(builder, who->out, rings[number], ahead * units.cells);
-    int tail = build_cells(builder, who->out, tails[number], units.last_cells);
+    ring_t ring = {.sends = pto_step_of(PTO_STEP_COPY, members),
+                   .receives = pto_step_of(PTO_STEP_COPY, members)};
+    if (count > 0)
+        slots = build_cells(builder, members->out, rings[number], count * units.cells);
+    int tail = build_cells(builder, members->out, tails[number], units.last_cells);
     for (int last = 0; last < 2; last++) {
         pto_expr_t unit = last ? pto_constant(units.count - 1) : pto_loop_index(1, 0);
-        pto_side_t side = pto_side_towards(builder, who->out, shift, parts, unit);
+        pto_side_t side = pto_side_towards(builder, members->out, shift, parts, unit);
         ring.from[last] = side.border;
         ring.to[last] = side.halo;
         ring.slot[last] = last ? pto_side_packed(tail, pto_constant(0), units.last_cells)
@@ -179,15 +182,15 @@ static void build_way(pto_builder_t *builder, const pto_exchange_t *who, const i
     build_ring(builder, &ring);
 }
 
-static void build_phase(pto_builder_t *builder, const pto_exchange_t *who, int phase) {
+static void build_phase(pto_builder_t *builder, const pto_exchange_t *members, int phase) {
     int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX], others = 0;
     int count = pto_halo_shifts(&pto_builder_request(builder)->halo, phase, shift);
     pto_side_t side[PTO_SHIFTS_MAX];
     for (int i = 0; i < count; i++) {
-        side[i] = pto_side_towards(builder, who->out, shift[i], 1, pto_constant(0));
+        side[i] = pto_side_towards(builder, members->out, shift[i], 1, pto_constant(0));
         others += !side[i].own;
     }
-    pto_sides_own(builder, who, side, count);
+    pto_sides_own(builder, members, side, count);
     if (others == 0)
         return;
     pto_build_parallel(builder);
@@ -195,19 +198,19 @@ static void build_phase(pto_builder_t *builder, const pto_exchange_t *who, int p
         if (side[i].own)
             continue;
         pto_build_branch(builder);
-        build_way(builder, who, shift[i]);
+        build_halo_ring(builder, members, shift[i]);
         pto_build_end(builder);
     }
     pto_build_end(builder);
 }
 
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t who = pto_route_user(builder, request);
+    pto_exchange_t members = pto_route_user(builder, request);
     for (int phase = 0; phase < pto_halo_phases(&request->halo); phase++)
-        build_phase(builder, &who, phase);
+        build_phase(builder, &members, phase);
 }
 
-/* --- both ----------------------------------------------------------------------------------------------- */
+/* --- the strategy --------------------------------------------------------------------------------------- */
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_HALO)

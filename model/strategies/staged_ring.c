@@ -1,32 +1,32 @@
-/* staged_ring: a ring (algorithms/ring.c) through host memory, in chunks that overlap with their copies. It
- * is FGP, the fine grained pipeline (A. K. Singh, Optimizing All-to-All and Allgather Communications on GPGPU
- * Clusters, 2012; section 2.3.4 of Faraji's thesis), for allreduce too: a chunk goes on to the next process
- * from the host while it is copied to the device; in an allreduce, chunks are also copied out and reduced
- * while others travel; a reduce-scatter is its first half. split_ring: every process of a GPU does so with
- * its own share of the data, through a shared device pointer, as in dup_devptr.
+/* staged_ring: a ring (algorithms/ring.c) through host memory, in chunks whose messages overlap with their
+ * copies. This is FGP, the fine grained pipeline (A. K. Singh, Optimizing All-to-All and Allgather
+ * Communications on GPGPU Clusters, 2012; section 2.3.4 of Faraji's thesis), extended to allreduce: a chunk
+ * is forwarded from the host while it is copied to the device; in an allreduce, chunks are also copied out
+ * and reduced while others travel; a reduce-scatter is its first half. split_ring: every process of a GPU
+ * does so with its own share of the data, through a shared device pointer, as in dup_devptr.
  *
- * A process sends its own part in c chunks, then those that it got: what arrives as the k-th chunk is sent as
- * the (k + c)-th. Counted downwards, chunks that are sent one after another are neighbors in memory. So the
- * n - 1 rounds of c chunks are one pipeline over k, whose slices are linear in k. */
+ * A process sends its own part in c chunks, then those that it received: what arrives as the k-th chunk is
+ * sent as the (k + c)-th. Chunks are numbered downwards in memory, so those sent one after another are
+ * adjacent. The n - 1 rounds of c chunks are therefore one pipeline over k, whose slices are linear in k. */
 #include "staging.h"
 
 typedef struct {
-    pto_exchange_t who;
-    pto_slice_t in; /* all of the user's, or of a process's share */
+    pto_exchange_t members;
+    pto_slice_t in; /* all of the user's input, or of a process's share */
     pto_slice_t out;
     pto_slice_t host; /* in a host buffer like the output */
-    int64_t chunks;
-    int64_t sent;  /* chunks that a process sends in n - 1 rounds */
-    int64_t begin; /* chunks between a process's own part and the one that it sends first */
+    int64_t chunks;   /* of a part */
+    int64_t sent;     /* chunks that a process sends in n - 1 rounds */
+    int64_t begin;    /* chunks between a process's own part and the one that it sends first */
 } ring_t;
 
-/* Chunks in progress: enough that no stage of a pipeline of three or four waits for another one's end. */
+/* Chunks in progress: enough for each of up to four pipeline stages to work on one. */
 enum { IN_PROGRESS = 4 };
 
 /* Returns the (k + ahead)-th chunk. */
 static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_slice_t all, int64_t ahead) {
     int64_t blocks = pto_builder_buffer(builder, ring->host.buffer)->block_count;
-    all.parts = ring->who.n * ring->chunks / blocks;
+    all.parts = ring->members.n * ring->chunks / blocks;
     all.anchor = PTO_ANCHOR_ME;
     all.anchor_step = ring->chunks;
     all.offset = pto_loop_index(-1, ring->chunks - 1 - ahead);
@@ -35,13 +35,14 @@ static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_s
     return all;
 }
 
-/* Returns the chunk for k >= first, or for k < end; else nothing. */
-static pto_slice_t from(int64_t first, pto_slice_t slice) {
+/* Returns the chunk `slice` in iterations k >= first, else an empty slice. */
+static pto_slice_t only_from(int64_t first, pto_slice_t slice) {
     slice.until = pto_loop_index(1, 1 - first);
     return slice;
 }
 
-static pto_slice_t below(int64_t end, pto_slice_t slice) {
+/* Returns the chunk `slice` in iterations k < end, else an empty slice. */
+static pto_slice_t only_below(int64_t end, pto_slice_t slice) {
     slice.until = pto_loop_index(-1, end);
     return slice;
 }
@@ -52,49 +53,53 @@ static const pto_peers_t next = {.kind = PTO_PEERS_SHIFT,
                                  .until = {.constant = 2},
                                  .sign = 1};
 
-/* The last stages of a pipeline: pass complete chunks on, the `ahead`-th first, and copy in what arrives. */
+/* The last stages of a pipeline: forward complete chunks, the `ahead`-th first, and copy arriving ones to the
+ * device. */
 static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ahead) {
     pto_slice_t received = chunk(builder, ring, ring->host, ahead + ring->chunks);
-    pto_build_sendrecv(builder, "round", &ring->who, next, chunk(builder, ring, ring->host, ahead), received);
-    pto_build_copy(builder, "copy to device", &ring->who, received,
+    pto_build_sendrecv(builder, "round", &ring->members, next, chunk(builder, ring, ring->host, ahead),
+                       received);
+    pto_build_copy(builder, "copy to device", &ring->members, received,
                    chunk(builder, ring, ring->out, ahead + ring->chunks));
     pto_build_end(builder);
 }
 
 static void build_allgather(pto_builder_t *builder, const ring_t *ring) {
     pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
-    pto_build_copy(builder, "copy to host", &ring->who,
-                   below(ring->chunks, chunk(builder, ring, ring->in, 0)),
-                   below(ring->chunks, chunk(builder, ring, ring->host, 0)));
+    pto_build_copy(builder, "copy to host", &ring->members,
+                   only_below(ring->chunks, chunk(builder, ring, ring->in, 0)),
+                   only_below(ring->chunks, chunk(builder, ring, ring->host, 0)));
     build_passing(builder, ring, 0);
 }
 
-/* Partial sums: a chunk is reduced when it is about to be sent. It must have arrived then, c chunks before,
- * so no more are in progress. What is reduced after the last message is complete, and copied to `complete`.
- */
+/* Partial sums: a received chunk is reduced just before the sum is sent, c iterations after it has arrived,
+ * so at most c chunks are in progress. Chunks reduced after the last message are complete, and are copied to
+ * `complete`. */
 static void build_reducing(pto_builder_t *builder, const ring_t *ring, pto_slice_t complete) {
     pto_slice_t received = ring->host, mine = chunk(builder, ring, ring->host, ring->begin);
     received.buffer = pto_build_mirror(builder, ring->host.buffer, "received", PTO_SPACE_CPU);
     pto_build_pipeline(builder, 0, ring->sent + ring->chunks, ring->chunks);
-    pto_build_copy(builder, "copy to host", &ring->who, chunk(builder, ring, ring->in, ring->begin), mine);
-    pto_build_local(builder, "reduce", pto_step_of(PTO_STEP_REDUCE, &ring->who),
-                    from(ring->chunks, chunk(builder, ring, received, ring->begin)),
-                    from(ring->chunks, mine));
-    pto_build_copy(builder, "copy own part to device", &ring->who, from(ring->sent, mine),
-                   from(ring->sent, complete));
-    pto_build_sendrecv(builder, "round", &ring->who, next, below(ring->sent, mine),
-                       below(ring->sent, chunk(builder, ring, received, ring->begin + ring->chunks)));
+    pto_build_copy(builder, "copy to host", &ring->members, chunk(builder, ring, ring->in, ring->begin),
+                   mine);
+    pto_build_local(builder, "reduce", pto_step_of(PTO_STEP_REDUCE, &ring->members),
+                    only_from(ring->chunks, chunk(builder, ring, received, ring->begin)),
+                    only_from(ring->chunks, mine));
+    pto_build_copy(builder, "copy own part to device", &ring->members, only_from(ring->sent, mine),
+                   only_from(ring->sent, complete));
+    pto_build_sendrecv(builder, "round", &ring->members, next, only_below(ring->sent, mine),
+                       only_below(ring->sent, chunk(builder, ring, received, ring->begin + ring->chunks)));
     pto_build_end(builder);
 }
 
-/* The part after the process's own is complete first. */
+/* The reduction ends with the part after the process's own, which is sent first in the second pipeline. */
 static void build_allreduce(pto_builder_t *builder, const ring_t *ring) {
     build_reducing(builder, ring, chunk(builder, ring, ring->out, 0));
     pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
     build_passing(builder, ring, -ring->chunks);
 }
 
-/* The own part is complete last. It is all of the output, whose chunks are those of k >= sent. */
+/* The reduction ends with the process's own part. It is the whole output, whose chunks are those of
+ * k >= sent. */
 static void build_reduce_scatter(pto_builder_t *builder, ring_t *ring) {
     pto_slice_t complete = chunk(builder, ring, ring->out, 0);
     complete.anchor = PTO_ANCHOR_ABSOLUTE;
@@ -109,8 +114,8 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request, con
                        ring_t *ring) {
     bool in_blocks = request->collective != PTO_COLLECTIVE_ALLREDUCE;
     ring->chunks = pto_chunk_count(
-        in_blocks ? pto_request_largest_bytes(request) : request->bytes / ring->who.n, request->chunks);
-    ring->sent = (ring->who.n - 1) * ring->chunks;
+        in_blocks ? pto_request_largest_bytes(request) : request->bytes / ring->members.n, request->chunks);
+    ring->sent = (ring->members.n - 1) * ring->chunks;
     if (request->collective == PTO_COLLECTIVE_REDUCE_SCATTER) {
         build_reduce_scatter(builder, ring);
         return;
@@ -132,7 +137,7 @@ static int whole_of(const pto_request_t *request, const pto_exchange_t *user) {
 static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t user = pto_route_user(builder, request);
     int host = pto_build_mirror(builder, whole_of(request, &user), "host", PTO_SPACE_CPU);
-    ring_t ring = {.who = user,
+    ring_t ring = {.members = user,
                    .in = pto_slice_all(builder, user.in),
                    .out = pto_slice_all(builder, user.out),
                    .host = pto_slice_all(builder, host)};
@@ -154,12 +159,12 @@ const pto_strategy_t pto_strategy_staged_ring = {
 static void build_split(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t user = pto_route_user(builder, request);
     int whole = whole_of(request, &user);
-    const pto_exchange_t alike = {.in = whole, .out = whole};
-    pto_shares_t shares = pto_route_shares(builder, request, &alike);
-    ring_t ring = {.who = shares.who,
-                   .in = pto_route_owners_share(builder, &shares, user.in, shares.who.in),
-                   .out = pto_route_owners_share(builder, &shares, user.out, shares.who.out),
-                   .host = pto_slice_all(builder, shares.who.out)};
+    const pto_exchange_t whole_both = {.in = whole, .out = whole};
+    pto_shares_t shares = pto_route_shares(builder, request, &whole_both);
+    ring_t ring = {.members = shares.members,
+                   .in = pto_route_owners_share(builder, &shares, user.in, shares.members.in),
+                   .out = pto_route_owners_share(builder, &shares, user.out, shares.members.out),
+                   .host = pto_slice_all(builder, shares.members.out)};
     pto_route_signal(builder, shares.gpu, "input ready", false);
     build_ring(builder, request, &user, &ring);
     pto_route_signal(builder, shares.gpu, "output written", true);

@@ -1,14 +1,15 @@
-/* Building blocks of the strategies. */
+/* Building blocks of the strategies (staging.h): the user's buffers, pipelines of chunks, and the shares of a
+ * GPU's processes. */
 #include "staging.h"
 
-static int64_t grain(const pto_request_t *request) {
+static int64_t granularity_bytes(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
     if (request->strategy->granularity_bytes > 0)
         return request->strategy->granularity_bytes;
     if (request->collective == PTO_COLLECTIVE_PAIR && request->strategy->chunked && request->strategy->direct)
         return pto_chunk_bytes(request->bytes, request->chunks);
-    bool tables = request->counts && pto_counts_differ(request->counts);
-    return tables || request->bytes % element ? 1 : element;
+    bool sizes_differ = request->counts && pto_counts_differ(request->counts);
+    return sizes_differ || request->bytes % element ? 1 : element;
 }
 
 /* Returns the number of distinct blocks of `messages`: with unique_bytes, message j carries block j modulo
@@ -31,7 +32,7 @@ static pto_exchange_t build_user(pto_builder_t *builder, const pto_request_t *re
                        .core_count = request->layout.owners_per_gpu,
                        .group = PTO_GROUP_OWNERS,
                        .block_bytes = request->bytes,
-                       .granularity_bytes = grain(request)};
+                       .granularity_bytes = granularity_bytes(request)};
     pto_buffer_t out = in;
     out.name = "out";
     out.role = PTO_ROLE_OUT;
@@ -43,9 +44,11 @@ static pto_exchange_t build_user(pto_builder_t *builder, const pto_request_t *re
     }
     if (pto_collective_is_from_root(request->collective))
         in.held_stride = owners;
-    if (pto_collective_is_to_root(request->collective))
-        *(in_place && pto_collective_is_vector(request->collective) ? &out.user_stride : &out.held_stride) =
-            owners;
+    bool others_reduce = in_place && pto_collective_is_vector(request->collective);
+    if (pto_collective_is_to_root(request->collective) && others_reduce)
+        out.user_stride = owners;
+    else if (pto_collective_is_to_root(request->collective))
+        out.held_stride = owners;
     in.block_count = pto_collective_blocks_in(request->collective, owners);
     out.block_count = pto_collective_blocks_out(request->collective, owners);
     if (request->collective == PTO_COLLECTIVE_PAIR) {
@@ -77,26 +80,27 @@ pto_status_t pto_route_refuse(const pto_request_t *request, const char *reason, 
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s %s", request->strategy->name, reason);
 }
 
-void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
+void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t step, pto_slice_t source,
                          pto_slice_t target) {
     if (source.holder != PTO_HOLDER_PEER && target.holder != PTO_HOLDER_PEER)
-        who.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
-    pto_build_local(builder, name, who, source, target);
+        step.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    pto_build_local(builder, name, step, source, target);
 }
 
 /* --- chunks --------------------------------------------------------------------------------------------- */
 
-/* In progress at most: so many that no stage of a pipeline of three or four waits for a slot, and so few that
- * the slots stay in the processor's cache. */
+/* Maximum number of chunks in progress: enough that no stage of a pipeline of three or four waits for a slot,
+ * and few enough that the slots stay in the CPU's cache. */
 enum { SLOTS = 4 };
 
-static int64_t chunk_count(const pto_request_t *request, const pto_buffer_t *cut) {
-    int64_t bytes = cut->blocks == PTO_BLOCKS_EQUAL ? cut->block_bytes : pto_request_largest_bytes(request);
+static int64_t chunk_count(const pto_request_t *request, const pto_buffer_t *buffer) {
+    int64_t bytes =
+        buffer->blocks == PTO_BLOCKS_EQUAL ? buffer->block_bytes : pto_request_largest_bytes(request);
     if (request->chunks <= 1 || !request->strategy->chunked || request->strategy->direct ||
         pto_request_cuts_inside(request))
         return 1;
-    if (cut->split > 1)
-        bytes = pto_share_bytes(bytes, cut->granularity_bytes, cut->split, 0);
+    if (buffer->split > 1)
+        bytes = pto_share_bytes(bytes, buffer->granularity_bytes, buffer->split, 0);
     return pto_chunk_count(bytes, request->chunks);
 }
 
@@ -130,7 +134,7 @@ void pto_route_end_chunks(pto_builder_t *builder, int64_t chunks) {
 
 /* --- shares --------------------------------------------------------------------------------------------- */
 
-/* A share buffer for what `whole` holds, of the chunks in progress if there are several. */
+/* Builds a buffer for a process's share of `whole`; with several chunks, for those in progress. */
 static int build_share(pto_builder_t *builder, const pto_request_t *request, pto_shares_t *shares, int whole,
                        const char *name, pto_cyclic_t cyclic) {
     pto_buffer_t share = pto_temporary_like(builder, whole, name);
@@ -154,26 +158,26 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
         gpu = pto_build_group(builder, PTO_GROUP_GPU, 0);
     int64_t count = request->layout.procs_per_gpu;
     bool cyclic = request->split == PTO_SPLIT_DESTINATIONS;
-    pto_shares_t shares = {.who = {.group = cores,
-                                   .n = pto_builder_group(builder, cores)->size,
-                                   .core_count = count,
-                                   .cyclic_count = cyclic ? count : 0},
+    pto_shares_t shares = {.members = {.group = cores,
+                                       .n = pto_builder_group(builder, cores)->size,
+                                       .core_count = count,
+                                       .cyclic_count = cyclic ? count : 0},
                            .gpu = gpu,
                            .count = count,
                            .cyclic = cyclic};
     bool messages = request->collective == PTO_COLLECTIVE_MESSAGES;
-    shares.who.in = build_share(builder, request, &shares, user->in, "share",
-                                messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_FORWARD);
-    shares.who.out = shares.who.in;
+    shares.members.in = build_share(builder, request, &shares, user->in, "share",
+                                    messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_FORWARD);
+    shares.members.out = shares.members.in;
     if (request->collective != PTO_COLLECTIVE_ALLREDUCE && user->in != user->out)
-        shares.who.out = build_share(builder, request, &shares, user->out, "share out",
-                                     messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_BACKWARD);
+        shares.members.out = build_share(builder, request, &shares, user->out, "share out",
+                                         messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_BACKWARD);
     return shares;
 }
 
-/* All blocks cyclic to a core, by increasing distance. */
-static pto_slice_t dealt_blocks(const pto_builder_t *builder, const pto_shares_t *shares, int buffer,
-                                int shared, pto_expr_t core) {
+/* Returns the blocks whose destinations belong to a core, by increasing distance (pto_cyclic_t). */
+static pto_slice_t cyclic_blocks(const pto_builder_t *builder, const pto_shares_t *shares, int buffer,
+                                 int shared, pto_expr_t core) {
     pto_cyclic_t cyclic = pto_builder_buffer(builder, shared)->cyclic;
     return (pto_slice_t){.buffer = buffer,
                          .anchor = cyclic == PTO_CYCLIC_ORDINAL ? PTO_ANCHOR_ABSOLUTE : PTO_ANCHOR_HOLDER,
@@ -189,7 +193,7 @@ pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_sha
     pto_slice_t slice;
     if (shares->cyclic) {
         pto_expr_t core = whose == PTO_SHARE_MINE ? (pto_expr_t){.core = 1} : (pto_expr_t){.peer = 1};
-        slice = dealt_blocks(builder, shares, whole, shared, core);
+        slice = cyclic_blocks(builder, shares, whole, shared, core);
     } else {
         slice = pto_slice_all(builder, whole);
         slice.share = whose;
@@ -200,7 +204,7 @@ pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_sha
 
 pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *shares, int shared) {
     if (shares->cyclic)
-        return dealt_blocks(builder, shares, shared, shared, (pto_expr_t){.core = 1});
+        return cyclic_blocks(builder, shares, shared, shared, (pto_expr_t){.core = 1});
     return pto_slice_all(builder, shared);
 }
 

@@ -1,11 +1,10 @@
 /* three_step: copy to the host, collective among one process per GPU on host memory, copy back (the paper's
  * section III and option 2 of section VI).
  *
- * In several chunks, one is copied to the host while the previous one travels and the one before is copied to
- * the device, in a pipeline (docs/model.md, 'Staging in chunks'). Chunks of an alltoall are first of all
- * groups of destinations, whose messages stay what they are: the blocks for the next group of partners are
- * copied out while those for this one travel. Only where there are more chunks than destinations are blocks
- * cut. */
+ * Several chunks form a pipeline: one is copied to the host while the previous one travels and the one before
+ * it is copied to the device (docs/model.md, 'Staging in chunks'). The chunks of an alltoall are groups of
+ * destinations, so messages keep their size: the blocks for the next group are copied to the host while those
+ * for this one travel. Blocks are divided only if there are more chunks than destinations. */
 #include "staging.h"
 
 /* Point to point "by hand" (Ji et al. 2012): only an end in GPU memory is staged. */
@@ -27,10 +26,10 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_route_end_chunks(builder, chunks);
 }
 
-/* Copy the borders to a host array like the field, or its halos back. The borders of corners are part of
- * others. */
-static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *who, const char *name, int field,
-                              bool to_host) {
+/* Copy the borders to a host array like the field, or its halos back. The borders at corners are contained in
+ * those of the sides. */
+static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *members, const char *name,
+                              int field, bool to_host) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     for (int phase = 0; phase < pto_halo_phases(grid); phase++) {
         int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX];
@@ -41,12 +40,12 @@ static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *who,
                 moved += shift[i][d] != 0;
             if (to_host && moved > 1)
                 continue;
-            pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
+            pto_step_t copy = pto_step_of(PTO_STEP_COPY, members);
             pto_slice_t (*side)(const pto_builder_t *, int, const int *) =
                 to_host ? pto_slice_border : pto_slice_halo;
             copy.peers = pto_peers_cart(builder, shift[i]);
-            pto_build_local(builder, name, copy, side(builder, to_host ? field : who->in, shift[i]),
-                            side(builder, to_host ? who->in : field, shift[i]));
+            pto_build_local(builder, name, copy, side(builder, to_host ? field : members->in, shift[i]),
+                            side(builder, to_host ? members->in : field, shift[i]));
         }
     }
 }
@@ -65,33 +64,35 @@ static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
 /* --- an alltoall in several chunks ---------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t others; /* processes but oneself */
-    int64_t groups; /* of destinations */
-    int64_t most;   /* destinations of a group; the last one may have fewer */
+    int64_t others;     /* all processes except oneself */
+    int64_t groups;     /* of destinations */
+    int64_t group_size; /* the last group may be smaller */
 } partners_t;
 
 /* Returns the blocks for (sign 1) or from (-1) the k-th group of partners. */
 static pto_slice_t blocks_of(const partners_t *partners, int buffer, int64_t sign) {
-    int64_t each = partners->groups > 1 ? partners->most : 0;
+    int64_t step = partners->groups > 1 ? partners->group_size : 0;
     return (pto_slice_t){.buffer = buffer,
                          .anchor = PTO_ANCHOR_ME,
-                         .offset = pto_loop_index(sign * each, sign),
-                         .run = pto_constant(partners->most),
+                         .offset = pto_loop_index(sign * step, sign),
+                         .run = pto_constant(partners->group_size),
                          .stride = pto_constant(partners->others),
-                         .until = pto_loop_index(-each, partners->others),
+                         .until = pto_loop_index(-step, partners->others),
                          .reversed = sign < 0};
 }
 
 static pto_step_t message_with(const partners_t *partners, const pto_exchange_t *exchange, bool sends) {
-    int64_t each = partners->groups > 1 ? partners->most : 0;
+    int64_t step = partners->groups > 1 ? partners->group_size : 0;
     pto_step_t message = pto_step_of(sends ? PTO_STEP_SEND : PTO_STEP_RECV, exchange);
     message.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
-                                  .first = pto_loop_index(each, 1),
+                                  .first = pto_loop_index(step, 1),
                                   .stride = pto_constant(1),
-                                  .until = pto_loop_index(each, 1 + partners->most),
+                                  .until = pto_loop_index(step, 1 + partners->group_size),
                                   .sign = sends ? 1 : -1};
-    *(sends ? &message.source : &message.target) =
-        pto_slice_block(sends ? exchange->in : exchange->out, PTO_ANCHOR_PEER);
+    if (sends)
+        message.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
+    else
+        message.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
     return message;
 }
 
@@ -104,8 +105,8 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request,
         chunks = pto_route_chunk_count(builder, request, user->in);
     else
         partners.groups = request->chunks;
-    partners.most = (partners.others - 1) / partners.groups + 1;
-    partners.groups = (partners.others - 1) / partners.most + 1;
+    partners.group_size = (partners.others - 1) / partners.groups + 1;
+    partners.groups = (partners.others - 1) / partners.group_size + 1;
     exchange.in = pto_route_staging(builder, user->in, "host in", chunks);
     exchange.out = pto_route_staging(builder, user->out, "host out", chunks);
     pto_build_copy(builder, "own block", &exchange, pto_slice_block(user->in, PTO_ANCHOR_ME),
@@ -153,20 +154,20 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
         return;
     }
     int64_t chunks = pto_route_chunk_count(builder, request, user.in);
-    pto_exchange_t exchange = user, givers = user, takers = user;
+    pto_exchange_t exchange = user, with_input = user, with_output = user;
     exchange.in = pto_route_staging(builder, from_root && vector ? user.out : user.in, "host in", chunks);
     exchange.out = exchange.in;
     if (!vector)
         exchange.out = pto_route_staging(builder, user.out, "host out", chunks);
     if (from_root)
-        givers.n = 1;
+        with_input.n = 1;
     if (pto_collective_is_to_root(request->collective))
-        takers.n = 1;
+        with_output.n = 1;
     pto_route_chunks(builder, chunks);
-    pto_build_copy(builder, "copy to host", &givers, pto_slice_all(builder, user.in),
+    pto_build_copy(builder, "copy to host", &with_input, pto_slice_all(builder, user.in),
                    pto_slice_all(builder, exchange.in));
     pto_build_exchange(builder, request, &exchange);
-    pto_build_copy(builder, "copy to device", &takers, pto_slice_all(builder, exchange.out),
+    pto_build_copy(builder, "copy to device", &with_output, pto_slice_all(builder, exchange.out),
                    pto_slice_all(builder, user.out));
     pto_route_end_chunks(builder, chunks);
 }

@@ -161,7 +161,7 @@ typedef enum {
  * below `until`, and base = anchor + offset, rounded down to a multiple of `align`.
  * - anchor_step > 1: the anchor is multiplied by it.
  * - parts > 0: each block of the buffer (or its share) is divided into `parts` equal parts, which count as
- * the blocks.
+ *   the blocks.
  * - bundle > 1: each run of `bundle` consecutive blocks counts as one.
  * - fold > 0: block numbers are indices in a group with this fold: number i < fold stands for the two blocks
  *   2 i and 2 i + 1, a higher one for block i + fold.
