@@ -1,4 +1,4 @@
-/* How badly a machine predicts one measured cell. */
+/* The objective of a fit to collectives, for one measured cell (collective_cells.h). */
 #include "collective_cells.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ void collective_fit_forget_tables(collective_fit_t *fit) {
     memset(fit->price, 0, candidates_count(fit) * sizeof(fit_price_t *));
 }
 
-/* --- misses --------------------------------------------------------------------------------------------- */
+/* --- the objective -------------------------------------------------------------------------------------- */
 
 static void find_params(const pto_machine_t *machine, const pto_param_t *param[FIT_PRICE_PARAMS]) {
     const pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
@@ -39,7 +39,7 @@ static void find_params(const pto_machine_t *machine, const pto_param_t *param[F
     memcpy(param, found, sizeof found);
 }
 
-/* Without a rule, the library's tables choose it, and so it is the same until they change. */
+/* Without a rule, the machine's tables choose one, so the price is cached until they change. */
 static double price(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
                     const pto_library_rule_t *rule, int64_t *call_bytes) {
     double seconds = 0;

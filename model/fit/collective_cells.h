@@ -1,4 +1,5 @@
-/* State of a fit to collectives, and how well a machine predicts its cells. */
+/* The state of a fit to collectives, and its objective: how far a machine's predictions of the measured cells
+ * (score.h) are off. Used by collectives.c and library_tables.c. */
 #ifndef PTO_FIT_COLLECTIVE_CELLS_H
 #define PTO_FIT_COLLECTIVE_CELLS_H
 
@@ -13,28 +14,30 @@ typedef struct {
     pto_score_t score;
     pto_machine_t *machine; /* with the values fitted so far */
     pto_fit_prices_t *prices;
-    fit_price_t **price; /* of each candidate of each cell, by the machine's tables; NULL: not yet known */
+    fit_price_t **price; /* cache: of each candidate of each cell, by the machine's tables; NULL: none yet */
     pto_error_t *err;
     pto_status_t status; /* of the first price that failed */
 } collective_fit_t;
 
+/* Whether a cell takes part in the fit. */
 static inline bool collective_fit_has(const pto_score_cell_t *cell) {
     return !cell->own_algorithms && cell->candidate_count <= COLLECTIVE_CANDIDATES_MAX;
 }
 
-/* ln(predicted / measured); 1 if there is no prediction. `rule` and `call_bytes` as in pto_score_price. */
+/* The miss of a candidate: ln(predicted / measured); 1 if there is no prediction. `rule` and `call_bytes` are
+ * as in pto_score_price. */
 double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
                            const pto_library_rule_t *rule, int64_t *call_bytes);
 
-/* Badness of a cell, given the misses of its candidates: the mean of |miss| plus the regret of the pick that
- * they lead to. */
+/* The badness of a cell, which the fit minimises: the mean of its candidates' |miss| plus the regret of the
+ * pick that the predictions lead to. */
 double collective_fit_badness(const pto_score_cell_t *cell, const double *miss);
 
 /* For a score that has been collected; release frees it, too. Errors: PTO_ERR_MEMORY. */
 pto_status_t collective_fit_allocate(collective_fit_t *fit);
 void collective_fit_release(collective_fit_t *fit);
 
-/* The machine, or its library's tables, are about to change. */
+/* Empty the cache, before the machine or its library's tables change. */
 void collective_fit_forget_tables(collective_fit_t *fit);
 
 #endif

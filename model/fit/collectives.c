@@ -1,7 +1,7 @@
-/* Fits to collectives the parameters that only collectives show. There are few of them. The simplex method
- * of Nelder and Mead (1965, as in GSL) alternates with choosing the library's tables. Both minimise the mean
- * of |ln(predicted / measured)| plus the regret of the pick. Parameters that do not improve the fit are left
- * out. */
+/* Fits the terms of a machine that only measured collectives determine: a few numbers, and the algorithms of
+ * the MPI library. A search over the numbers by the simplex method of Nelder and Mead (1965, as in GSL)
+ * alternates with choosing the library's tables. Both minimise the mean of |ln(predicted / measured)| plus
+ * the regret of the pick. Numbers that do not improve the fit are left out. */
 #include "library_tables.h"
 
 #include <gsl/gsl_errno.h>
@@ -23,20 +23,24 @@ enum {
     GROUP_COUNT = PTO_COLLECTIVE_COUNT * PTO_IMPLEMENTATION_COUNT
 };
 
-/* A parameter is left out if omitting it worsens the fit by less than this share. */
-static const double worthless_gain = 0.005;
+/* A term is left out if omitting it worsens the fit by less than this share. */
+static const double useless_gain = 0.005;
 /* A search ends when another round leaves more than this share of the error. */
 static const double converged = 0.999;
 
-/* --- the numbers --------------------------------------------------------------------------------------- */
+static pto_status_t out_of_memory(pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+}
+
+/* --- the terms --------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
-    double start; /* a typical value */
-    bool certain; /* that it is near: with others an algorithm seems right that is not */
-    bool (*measured)(const pto_machine_t *machine);
+    double start;     /* a typical value, at which a search starts */
+    bool fixed_start; /* all searches start there: others settle on a wrong algorithm */
+    bool (*measured)(const pto_machine_t *machine);    /* samples determine it, so it is not fitted */
     void (*set)(pto_machine_t *machine, double value); /* 0: absent */
-} number_t;
+} term_t;
 
 static pto_param_t param_of(double value) {
     return (pto_param_t){.value = value, .low = value, .high = value, .line = value > 0 ? 1 : 0};
@@ -104,21 +108,18 @@ static bool contention_measured(const pto_machine_t *machine) { return machine->
 
 static void set_contention(pto_machine_t *machine, double value) { machine->contention = param_of(value); }
 
-static const number_t numbers[] = {
+static const term_t terms[] = {
     {"copies.h2h.on_socket.beta_s_per_byte", 1e-10, false, host_copy_measured, set_host_copy},
     {"copies.pageable.alpha_s", 1.5e-5, false, pageable_measured, set_pageable},
     {"injection.cpu.s_per_message", 3e-8, false, rate_measured, set_message_rate},
     {"reduce.cpu.beta_s_per_byte", 4e-10, true, reduction_measured, set_reduction},
     {"network.contention", 0.5, false, contention_measured, set_contention},
 };
-enum {
-    NUMBER_COUNT = sizeof numbers / sizeof *numbers,
-    SWITCHES_MAX = PTO_FIT_COLLECTIVE_MAX - NUMBER_COUNT
-};
+enum { TERM_COUNT = sizeof terms / sizeof *terms, SWITCHES_MAX = PTO_FIT_COLLECTIVE_MAX - TERM_COUNT };
 
 /* --- the error ----------------------------------------------------------------------------------------- */
 
-/* Over all cells, with the same weight for each collective, however many cells it has. */
+/* The mean over all cells, in which each collective has the same weight. */
 static double mean_badness(collective_fit_t *fit) {
     double sum[GROUP_COUNT] = {0};
     int64_t count[GROUP_COUNT] = {0};
@@ -148,35 +149,35 @@ static double mean_badness(collective_fit_t *fit) {
 typedef struct {
     collective_fit_t *fit;
     int count;
-    int number[NUMBER_COUNT];
-    double value[NUMBER_COUNT];
+    int index[TERM_COUNT];
+    double value[TERM_COUNT];
 } search_t;
 
 static double badness_at(const gsl_vector *at, void *context) {
     search_t *search = context;
     for (int i = 0; i < search->count; i++)
-        numbers[search->number[i]].set(search->fit->machine, exp(gsl_vector_get(at, (size_t)i)));
+        terms[search->index[i]].set(search->fit->machine, exp(gsl_vector_get(at, (size_t)i)));
     return mean_badness(search->fit);
 }
 
 static void set_all(search_t *search) {
     for (int i = 0; i < search->count; i++)
-        numbers[search->number[i]].set(search->fit->machine, search->value[i]);
+        terms[search->index[i]].set(search->fit->machine, search->value[i]);
 }
 
-/* Drop the parameters that the collectives do not depend on. */
-static void keep_visible(search_t *search) {
+/* Drop the terms that the predictions do not depend on. */
+static void drop_insensitive(search_t *search) {
     int kept = 0;
     for (int i = 0; i < search->count; i++) {
-        const number_t *number = &numbers[search->number[i]];
-        number->set(search->fit->machine, search->value[i] / 4);
+        const term_t *term = &terms[search->index[i]];
+        term->set(search->fit->machine, search->value[i] / 4);
         double less = mean_badness(search->fit);
-        number->set(search->fit->machine, search->value[i] * 4);
+        term->set(search->fit->machine, search->value[i] * 4);
         double more = mean_badness(search->fit);
-        bool visible = fabs(more - less) > 1e-6;
-        number->set(search->fit->machine, visible ? search->value[i] : 0);
-        if (visible) {
-            search->number[kept] = search->number[i];
+        bool sensitive = fabs(more - less) > 1e-6;
+        term->set(search->fit->machine, sensitive ? search->value[i] : 0);
+        if (sensitive) {
+            search->index[kept] = search->index[i];
             search->value[kept++] = search->value[i];
         }
     }
@@ -197,8 +198,8 @@ static pto_status_t minimise(search_t *search) {
     gsl_multimin_fminimizer *simplex =
         gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, count);
     gsl_multimin_function function = {badness_at, count, search};
-    bool made = at && step && simplex;
-    if (made) {
+    bool result = at && step && simplex;
+    if (result) {
         for (size_t i = 0; i < count; i++)
             gsl_vector_set(at, i, log(search->value[i]));
         gsl_vector_set_all(step, 0.5);
@@ -219,29 +220,28 @@ static pto_status_t minimise(search_t *search) {
     gsl_vector_free(at);
     gsl_vector_free(step);
     gsl_multimin_fminimizer_free(simplex);
-    return made ? search->fit->status
-                : pto_error_set(search->fit->err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+    return result ? search->fit->status : out_of_memory(search->fit->err);
 }
 
-/* Record what each parameter contributes, and leave out those that contribute nothing. */
-static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
+/* Record by how much each term improves the fit, and leave out those that do not. */
+static void drop_useless(search_t *search, pto_fit_collectives_t *result) {
     double badness = mean_badness(search->fit);
     for (int i = 0; i < search->count; i++) {
-        const number_t *number = &numbers[search->number[i]];
-        number->set(search->fit->machine, 0);
+        const term_t *term = &terms[search->index[i]];
+        term->set(search->fit->machine, 0);
         double gain = mean_badness(search->fit) / badness - 1;
-        if (gain < worthless_gain)
+        if (gain < useless_gain)
             continue;
         double value = fit_round(search->value[i]);
-        number->set(search->fit->machine, value);
-        pto_fit_collective_t *parameter = &made->parameter[made->parameter_count++];
-        snprintf(parameter->name, sizeof parameter->name, "%s", number->name);
+        term->set(search->fit->machine, value);
+        pto_fit_collective_t *parameter = &result->parameter[result->parameter_count++];
+        snprintf(parameter->name, sizeof parameter->name, "%s", term->name);
         parameter->value = value;
         parameter->gain = gain;
     }
 }
 
-/* Cost rows can carry a note on their origin in the machine file; single values cannot. */
+/* In a machine file, cost rows can carry a note on their origin; single values cannot. */
 static pto_status_t flag_fitted(pto_machine_t *machine, const char *why, pto_error_t *err) {
     pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
     pto_postal_t *const fitted[] = {&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
@@ -252,41 +252,41 @@ static pto_status_t flag_fitted(pto_machine_t *machine, const char *why, pto_err
             continue;
         fitted[i]->flagged = pto_text_copy(why);
         if (!fitted[i]->flagged)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+            return out_of_memory(err);
     }
     return PTO_OK;
 }
 
-static void note_switch(pto_fit_collectives_t *made, const collective_switch_t *at) {
-    pto_fit_collective_t *parameter = &made->parameter[made->parameter_count++];
+static void note_switch(pto_fit_collectives_t *result, const collective_switch_t *at) {
+    pto_fit_collective_t *parameter = &result->parameter[result->parameter_count++];
     snprintf(parameter->name, sizeof parameter->name, "library.%s.cpu.below_bytes",
              pto_collective_name(at->collective));
     parameter->value = (double)at->bytes;
     parameter->gain = NAN;
 }
 
-/* Where a search starts: a value for each number. */
+/* Where a search starts: a value for each term. */
 typedef struct {
-    double value[NUMBER_COUNT];
+    double value[TERM_COUNT];
 } start_t;
 
 /* Returns the typical values times a factor. */
 static start_t typical(double factor) {
     start_t start;
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        start.value[i] = numbers[i].start * (numbers[i].certain ? 1 : factor);
+    for (int i = 0; i < TERM_COUNT; i++)
+        start.value[i] = terms[i].start * (terms[i].fixed_start ? 1 : factor);
     return start;
 }
 
-/* Search from a start, alternating tables and parameters. The result may be only a local optimum. */
-static pto_status_t search_from(collective_fit_t *fit, const start_t *start, pto_fit_collectives_t *made) {
+/* Search from a start, alternating tables and terms. The result may be only a local optimum. */
+static pto_status_t search_from(collective_fit_t *fit, const start_t *start, pto_fit_collectives_t *result) {
     search_t search = {.fit = fit};
     collective_switch_t switches[SWITCHES_MAX];
     int switch_count = 0;
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        if (!numbers[i].measured(fit->machine)) {
-            search.number[search.count] = i;
+    for (int i = 0; i < TERM_COUNT; i++)
+        if (!terms[i].measured(fit->machine)) {
+            search.index[search.count] = i;
             search.value[search.count++] = start->value[i];
         }
     set_all(&search);
@@ -294,26 +294,26 @@ static pto_status_t search_from(collective_fit_t *fit, const start_t *start, pto
     for (int round = 0; round < ROUNDS_MAX && status == PTO_OK; round++) {
         status = collective_fit_library(fit, SWITCHES_MAX, switches, &switch_count);
         if (status == PTO_OK && round == 0)
-            keep_visible(&search);
+            drop_insensitive(&search);
         if (status == PTO_OK)
             status = minimise(&search);
-        made->badness = mean_badness(fit);
-        if (made->badness > before * converged || pto_is_stopped())
+        result->badness = mean_badness(fit);
+        if (result->badness > before * converged || pto_is_stopped())
             break;
-        before = made->badness;
+        before = result->badness;
     }
     if (status == PTO_OK) {
-        keep_worthy(&search, made);
+        drop_useless(&search, result);
         for (int i = 0; i < switch_count; i++)
-            note_switch(made, &switches[i]);
-        made->badness = mean_badness(fit);
+            note_switch(result, &switches[i]);
+        result->badness = mean_badness(fit);
         status = fit->status != PTO_OK ? fit->status
                                        : flag_fitted(fit->machine, "fitted to collectives", fit->err);
     }
     return status;
 }
 
-/* --- the whole ----------------------------------------------------------------------------------------- */
+/* --- the fit ------------------------------------------------------------------------------------------- */
 
 static bool any_cell(const collective_fit_t *fit) {
     for (int64_t i = 0; i < fit->score.cell_count; i++)
@@ -322,60 +322,60 @@ static bool any_cell(const collective_fit_t *fit) {
     return false;
 }
 
-/* Leave what measurements without collectives determine. */
+/* Remove all terms that only collectives determine. */
 static void forget_terms(pto_machine_t *machine) {
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        if (!numbers[i].measured(machine))
-            numbers[i].set(machine, 0);
+    for (int i = 0; i < TERM_COUNT; i++)
+        if (!terms[i].measured(machine))
+            terms[i].set(machine, 0);
     pto_library_tables_free(machine->library, machine->library_count);
     machine->library = NULL;
     machine->library_count = 0;
 }
 
 /* One search; the result replaces `best` if it is better or the first. */
-static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machine, const start_t *start,
-                             bool first, pto_fit_collectives_t *best) {
-    pto_fit_collectives_t made = {0};
+static pto_status_t run_search(collective_fit_t *work, const pto_machine_t *machine, const start_t *start,
+                               bool first, pto_fit_collectives_t *best) {
+    pto_fit_collectives_t result = {0};
     pto_status_t status = pto_machine_duplicate(machine, &work->machine, work->err);
     if (status != PTO_OK)
         return status;
     forget_terms(work->machine);
     fit_prices_use(work->prices, work->machine);
-    status = search_from(work, start, &made);
-    if (status == PTO_OK && (first || made.badness < best->badness)) {
+    status = search_from(work, start, &result);
+    if (status == PTO_OK && (first || result.badness < best->badness)) {
         pto_machine_destroy(best->machine);
-        made.machine = work->machine;
-        *best = made;
+        result.machine = work->machine;
+        *best = result;
     } else {
         pto_machine_destroy(work->machine);
     }
     return status;
 }
 
-/* A number can stand for an algorithm that was not chosen, which then stays unchosen: where only large
- * machines have large messages, contention looks like the copies of another exchange. So the search starts
- * again from the best values, with almost nothing of one number, for each. */
-static pto_status_t try_without_each(collective_fit_t *work, const pto_machine_t *machine,
-                                     pto_fit_collectives_t *best) {
+/* A term can compensate for a wrong algorithm, which is then kept: if only large machines have large
+ * messages, contention looks like the additional copies of another algorithm. So for each term, the search
+ * starts again from the best values with this term divided by 16. */
+static pto_status_t restart_without_each(collective_fit_t *work, const pto_machine_t *machine,
+                                         pto_fit_collectives_t *best) {
     start_t found = typical(1);
-    bool known[NUMBER_COUNT] = {false};
-    for (int i = 0; i < NUMBER_COUNT; i++)
+    bool known[TERM_COUNT] = {false};
+    for (int i = 0; i < TERM_COUNT; i++)
         for (int p = 0; p < best->parameter_count; p++)
-            if (strcmp(best->parameter[p].name, numbers[i].name) == 0) {
+            if (strcmp(best->parameter[p].name, terms[i].name) == 0) {
                 found.value[i] = best->parameter[p].value;
                 known[i] = true;
             }
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < NUMBER_COUNT && status == PTO_OK && !pto_is_stopped(); i++) {
+    for (int i = 0; i < TERM_COUNT && status == PTO_OK && !pto_is_stopped(); i++) {
         start_t start = found;
         start.value[i] /= 16;
         if (known[i])
-            status = try_from(work, machine, &start, false, best);
+            status = run_search(work, machine, &start, false, best);
     }
     return status;
 }
 
-/* Record which cells the terms know. */
+/* Record the files and node counts that the terms were fitted to. */
 static pto_status_t record(pto_machine_t *machine, const pto_collectives_t *collectives,
                            const pto_node_counts_t *nodes, pto_error_t *err) {
     pto_fitted_to_free(machine->fitted_to, machine->fitted_to_count);
@@ -383,19 +383,18 @@ static pto_status_t record(pto_machine_t *machine, const pto_collectives_t *coll
     machine->fitted_to = calloc((size_t)collectives->file_count + 1, sizeof *machine->fitted_to);
     for (int i = 0; i < collectives->file_count && machine->fitted_to; i++) {
         pto_node_counts_t found = pto_collectives_nodes(collectives, i, nodes);
-        pto_fitted_to_t *made = &machine->fitted_to[machine->fitted_to_count++];
+        pto_fitted_to_t *result = &machine->fitted_to[machine->fitted_to_count++];
         const char *slash = strrchr(collectives->path[i], '/');
         char digest[PTO_COLLECTIVES_DIGEST_MAX];
         pto_collectives_digest(collectives, i, digest);
-        made->file = pto_text_copy(slash ? slash + 1 : collectives->path[i]);
-        made->digest = pto_text_copy(digest);
-        made->node_count = found.count;
-        memcpy(made->nodes, found.value, sizeof made->nodes);
-        if (!made->file || !made->digest)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+        result->file = pto_text_copy(slash ? slash + 1 : collectives->path[i]);
+        result->digest = pto_text_copy(digest);
+        result->node_count = found.count;
+        memcpy(result->nodes, found.value, sizeof result->nodes);
+        if (!result->file || !result->digest)
+            return out_of_memory(err);
     }
-    return machine->fitted_to ? PTO_OK
-                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+    return machine->fitted_to ? PTO_OK : out_of_memory(err);
 }
 
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
@@ -408,9 +407,8 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
     pto_fit_collectives_t best = {0};
     if (nodes)
         options.nodes = *nodes;
-    pto_status_t status = work.prices
-                              ? pto_score_collect(collectives, &options, &work.score, err)
-                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+    pto_status_t status =
+        work.prices ? pto_score_collect(collectives, &options, &work.score, err) : out_of_memory(err);
     if (status == PTO_OK && !any_cell(&work))
         status = pto_error_set(err, PTO_ERR_NOT_FOUND, "no collective is left to fit to");
     if (status == PTO_OK)
@@ -421,12 +419,12 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
         if (i > 0 && pto_is_stopped())
             break;
         const start_t start = typical(factors[i]);
-        status = try_from(&work, machine, &start, i == 0, &best);
+        status = run_search(&work, machine, &start, i == 0, &best);
         if (shown)
             pto_progress_add(1);
     }
     if (status == PTO_OK)
-        status = try_without_each(&work, machine, &best);
+        status = restart_without_each(&work, machine, &best);
     if (shown)
         pto_progress_end();
     gsl_set_error_handler(handler);
@@ -445,21 +443,21 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
 
 /* --- borrowing ------------------------------------------------------------------------------------------ */
 
-/* Returns the key of a machine file that holds a number. */
-static const char *key_of(const number_t *number) {
-    return number->set == set_pageable ? "copies.pageable.d2h.alpha_s" : number->name;
+/* Returns the key of a machine file that holds a term. */
+static const char *key_of(const term_t *term) {
+    return term->set == set_pageable ? "copies.pageable.d2h.alpha_s" : term->name;
 }
 
 pto_status_t pto_fit_borrow_terms(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err) {
-    for (int i = 0; i < NUMBER_COUNT; i++) {
+    for (int i = 0; i < TERM_COUNT; i++) {
         double value;
-        if (numbers[i].measured(machine))
+        if (terms[i].measured(machine))
             continue;
-        pto_status_t status = pto_machine_get(lender, key_of(&numbers[i]), &value, NULL);
+        pto_status_t status = pto_machine_get(lender, key_of(&terms[i]), &value, NULL);
         if (status == PTO_ERR_MEMORY)
             return pto_error_set(err, status, "out of memory for another machine's terms");
         if (status == PTO_OK)
-            numbers[i].set(machine, value);
+            terms[i].set(machine, value);
     }
     if (machine->library_count == 0) {
         pto_library_table_t *tables;

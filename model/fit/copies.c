@@ -1,4 +1,5 @@
-/* Fits copies, alone and shared, and the costs that are a single time. */
+/* Fits the costs of copies, by one process and by several that share a GPU, and the parameters that are a
+ * single time (signals, launches, and what each additional copy, row or kernel costs). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -53,16 +54,16 @@ static double residual_under(const fit_points_t *points, const fit_regression_t 
     return fit_median(scratch, points->count);
 }
 
-/* The limit lies between the last size of the slow copies and the first of the fast ones: in the middle, on
- * the scale of sizes, whose steps are factors. */
+/* Returns the limit between the last size of the small copies and the first of the large ones: their
+ * geometric mean. */
 static int64_t between_sizes(const fit_points_t *small, int64_t first_large) {
     double last_small = (double)small->point[small->count - 1].bytes;
     return last_small > 0 ? (int64_t)ceil(sqrt(last_small * (double)first_large)) : first_large;
 }
 
-/* Without MPS, processes take turns on a GPU: small copies wait for a turn of tens of microseconds, which
- * large ones hide. No single line describes both. `*from_bytes` is the size from which copies count as
- * large; 0 if one line describes all. */
+/* Without MPS, processes use a GPU in time slices: small copies wait for a slice for tens of microseconds,
+ * which large copies hide, so no single line describes both. `*from_bytes` is the size from which copies
+ * count as large; 0 if one line describes all. */
 static pto_status_t find_large(fit_work_t *work, const fit_points_t *points, int64_t *from_bytes) {
     fit_breaks_t breaks;
     *from_bytes = 0;
@@ -71,7 +72,7 @@ static pto_status_t find_large(fit_work_t *work, const fit_points_t *points, int
     if (status != PTO_OK || breaks.count == 0 ||
         fit_postal(points, work->options->minima, &whole, NULL) != PTO_OK)
         return status;
-    double *scratch = fit_room(work, points->count, sizeof *scratch);
+    double *scratch = fit_alloc(work, points->count, sizeof *scratch);
     if (scratch == NULL)
         return PTO_ERR_MEMORY;
     fit_points_t small = fit_slice(points, 0, breaks.below_bytes[0]);
@@ -120,7 +121,7 @@ static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto
     return status;
 }
 
-static size_t run_of_procs(const fit_points_t *points, size_t first) {
+static size_t count_same_procs(const fit_points_t *points, size_t first) {
     size_t past = first;
     while (past < points->count && points->point[past].procs == points->point[first].procs)
         past++;
@@ -132,9 +133,10 @@ static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benc
                                 bool strided) {
     fit_points_t points;
     pto_status_t status = fit_select_all(work, benchmark, &points);
-    for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_procs(&points, first)) {
-        fit_points_t own = {run_of_procs(&points, first), points.point + first};
-        status = fit_shared(work, &own, kind, strided);
+    for (size_t first = 0; status == PTO_OK && first < points.count;
+         first += count_same_procs(&points, first)) {
+        fit_points_t same_procs = {count_same_procs(&points, first), points.point + first};
+        status = fit_shared(work, &same_procs, kind, strided);
     }
     return status;
 }
@@ -149,7 +151,7 @@ static bool is_of_sharing(const pto_sample_t *sample) {
            sample->benchmark <= PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H;
 }
 
-/* Returns the state in which processes shared a GPU; unknown where the files of these rows differ or do not
+/* Returns whether processes shared a GPU through MPS; unknown if the files of these samples differ or do not
  * say. */
 static pto_mps_t mps_of_samples(const pto_samples_t *samples) {
     pto_mps_t state = PTO_MPS_COUNT;
@@ -198,7 +200,8 @@ pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *
     pto_status_t status = fit_select_all(work, benchmark, &points);
     if (points.count == 0)
         return status;
-    status = fit_regress(&points, 1, fill_constant, NULL, work->options->minima, &result, work->err);
+    status = fit_regress(&points, &(fit_model_t){1, fill_constant, NULL}, work->options->minima, &result,
+                         work->err);
     if (status != PTO_OK)
         return status;
     return fit_keep_param(work, PTO_FIT_TIME, fit_key(work, param, key), fit_param(&result, 0), &result,
@@ -224,10 +227,10 @@ static bool fill_strided(const fit_point_t *point, const void *context, fit_row_
     return point->bytes >= point->messages;
 }
 
-/* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s: q is what each additional
- * copy costs besides its bytes, and each additional kernel, which has none. One copy or message of n rows, s
- * bytes in all, takes a + (n - 1) q + b s. */
-static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, fit_fill_t fill, int columns,
+/* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s, where q is the cost of each
+ * additional copy besides its bytes. The same holds for kernels, without bytes. One copy or message of n
+ * rows, s bytes in all, takes a + (n - 1) q + b s. */
+static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, const fit_model_t *model,
                                    pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
@@ -235,7 +238,7 @@ static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, fit_fi
     pto_status_t status = fit_select(work, &filter, &points);
     if (points.count == 0)
         return status;
-    status = fit_regress(&points, columns, fill, NULL, work->options->minima, &result, work->err);
+    status = fit_regress(&points, model, work->options->minima, &result, work->err);
     fit_key(work, param, key);
     if (status == PTO_ERR_NOT_FOUND)
         return fit_give_up(work, key, "its samples allow no regression");
@@ -245,6 +248,9 @@ static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, fit_fi
 }
 
 pto_status_t fit_times(fit_work_t *work) {
+    static const fit_model_t queued = {COLUMN_COUNT, fill_queued, NULL},
+                             kernels = {COLUMN_BYTES, fill_queued, NULL}, /* without the column of bytes */
+        strided = {COLUMN_COUNT, fill_strided, NULL};
     pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
@@ -263,19 +269,19 @@ pto_status_t fit_times(fit_work_t *work) {
     for (int kind = 0; status == PTO_OK && kind <= PTO_COPY_D2D; kind++) {
         fit_filter_t filter = {(pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind), PTO_IN_COUNT,
                                PTO_AT_COUNT, 0, 0};
-        status = fit_additional(work, filter, fill_queued, COLUMN_COUNT, &machine->queued_copy_s[kind]);
+        status = fit_additional(work, filter, &queued, &machine->queued_copy_s[kind]);
         filter.benchmark = (pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_STRIDED_H2D + kind);
         if (status == PTO_OK)
-            status = fit_additional(work, filter, fill_strided, COLUMN_COUNT, &machine->strided_row_s[kind]);
+            status = fit_additional(work, filter, &strided, &machine->strided_row_s[kind]);
     }
     for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++)
         status = fit_additional(work,
                                 (fit_filter_t){PTO_BENCHMARK_PING_PONG_STRIDED,
                                                (pto_sample_space_t)(PTO_IN_CPU + space), PTO_AT_COUNT, 0, 0},
-                                fill_strided, COLUMN_COUNT, &machine->message_row_s[space]);
+                                &strided, &machine->message_row_s[space]);
     if (status == PTO_OK)
         status =
             fit_additional(work, (fit_filter_t){PTO_BENCHMARK_RUN_LAUNCH, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0},
-                           fill_queued, COLUMN_BYTES, &machine->run_launch_s);
+                           &kernels, &machine->run_launch_s);
     return status;
 }

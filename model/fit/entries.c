@@ -1,4 +1,5 @@
-/* The report of a fit on each parameter: its line, its interval, and reasons to doubt it. */
+/* The results of a fit: an entry for each parameter, with its value, its interval and reasons to doubt it
+ * (entries.h). */
 #include "entries.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@
 /* A line with a larger median residual is useless. */
 static const double useless_residual = 0.5;
 
-/* A size whose ratio exceeds this is mentioned, too; one that a line of minima has this much too high makes
- * it useless. */
+/* If a size's measured time is this much above or below the line, the report mentions it. In minima mode, a
+ * line that is too high by the second factor at any size is useless. */
 static const double missed_ratio = 1.25, useless_ratio = 3;
 
 /* More digits than an interval ever justifies, but few enough to read. */
@@ -34,28 +35,28 @@ pto_param_t fit_param(const fit_regression_t *regression, int j) {
     return param;
 }
 
-/* A piece of memory, and those before it. */
-struct fit_piece {
-    struct fit_piece *before;
+/* Memory blocks of a fit, in a list. */
+struct fit_block {
+    struct fit_block *previous;
     max_align_t content[];
 };
 
-void *fit_room(fit_work_t *work, size_t count, size_t size) {
-    struct fit_piece *piece = malloc(sizeof *piece + count * size);
-    if (piece == NULL) {
+void *fit_alloc(fit_work_t *work, size_t count, size_t size) {
+    struct fit_block *block = malloc(sizeof *block + count * size);
+    if (block == NULL) {
         pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
         return NULL;
     }
-    piece->before = work->room;
-    work->room = piece;
-    return piece->content;
+    block->previous = work->blocks;
+    work->blocks = block;
+    return block->content;
 }
 
-void fit_free_room(fit_work_t *work) {
-    while (work->room != NULL) {
-        struct fit_piece *before = work->room->before;
-        free(work->room);
-        work->room = before;
+void fit_free_all(fit_work_t *work) {
+    while (work->blocks != NULL) {
+        struct fit_block *previous = work->blocks->previous;
+        free(work->blocks);
+        work->blocks = previous;
     }
 }
 
@@ -106,9 +107,9 @@ static bool is_useless(const fit_work_t *work, const fit_regression_t *line) {
     return line->residual > useless_residual && !work->keeps_useless;
 }
 
-bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, int columns, fit_fill_t fill,
-              const void *context, const char *useless, fit_regression_t *line, pto_status_t *status) {
-    *status = fit_regress(points, columns, fill, context, work->options->minima, line, work->err);
+bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, const fit_model_t *model,
+              const char *useless, fit_regression_t *line, pto_status_t *status) {
+    *status = fit_regress(points, model, work->options->minima, line, work->err);
     bool fitted = *status == PTO_OK, far = fitted && is_useless(work, line);
     if (*status == PTO_ERR_NOT_FOUND && line->count == 0)
         *status = PTO_OK;
@@ -123,7 +124,10 @@ pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *n
     pto_fit_entry_t *entry = fit_entry_add(work, kind, "%s", name);
     if (entry == NULL)
         return PTO_ERR_MEMORY;
-    *(kind == PTO_FIT_RATE ? &entry->beta_s_per_byte : &entry->alpha_s) = value;
+    if (kind == PTO_FIT_RATE)
+        entry->beta_s_per_byte = value;
+    else
+        entry->alpha_s = value;
     entry->sample_count = (int64_t)line->count;
     entry->residual = line->residual;
     va_list arguments;
@@ -134,11 +138,11 @@ pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *n
     return PTO_OK;
 }
 
-/* The size whose median sample is furthest from the line, and its ratio measured / fitted, if that is further
- * from 1 than the given one. */
-static pto_status_t furthest_size(fit_work_t *work, const fit_points_t *points, const fit_regression_t *line,
-                                  int64_t *bytes, double *ratio) {
-    double *scratch = fit_room(work, points->count, sizeof *scratch);
+/* Sets the size whose median sample is farthest from the line, and its ratio measured / fitted, if that is
+ * farther from 1 than the given `*ratio`. */
+static pto_status_t worst_size(fit_work_t *work, const fit_points_t *points, const fit_regression_t *line,
+                               int64_t *bytes, double *ratio) {
+    double *scratch = fit_alloc(work, points->count, sizeof *scratch);
     if (scratch == NULL)
         return PTO_ERR_MEMORY;
     for (size_t first = 0, past; first < points->count; first = past) {
@@ -154,23 +158,24 @@ static pto_status_t furthest_size(fit_work_t *work, const fit_points_t *points, 
     return PTO_OK;
 }
 
-/* Returns whether a size that the line misses may be mentioned: with only a few samples it could be an
- * outlier. */
-static bool has_many_each(const fit_points_t *points) { return points->count >= 5 * fit_size_count(points); }
+/* With only a few samples of each size, a size far from the line could be an outlier. */
+static bool has_many_samples_per_size(const fit_points_t *points) {
+    return points->count >= 5 * fit_size_count(points);
+}
 
-/* Writes which samples a line misses, or that it rests on few; an empty text if neither. */
-static void say_missed(const fit_points_t *points, int64_t bytes, double ratio, char *missed,
-                       size_t missed_size) {
+/* Writes which size a line misses, or that it rests on few sizes; an empty text if neither. */
+static void describe_misfit(const fit_points_t *points, int64_t bytes, double ratio, char *missed,
+                            size_t missed_size) {
     missed[0] = '\0';
-    if (has_many_each(points) && (ratio > missed_ratio || ratio < 1 / missed_ratio))
+    if (has_many_samples_per_size(points) && (ratio > missed_ratio || ratio < 1 / missed_ratio))
         snprintf(missed, missed_size, "misses its samples of %lld bytes, which took %.2f times as long",
                  (long long)bytes, ratio);
     else if (fit_size_count(points) < 3)
         snprintf(missed, missed_size, "rests on %zu sizes", fit_size_count(points));
 }
 
-/* Returns whether plain least squares, which follow the longest times, price a size far too high. */
-static bool is_nonsense(const fit_work_t *work, double ratio) {
+/* Plain least squares follow the longest times, so they can be far too high at small sizes. */
+static bool is_far_too_high(const fit_work_t *work, double ratio) {
     return work->options->minima && !work->keeps_useless && useless_ratio * ratio < 1;
 }
 
@@ -222,15 +227,15 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
     }
     int64_t bytes = 0;
     double ratio = 1;
-    status = furthest_size(work, points, &line, &bytes, &ratio);
+    status = worst_size(work, points, &line, &bytes, &ratio);
     if (status != PTO_OK)
         return status;
-    if (is_nonsense(work, ratio)) {
+    if (is_far_too_high(work, ratio)) {
         snprintf(why, sizeof why,
                  "useless minima: the line has %lld bytes %.3g times too high (fit without --minima)",
                  (long long)bytes, 1 / ratio);
         return fit_give_up(work, name, why);
     }
-    say_missed(points, bytes, ratio, why, sizeof why);
+    describe_misfit(points, bytes, ratio, why, sizeof why);
     return fit_keep_postal(work, name, points, &line, 0, why, postal);
 }

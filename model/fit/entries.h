@@ -1,4 +1,5 @@
-/* State of a fit, and the entries that it reports. */
+/* The state of a fit to samples, shared by all files of this folder that fit a part of the machine, and the
+ * entries by which they report their results. */
 #ifndef PTO_FIT_ENTRIES_H
 #define PTO_FIT_ENTRIES_H
 
@@ -8,21 +9,20 @@
 /* A larger residual is mentioned in the machine file. */
 static const double fit_doubtful_residual = 0.15;
 
-/* State of a fit. */
 typedef struct {
     const pto_samples_t *samples;
     const pto_fit_options_t *options;
     bool *skip;         /* by sample: belongs to a slow job */
     bool keeps_useless; /* lines far off their samples are kept, with a note */
     pto_fit_t *fit;
-    struct fit_piece *room; /* the memory of the part that is fitted */
+    struct fit_block *blocks; /* allocated by fit_alloc */
     pto_error_t *err;
 } fit_work_t;
 
-/* Room for `count` elements, not initialised, until fit_free_room; NULL if out of memory (the error is set).
- */
-void *fit_room(fit_work_t *work, size_t count, size_t size);
-void fit_free_room(fit_work_t *work);
+/* Memory for `count` elements, not initialised, freed by fit_free_all; NULL if out of memory (the error is
+ * set). */
+void *fit_alloc(fit_work_t *work, size_t count, size_t size);
+void fit_free_all(fit_work_t *work);
 
 /* The key in a machine file of the fitted machine's part at this address; returns `key`. */
 const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]);
@@ -40,19 +40,19 @@ pto_status_t fit_note(fit_work_t *work, const char *name, size_t sample_count, c
 pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_points_t *points,
                               pto_postal_t *postal);
 
-/* Keep the line whose alpha and beta are the columns from `alpha` on, as an entry and in `postal`. What
- * raises doubts about it flags both; `missed` does if nothing worse is found, unless it is empty. */
+/* Store a line as an entry and in `postal`; its alpha and beta are columns `alpha` and `alpha` + 1. Both are
+ * flagged with the reason if the line is doubtful, or else with `missed` unless that is empty. */
 pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
                              const fit_regression_t *line, int alpha, const char *missed,
                              pto_postal_t *postal);
 
 /* fit_regress under the name of an entry. Returns whether there is a line that half of the samples are near.
- * If not, `*status` is an error, or the entry is absent; `useless` says why of samples that are far from the
- * line. There is no entry if `fill` leaves out all points. */
-bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, int columns, fit_fill_t fill,
-              const void *context, const char *useless, fit_regression_t *line, pto_status_t *status);
+ * If not, `*status` is an error, or an absent entry has been added, whose note is `useless` if the samples
+ * are far from the line. There is no entry if the model leaves out all points. */
+bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, const fit_model_t *model,
+              const char *useless, fit_regression_t *line, pto_status_t *status);
 
-/* Keep a value that comes from a line as an entry of this kind, a time or a rate, and in `param`. Errors:
+/* Store a value that comes from a line as an entry of this kind (a time or a rate) and in `param`. Errors:
  * PTO_ERR_MEMORY. */
 pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
                             const fit_regression_t *line, pto_param_t *param, const char *format, ...)
@@ -61,11 +61,10 @@ pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *n
 /* An absent entry of a parameter that was measured. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why);
 
-/* Rounds to as many digits as a machine file carries. */
+/* Rounds to the number of digits in a machine file. */
 double fit_round(double value);
 
-/* Returns the parameter of column `j` of a regression, rounded to as many digits as a machine file carries.
- */
+/* Returns the parameter of column `j` of a regression, rounded likewise. */
 pto_param_t fit_param(const fit_regression_t *regression, int j);
 
 #endif

@@ -1,12 +1,12 @@
-/* Reductions of more than two inputs. A single pass over k inputs of s bytes reads each input once and
- * writes the result once. In contrast, k - 1 passes over two inputs read and write the intermediate result
- * each time. The model is
+/* Fits the cost of reductions of more than two inputs. A single pass over k inputs of s bytes reads each
+ * input once and writes the result once. In contrast, k - 1 passes over two inputs read and write the
+ * intermediate result each time. The model is
  *
  *     T(k, s) = c (alpha + beta s) + gamma (k - 2) s,
  *
  * where alpha and beta are the fitted values for two inputs, and gamma is the time per byte of each
- * additional input. c compares the kernel for many inputs, called with two, to the kernel for two: it should
- * be near 1 and is reported if it is not. Prices use c = 1. */
+ * additional input. c is the cost of the kernel for many inputs, called with two, relative to the kernel for
+ * two: it should be near 1 and is reported if it is not. Prices use c = 1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,11 +46,10 @@ static pto_status_t fit_piece(fit_work_t *work, const char *key, const fit_point
     fit_regression_t result;
     fit_name_range(key, 0, piece, name);
     pto_status_t status;
-    if (!fit_line(work, name, points, COLUMN_COUNT, fill_inputs, piece,
+    if (!fit_line(work, name, points, &(fit_model_t){COLUMN_COUNT, fill_inputs, piece},
                   "useless samples: half of them are far from any line", &result, &status))
         return status;
-    /* The launch may hide the cost of bytes. Then the price stays k - 1 times that of two inputs, in which
-     * bytes also matter little. */
+    /* The launch may hide the cost of bytes. The price is then k - 1 times that of two inputs. */
     if (result.value[COLUMN_EXTRA] <= 0)
         return fit_note(work, name, 0, "additional inputs cost nothing measurable");
     return keep(work, name, &result, piece);

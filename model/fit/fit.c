@@ -1,5 +1,5 @@
-/* A whole fit: finds out which parameters the samples determine, fits them one after another, and makes the
- * machine. docs/fitting.md describes each fit. */
+/* A fit to samples from start to end (pto_fit_samples): fits each part of the machine that the samples cover,
+ * in turn. docs/fitting.md describes each fit; parts.h lists them. */
 #include "portolan/fit.h"
 
 #include <ctype.h>
@@ -88,7 +88,7 @@ static pto_status_t note_unknown(fit_work_t *work) {
     return count > 0 ? fit_note(work, "other benchmarks", count, "nothing is fitted from them") : PTO_OK;
 }
 
-/* In this order: some build on what those before them have fitted. */
+/* The order matters: some parts use what earlier ones have fitted. */
 static pto_status_t fit_all(fit_work_t *work) {
     static pto_status_t (*const parts[])(fit_work_t *) = {
         set_node,           fit_skip_slow_jobs, fit_all_messages, fit_copies,      fit_shared_copies,
@@ -98,7 +98,7 @@ static pto_status_t fit_all(fit_work_t *work) {
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++) {
         status = parts[i](work);
-        fit_free_room(work);
+        fit_free_all(work);
     }
     return status;
 }
@@ -112,7 +112,7 @@ static bool fitted_messages(const pto_fit_t *fit) {
     return any;
 }
 
-/* Returns which cost of a message was left out, and why; NULL if there are no samples of any. */
+/* Returns the entry that says why a message's cost was left out; NULL if there are no samples of messages. */
 static const pto_fit_entry_t *absent_message(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++)
         if (fit->entry[i].kind == PTO_FIT_ABSENT && (strncmp(fit->entry[i].name, "messages.", 9) == 0 ||
@@ -133,7 +133,7 @@ static pto_status_t without_messages(const pto_fit_t *fit, pto_error_t *err) {
                          "nothing can be predicted");
 }
 
-/* Returns the GPUs that the samples name; NULL: none, or host memory in their place. */
+/* Returns the name of the GPUs in the samples; NULL: none, or host memory in their place. */
 static const char *gpu_of(const pto_samples_t *samples) {
     const char *gpu = pto_samples_provenance(samples, "gpu");
     return gpu && strcmp(gpu, "none") != 0 && strncmp(gpu, "host memory", strlen("host memory")) != 0 ? gpu

@@ -1,10 +1,10 @@
-/* The injection limit of a node: T = alpha + max(beta s, ppn s / R_N), stored as 1/R_N in seconds per byte
- * (Gropp, Olson, Samfass 2016).
+/* Fits the injection limit of a node: T = alpha + max(beta s, ppn s / R_N), stored as 1/R_N in seconds per
+ * byte (Gropp, Olson, Samfass 2016).
  *
  * alpha and beta are those of one process (messages.*.off_node). A row is limited if ppn / R_N is clearly
  * above beta. On limited rows T is a line in ppn s with the slope 1/R_N. Its intercept is fitted too but not
  * used: many processes that start at once pay more than alpha, and this must not distort the rate. Which
- * rows are limited depends on R_N, so the two are found alternately.
+ * rows are limited depends on R_N, so the two are determined alternately.
  *
  * In minima mode the fit follows the paper's Table III: least squares through alpha, over rows whose
  * processes share one message's bytes, with at least one process per GPU. */
@@ -17,9 +17,9 @@
 /* "Clearly above": by more than noise and the error of beta. */
 static const double limited_ratio = 1.2;
 
-enum { TURNS_MAX = 10, LIMITED_ROWS_MIN = 4 };
+enum { ITERATIONS_MAX = 10, LIMITED_ROWS_MIN = 4 };
 
-/* The cost of one process, and the rows that may show a limit. */
+/* The cost of one process, and the rows of several processes that may show a limit. */
 typedef struct {
     fit_work_t *work;
     pto_space_t space;
@@ -69,7 +69,7 @@ static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *pi
 
 /* An initial rate, from the rows that load the node most. */
 static pto_status_t first_rate(const injection_t *injection, double *rate) {
-    double *value = fit_room(injection->work, injection->rows.count, sizeof *value);
+    double *value = fit_alloc(injection->work, injection->rows.count, sizeof *value);
     if (value == NULL)
         return PTO_ERR_MEMORY;
     double largest = 0;
@@ -114,13 +114,13 @@ static bool fill_limited(const fit_point_t *point, const void *context, fit_row_
 /* One iteration: fit the line through the rows that are limited according to `rate`. */
 static pto_status_t regress_limited(const injection_t *injection, double rate, fit_regression_t *result) {
     bool minima = injection->work->options->minima;
-    return fit_regress(&injection->rows, minima ? 1 : 2, fill_limited, &(limited_t){injection, rate}, minima,
-                       result, injection->work->err);
+    const fit_model_t model = {minima ? 1 : 2, fill_limited, &(limited_t){injection, rate}};
+    return fit_regress(&injection->rows, &model, minima, result, injection->work->err);
 }
 
 static pto_status_t find_rate(const injection_t *injection, double *rate, fit_regression_t *result) {
     pto_status_t status = first_rate(injection, rate);
-    for (int turn = 0; status == PTO_OK && turn < TURNS_MAX; turn++) {
+    for (int iteration = 0; status == PTO_OK && iteration < ITERATIONS_MAX; iteration++) {
         size_t limited = count_limited(injection, *rate);
         if (limited < LIMITED_ROWS_MIN)
             return PTO_OK;
@@ -145,18 +145,18 @@ static double residual_of(const injection_t *injection, double rate, double *scr
 }
 
 static pto_status_t not_reached(const injection_t *injection, double rate) {
-    int32_t most = fit_most_procs(&injection->rows);
+    int32_t max_procs = fit_max_procs(&injection->rows);
     if (injection->beta_s_per_byte <= 0)
         return fit_note(injection->work, injection->name, injection->rows.count,
                         "not reached: the bytes of one process take no time");
     return fit_note(injection->work, injection->name, injection->rows.count,
                     "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
-                    (int)most, fmax(1, most * rate / injection->beta_s_per_byte));
+                    (int)max_procs, fmax(1, max_procs * rate / injection->beta_s_per_byte));
 }
 
 static pto_status_t keep_rate(const injection_t *injection, const fit_regression_t *result) {
     fit_work_t *work = injection->work;
-    double *scratch = fit_room(work, injection->rows.count, sizeof *scratch);
+    double *scratch = fit_alloc(work, injection->rows.count, sizeof *scratch);
     pto_fit_entry_t *entry = scratch ? fit_entry_add(work, PTO_FIT_RATE, "%s", injection->name) : NULL;
     if (entry == NULL)
         return PTO_ERR_MEMORY;
@@ -176,9 +176,9 @@ static pto_status_t keep_rate(const injection_t *injection, const fit_regression
 
 /* Returns whether the limit is clear and statistically significant. */
 static bool is_significant(const injection_t *injection, const fit_regression_t *result) {
-    int32_t most = fit_most_procs(&injection->rows);
-    return most * result->value[0] > limited_ratio * injection->beta_s_per_byte &&
-           most * result->low[0] > injection->beta_s_per_byte;
+    int32_t max_procs = fit_max_procs(&injection->rows);
+    return max_procs * result->value[0] > limited_ratio * injection->beta_s_per_byte &&
+           max_procs * result->low[0] > injection->beta_s_per_byte;
 }
 
 static pto_status_t fit_limit(injection_t *injection) {
@@ -202,7 +202,8 @@ static size_t count_together(const fit_points_t *rows) {
     return count;
 }
 
-/* From the largest messages that several processes sent, since small ones never reach a limit. */
+/* Uses the piece with the largest messages that several processes sent, since small ones never reach a
+ * limit. */
 static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_t *cost) {
     for (int k = cost->count - 1; k >= 0; k--) {
         const pto_cost_row_t *piece = &cost->row[k];

@@ -1,15 +1,15 @@
-/* The latency of messages between nodes: of a message's start alpha, what occupies neither of its ends. A
- * stream of messages shows it: each message of it but the first costs the gap g, in which its ends do all
- * that they do for one. So at least alpha - g of the first passes between them. Rows of messages and of gaps
- * end at different sizes; the least difference of two that hold for the same sizes is kept, so that no
- * message is said to leave its ends free for longer than it does. */
+/* Fits the latency of messages between nodes: the part of a message's startup cost alpha during which neither
+ * end is busy. In a stream of messages, each one after the first costs the gap g, which contains all the work
+ * of both ends for one message. So at least alpha - g of the first message is latency. Rows of messages and
+ * of gaps have different ranges of sizes; the smallest difference of two rows with a size in common is a
+ * lower bound of the latency of all messages. */
 #include <math.h>
 #include <stdio.h>
 
 #include "parts.h"
 
-/* Returns whether a size belongs to both rows. */
-static bool meet(const pto_cost_row_t *a, const pto_cost_row_t *b) {
+/* Returns whether the rows have a size in common. */
+static bool overlap(const pto_cost_row_t *a, const pto_cost_row_t *b) {
     return a->from_bytes < b->below_bytes && b->from_bytes < a->below_bytes;
 }
 
@@ -26,14 +26,14 @@ static pto_param_t difference(const pto_param_t *alpha, const pto_param_t *gap) 
                          .line = 1};
 }
 
-/* Unknown if there are no two rows, or if a gap may cost as much as a start. */
+/* Unknown if there are no two such rows, or if a gap may cost as much as alpha. */
 static pto_param_t least_difference(const pto_cost_table_t *cost, const pto_cost_table_t *gap) {
     pto_param_t least = {.value = INFINITY};
     for (int i = 0; i < cost->count; i++)
         for (int j = 0; j < gap->count; j++) {
-            pto_param_t one = difference(&cost->row[i].postal.alpha_s, &gap->row[j].postal.alpha_s);
-            if (meet(&cost->row[i], &gap->row[j]) && one.value < least.value)
-                least = one;
+            pto_param_t candidate = difference(&cost->row[i].postal.alpha_s, &gap->row[j].postal.alpha_s);
+            if (overlap(&cost->row[i], &gap->row[j]) && candidate.value < least.value)
+                least = candidate;
         }
     return least.low > 0 ? least : (pto_param_t){0};
 }

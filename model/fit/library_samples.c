@@ -1,7 +1,9 @@
-/* Infer from the times of an MPI library's own collectives which algorithm it uses at each size, and whether
- * it stages GPU buffers through the host. Every algorithm is priced with the machine as fitted. The one whose
- * price is nearest is taken; where others are nearly as near, or none is near, the row is flagged, and picks
- * that rest on it are unsure. */
+/* Infers from the times of an MPI library's own collectives (samples of portolan-calibrate) which algorithm
+ * it uses at each size, and whether it stages GPU buffers through the host. Every algorithm is priced with
+ * the fitted machine, and the one whose price is nearest to the measured time is chosen. If others are about
+ * as near, or none is near, the row is flagged as doubtful. (library_tables.c infers the same from
+ * collectives.csv.)
+ */
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
@@ -15,16 +17,16 @@
 #include "library_tables.h"
 #include "select.h"
 
-/* How far prices miss the collectives of summit-spectrum-refit (its `model_error`): in 95 of 100 cells less
- * than `near_enough`, and the ratio of two strategies in as many less than `apart`, because both prices miss
- * alike. */
-static const double near_enough = 0.41, apart = 0.24;
+/* The errors of prices, as |ln(predicted / measured)|, that 95 percent of the cells of summit-spectrum-refit
+ * stay below (its `model_error`): of one price, and of the ratio of two, which is smaller because their
+ * errors are correlated. */
+static const double plausible_miss = 0.41, tie_margin = 0.24;
 
-/* A call checks its arguments, chooses its algorithm and finds memory for it, which no price has. */
-static const double call_s = 1e-6;
+/* A call checks its arguments, chooses its algorithm and allocates memory, which no price contains. */
+static const double call_overhead_s = 1e-6;
 
-/* Fewer samples of a size tell nothing of their median. */
-enum { SAMPLES_LEAST = 3 };
+/* Minimum number of samples of a size for a median. */
+enum { SAMPLES_MIN = 3 };
 
 enum { SIZES_MAX = 16, LAYOUTS_MAX = 64, GUESSES_MAX = 2 * LIBRARY_VARIANTS_MAX, ROWS_MAX = 4 * SIZES_MAX };
 
@@ -42,17 +44,17 @@ typedef struct {
 typedef struct {
     library_variant_t variant;
     bool staged;
-    double total; /* of `miss` over all sizes, each at most 1 */
-    double miss[SIZES_MAX];
+    double total;           /* sum of `miss`, each at most 1 */
+    double miss[SIZES_MAX]; /* by size: mean of miss_of */
 } guess_t;
 
 /* The hypotheses that fit the library's times at one size. */
 typedef struct {
     int64_t bytes;      /* of the samples */
-    int64_t call_bytes; /* by which the library picks */
+    int64_t call_bytes; /* the size by which the library chooses */
     double error;
-    int guess;               /* -1: none has a price */
-    bool rival[GUESSES_MAX]; /* those that cannot be told from the nearest, itself among them */
+    int guess;               /* the chosen one; -1: none has a price */
+    bool rival[GUESSES_MAX]; /* those that cannot be distinguished from the nearest one, including it */
     char flagged[PTO_FIT_NOTE_MAX];
 } verdict_t;
 
@@ -64,7 +66,7 @@ typedef struct {
     int timing_count;
     timing_t timing[LAYOUTS_MAX];
     size_t sample_count;
-    int32_t most_procs;
+    int32_t max_procs;
     int guess_count;
     guess_t guess[GUESSES_MAX];
     int size_count;
@@ -112,7 +114,8 @@ static void note_size(study_t *study, const timing_t *timing) {
     study->size[at].error = fmax(study->size[at].error, timing->error);
 }
 
-/* By how much half of the messages' samples lie further off their cost than is usual: so may its prices. */
+/* By how much the worst median residual of a message's cost exceeds a usual one: prices may be off by as
+ * much. */
 static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space) {
     double most = fit_doubtful_residual;
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
@@ -123,18 +126,18 @@ static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space)
     return most - fit_doubtful_residual;
 }
 
-/* More sizes or members than there is room for are left out. */
+/* Sizes and numbers of members above the limits are ignored. */
 static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
     fit_points_t points;
     pto_status_t status = fit_select_in(study->work, benchmark, study->space, &points);
-    double *scratch = status == PTO_OK ? fit_room(study->work, points.count, sizeof *scratch) : NULL;
+    double *scratch = status == PTO_OK ? fit_alloc(study->work, points.count, sizeof *scratch) : NULL;
     if (!scratch)
         return PTO_ERR_MEMORY;
     for (size_t first = 0, past; first < points.count; first = past) {
         const fit_point_t *point = &points.point[first];
         past = fit_end_of_equal(&points, first);
-        bool fits = past - first >= SAMPLES_LEAST && point->procs > 1 &&
-                    point->procs % point->messages == 0 && point->bytes > 0;
+        bool fits = past - first >= SAMPLES_MIN && point->procs > 1 && point->procs % point->messages == 0 &&
+                    point->bytes > 0;
         if (!fits || study->timing_count == LAYOUTS_MAX || study->size_count == SIZES_MAX)
             continue;
         timing_t *timing = &study->timing[study->timing_count++];
@@ -142,7 +145,7 @@ static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
         timing->error += doubt_of_messages(study->work->fit->machine, study->space);
         note_size(study, timing);
         study->sample_count += timing->sample_count;
-        study->most_procs = point->procs > study->most_procs ? point->procs : study->most_procs;
+        study->max_procs = point->procs > study->max_procs ? point->procs : study->max_procs;
     }
     return PTO_OK;
 }
@@ -186,21 +189,21 @@ static const timing_t *same_call(const study_t *study, const timing_t *timing) {
     return NULL;
 }
 
-/* A staged call takes the host's time and two copies: where the host's was measured, the error of its price
- * does not matter. */
+/* A staged call takes the time of the call on host buffers plus two copies. If the former was measured, it
+ * replaces its price, whose error then does not matter. */
 static pto_status_t price_staged(const study_t *study, const study_t *host, const timing_t *timing,
                                  const guess_t *guess, int64_t *call_bytes, double *seconds) {
-    const timing_t *beside = same_call(host, timing);
+    const timing_t *host_timing = same_call(host, timing);
     double host_s = 0;
     pto_status_t status = price_of(study, PTO_SPACE_GPU, timing, guess, call_bytes, seconds);
-    if (status == PTO_OK && beside && *seconds > 0)
+    if (status == PTO_OK && host_timing && *seconds > 0)
         status = price_of(host, PTO_SPACE_CPU, timing, guess, NULL, &host_s);
-    if (beside && host_s > 0)
-        *seconds = beside->seconds + fmax(*seconds - host_s, 0);
+    if (host_timing && host_s > 0)
+        *seconds = host_timing->seconds + fmax(*seconds - host_s, 0);
     return status;
 }
 
-/* Returns the place of a size; their number if it is not among them. */
+/* Returns the index of a size; size_count if it is not among them. */
 static int size_of(const study_t *study, int64_t bytes) {
     int at = 0;
     while (at < study->size_count && study->size[at].bytes != bytes)
@@ -208,7 +211,7 @@ static int size_of(const study_t *study, int64_t bytes) {
     return at;
 }
 
-/* Returns whether host buffers may take the guess's algorithm at this size. */
+/* Returns whether the library may use the guess's algorithm for host buffers at this size. */
 static bool host_may(const study_t *host, int64_t bytes, const guess_t *guess) {
     int s = size_of(host, bytes);
     bool may = s == host->size_count || host->size[s].guess < 0;
@@ -218,13 +221,13 @@ static bool host_may(const study_t *host, int64_t bytes, const guess_t *guess) {
     return may;
 }
 
-/* |ln(measured / price)|, where a price is less than the time by up to call_s. */
+/* |ln(measured / price)|, after adding up to call_overhead_s to the price. */
 static double miss_of(double price_s, double measured_s) {
     if (price_s <= 0)
         return INFINITY;
     if (measured_s < price_s)
         return log(price_s / measured_s);
-    return measured_s > price_s + call_s ? log((measured_s - call_s) / price_s) : 0;
+    return measured_s > price_s + call_overhead_s ? log((measured_s - call_overhead_s) / price_s) : 0;
 }
 
 static pto_status_t price_guess(study_t *study, const study_t *host, guess_t *guess) {
@@ -284,8 +287,8 @@ static void flag(verdict_t *verdict, const char *format, ...) {
     va_end(arguments);
 }
 
-/* Chooses the algorithm of a size. Among those that cannot be told from the nearest, it takes the one that is
- * nearest at all sizes together. */
+/* Chooses the algorithm of a size: among those that cannot be distinguished from the nearest one, the one
+ * that is nearest over all sizes. */
 static void judge(study_t *study, int s) {
     verdict_t *verdict = &study->size[s];
     int nearest = -1, others = 0;
@@ -298,14 +301,14 @@ static void judge(study_t *study, int s) {
     double least = study->guess[nearest].miss[s];
     verdict->guess = nearest;
     for (int g = 0; g < study->guess_count; g++) {
-        verdict->rival[g] = study->guess[g].miss[s] <= least + apart + verdict->error;
+        verdict->rival[g] = study->guess[g].miss[s] <= least + tie_margin + verdict->error;
         others += verdict->rival[g] && !is_same(&study->guess[g], &study->guess[nearest]);
         if (verdict->rival[g] && study->guess[g].total < study->guess[verdict->guess].total)
             verdict->guess = g;
     }
     char names[PTO_FIT_NOTE_MAX / 2];
     name_guesses(study, verdict->rival, names, sizeof names);
-    if (least > near_enough)
+    if (least > plausible_miss)
         flag(verdict, "its times of %lld bytes are a factor of %.2g from the nearest, %s",
              (long long)verdict->bytes, exp(least), names);
     else if (others > 0)
@@ -320,7 +323,7 @@ static pto_status_t add_guess(study_t *study, const study_t *host, guess_t guess
 /* `host`: the same collective on host buffers, judged before; NULL: this is it. */
 static pto_status_t judge_all(study_t *study, const study_t *host) {
     library_variant_t variant[LIBRARY_VARIANTS_MAX];
-    int count = library_variants(study->collective, study->most_procs, variant);
+    int count = library_variants(study->collective, study->max_procs, variant);
     pto_status_t status = PTO_OK;
     for (int v = 0; v < count && status == PTO_OK; v++) {
         status = add_guess(study, host, (guess_t){.variant = variant[v]});
@@ -348,8 +351,8 @@ static void add_row(rows_t *rows, const verdict_t *verdict, int64_t below_bytes,
     snprintf(rows->flagged[rows->count++], PTO_FIT_NOTE_MAX, "%s", flagged);
 }
 
-/* Between two sizes a doubt ends at their geometric mean. So does an algorithm, but as its limit is unknown,
- * what is certain of it holds up to the size alone. */
+/* Adds the rows that end between two measured sizes. A flag ends at their geometric mean. So does an
+ * algorithm, but as its switch point is unknown, rows for sizes strictly in between are flagged. */
 static void add_between(const study_t *study, const verdict_t *low, const verdict_t *high, rows_t *rows) {
     const guess_t *below = &study->guess[low->guess], *above = &study->guess[high->guess];
     int64_t middle = (int64_t)sqrt((double)low->call_bytes * (double)high->call_bytes);
@@ -393,7 +396,7 @@ static pto_status_t add_rows(const study_t *study) {
     return status;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- the fit -------------------------------------------------------------------------------------------- */
 
 static const char *key_of(const study_t *study, char key[PTO_FIT_NAME_MAX]) {
     snprintf(key, PTO_FIT_NAME_MAX, "library.%s.%s", pto_collective_name(study->collective),
@@ -401,7 +404,7 @@ static const char *key_of(const study_t *study, char key[PTO_FIT_NAME_MAX]) {
     return key;
 }
 
-static pto_status_t tell(const study_t *study) {
+static pto_status_t report(const study_t *study) {
     int judged = 0, certain = 0;
     char key[PTO_FIT_NAME_MAX];
     for (int s = 0; s < study->size_count; s++) {
@@ -412,14 +415,14 @@ static pto_status_t tell(const study_t *study) {
     if (judged == 0)
         return fit_note(study->work, key, study->sample_count,
                         "no price among the %d processes of its samples, so nothing is inferred",
-                        (int)study->most_procs);
+                        (int)study->max_procs);
     return fit_note(study->work, key, study->sample_count,
                     "inferred from %zu times of the library's own call among up to %d processes; certain for "
                     "%d of %d sizes",
-                    study->sample_count, (int)study->most_procs, certain, judged);
+                    study->sample_count, (int)study->max_procs, certain, judged);
 }
 
-/* A table that the machine has stays. Where the times contradict it, that is told. */
+/* A table that the machine has is kept, and times that contradict it are reported. */
 static pto_status_t compare(const study_t *study) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
@@ -434,8 +437,8 @@ static pto_status_t compare(const study_t *study) {
         assert(guess->variant.algorithm);
         const double miss = miss_of(seconds, timing->seconds);
         char key[PTO_FIT_NAME_MAX];
-        if (guess->miss[s] <= near_enough && miss > near_enough &&
-            miss > guess->miss[s] + apart + size->error)
+        if (guess->miss[s] <= plausible_miss && miss > plausible_miss &&
+            miss > guess->miss[s] + tie_margin + size->error)
             status = fit_note(study->work, key_of(study, key), timing->sample_count,
                               "its own calls of %lld bytes took %.2g times as long as its known table says; "
                               "%s%s would take that long",
@@ -456,7 +459,7 @@ static pto_status_t study_space(study_t *study, pto_benchmark_t benchmark, const
     if (has_table)
         return compare(study);
     status = add_rows(study);
-    return status == PTO_OK ? tell(study) : status;
+    return status == PTO_OK ? report(study) : status;
 }
 
 pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options_t *options, pto_fit_t *fit,
@@ -477,7 +480,7 @@ pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options
             status = study_space(&study[space], measured[i].benchmark,
                                  space == PTO_SPACE_GPU ? &study[PTO_SPACE_CPU] : NULL);
         }
-    fit_free_room(&work);
+    fit_free_all(&work);
     free(work.skip);
     free(study);
     return status;

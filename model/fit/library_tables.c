@@ -1,6 +1,6 @@
-/* Which algorithms an MPI library uses, inferred from the times of its collectives: one for all sizes, or
- * several from one size on each, as far as the criterion of Schwarz (1978) justifies them. Also whether the
- * library stages GPU buffers through the host, in which case its host table applies to them too. */
+/* Infers from measured collectives which algorithms an MPI library uses: one for all sizes, or several with
+ * switch points, as far as the criterion of Schwarz (1978) justifies them. Also whether the library stages
+ * GPU buffers through the host, in which case its host table applies to them, too. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 
 enum { SIZES_MAX = 64, ROWS_MAX = 4 };
 
-/* Segments of a pipelined algorithm that are tried; 0: the whole vector. */
+/* Segment sizes that are tried for a segmented algorithm; 0: the whole vector. */
 static const int64_t segments[] = {0, 32768, 131072};
 
-/* The misses of every timing of one collective for each algorithm at every size. For GPU buffers: as if the
- * library staged them, or as if not. */
+/* The misses (collective_cells.h) of every timing of one collective under the assumption that the library
+ * used each variant, with GPU buffers staged or not. */
 typedef struct {
     int variant_count;
     library_variant_t variant[LIBRARY_VARIANTS_MAX];
@@ -25,7 +25,7 @@ typedef struct {
     const pto_score_cell_t **cell;
     int64_t *bytes; /* size that the library's call sees, for each candidate of each cell */
     double *miss;   /* by variant, cell and candidate */
-    bool host_only; /* strategies that use GPU buffers don't count: the library has another table for them */
+    bool host_only; /* ignore strategies that use GPU buffers: the library has another table for them */
     int size_count;
     int64_t size[SIZES_MAX]; /* increasing */
 } trials_t;
@@ -61,18 +61,18 @@ static bool belongs(const pto_score_cell_t *cell, pto_collective_t collective) {
            cell->implementation == PTO_IMPLEMENTATION_LIBRARY;
 }
 
-/* Too few processes cannot tell what these are for: between two, a chain is one message, and a scatter and
- * allgather one in two halves. MPICH broadcasts by the latter among 8 and more only
+/* Minimum numbers of processes for which these algorithms are tried. Between two, a chain is a single
+ * message, and a scatter and allgather is one in two halves. MPICH uses the latter only for 8 and more
  * (scenarios/libraries/mpich-4.0). */
-enum { CHAIN_PROCS_LEAST = 3, SCATTER_PROCS_LEAST = 8 };
+enum { CHAIN_PROCS_MIN = 3, SCATTER_PROCS_MIN = 8 };
 
-static int64_t least_procs(const pto_algorithm_t *algorithm) {
+static int64_t min_procs(const pto_algorithm_t *algorithm) {
     if (strcmp(algorithm->name, "scatter_allgather") == 0)
-        return SCATTER_PROCS_LEAST;
-    return strcmp(algorithm->name, "chain") == 0 ? CHAIN_PROCS_LEAST : 1;
+        return SCATTER_PROCS_MIN;
+    return strcmp(algorithm->name, "chain") == 0 ? CHAIN_PROCS_MIN : 1;
 }
 
-static int64_t most_procs(const collective_fit_t *fit, pto_collective_t collective) {
+static int64_t max_procs(const collective_fit_t *fit, pto_collective_t collective) {
     int64_t most = 0;
     for (int64_t i = 0; i < fit->score.cell_count; i++) {
         const pto_score_cell_t *cell = &fit->score.cell[i];
@@ -89,7 +89,7 @@ int library_variants(pto_collective_t collective, int64_t procs,
     for (int a = 0; a < pto_algorithm_count(); a++) {
         const pto_algorithm_t *algorithm = pto_algorithm_at(a);
         bool tried = !algorithm->direct && !algorithm->nccl && !algorithm->only_named &&
-                     algorithm->collectives & 1u << collective && procs >= least_procs(algorithm);
+                     algorithm->collectives & 1u << collective && procs >= min_procs(algorithm);
         size_t forms = !tried ? 0 : algorithm->segmented ? sizeof segments / sizeof *segments : 1;
         for (size_t i = 0; i < forms && count < LIBRARY_VARIANTS_MAX; i++)
             variant[count++] = (library_variant_t){algorithm, segments[i]};
@@ -110,7 +110,7 @@ static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_
                                     trials_t *trials) {
     size_t cells = (size_t)fit->score.cell_count + 1;
     *trials = (trials_t){0};
-    trials->variant_count = library_variants(collective, most_procs(fit, collective), trials->variant);
+    trials->variant_count = library_variants(collective, max_procs(fit, collective), trials->variant);
     trials->cell = calloc(cells, sizeof *trials->cell);
     trials->bytes = calloc(cells * COLLECTIVE_CANDIDATES_MAX, sizeof *trials->bytes);
     trials->miss = calloc(cells * COLLECTIVE_CANDIDATES_MAX * LIBRARY_VARIANTS_MAX, sizeof *trials->miss);
@@ -155,7 +155,7 @@ static int variant_for(const choice_t *choice, int64_t bytes) {
     return choice->variant[row];
 }
 
-/* Returns how badly the strategies that use host buffers are predicted. */
+/* Returns the mean of |miss| over the strategies that use host buffers. */
 static double host_badness(const trials_t *trials, int64_t cell, const double *miss) {
     double sum = 0;
     int count = 0;
@@ -167,10 +167,10 @@ static double host_badness(const trials_t *trials, int64_t cell, const double *m
     return count > 0 ? sum / count : 0;
 }
 
-/* Summed until it is `most`. */
-static double badness_of(const trials_t *trials, const choice_t *choice, double most) {
+/* The sum over all cells; it stops early once it has reached `limit`. */
+static double badness_of(const trials_t *trials, const choice_t *choice, double limit) {
     double sum = 0;
-    for (int64_t i = 0; i < trials->cell_count && sum < most; i++) {
+    for (int64_t i = 0; i < trials->cell_count && sum < limit; i++) {
         double miss[COLLECTIVE_CANDIDATES_MAX];
         for (int c = 0; c < trials->cell[i]->candidate_count; c++) {
             int64_t bytes = trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
@@ -193,7 +193,8 @@ static choice_t one_row(int variant) {
     return (choice_t){.count = 1, .variant = {variant}, .below_bytes = {INT64_MAX}, .badness = INFINITY};
 }
 
-/* Returns the row with another variant from `bytes` on. */
+/* Returns the table with one row split at `bytes`, with variant `below` up to there and `above` from there.
+ */
 static choice_t split(const choice_t *choice, int row, int64_t bytes, int below, int above) {
     choice_t made = *choice;
     memmove(&made.variant[row + 1], &choice->variant[row],
@@ -211,7 +212,7 @@ static bool is_inside(const choice_t *choice, int row, int64_t bytes) {
     return bytes < choice->below_bytes[row] && (row == 0 || bytes > choice->below_bytes[row - 1]);
 }
 
-/* Returns the best table of one more row, where one row has become two. */
+/* Returns the best table that results from splitting one row. */
 static choice_t best_split(const trials_t *trials, const choice_t *choice) {
     choice_t best = {.badness = INFINITY};
     for (int row = 0; row < choice->count; row++)
@@ -224,8 +225,8 @@ static choice_t best_split(const trials_t *trials, const choice_t *choice) {
     return best;
 }
 
-/* Known beforehand: MPICH and MVAPICH2 post all messages of an alltoallv, in batches, and so does Open
- * MPI below 64 processes. -1: unknown. */
+/* Prior knowledge: MPICH and MVAPICH2 post all messages of an alltoallv, in batches, and so does Open MPI
+ * below 64 processes. -1: none. */
 static int usual_variant(const trials_t *trials, pto_collective_t collective) {
     for (int v = 0; v < trials->variant_count && collective == PTO_COLLECTIVE_ALLTOALLV; v++)
         if (strcmp(trials->variant[v].algorithm->name, "linear") == 0)
@@ -237,9 +238,10 @@ static bool is_pairwise(const trials_t *trials, int variant) {
     return strncmp(trials->variant[variant].algorithm->name, "pairwise", 8) == 0;
 }
 
-/* MPICH, MVAPICH2 and Open MPI all exchange small blocks of an alltoall in few rounds or at once, and large
- * ones pairwise. MPICH, MVAPICH2 and Spectrum MPI combine the vectors of an allreduce within each node first.
- * One node count alone can hardly tell that from a flat algorithm. */
+/* Prior knowledge on pairs of algorithms. MPICH, MVAPICH2 and Open MPI exchange small blocks of an alltoall
+ * in few rounds or at once, and large ones pairwise. MPICH, MVAPICH2 and Spectrum MPI reduce the vectors of
+ * an allreduce within each node first, which the times of a single node count hardly distinguish from a flat
+ * algorithm. */
 static bool is_usual(const trials_t *trials, pto_collective_t collective, int below, int above) {
     if (collective == PTO_COLLECTIVE_ALLTOALL)
         return !is_pairwise(trials, below) && is_pairwise(trials, above);
@@ -256,7 +258,7 @@ static choice_t best_usual(const trials_t *trials, pto_collective_t collective) 
     return best;
 }
 
-/* The times that count. */
+/* The number of times that are used. */
 static int64_t timing_count(const trials_t *trials) {
     int64_t count = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
@@ -265,18 +267,19 @@ static int64_t timing_count(const trials_t *trials) {
     return count;
 }
 
-/* An additional row has two parameters: its algorithm and its size. The usual algorithm is replaced only by
- * one that is clearly better, and so are usual pairs. */
-static choice_t choose(const trials_t *trials, pto_collective_t collective, int room) {
+/* An additional row has two parameters: its algorithm and its size. The criterion's penalty favors usual
+ * pairs over others: these must be clearly better. */
+static choice_t choose(const trials_t *trials, pto_collective_t collective, int switches_left) {
     double n = (double)timing_count(trials);
     double penalty = exp(-2 * log(n) / n);
-    int usual = usual_variant(trials, collective), most = room < ROWS_MAX - 1 ? room + 1 : ROWS_MAX;
+    int usual = usual_variant(trials, collective);
+    int rows_max = switches_left < ROWS_MAX - 1 ? switches_left + 1 : ROWS_MAX;
     choice_t best = one_row(0);
     if (usual >= 0)
         return one_row(usual);
     for (int v = 0; v < trials->variant_count; v++)
         take_better(trials, one_row(v), &best);
-    for (bool more = true; more && best.count < most;) {
+    for (bool more = true; more && best.count < rows_max;) {
         choice_t next = best_split(trials, &best);
         choice_t pair = best.count == 1 ? best_usual(trials, collective) : (choice_t){.badness = INFINITY};
         more = next.badness < best.badness * penalty;
@@ -352,8 +355,8 @@ static void drop_tables(pto_machine_t *machine) {
     machine->library_count = 0;
 }
 
-/* GPU buffers: either staged with the host's table, or an algorithm of their own on the GPU, which is chosen
- * here. */
+/* Decides whether GPU buffers are staged, with the host's table, or not, with the best single algorithm for
+ * them (`*own`). */
 static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collective, double staged_miss,
                                bool *stages, choice_t *own) {
     trials_t direct;
@@ -371,20 +374,19 @@ static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collectiv
     return status;
 }
 
-/* The tables of one collective. If the library stages, one table explains the times of host and of GPU
- * buffers. If it does not, those of GPU buffers say nothing about the other table, which is then chosen
- * without them. */
-static pto_status_t fit_tables(collective_fit_t *fit, pto_collective_t collective, int room, trials_t *trials,
-                               choice_t *host) {
+/* Fits the tables of one collective. If the library stages, one table explains the times of host and GPU
+ * buffers. If it does not, the host table is chosen again without the times of GPU buffers. */
+static pto_status_t fit_tables(collective_fit_t *fit, pto_collective_t collective, int switches_left,
+                               trials_t *trials, choice_t *host) {
     int64_t count;
-    *host = choose(trials, collective, room);
+    *host = choose(trials, collective, switches_left);
     double staged_miss = gpu_miss(trials, host, &count);
     bool stages = true;
     choice_t own;
     pto_status_t status = count > 0 ? choose_gpu(fit, collective, staged_miss, &stages, &own) : PTO_OK;
     if (status == PTO_OK && !stages && count < timing_count(trials)) {
         trials->host_only = true;
-        *host = choose(trials, collective, room);
+        *host = choose(trials, collective, switches_left);
     }
     if (status == PTO_OK)
         status = add_table(fit->machine, collective, PTO_SPACE_CPU, false, trials, host, fit->err);
@@ -394,7 +396,7 @@ static pto_status_t fit_tables(collective_fit_t *fit, pto_collective_t collectiv
     return status;
 }
 
-pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_switch_t *switches,
+pto_status_t collective_fit_library(collective_fit_t *fit, int switches_left, collective_switch_t *switches,
                                     int *switch_count) {
     collective_fit_forget_tables(fit);
     drop_tables(fit->machine);
@@ -406,7 +408,7 @@ pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_
         status = run_trials(fit, collective, true, &trials);
         if (status == PTO_OK && trials.cell_count > 0) {
             choice_t choice;
-            status = fit_tables(fit, collective, room - *switch_count, &trials, &choice);
+            status = fit_tables(fit, collective, switches_left - *switch_count, &trials, &choice);
             for (int row = 0; row < choice.count - 1; row++)
                 switches[(*switch_count)++] = (collective_switch_t){collective, choice.below_bytes[row]};
         }

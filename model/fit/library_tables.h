@@ -1,10 +1,11 @@
-/* Choosing the tables of an MPI library by how well they predict collectives. */
+/* Choosing the tables of an MPI library (which algorithm at which size) by how well they predict measured
+ * collectives. */
 #ifndef PTO_FIT_LIBRARY_TABLES_H
 #define PTO_FIT_LIBRARY_TABLES_H
 
 #include "collective_cells.h"
 
-/* An algorithm that a library may use, in segments of a size if it has them; 0: the whole vector. */
+/* An algorithm that a library may use, with a segment size if it is segmented; 0: the whole vector. */
 typedef struct {
     const pto_algorithm_t *algorithm;
     int64_t segment_bytes;
@@ -30,9 +31,9 @@ typedef struct {
     int64_t bytes;
 } collective_switch_t;
 
-/* Choose new tables for the machine, with at most `room` switches. Stores them and, in `*switch_count`,
- * their number. Errors: PTO_ERR_MEMORY and those of prices. */
-pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_switch_t *switches,
+/* Choose new tables for the machine, with at most `switches_left` switches. Stores them and, in
+ * `*switch_count`, their number. Errors: PTO_ERR_MEMORY and those of prices. */
+pto_status_t collective_fit_library(collective_fit_t *fit, int switches_left, collective_switch_t *switches,
                                     int *switch_count);
 
 #endif

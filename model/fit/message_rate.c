@@ -1,5 +1,5 @@
-/* A node's message rate: many processes that send at once can take longer than one process even though their
- * bytes are few. Then the number of messages is the limit. Each size measured with the most processes yields
+/* Fits a node's message rate: many processes that send small messages at once can take longer than one
+ * process, because the number of messages is limited. Each size measured with the most processes yields
  *
  *     gamma = (T(p, s) - p s / R_N) / p,
  *
@@ -22,7 +22,7 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
     const pto_cost_table_t *cost = &work->fit->machine->messages[space][PTO_LEVEL_OFF_NODE];
     int64_t below = cost->count > 1 ? cost->row[cost->count - 1].from_bytes : INT64_MAX;
     double s_per_byte = work->fit->machine->injection_s_per_byte[space].value;
-    int32_t procs = fit_most_procs(points);
+    int32_t procs = fit_max_procs(points);
     size_t count = 0;
     int64_t last = -1;
     for (size_t i = 0; i < points->count && procs >= PROCS_MIN; i++) {
@@ -32,9 +32,9 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
         last = point->bytes;
         double alone_s = fit_median_at(points, 1, last, scratch);
         double together_s = fit_median_at(points, procs, last, scratch);
-        double each_s = together_s / procs - (double)last * s_per_byte;
-        if (alone_s > 0 && together_s > slower_ratio * alone_s && each_s > 0)
-            gamma[count++] = each_s;
+        double per_message_s = together_s / procs - (double)last * s_per_byte;
+        if (alone_s > 0 && together_s > slower_ratio * alone_s && per_message_s > 0)
+            gamma[count++] = per_message_s;
     }
     return count;
 }
@@ -42,8 +42,8 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
 /* Returns the median, with the order statistics that enclose it with 95 % confidence. */
 static pto_param_t centre(double *value, size_t count) {
     double middle = fit_median(value, count); /* sorts */
-    double reach = 0.98 * sqrt((double)count);
-    size_t low = (double)count / 2 > reach ? (size_t)((double)count / 2 - reach) : 0;
+    double half_width = 0.98 * sqrt((double)count);
+    size_t low = (double)count / 2 > half_width ? (size_t)((double)count / 2 - half_width) : 0;
     return (pto_param_t){.value = fit_round(middle),
                          .low = fit_round(value[low]),
                          .high = fit_round(value[count - 1 - low]),
@@ -69,7 +69,7 @@ pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space) {
     if (!pto_param_known(&work->fit->machine->injection_s_per_byte[space]))
         return PTO_OK;
     pto_status_t status = fit_select(work, &any, &points);
-    double *gamma = status == PTO_OK ? fit_room(work, 2 * points.count, sizeof *gamma) : NULL;
+    double *gamma = status == PTO_OK ? fit_alloc(work, 2 * points.count, sizeof *gamma) : NULL;
     if (gamma == NULL)
         return PTO_ERR_MEMORY;
     size_t count = find_gammas(work, space, &points, gamma, gamma + points.count);

@@ -1,6 +1,6 @@
-/* Message costs: the protocol limits, a line for each protocol, and the cost of additional messages of one
- * process. A machine file names its protocols, but data only show pieces. So the last piece is called
- * rendezvous, the one before it eager and the one before that short. */
+/* Fits the costs of messages: the switch points between protocols, a line for each protocol, and the cost of
+ * additional messages of one process (the gap). Samples only show pieces, not protocols: the last piece is
+ * called rendezvous, the one before it eager and the one before that short. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 /* Approximate maximum number of pairs of samples of one size whose slopes are computed. */
 enum { PAIRS_MAX = 65536 };
 
-static const pto_benchmark_t alone_benchmarks[] = {PTO_BENCHMARK_PING_PONG, PTO_BENCHMARK_INJECTION};
+static const pto_benchmark_t single_benchmarks[] = {PTO_BENCHMARK_PING_PONG, PTO_BENCHMARK_INJECTION};
 
 static const pto_sample_level_t place_of_level[PTO_LEVEL_COUNT] = {
     [PTO_LEVEL_ON_GPU] = PTO_AT_ON_GPU,
@@ -20,10 +20,10 @@ static const pto_sample_level_t place_of_level[PTO_LEVEL_COUNT] = {
 };
 
 /* Ping-pong rows; without them, injection rows of one process, which measure the same. */
-static pto_status_t select_alone(fit_work_t *work, pto_space_t space, pto_level_t level,
-                                 fit_points_t *points) {
-    for (size_t i = 0; i < sizeof alone_benchmarks / sizeof *alone_benchmarks; i++) {
-        fit_filter_t filter = {alone_benchmarks[i], fit_where_of_space[space], place_of_level[level], 1, 0};
+static pto_status_t select_single(fit_work_t *work, pto_space_t space, pto_level_t level,
+                                  fit_points_t *points) {
+    for (size_t i = 0; i < sizeof single_benchmarks / sizeof *single_benchmarks; i++) {
+        fit_filter_t filter = {single_benchmarks[i], fit_where_of_space[space], place_of_level[level], 1, 0};
         pto_status_t status = fit_select(work, &filter, points);
         if (status != PTO_OK || points->count > 0)
             return status;
@@ -42,9 +42,9 @@ static pto_status_t fit_pieces(fit_work_t *work, const fit_points_t *points, con
     return fit_rows(work, points, breaks, &like, name_protocol, cost);
 }
 
-/* Even on a loaded host, where half of the samples are far off any line: without messages nothing has a
- * price, unless the file inherits them. Minima that are nonsense are refused: without --minima, they are not.
- */
+/* Messages are fitted even if half of the samples are far off any line, as on a loaded host: without their
+ * costs nothing has a price, unless the file inherits them. With --minima they are refused, since a fit
+ * without it may succeed. */
 static pto_status_t fit_any_pieces(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
                                    pto_cost_table_t *cost) {
     work->keeps_useless = work->options->inherits == NULL && !work->options->minima;
@@ -53,7 +53,7 @@ static pto_status_t fit_any_pieces(fit_work_t *work, const fit_points_t *points,
     return status;
 }
 
-/* Messages within one memory need a cost; those between two have that of the host without. */
+/* Messages from one memory space to the other. Without samples they are priced as host messages. */
 pto_status_t fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level) {
     fit_points_t points;
     fit_breaks_t breaks;
@@ -70,7 +70,7 @@ pto_status_t fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t le
 
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
     fit_points_t points;
-    pto_status_t status = select_alone(work, space, level, &points);
+    pto_status_t status = select_single(work, space, level, &points);
     if (points.count == 0)
         return status;
     const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
@@ -93,7 +93,7 @@ static int64_t next_bytes(const fit_points_t *points, int64_t from_bytes) {
     return next;
 }
 
-/* Points are sorted by messages. */
+/* Returns the number of different message counts of a size; points are sorted by messages. */
 static int distinct_messages(const fit_points_t *points, int64_t bytes) {
     int count = 0;
     int32_t last = 0;
@@ -126,8 +126,8 @@ static double additional_message_s(const fit_points_t *points, int64_t bytes, do
 /* One point per size: the cost of an additional message. Sizes with fewer than three numbers of messages are
  * left out. */
 static pto_status_t select_gaps(fit_work_t *work, const fit_points_t *points, fit_points_t *gaps) {
-    fit_points_t made = {.point = fit_room(work, points->count, sizeof *made.point)};
-    double *slopes = fit_room(work, PAIRS_MAX, sizeof *slopes);
+    fit_points_t made = {.point = fit_alloc(work, points->count, sizeof *made.point)};
+    double *slopes = fit_alloc(work, PAIRS_MAX, sizeof *slopes);
     if (made.point == NULL || slopes == NULL)
         return PTO_ERR_MEMORY;
     for (int64_t bytes = next_bytes(points, 0); bytes < INT64_MAX; bytes = next_bytes(points, bytes + 1)) {
@@ -142,8 +142,8 @@ static pto_status_t select_gaps(fit_work_t *work, const fit_points_t *points, fi
     return PTO_OK;
 }
 
-/* Off the node, messages to several partners; within it, messages to one, whose receiver copies them one
- * after the other, as each process does in an exchange. */
+/* Between nodes, the samples have several partners. Within a node they have one, which copies the messages
+ * one after another, as each process does in an exchange. */
 static pto_status_t fit_gap(fit_work_t *work, pto_space_t space, pto_level_t level) {
     pto_cost_table_t *cost = &work->fit->machine->gap[space][level];
     char key[PTO_PARAM_KEY_MAX];

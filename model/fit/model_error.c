@@ -1,8 +1,8 @@
-/* How far predictions miss measured collectives, beyond their parameters' own errors: machine files carry it
- * as `model_error` (docs/model.md, "Intervals").
+/* Fits the model's error: by how much predictions miss measured collectives, which the intervals of
+ * parameters do not cover. Machine files store it as `model_error` (docs/model.md, "Intervals").
  *
  * Half-widths are the quantiles of split conformal prediction (Vovk et al. 2005; Lei et al. 2018): of n
- * residuals the one of rank ceil(0.95 (n + 1)). They presume nothing about the residuals' distribution. */
+ * residuals the one of rank ceil(0.95 (n + 1)). They assume nothing about the residuals' distribution. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 #include "portolan/score.h"
 #include "regress.h"
 
-static const double held_share = 0.95;
+static const double coverage = 0.95;
 static const double one_deviation = 0.6827;
 
 typedef struct {
     const pto_strategy_t *strategy;
     double size;      /* |ln(measured / predicted)| */
     bool left_out;    /* its node count was not fitted to */
-    double doublings; /* from the node counts that were */
+    double doublings; /* its distance in doublings from the fitted node counts */
 } residual_t;
 
 typedef struct {
@@ -66,7 +66,7 @@ static void cover_cell(pto_model_error_t *error, const pto_score_cell_t *cell) {
     cover(&error->byte, cell->bytes, cell->bytes);
 }
 
-/* Returns the doublings to one node count of a score from those that its prediction knows. */
+/* Returns the distance of a node count, in doublings, from those that its prediction was fitted to. */
 static double doublings_to(const pto_score_t *score, const pto_node_counts_t *known, int64_t nodes) {
     pto_covered_t others = {0};
     for (int64_t i = 0; i < score->cell_count; i++) {
@@ -136,7 +136,7 @@ static pto_status_t add_row(work_t *work, const pto_strategy_t *strategy, double
     for (int64_t i = 0; i < work->count; i++)
         if (work->residual[i].doublings <= 0 && (!strategy || work->residual[i].strategy == strategy))
             scratch[count++] = work->residual[i].size;
-    double half = fit_conformal(scratch, (size_t)count, held_share);
+    double half = fit_conformal(scratch, (size_t)count, coverage);
     if (half <= 0)
         return PTO_OK;
     pto_error_row_t *row = pto_model_error_add(&work->error, strategy ? strategy->name : "all");
@@ -147,7 +147,7 @@ static pto_status_t add_row(work_t *work, const pto_strategy_t *strategy, double
     return PTO_OK;
 }
 
-/* By which share of itself each doubling above the fitted node counts widens the error. */
+/* By which fraction each doubling beyond the fitted node counts widens the error. */
 static double widening(const work_t *work, double *scratch) {
     int64_t count = 0;
     for (int64_t i = 0; i < work->count; i++) {
@@ -156,7 +156,7 @@ static double widening(const work_t *work, double *scratch) {
         if (residual->doublings > 0 && row)
             scratch[count++] = fmax(0, (residual->size / row->log_95 - 1) / residual->doublings);
     }
-    return to_digits(fit_conformal(scratch, (size_t)count, held_share));
+    return to_digits(fit_conformal(scratch, (size_t)count, coverage));
 }
 
 static pto_status_t summarise(work_t *work) {
@@ -220,7 +220,6 @@ pto_status_t pto_fit_model_error(pto_machine_t *machine, const pto_collectives_t
     return status;
 }
 
-/* Borrow a machine's unknown model errors from another. */
 pto_status_t pto_fit_borrow_error(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err) {
     pto_model_error_t *own = &machine->model_error;
     const pto_model_error_t *other = &lender->model_error;

@@ -1,5 +1,6 @@
-/* NCCL's collectives: alpha and beta for each measured number of GPUs and nodes, in as many pieces as the
- * data show, since NCCL changes protocol and pattern with size. Pieces are found as for messages. */
+/* Fits NCCL's collectives: alpha and beta for each measured number of GPUs and nodes, in as many pieces by
+ * size as the samples justify, since NCCL changes protocol and algorithm with size. Pieces are found as for
+ * messages (segments.c). */
 #include <stdlib.h>
 
 #include "parts.h"
@@ -18,7 +19,7 @@ static int by_row(const void *a, const void *b) {
     return order != 0 ? order : fit_compare(left->bytes, right->bytes);
 }
 
-static size_t run_of_job(const fit_points_t *points, size_t first) {
+static size_t count_same_job(const fit_points_t *points, size_t first) {
     size_t past = first;
     while (past < points->count && gpus_of(&points->point[past]) == gpus_of(&points->point[first]) &&
            nodes_of(&points->point[past]) == nodes_of(&points->point[first]))
@@ -43,9 +44,10 @@ pto_status_t fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_t
     pto_status_t status = fit_select_all(work, benchmark, &points);
     if (points.count > 0)
         qsort(points.point, points.count, sizeof *points.point, by_row);
-    for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_job(&points, first)) {
-        fit_points_t own = {run_of_job(&points, first), points.point + first};
-        status = fit_job(work, &own, cost);
+    for (size_t first = 0; status == PTO_OK && first < points.count;
+         first += count_same_job(&points, first)) {
+        fit_points_t same_job = {count_same_job(&points, first), points.point + first};
+        status = fit_job(work, &same_job, cost);
     }
     return status;
 }

@@ -1,31 +1,34 @@
-/* Extrapolate NCCL's prices (docs/model.md, 'NCCL's own collectives') over hops, peers and channels, from the
- * differences between the measured numbers of GPUs. What the samples do not tell is NCCL's own. */
+/* Fits the parameters by which NCCL's prices are extrapolated to other numbers of GPUs (docs/model.md,
+ * 'NCCL's own collectives'): the time per hop, per peer and per channel, from the differences between
+ * measured numbers of GPUs. Parameters that the samples do not determine have the values of NCCL's own tuning
+ * model. */
 #include <math.h>
 
 #include "parts.h"
 #include "price/nccl.h"
 #include "select.h"
 
-/* A size of one job with fewer samples is left out: the first of a job has few, and pays for connecting. */
-enum { SAMPLES_LEAST = 5, SLOPES_LEAST = 5, ERRORS_LEAST = 19, FITTED_HOPS = PTO_NCCL_PROTOCOL_COUNT + 1 };
+/* Minimum numbers of samples. A size of one job with fewer is left out: the first one of a job has few, and
+ * contains the time to connect. */
+enum { SAMPLES_MIN = 5, SLOPES_MIN = 5, ERRORS_MIN = 19, FITTED_HOPS = PTO_NCCL_PROTOCOL_COUNT + 1 };
 
-static const double held_share = 0.95;
+static const double coverage = 0.95;
 static const double clear_step = 0.2; /* a change of protocol stands out of the noise by this share */
 
 /* NCCL 2.28.3, src/graph/tuning.cc: latencies of NVLink and of the network. A chunk is one of the 8 steps of
  * NCCL_BUFFSIZE's 4 MiB. */
-static const double own_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT] = {{0.6e-6, 1.9e-6, 3.4e-6},
-                                                                                    {0.6e-6, 1.25e-6, 4e-6}};
-static const double own_net_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT] = {
+static const double default_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT] = {
+    {0.6e-6, 1.9e-6, 3.4e-6}, {0.6e-6, 1.25e-6, 4e-6}};
+static const double default_net_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT] = {
     {2.7e-6, 4e-6, 14e-6}, {5e-6, 8.5e-6, 14e-6}};
-static const double own_chunk_bytes = 524288;
+static const double default_chunk_bytes = 524288;
 
-/* LL between nodes, of more than two: llMaxBws there, 20.4 GB/s with CPUs of Intel, 19 of AMD. */
-static const double own_ll_s_per_byte = 5e-11;
+/* LL between more than two nodes: NCCL's llMaxBws, 20.4 GB/s with Intel CPUs, 19 GB/s with AMD CPUs. */
+static const double default_ll_s_per_byte = 5e-11;
 
-/* As four H200s have it (docs/validation.md). */
-static const double usual_simple_bytes = 2097152;
-static const double usual_doubling = 0.28;
+/* Measured on four H200s (docs/validation.md); used where the samples do not determine them. */
+static const double h200_simple_bytes = 2097152;
+static const double h200_doubling = 0.28;
 
 /* The median of one size of a job. */
 typedef struct {
@@ -40,7 +43,7 @@ typedef struct {
     cell_t *cell;
 } cells_t;
 
-static pto_param_t known(double value) {
+static pto_param_t exact_param(double value) {
     return (pto_param_t){.value = value, .low = value, .high = value, .line = 1};
 }
 
@@ -50,7 +53,7 @@ static void add_cells(pto_nccl_kind_t kind, const fit_points_t *points, double *
     for (size_t first = 0, past; first < points->count; first = past) {
         const fit_point_t *point = &points->point[first];
         past = fit_end_of_equal(points, first);
-        if (past - first >= SAMPLES_LEAST)
+        if (past - first >= SAMPLES_MIN)
             cells->cell[cells->count++] = (cell_t){kind,
                                                    {point->procs, point->messages},
                                                    point->bytes,
@@ -60,8 +63,8 @@ static void add_cells(pto_nccl_kind_t kind, const fit_points_t *points, double *
 
 static pto_status_t find_cells(fit_work_t *work, cells_t *cells) {
     size_t room = work->samples->count;
-    double *scratch = fit_room(work, room, sizeof *scratch);
-    *cells = (cells_t){.cell = fit_room(work, room, sizeof *cells->cell)};
+    double *scratch = fit_alloc(work, room, sizeof *scratch);
+    *cells = (cells_t){.cell = fit_alloc(work, room, sizeof *cells->cell)};
     pto_status_t status = scratch && cells->cell ? PTO_OK : PTO_ERR_MEMORY;
     for (int kind = 0; status == PTO_OK && kind < PTO_NCCL_COUNT; kind++) {
         fit_points_t points;
@@ -90,7 +93,7 @@ static bool pair_of(const pto_machine_t *machine, const cell_t *cell, const pto_
     return true;
 }
 
-/* A number for each pair, from its price without hops or with them; NAN leaves it out. */
+/* A number computed for each pair; NAN leaves the pair out. `which` is a protocol, for hop_slope. */
 typedef double (*measure_t)(const cell_t *cell, const pair_t *pair, int which);
 
 /* Fills `value`, which has room for all pairs; returns their number. */
@@ -128,19 +131,19 @@ static double error_per_doubling(const cell_t *cell, const pair_t *pair, int whi
 
 /* --- the parameters ------------------------------------------------------------------------------------- */
 
-/* Keep the median slope as the parameter's value beyond what it has. */
+/* Add the median slope to the parameter's value, which the pairs' prices already contain. */
 static pto_status_t keep_slope(fit_work_t *work, double *slope, size_t count, double least_s,
                                pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
-    if (count < SLOPES_LEAST)
+    if (count < SLOPES_MIN)
         return PTO_OK;
-    *param = known(fmax(fit_round(param->value + fit_median(slope, count)), least_s));
+    *param = exact_param(fmax(fit_round(param->value + fit_median(slope, count)), least_s));
     return fit_note(work, fit_key(work, param, key), count,
                     "from pairs of numbers of GPUs, each at one size");
 }
 
-/* The protocol of each pair is chosen by the hops so far, so all slopes are found before any is kept. No hop
- * takes less than by a protocol with lower latency. */
+/* The current hop times determine the protocol of each pair, so all slopes are computed before any is stored.
+ * A hop takes at least as long as with the protocols of lower latency. */
 static pto_status_t fit_hops(fit_work_t *work, const cells_t *cells, double *scratch, size_t room) {
     pto_machine_t *machine = work->fit->machine;
     pto_param_t *param[FITTED_HOPS] = {
@@ -158,8 +161,8 @@ static pto_status_t fit_hops(fit_work_t *work, const cells_t *cells, double *scr
     return status;
 }
 
-/* NCCL changes to Simple where a doubling of bytes costs more than the next one, which it never does along
- * one line: the median of such sizes; 0: there are none. */
+/* The size from which NCCL uses the protocol Simple: the median of the sizes at which a doubling of bytes
+ * costs more than the next doubling, which is impossible within one protocol; 0: there are none. */
 static double find_simple(const cells_t *cells, double *scratch) {
     size_t count = 0;
     for (size_t i = 1; i + 1 < cells->count; i++) {
@@ -174,7 +177,8 @@ static double find_simple(const cells_t *cells, double *scratch) {
     return fit_median(scratch, count);
 }
 
-/* A chain's last two lines meet where the chunks of its channels are full; each hop waits for these. */
+/* The last two lines of a chain (reduce, broadcast) intersect at the size at which the chunks of all channels
+ * are full; each hop waits for full chunks. */
 static pto_status_t fit_channels(fit_work_t *work, double *scratch) {
     static const pto_nccl_kind_t chains[] = {PTO_NCCL_REDUCE, PTO_NCCL_BROADCAST};
     pto_machine_t *machine = work->fit->machine;
@@ -194,45 +198,46 @@ static pto_status_t fit_channels(fit_work_t *work, double *scratch) {
     if (count == 0)
         return fit_note(work, "nccl.channels", 0,
                         "no limit of reduce or broadcast above Simple's shows them");
-    double channels = fmax(1, round(fit_median(full_bytes, count) / own_chunk_bytes));
-    machine->nccl_channels = known(channels);
-    machine->nccl_channel_s_per_byte = known(fit_round(fit_median(s_per_byte, count) * channels));
+    double channels = fmax(1, round(fit_median(full_bytes, count) / default_chunk_bytes));
+    machine->nccl_channels = exact_param(channels);
+    machine->nccl_channel_s_per_byte = exact_param(fit_round(fit_median(s_per_byte, count) * channels));
     return fit_note(work, "nccl.channel_s_per_byte", 0, "%.3g GB/s for each of %.0f channels, of %zu chains",
                     1e-9 / machine->nccl_channel_s_per_byte.value, channels, count);
 }
 
-/* From leaving out: what each doubling of GPUs adds to the error of all but 5 percent. */
+/* The error of extrapolation per doubling of GPUs: the 95 percent quantile over pairs of jobs, each predicted
+ * from the one with fewer GPUs. */
 static pto_status_t fit_doubling(fit_work_t *work, const cells_t *cells, double *scratch) {
     pto_machine_t *machine = work->fit->machine;
     size_t count = of_pairs(machine, cells, error_per_doubling, 0, scratch);
-    if (count < ERRORS_LEAST) {
-        machine->nccl_doubling = known(usual_doubling);
+    if (count < ERRORS_MIN) {
+        machine->nccl_doubling = exact_param(h200_doubling);
         return fit_note(work, "nccl.doubling", count, "as on four H200s: one number of GPUs tells no error");
     }
-    machine->nccl_doubling = known(round(fit_conformal(scratch, count, held_share) * 1000) / 1000);
+    machine->nccl_doubling = exact_param(round(fit_conformal(scratch, count, coverage) * 1000) / 1000);
     return fit_note(work, "nccl.doubling", count, "holds 95%% of times predicted from fewer GPUs");
 }
 
-static void set_own(pto_machine_t *machine, const cells_t *cells, double simple_bytes) {
+static void set_defaults(pto_machine_t *machine, const cells_t *cells, double simple_bytes) {
     double most = 0;
     for (int a = 0; a < PTO_NCCL_ALGORITHM_COUNT; a++)
         for (int p = 0; p < PTO_NCCL_PROTOCOL_COUNT; p++) {
-            machine->nccl_hop_s[a][p] = known(own_hop_s[a][p]);
-            machine->nccl_net_hop_s[a][p] = known(own_net_hop_s[a][p]);
+            machine->nccl_hop_s[a][p] = exact_param(default_hop_s[a][p]);
+            machine->nccl_net_hop_s[a][p] = exact_param(default_net_hop_s[a][p]);
         }
     for (size_t i = 0; i < cells->count; i++)
         most = fmax(most, (double)cells->cell[i].bytes);
-    machine->nccl_peer_s = known(own_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL]);
-    machine->nccl_simple_bytes = known(simple_bytes > 0 ? simple_bytes : usual_simple_bytes);
-    machine->nccl_ll_s_per_byte = known(own_ll_s_per_byte);
-    machine->nccl_chunk_bytes = known(own_chunk_bytes);
-    machine->nccl_sampled_bytes = known(most);
+    machine->nccl_peer_s = exact_param(default_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL]);
+    machine->nccl_simple_bytes = exact_param(simple_bytes > 0 ? simple_bytes : h200_simple_bytes);
+    machine->nccl_ll_s_per_byte = exact_param(default_ll_s_per_byte);
+    machine->nccl_chunk_bytes = exact_param(default_chunk_bytes);
+    machine->nccl_sampled_bytes = exact_param(most);
 }
 
 static pto_status_t fit_all(fit_work_t *work, const cells_t *cells, double *scratch, size_t room) {
     pto_machine_t *machine = work->fit->machine;
     double simple_bytes = find_simple(cells, scratch);
-    set_own(machine, cells, simple_bytes);
+    set_defaults(machine, cells, simple_bytes);
     pto_status_t status = fit_note(work, "nccl.hop, nccl.net_hop", 0,
                                    "NCCL 2.28.3's own (src/graph/tuning.cc), except those named below");
     if (status == PTO_OK && simple_bytes <= 0)
@@ -253,6 +258,6 @@ pto_status_t fit_nccl_structure(fit_work_t *work) {
     if (status != PTO_OK || rows == 2 || cells.count == 0)
         return status;
     size_t room = (cells.count + 1) * rows;
-    double *scratch = fit_room(work, FITTED_HOPS * room, sizeof *scratch);
+    double *scratch = fit_alloc(work, FITTED_HOPS * room, sizeof *scratch);
     return scratch ? fit_all(work, &cells, scratch, room) : PTO_ERR_MEMORY;
 }

@@ -1,4 +1,4 @@
-/* Parsing of a fit's textual options. */
+/* Parsing of a fit's options --breaks and --node. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* The parts of a machine that are fitted, one file each. */
+/* The functions that fit the parts of a machine, called by fit.c in order, and what they share. */
 #ifndef PTO_FIT_PARTS_H
 #define PTO_FIT_PARTS_H
 
 #include "entries.h"
 #include "segments.h"
 
-/* The parts of a machine. Each adds its entries; an absent one if there are too few data. */
+/* Each fits one part and adds its entries; an absent entry if there are too few samples. */
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level);
 pto_status_t fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level);
 pto_status_t fit_injection(fit_work_t *work, pto_space_t space);
@@ -31,15 +31,15 @@ pto_status_t fit_nccl_structure(fit_work_t *work);
 /* Fit a table by numbers of GPUs and nodes, each in pieces by size. */
 pto_status_t fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost);
 
-/* Append a row like `row` to `cost`, with the cost fitted to the points in its range. A row that cannot be
- * fitted stays unknown. */
+/* Append a row like `like` to `cost`, with alpha and beta fitted to the points in its range. A row that
+ * cannot be fitted stays unknown. */
 pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
                           const pto_cost_row_t *like, pto_cost_table_t *cost);
 
 /* Completes the k-th of a table's rows, and names it in the report by the table's key. */
 typedef void (*fit_row_name_t)(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]);
 
-/* By the row's range of bytes, or by what else tells it apart. */
+/* Names by the row's range of bytes, or by all that distinguishes it from the table's other rows. */
 void fit_name_range(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]);
 void fit_name_row(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]);
 

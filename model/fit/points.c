@@ -27,13 +27,13 @@ fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t b
     return (fit_points_t){past - first, points->point + first};
 }
 
-int32_t fit_most_procs(const fit_points_t *points) {
+int32_t fit_max_procs(const fit_points_t *points) {
     return points->count > 0 ? points->point[points->count - 1].procs : 0;
 }
 
-fit_points_t fit_of_most_procs(const fit_points_t *points) {
+fit_points_t fit_with_max_procs(const fit_points_t *points) {
     size_t first = 0;
-    while (first < points->count && points->point[first].procs < fit_most_procs(points))
+    while (first < points->count && points->point[first].procs < fit_max_procs(points))
         first++;
     return (fit_points_t){points->count - first, points->point + first};
 }

@@ -24,7 +24,7 @@ int fit_compare(int64_t a, int64_t b);
 /* Compares two points in their order. */
 int fit_compare_points(const void *a, const void *b);
 
-/* Returns where the points equal to `first` in their order end. */
+/* Returns the end of the run of points that are equal to `first` in this order. */
 size_t fit_end_of_equal(const fit_points_t *points, size_t first);
 
 /* Returns the number of different sizes of points that are sorted by bytes. */
@@ -32,8 +32,8 @@ size_t fit_size_count(const fit_points_t *points);
 
 /* Returns the largest number of processes, 0 if there are no points, and the points that have it, borrowed.
  */
-int32_t fit_most_procs(const fit_points_t *points);
-fit_points_t fit_of_most_procs(const fit_points_t *points);
+int32_t fit_max_procs(const fit_points_t *points);
+fit_points_t fit_with_max_procs(const fit_points_t *points);
 
 /* Returns the points with from_bytes <= bytes < below_bytes. Points must be sorted by bytes; the result is
  * borrowed. */

@@ -1,7 +1,6 @@
-/* Prices of measured collectives as short tapes of the numbers that a fit changes (prices.h).
- *
- * A price depends on what was measured, on the library's algorithm, on the parameters, and on which of them
- * are known. All searches of a fit, and those that leave a node count out, therefore share it. */
+/* A hash table of prices of measured collectives (prices.h). The key is what a price depends on besides the
+ * machine: the measured configuration and the library's algorithm. Each price has tapes, one for each set of
+ * known parameters. All searches of a fit, and those that leave a node count out, share the prices. */
 #include "prices.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Prices of measured collectives, asked for again and again while a fit changes a few numbers of the machine.
- * Each is priced once; then its short tape (tape/tape.h) is replayed with other values. */
+/* A cache of prices of measured collectives for a fit, which needs them again and again while it changes a
+ * few numbers of the machine. Pricing a collective once records its arithmetic on a tape (tape/tape.h), which
+ * is then replayed with other values. */
 #ifndef PTO_FIT_PRICES_H
 #define PTO_FIT_PRICES_H
 

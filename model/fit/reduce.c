@@ -1,6 +1,6 @@
-/* Reductions: a core's rate falls where the data no longer fit in a cache, so the cost has pieces, found as
- * for messages. Operations and types are pooled, since a machine has one cost for all of them; the fit
- * reports their spread. */
+/* Fits the cost of reductions. A core's rate falls when the data no longer fit in a cache, so the cost has
+ * pieces by size, found as for messages. Operations and types are pooled, since a machine has one cost for
+ * all of them; the fit reports their spread. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ enum {
     PAIR_TEXT_MAX = 16,
 };
 
-/* The most common pair; used alone if the pool is too heterogeneous. */
+/* The most common pair; only this is used if the pool is too heterogeneous. */
 static const char *const usual_pair = "sum-float";
 
 /* Ratio measured / fitted of one operation and type. */
@@ -41,7 +41,7 @@ static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t 
 /* Median of the residuals over all pieces. */
 static pto_status_t whole_residual(fit_work_t *work, pto_space_t space, const fit_points_t *points,
                                    double *residual) {
-    double *scratch = fit_room(work, points->count, sizeof *scratch);
+    double *scratch = fit_alloc(work, points->count, sizeof *scratch);
     if (scratch == NULL)
         return PTO_ERR_MEMORY;
     for (size_t i = 0; i < points->count; i++) {
@@ -58,7 +58,7 @@ static pto_status_t add_to_spread(fit_work_t *work, pto_space_t space, const cha
     fit_points_t points;
     fit_filter_t filter = filter_of(space, pair);
     pto_status_t status = fit_select(work, &filter, &points);
-    double *ratio = status == PTO_OK ? fit_room(work, points.count, sizeof *ratio) : NULL;
+    double *ratio = status == PTO_OK ? fit_alloc(work, points.count, sizeof *ratio) : NULL;
     size_t count = 0;
     if (ratio == NULL)
         return PTO_ERR_MEMORY;
@@ -83,7 +83,7 @@ static pto_status_t add_to_spread(fit_work_t *work, pto_space_t space, const cha
 }
 
 /* Report the spread of operations and types, and whether one represents all. */
-static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alone) {
+static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool usual_only) {
     spread_t spread = {0};
     for (int i = 0; i < OPERATION_COUNT * TYPE_COUNT; i++) {
         char pair[PAIR_TEXT_MAX];
@@ -98,7 +98,7 @@ static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alon
     snprintf(name, sizeof name, "reduce.%s by operation", pto_space_name(space));
     return fit_note(work, name, 0,
                     "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
-                    alone ? "fitted to sum-float alone" : "pooled", spread.count, spread.least,
+                    usual_only ? "fitted to sum-float alone" : "pooled", spread.count, spread.least,
                     spread.least_pair, spread.most, spread.most_pair);
 }
 
@@ -113,13 +113,12 @@ static pto_status_t judge_pooled(fit_work_t *work, pto_space_t space, const fit_
     return status;
 }
 
-/* The pooled fit; if that describes its samples badly and the usual operation is among them, that one's
- * fit. */
+/* Fits all samples or, if that describes them badly, those of the usual pair, if there are any. */
 static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
-                                        const fit_points_t *usual, bool *alone) {
+                                        const fit_points_t *usual, bool *usual_only) {
     int entry_count = work->fit->entry_count;
     pto_status_t status = fit_cost(work, pooled, &work->fit->machine->reduce[space]);
-    *alone = false;
+    *usual_only = false;
     if ((status != PTO_OK && status != PTO_ERR_NOT_FOUND) || usual->count == 0 ||
         usual->count == pooled->count)
         return status;
@@ -129,20 +128,21 @@ static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, con
         return judged;
     pto_cost_fini(&work->fit->machine->reduce[space]);
     work->fit->entry_count = entry_count;
-    *alone = true;
+    *usual_only = true;
     return fit_cost(work, usual, &work->fit->machine->reduce[space]);
 }
 
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
     fit_points_t pooled, usual;
     fit_filter_t one = filter_of(space, usual_pair);
-    bool alone = false;
+    bool usual_only = false;
     pto_status_t status = fit_select_in(work, PTO_BENCHMARK_REDUCE, space, &pooled);
     if (status == PTO_OK)
         status = fit_select(work, &one, &usual);
     if (status != PTO_OK || pooled.count == 0)
         return status;
-    status = fit_pooled_or_usual(work, space, &pooled, &usual, &alone);
-    return status == PTO_OK && work->fit->machine->reduce[space].count > 0 ? report_spread(work, space, alone)
-                                                                           : status;
+    status = fit_pooled_or_usual(work, space, &pooled, &usual, &usual_only);
+    return status == PTO_OK && work->fit->machine->reduce[space].count > 0
+               ? report_spread(work, space, usual_only)
+               : status;
 }

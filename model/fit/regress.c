@@ -1,7 +1,7 @@
-/* Regression on relative errors, so that 4 B and 64 MiB have equal weight. Each row is divided by its fitted
- * time from the previous round (by the timing grain if that is longer). The first round uses plain least
- * squares over the measured times, which limits the influence of slow outliers. A coefficient that would be
- * negative is held at 0 and the others are fitted again.
+/* Robust linear regression of times, by GSL. Errors are relative, so that 4 B and 64 MiB have equal weight:
+ * each row is divided by its fitted time from the previous round (by the timing grain if that is longer). The
+ * first round uses plain least squares over the measured times, which limits the influence of slow outliers.
+ * A coefficient that would be negative is held at 0 and the others are fitted again.
  *
  * A sample far from the others of its row (the same size, processes and messages) is an outlier and is
  * dropped. A whole row far from the line is not an outlier: there the model is wrong. A regression that
@@ -304,7 +304,7 @@ static int most_negative(const solver_t *solver) {
     return worst;
 }
 
-static void take(const solver_t *solver, int k, fit_regression_t *result) {
+static void store_coefficient(const solver_t *solver, int k, fit_regression_t *result) {
     int j = solver->active[k];
     double value = gsl_vector_get(solver->c, (size_t)k) / solver->scale[k];
     double half = 0;
@@ -336,14 +336,14 @@ static pto_status_t regress_active(solver_t *solver, const design_t *design, fit
     int worst = most_negative(solver);
     *dropped = worst >= 0;
     if (*dropped) {
-        take(solver, worst, result);
+        store_coefficient(solver, worst, result);
         for (int k = worst; k + 1 < solver->active_count; k++)
             solver->active[k] = solver->active[k + 1];
         solver->active_count--;
         return PTO_OK;
     }
     for (int k = 0; k < solver->active_count; k++)
-        take(solver, k, result);
+        store_coefficient(solver, k, result);
     result->residual = median_residual(solver);
     return PTO_OK;
 }
@@ -431,10 +431,10 @@ static pto_status_t regress(design_t *design, bool plain, fit_regression_t *resu
     return status;
 }
 
-pto_status_t fit_regress(const fit_points_t *points, int columns, fit_fill_t fill, const void *context,
-                         bool plain, fit_regression_t *result, pto_error_t *err) {
-    size_t width = (size_t)columns;
-    design_t design = {.columns = columns,
+pto_status_t fit_regress(const fit_points_t *points, const fit_model_t *model, bool plain,
+                         fit_regression_t *result, pto_error_t *err) {
+    size_t width = (size_t)model->columns;
+    design_t design = {.columns = model->columns,
                        .seconds = calloc(points->count * (width + 1) + 1, sizeof *design.seconds)};
     *result = (fit_regression_t){0};
     if (!design.seconds)
@@ -442,7 +442,7 @@ pto_status_t fit_regress(const fit_points_t *points, int columns, fit_fill_t fil
     design.column = design.seconds + points->count;
     for (size_t i = 0; i < points->count; i++) {
         fit_row_t row = {.seconds = points->point[i].seconds};
-        if (!fill(&points->point[i], context, &row))
+        if (!model->fill(&points->point[i], model->context, &row))
             continue;
         memcpy(design.column + design.count * width, row.column, width * sizeof *row.column);
         design.seconds[design.count++] = row.seconds;
@@ -461,5 +461,5 @@ static bool fill_postal(const fit_point_t *point, const void *context, fit_row_t
 }
 
 pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t *result, pto_error_t *err) {
-    return fit_regress(points, 2, fill_postal, NULL, plain, result, err);
+    return fit_regress(points, &(fit_model_t){2, fill_postal, NULL}, plain, result, err);
 }

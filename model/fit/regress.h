@@ -1,4 +1,4 @@
-/* Robust regression: times as non-negative combinations of columns. */
+/* Robust regression: times as linear combinations of columns with coefficients of 0 or more. */
 #ifndef PTO_FIT_REGRESS_H
 #define PTO_FIT_REGRESS_H
 
@@ -27,11 +27,17 @@ typedef struct {
 /* Fills a point's row, which is zeroed; false leaves the point out. */
 typedef bool (*fit_fill_t)(const fit_point_t *point, const void *context, fit_row_t *row);
 
-/* Fit the coefficients of `columns` columns. `plain`: ordinary least squares; otherwise robust regression on
- * relative errors, which leaves outliers out. Equal rows must be adjacent. Errors: PTO_ERR_MEMORY;
- * PTO_ERR_NOT_FOUND if the columns cannot be told apart. */
-pto_status_t fit_regress(const fit_points_t *points, int columns, fit_fill_t fill, const void *context,
-                         bool plain, fit_regression_t *result, pto_error_t *err);
+typedef struct {
+    int columns;
+    fit_fill_t fill;
+    const void *context;
+} fit_model_t;
+
+/* Fit the coefficients of a model. `plain`: ordinary least squares; otherwise robust regression on relative
+ * errors, which leaves outliers out. Equal rows must be adjacent. Errors: PTO_ERR_MEMORY; PTO_ERR_NOT_FOUND
+ * if the columns are linearly dependent. */
+pto_status_t fit_regress(const fit_points_t *points, const fit_model_t *model, bool plain,
+                         fit_regression_t *result, pto_error_t *err);
 
 /* Fit alpha and beta to points. Same errors as fit_regress. */
 pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t *result, pto_error_t *err);

@@ -1,11 +1,11 @@
-/* Kernels that access another GPU's memory. A kernel that moves s bytes takes
+/* Fits kernels that access another GPU's memory. A kernel that moves s bytes takes
  *
  *     T(0) = L,    T(s) = L + alpha + beta s,
  *
  * where L is the time of an empty kernel: its launch and the wait for its end. Rows of 0 bytes are measured
  * too, so alpha is a coefficient of the same regression, with its own interval, rather than a difference of
- * two medians. The fit uses the 16-byte accesses of the largest number of thread blocks; the rates of the
- * others are reported. */
+ * two medians. The fit uses the 16-byte accesses of the largest number of thread blocks. The rates of other
+ * widths and numbers of blocks are only reported. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static bool fill_access(const fit_point_t *point, const void *context, fit_row_t
     return true;
 }
 
-/* Points of one number of thread blocks. */
+/* Fits the points of one number of thread blocks. */
 static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_points_t *points,
                                pto_postal_t *postal) {
     fit_regression_t line;
@@ -44,7 +44,7 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
     if (fit_size_count(points) < 3)
         return fit_give_up(work, name, "samples of fewer than two sizes above 0 are too little");
     pto_status_t status;
-    if (!fit_line(work, name, points, COLUMN_COUNT, fill_access, NULL,
+    if (!fit_line(work, name, points, &(fit_model_t){COLUMN_COUNT, fill_access, NULL},
                   "useless samples: half of them are far from any line", &line, &status))
         return status;
     if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
@@ -52,7 +52,7 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
     return fit_keep_postal(work, name, points, &line, COLUMN_ALPHA, "", postal);
 }
 
-/* --- what other ways reach ----------------------------------------------------------------------------- */
+/* --- rates for the report ------------------------------------------------------------------------------- */
 
 /* The rows that are compared. */
 typedef struct {
@@ -62,8 +62,8 @@ typedef struct {
 } compared_t;
 
 /* Bytes per second beyond the launch, at the largest measured size; 0 if there are no data. */
-static pto_status_t reached(const compared_t *compared, pto_benchmark_t benchmark, int32_t procs,
-                            double *bytes_per_s) {
+static pto_status_t find_rate(const compared_t *compared, pto_benchmark_t benchmark, int32_t procs,
+                              double *bytes_per_s) {
     fit_points_t points;
     *bytes_per_s = 0;
     pto_status_t status = fit_select(
@@ -87,21 +87,21 @@ static pto_status_t add_rate(const compared_t *compared, pto_benchmark_t benchma
                              const char *opening, const char *label, rates_t *rates) {
     double bytes_per_s;
     size_t length = strlen(rates->text);
-    pto_status_t status = reached(compared, benchmark, procs, &bytes_per_s);
+    pto_status_t status = find_rate(compared, benchmark, procs, &bytes_per_s);
     if (bytes_per_s > 0)
         snprintf(rates->text + length, sizeof rates->text - length, "%s%s %.3g GB/s",
                  rates->count++ > 0 ? ", " : opening, label, 1e-9 * bytes_per_s);
     return status;
 }
 
-static pto_status_t tell(fit_work_t *work, const char *name, const char *by, const rates_t *rates) {
+static pto_status_t report(fit_work_t *work, const char *name, const char *by, const rates_t *rates) {
     char what[PTO_FIT_NAME_MAX];
     snprintf(what, sizeof what, "%.48s by %s", name, by);
     return rates->count > 1 ? fit_note(work, what, 0, "%s", rates->text) : PTO_OK;
 }
 
-static pto_status_t tell_widths(fit_work_t *work, const compared_t *compared, pto_remote_t remote,
-                                int32_t procs, const char *name) {
+static pto_status_t report_widths(fit_work_t *work, const compared_t *compared, pto_remote_t remote,
+                                  int32_t procs, const char *name) {
     static const char *const labels[] = {"4 B a thread", "8 B", "16 B", "every second 4 B"};
     const pto_benchmark_t benchmarks[] = {widths[remote].benchmark[0], widths[remote].benchmark[1],
                                           widths[remote].benchmark[2], PTO_BENCHMARK_REMOTE_STORE_STRIDED};
@@ -109,12 +109,12 @@ static pto_status_t tell_widths(fit_work_t *work, const compared_t *compared, pt
     pto_status_t status = PTO_OK;
     for (int i = 0; i < (remote == PTO_REMOTE_STORE ? 4 : 3) && status == PTO_OK; i++)
         status = add_rate(compared, benchmarks[i], procs, "", labels[i], &rates);
-    return status == PTO_OK ? tell(work, name, "width", &rates) : status;
+    return status == PTO_OK ? report(work, name, "width", &rates) : status;
 }
 
 /* `points` are those of the fitted width, for all numbers of blocks. */
-static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, const fit_points_t *points,
-                                pto_benchmark_t benchmark, const char *name) {
+static pto_status_t report_blocks(fit_work_t *work, const compared_t *compared, const fit_points_t *points,
+                                  pto_benchmark_t benchmark, const char *name) {
     rates_t rates = {.count = 0};
     pto_status_t status = PTO_OK;
     for (size_t i = 0; i < points->count && status == PTO_OK; i++) {
@@ -124,17 +124,17 @@ static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, co
         if (i == 0 || points->point[i - 1].procs != procs)
             status = add_rate(compared, benchmark, procs, "blocks of threads: ", label, &rates);
     }
-    return status == PTO_OK ? tell(work, name, "blocks", &rates) : status;
+    return status == PTO_OK ? report(work, name, "blocks", &rates) : status;
 }
 
-static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
-                                const fit_points_t *points, const char *name) {
+static pto_status_t report_others(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
+                                  const fit_points_t *points, const char *name) {
     compared_t compared = {work, fit_place_of_reach[reach],
-                           fit_room(work, work->samples->count, sizeof(double))};
+                           fit_alloc(work, work->samples->count, sizeof(double))};
     if (compared.scratch == NULL)
         return PTO_ERR_MEMORY;
-    pto_status_t status = tell_widths(work, &compared, remote, fit_most_procs(points), name);
-    return status == PTO_OK ? tell_blocks(work, &compared, points, widths[remote].benchmark[2], name)
+    pto_status_t status = report_widths(work, &compared, remote, fit_max_procs(points), name);
+    return status == PTO_OK ? report_blocks(work, &compared, points, widths[remote].benchmark[2], name)
                             : status;
 }
 
@@ -146,11 +146,11 @@ static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t
     pto_status_t status = fit_select(
         work, &(fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0},
         &points);
-    fit_points_t widest = fit_of_most_procs(&points);
+    fit_points_t widest = fit_with_max_procs(&points);
     if (points.count == 0)
         return status;
     status = fit_access(work, name, &widest, postal);
-    return status == PTO_OK ? tell_others(work, remote, reach, &points, name) : status;
+    return status == PTO_OK ? report_others(work, remote, reach, &points, name) : status;
 }
 
 /* --- all GPUs to all others ---------------------------------------------------------------------------- */
@@ -182,7 +182,8 @@ static pto_status_t fit_all_of(fit_work_t *work, const fit_points_t *points) {
     pto_status_t status;
     if (points->point[0].procs < 2 || fit_size_count(points) < 2)
         return fit_give_up(work, name, "samples of two sizes and two GPUs are the least");
-    if (!fit_line(work, name, points, ALL_COLUMN_COUNT, fill_all, NULL, useless, &line, &status))
+    const fit_model_t model = {ALL_COLUMN_COUNT, fill_all, NULL};
+    if (!fit_line(work, name, points, &model, useless, &line, &status))
         return status;
     return line.held[ALL_COLUMN_BYTES] ? fit_give_up(work, name, useless)
                                        : keep_all(work, name, points, &line);
@@ -191,8 +192,8 @@ static pto_status_t fit_all_of(fit_work_t *work, const fit_points_t *points) {
 static pto_status_t fit_all_pairs(fit_work_t *work) {
     fit_points_t points;
     pto_status_t status = fit_select_all(work, PTO_BENCHMARK_REMOTE_STORE_ALL, &points);
-    fit_points_t most = fit_of_most_procs(&points);
-    return points.count > 0 ? fit_all_of(work, &most) : status;
+    fit_points_t max_procs = fit_with_max_procs(&points);
+    return points.count > 0 ? fit_all_of(work, &max_procs) : status;
 }
 
 pto_status_t fit_remote(fit_work_t *work) {

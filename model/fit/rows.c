@@ -1,4 +1,5 @@
-/* Costs in rows: a line for each range of sizes, between limits that are given or found in the data. */
+/* Fits cost tables: a row with its own line for each range of sizes, between limits that are given or found
+ * in the samples. */
 #include <stdio.h>
 
 #include "parts.h"
@@ -17,7 +18,7 @@ pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t
     return status;
 }
 
-/* A gap would be priced by a neighbouring row, so it is all rows or none. */
+/* A missing row would be priced by a neighboring one, so all rows are kept or none. */
 pto_status_t fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
                       const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost) {
     char key[PTO_PARAM_KEY_MAX];

@@ -1,5 +1,5 @@
-/* How the runs began whose launches and collectives were sampled (--runs of portolan-calibrate), and what
- * whole runs take that the host does not wait for. */
+/* Records how the sampled runs were started (waited for, enqueued or in a graph: --runs of
+ * portolan-calibrate), and fits the cost of whole runs in line format. */
 #include <string.h>
 
 #include "parts.h"
@@ -10,7 +10,7 @@ static bool depends_on_runs(const pto_sample_t *sample) {
            (sample->benchmark >= PTO_BENCHMARK_NCCL_ALLREDUCE && sample->benchmark < PTO_BENCHMARK_OTHER);
 }
 
-/* Files older than the line have runs that were waited for. */
+/* Files without the line are older than it; their runs were waited for. */
 static pto_status_t runs_of_file(const fit_work_t *work, int file, pto_runs_t *runs) {
     const char *said = fit_provenance(work->samples, file, "runs");
     for (*runs = PTO_RUNS_WAITED; *runs < PTO_RUNS_COUNT; (*runs)++)

@@ -1,8 +1,9 @@
-/* Protocol breaks: splits the data into pieces whose lines leave the smallest residual. Schwarz's Bayesian
- * information criterion limits the number of pieces. The search is exact over the sizes in the data: dynamic
- * programming over all (first, last) sizes of a piece (Bellman 1961, "On the approximation of curves by line
- * segments"). If the data have very many sizes, it runs on some of them, and each break is then moved to its
- * best place among all sizes.
+/* Finds the breaks of a piecewise linear cost, such as the switch points between message protocols: splits
+ * the sizes into pieces whose lines leave the smallest residual. Schwarz's Bayesian information criterion
+ * limits the number of pieces. The search is exact over the sizes in the data: dynamic programming over all
+ * (first, last) sizes of a piece (Bellman 1961, "On the approximation of curves by line segments"). If the
+ * data have very many sizes, it runs on some of them, and each break is then moved to its best place among
+ * all sizes.
  *
  * Residuals are relative and capped, so that neither large messages nor outliers determine the breaks. Sizes
  * faster than the timing grain are ignored: their times measure the loop as much as the operation. */
@@ -104,7 +105,7 @@ static void reweigh(const size_group_t *const *group, size_t count, line_t line,
     }
 }
 
-/* Returns the best line through at most GRID_MAX groups. */
+/* Returns the best line through at max_pieces GRID_MAX groups. */
 static line_t fit_line(const size_group_t *const *group, size_t count) {
     double x[GRID_MAX] = {0};
     double y[GRID_MAX] = {0};
@@ -154,10 +155,10 @@ typedef struct {
     int from[FIT_PIECE_MAX][GRID_MAX];
 } table_t;
 
-static void fill_table(const grid_t *grid, int most, table_t *table) {
+static void fill_table(const grid_t *grid, int max_pieces, table_t *table) {
     for (int j = 0; j < grid->count; j++)
         table->best[0][j] = j + 1 >= PIECE_SIZES_MIN ? grid->cost[0][j] : HUGE_VAL;
-    for (int k = 1; k < most; k++) {
+    for (int k = 1; k < max_pieces; k++) {
         for (int j = 0; j < grid->count; j++) {
             table->best[k][j] = HUGE_VAL;
             for (int first = k * PIECE_SIZES_MIN; first + PIECE_SIZES_MIN - 1 <= j; first++) {
@@ -177,12 +178,12 @@ static double criterion(double samples, double cost, int additional) {
     return samples * log(cost / samples) + 3 * additional * log(samples);
 }
 
-static int choose_pieces(const grid_t *grid, const table_t *table, int most) {
+static int choose_pieces(const grid_t *grid, const table_t *table, int max_pieces) {
     double samples = 0;
     int additional = 0, last = grid->count - 1;
     for (int i = 0; i < grid->count; i++)
         samples += grid->group[i]->count;
-    for (int k = 1; k < most; k++)
+    for (int k = 1; k < max_pieces; k++)
         if (criterion(samples, table->best[k][last], k) <
             criterion(samples, table->best[additional][last], additional))
             additional = k;
@@ -190,11 +191,11 @@ static int choose_pieces(const grid_t *grid, const table_t *table, int most) {
 }
 
 /* Writes the first groups of the pieces after the first; returns the number of pieces. */
-static int search(grid_t *grid, int most, int *first) {
+static int search(grid_t *grid, int max_pieces, int *first) {
     table_t table = {0};
     fill_costs(grid);
-    fill_table(grid, most, &table);
-    int pieces = choose_pieces(grid, &table, most);
+    fill_table(grid, max_pieces, &table);
+    int pieces = choose_pieces(grid, &table, max_pieces);
     int last = grid->count - 1;
     for (int k = pieces - 1; k > 0; k--) {
         first[k - 1] = table.from[k][last];
@@ -204,7 +205,7 @@ static int search(grid_t *grid, int most, int *first) {
 }
 
 /* Up to GRID_MAX groups, evenly spaced from `from` to before `past`. Returns their number. */
-static size_t spread(const size_group_t *groups, size_t from, size_t past, const size_group_t **chosen) {
+static size_t pick_evenly(const size_group_t *groups, size_t from, size_t past, const size_group_t **chosen) {
     size_t count = past - from < GRID_MAX ? past - from : GRID_MAX;
     for (size_t i = 0; i < count; i++)
         chosen[i] = &groups[from + (count > 1 ? i * (past - from - 1) / (count - 1) : 0)];
@@ -215,9 +216,9 @@ static size_t spread(const size_group_t *groups, size_t from, size_t past, const
  * cost over all groups, which is where the accumulated difference (left cost - right cost) is lowest. */
 static size_t move_break(const size_group_t *groups, size_t from, size_t middle, size_t past) {
     const size_group_t *some[GRID_MAX] = {NULL};
-    size_t count = spread(groups, from, middle, some);
+    size_t count = pick_evenly(groups, from, middle, some);
     line_t left = fit_line(some, count);
-    count = spread(groups, middle, past, some);
+    count = pick_evenly(groups, middle, past, some);
     line_t right = fit_line(some, count);
     double sum = 0;
     double least = HUGE_VAL;
@@ -234,12 +235,12 @@ static size_t move_break(const size_group_t *groups, size_t from, size_t middle,
 
 /* Searches on a grid; if the grid skips sizes, then moves each break to its best place among all sizes.
  * Returns the number of breaks. */
-static int search_all(grid_t *grid, const size_group_t *groups, size_t count, int most,
+static int search_all(grid_t *grid, const size_group_t *groups, size_t count, int max_pieces,
                       int64_t *below_bytes) {
     int first[FIT_PIECE_MAX] = {0};
     size_t edge[FIT_PIECE_MAX + 1] = {0};
-    grid->count = (int)spread(groups, 0, count, grid->group);
-    int pieces = search(grid, most, first);
+    grid->count = (int)pick_evenly(groups, 0, count, grid->group);
+    int pieces = search(grid, max_pieces, first);
     for (int b = 1; b < pieces; b++)
         edge[b] = (size_t)(grid->group[first[b - 1]] - groups);
     edge[pieces] = count;
@@ -251,7 +252,8 @@ static int search_all(grid_t *grid, const size_group_t *groups, size_t count, in
     return pieces - 1;
 }
 
-pto_status_t fit_find_breaks(const fit_points_t *points, int most, fit_breaks_t *breaks, pto_error_t *err) {
+pto_status_t fit_find_breaks(const fit_points_t *points, int max_pieces, fit_breaks_t *breaks,
+                             pto_error_t *err) {
     *breaks = (fit_breaks_t){0};
     size_group_t *groups = calloc(fit_size_count(points) + 1, sizeof *groups);
     double *scratch = calloc(points->count + 1, sizeof *scratch);
@@ -262,7 +264,7 @@ pto_status_t fit_find_breaks(const fit_points_t *points, int most, fit_breaks_t 
     } else {
         size_t group_count = make_groups(points, scratch, groups);
         if (group_count >= 2 * PIECE_SIZES_MIN)
-            breaks->count = search_all(grid, groups, group_count, most, breaks->below_bytes);
+            breaks->count = search_all(grid, groups, group_count, max_pieces, breaks->below_bytes);
     }
     free(groups);
     free(scratch);

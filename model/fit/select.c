@@ -1,6 +1,6 @@
-/* Which samples count. A whole job can be slow (another job on the same switch, a low clock), and no robust
- * regression copes with a job that has a third of all samples. So jobs are first compared with each other,
- * in the cells (processes, messages, size) that they share. */
+/* Selects the samples of a fit, without those of slow jobs. A whole job can be slow (another job on the same
+ * switch, a low clock), and no robust regression copes with a job that has a third of all samples. So jobs
+ * are first compared with each other, in the cells (benchmark, processes, messages, size) that they share. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 static const double slow_ratio = 1.15;
 static const double slow_quantile = 0.25;
 
-/* Too few cells say nothing about a job, and too few samples nothing about the host's load. */
+/* Minimum numbers of cells to judge a job, and of samples of a cell to judge the host's load. */
 enum { SLOW_CELLS_MIN = 8, LOADED_SAMPLES_MIN = 5 };
 
-/* On an idle host half of a cell's samples take up to 1.7 times its least; on a loaded one 16 to 77 times,
- * and the least is far from that of an idle host. */
+/* The ratio of a cell's median to its minimum above which the host counts as loaded. On an idle host it is up
+ * to 1.7; on a loaded one it is 16 to 77, and the minimum is far from that of an idle host. */
 static const double loaded_ratio = 5;
 
 /* The time of one job in one cell. */
@@ -133,11 +133,11 @@ static pto_status_t skip_benchmark(fit_work_t *work, const pto_sample_t *like, d
     return fit_give_up(work, name, why);
 }
 
-/* Judge each benchmark by the median over its cells of median / least. */
+/* Judge each benchmark by the median over its cells of median / minimum. */
 static pto_status_t skip_loaded(fit_work_t *work) {
     size_t count = work->samples->count;
-    const pto_sample_t **sorted = fit_room(work, count, sizeof *sorted);
-    double *scratch = fit_room(work, count, sizeof *scratch), *ratio = fit_room(work, count, sizeof *ratio);
+    const pto_sample_t **sorted = fit_alloc(work, count, sizeof *sorted);
+    double *scratch = fit_alloc(work, count, sizeof *scratch), *ratio = fit_alloc(work, count, sizeof *ratio);
     pto_status_t status = sorted && scratch && ratio ? PTO_OK : PTO_ERR_MEMORY;
     for (size_t i = 0; i < count && status == PTO_OK; i++)
         sorted[i] = &work->samples->sample[i];
@@ -164,9 +164,9 @@ pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
     if (work->options->minima)
         return skip_loaded(work);
     size_t count = work->samples->count;
-    const pto_sample_t **sorted = fit_room(work, count, sizeof *sorted);
-    cell_t *cells = fit_room(work, count, sizeof *cells);
-    double *scratch = fit_room(work, count, sizeof *scratch);
+    const pto_sample_t **sorted = fit_alloc(work, count, sizeof *sorted);
+    cell_t *cells = fit_alloc(work, count, sizeof *cells);
+    double *scratch = fit_alloc(work, count, sizeof *scratch);
     if (sorted == NULL || cells == NULL || scratch == NULL)
         return PTO_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
@@ -214,7 +214,7 @@ static size_t collect(const fit_work_t *work, const fit_filter_t *filter, fit_po
 
 pto_status_t fit_select(fit_work_t *work, const fit_filter_t *filter, fit_points_t *points) {
     size_t count = collect(work, filter, NULL);
-    *points = (fit_points_t){.point = fit_room(work, count, sizeof *points->point)};
+    *points = (fit_points_t){.point = fit_alloc(work, count, sizeof *points->point)};
     if (points->point == NULL)
         return PTO_ERR_MEMORY;
     points->count = collect(work, filter, points->point);
@@ -240,7 +240,7 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
     bool *skip = calloc(samples->count + 1, sizeof *skip);
     pto_fit_options_t options = {0};
     fit_work_t work = {.samples = samples, .options = &options, .skip = skip};
-    double *scratch = fit_room(&work, samples->count, sizeof *scratch);
+    double *scratch = fit_alloc(&work, samples->count, sizeof *scratch);
     fit_points_t points = {0};
     size_t sizes = 0;
     if (skip != NULL && scratch != NULL)
@@ -252,7 +252,7 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
             seconds[sizes] = fit_median_of(&points, first, past, scratch);
         }
     }
-    fit_free_room(&work);
+    fit_free_all(&work);
     free(skip);
     return sizes;
 }

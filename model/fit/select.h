@@ -25,16 +25,15 @@ typedef struct {
     uint64_t pair_hash;
 } fit_filter_t;
 
-/* Returns a file's own value of a key; NULL: it has none. */
+/* Returns a file's value of a provenance key; NULL: it has none. */
 const char *fit_provenance(const pto_samples_t *samples, int file, const char *key);
 
-/* Mark the samples of slow jobs and report these jobs. In minima mode, in which they do no harm, mark instead
- * the samples of benchmarks that a loaded host disturbed so much that their minima mean nothing. Errors:
- * PTO_ERR_MEMORY. */
+/* Mark the samples of slow jobs and report these jobs. In minima mode, slow jobs do no harm; there, mark the
+ * samples of benchmarks whose minima a loaded host has made useless. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_skip_slow_jobs(fit_work_t *work);
 
 /* The samples that a filter selects, without slow jobs; in minima mode the minimum of each (procs, messages,
- * bytes). They last until fit_free_room. Errors: PTO_ERR_MEMORY; there are no points then. */
+ * bytes). They last until fit_free_all. Errors: PTO_ERR_MEMORY; there are no points then. */
 pto_status_t fit_select(fit_work_t *work, const fit_filter_t *filter, fit_points_t *points);
 
 /* Those of a benchmark in all spaces, or in one, at all levels. */

@@ -1,5 +1,6 @@
-/* Setup: work done once before a plan's first run, by the size of an allocation. A plan's processes allocate
- * and open at the same time, so of several numbers of processes the largest is used. */
+/* Fits the setup costs: what is done once before a plan's first run (allocating memory, opening that of other
+ * processes), by the size of an allocation. A plan's processes do this at the same time, so of several
+ * numbers of processes the largest is used. */
 #include "parts.h"
 #include "select.h"
 
@@ -7,8 +8,8 @@ static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_s
                               pto_cost_table_t *cost) {
     fit_points_t points;
     pto_status_t status = fit_select_in(work, benchmark, space, &points);
-    fit_points_t most = fit_of_most_procs(&points);
-    return most.count > 0 ? fit_cost(work, &most, cost) : status;
+    fit_points_t max_procs = fit_with_max_procs(&points);
+    return max_procs.count > 0 ? fit_cost(work, &max_procs, cost) : status;
 }
 
 pto_status_t fit_setup(fit_work_t *work) {

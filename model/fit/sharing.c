@@ -1,5 +1,5 @@
-/* Fits what the processes of a node share: the memory of a socket, and the CPU of a process that sends and
- * receives at once. */
+/* Fits the costs of sharing: the rate of a socket's memory, which its processes share, and the slowdown of
+ * messages both ways or between copies, which share the CPU of a process. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,12 +8,7 @@
 
 enum { COLUMN_START, COLUMN_SHARED, COLUMN_COUNT };
 
-/* A regression T = a + b x of the points; false if there is none that says what b is. */
-static bool fit_share(fit_work_t *work, const char *name, const fit_points_t *points, fit_fill_t fill,
-                      const void *context, fit_regression_t *line, pto_status_t *status) {
-    return fit_line(work, name, points, COLUMN_COUNT, fill, context, "its samples allow no regression", line,
-                    status);
-}
+static const char no_line[] = "its samples allow no regression";
 
 /* --- host memory ---------------------------------------------------------------------------------------- */
 
@@ -25,8 +20,8 @@ static bool fill_memory(const fit_point_t *point, const void *context, fit_row_t
     return true;
 }
 
-/* All processes of a socket show the memory's rate if they take clearly longer than one alone does, which
- * shows a core's. */
+/* The processes of a socket show the memory's rate, rather than a core's, if they take clearly longer than
+ * one process alone. */
 static const double slower_ratio = 1.2;
 
 /* Fewer processes than half the cores of a socket do not reach the memory's rate: on H200 hosts, a quarter of
@@ -44,8 +39,8 @@ pto_status_t fit_host_memory(fit_work_t *work) {
     fit_regression_t line;
     pto_status_t status = fit_select(
         work, &(fit_filter_t){PTO_BENCHMARK_MEMCPY_H2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 0, 0}, &points);
-    fit_points_t most = fit_of_most_procs(&points);
-    int procs = (int)fit_most_procs(&points);
+    fit_points_t most = fit_with_max_procs(&points);
+    int procs = (int)fit_max_procs(&points);
     fit_key(work, param, key);
     if (status == PTO_OK && procs > 1 && !are_enough(work, procs))
         status =
@@ -54,7 +49,8 @@ pto_status_t fit_host_memory(fit_work_t *work) {
                      "it takes half of its %d cores",
                      procs, (int)(work->fit->machine->node.cores / work->fit->machine->node.sockets));
     else if (procs > 1 && pto_postal_known(alone) &&
-             fit_share(work, key, &most, fill_memory, NULL, &line, &status)) {
+             fit_line(work, key, &most, &(fit_model_t){COLUMN_COUNT, fill_memory, NULL}, no_line, &line,
+                      &status)) {
         char note[PTO_FIT_NOTE_MAX];
         double slower = 2 * procs * line.value[COLUMN_SHARED] / alone->beta_s_per_byte.value;
         snprintf(note, sizeof note, "%d processes copy at once, for %.2f times as long as one alone", procs,
@@ -69,8 +65,8 @@ pto_status_t fit_host_memory(fit_work_t *work) {
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
 
-/* A message each way, or one between copies, takes a + (1 + f) b s, where one alone has the bytes' cost b of
- * its piece. */
+/* A message with one the other way, or between copies, takes a + (1 + f) b s, where a message alone takes b s
+ * of its piece for its bytes. The slowdown f is fitted. */
 static bool fill_slower(const fit_point_t *point, const void *context, fit_row_t *row) {
     const pto_cost_table_t *messages = context;
     row->column[COLUMN_START] = 1;
@@ -82,7 +78,7 @@ static bool fill_slower(const fit_point_t *point, const void *context, fit_row_t
 
 static double above_one(double value) { return fit_round(fmax(value - 1, 0)); }
 
-/* At one level, whose messages are those to compare with. */
+/* Fits a slowdown at one level, whose messages are `messages`. */
 static pto_status_t fit_slowdown_at(fit_work_t *work, const fit_filter_t *filter,
                                     const pto_cost_table_t *messages, pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
@@ -91,7 +87,8 @@ static pto_status_t fit_slowdown_at(fit_work_t *work, const fit_filter_t *filter
     pto_status_t status = fit_select(work, filter, &points);
     fit_key(work, param, key);
     if (points.count > 0 && messages->count > 0 &&
-        fit_share(work, key, &points, fill_slower, messages, &line, &status)) {
+        fit_line(work, key, &points, &(fit_model_t){COLUMN_COUNT, fill_slower, messages}, no_line, &line,
+                 &status)) {
         pto_param_t ratio = fit_param(&line, COLUMN_SHARED);
         ratio.value = above_one(ratio.value);
         ratio.low = above_one(ratio.low);

@@ -70,14 +70,14 @@ TEST(a_slice_has_its_first_size_and_not_its_limit) {
 
 TEST(the_most_processes_are_the_last_points) {
     begin();
-    assert_int_equal(fit_most_procs(&made.points), 0);
-    assert_int_equal(fit_of_most_procs(&made.points).count, 0);
+    assert_int_equal(fit_max_procs(&made.points), 0);
+    assert_int_equal(fit_with_max_procs(&made.points).count, 0);
     put(1, 8, 1);
     put(2, 8, 2);
     put(4, 8, 3);
     put(4, 16, 4);
-    assert_int_equal(fit_most_procs(&made.points), 4);
-    fit_points_t most = fit_of_most_procs(&made.points);
+    assert_int_equal(fit_max_procs(&made.points), 4);
+    fit_points_t most = fit_with_max_procs(&made.points);
     assert_int_equal(most.count, 2);
     assert_true(most.point[0].seconds == 3);
 }
@@ -182,7 +182,8 @@ TEST(one_of_three_columns_is_held_at_zero) {
         begin();
         for (int x = 1; x <= 9; x++)
             put(1, x, 2 + 3 * x - 0.05 * x * x);
-        assert_int_equal(fit_regress(&made.points, 3, fill_three, &falling, true, &result, NULL), PTO_OK);
+        assert_int_equal(
+            fit_regress(&made.points, &(fit_model_t){3, fill_three, &falling}, true, &result, NULL), PTO_OK);
         assert_int_equal(fit_postal(&made.points, true, &line, NULL), PTO_OK);
         assert_true(result.held[falling] && result.value[falling] == 0);
         assert_near(result.value[(falling + 1) % 3], line.value[0], 1e-9);
@@ -211,11 +212,13 @@ TEST(columns_that_are_multiples_are_not_told_apart) {
         for (int64_t bytes = 8; bytes <= 512; bytes *= 2)
             for (int32_t procs = 1; procs <= 4; procs++)
                 put(procs, bytes, 1e-6 + 1e-9 * (double)bytes + 1e-7 * procs);
-        assert_int_equal(fit_regress(&made.points, columns, fill_multiples, &same, plain, &result, &err),
-                         PTO_ERR_NOT_FOUND);
+        assert_int_equal(
+            fit_regress(&made.points, &(fit_model_t){columns, fill_multiples, &same}, plain, &result, &err),
+            PTO_ERR_NOT_FOUND);
         assert_string_equal(err.message, "the samples cannot tell the parameters apart");
-        assert_int_equal(fit_regress(&made.points, columns, fill_multiples, &apart, plain, &result, &err),
-                         PTO_OK);
+        assert_int_equal(
+            fit_regress(&made.points, &(fit_model_t){columns, fill_multiples, &apart}, plain, &result, &err),
+            PTO_OK);
     }
 }
 
@@ -250,7 +253,8 @@ TEST(samples_on_a_line_to_the_last_digit_have_an_interval) {
         for (int64_t bytes = 8; bytes <= 1 << 22; bytes *= 2)
             for (int i = 0; i < 2; i++)
                 put(1, procs * bytes, procs * 5e-8 + procs * 2e-11 * (double)bytes);
-        assert_int_equal(fit_regress(&made.points, 2, fill_slope_first, NULL, false, &line, NULL), PTO_OK);
+        assert_int_equal(
+            fit_regress(&made.points, &(fit_model_t){2, fill_slope_first, NULL}, false, &line, NULL), PTO_OK);
         assert_near(line.value[0], 2e-11, 1e-9);
         for (int k = 0; k < 2; k++) {
             assert_near(line.low[k], line.value[k], 1e-6);
