@@ -327,9 +327,7 @@ static void forget_terms(pto_machine_t *machine) {
     for (int i = 0; i < TERM_COUNT; i++)
         if (!terms[i].measured(machine))
             terms[i].set(machine, 0);
-    pto_library_tables_free(machine->library, machine->library_count);
-    machine->library = NULL;
-    machine->library_count = 0;
+    pto_library_tables_clear(&machine->library, &machine->library_count);
 }
 
 /* One search; the result replaces `best` if it is better or the first. */

@@ -349,12 +349,6 @@ static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collectiv
     return status;
 }
 
-static void drop_tables(pto_machine_t *machine) {
-    pto_library_tables_free(machine->library, machine->library_count);
-    machine->library = NULL;
-    machine->library_count = 0;
-}
-
 /* Decides whether GPU buffers are staged, with the host's table, or not, with the best single algorithm for
  * them (`*own`). */
 static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collective, double staged_miss,
@@ -399,7 +393,7 @@ static pto_status_t fit_tables(collective_fit_t *fit, pto_collective_t collectiv
 pto_status_t collective_fit_library(collective_fit_t *fit, int switches_left, collective_switch_t *switches,
                                     int *switch_count) {
     collective_fit_forget_tables(fit);
-    drop_tables(fit->machine);
+    pto_library_tables_clear(&fit->machine->library, &fit->machine->library_count);
     *switch_count = 0;
     pto_status_t status = PTO_OK;
     for (pto_collective_t collective = 0; collective < PTO_COLLECTIVE_COUNT && status == PTO_OK;

@@ -1,4 +1,5 @@
-/* Numbers, postal costs and rows of costs in a machine file (docs/formats.md). */
+/* Reads the values of parameters in a machine file: numbers, postal costs and rows of costs
+ * (docs/formats.md). Rows are checked for gaps and overlaps of their ranges of bytes. */
 #include "machine/cost_read.h"
 
 #include <stdio.h>
@@ -118,7 +119,7 @@ static pto_status_t finish_row(const pto_reader_t *reader, const pto_yaml_node_t
                : pto_settle_param(reader, node, "extra_input_s_per_byte_95", &row->extra_input_s_per_byte);
 }
 
-/* Layouts have as many GPUs on every node. */
+/* All nodes of a layout have equally many GPUs. */
 static pto_status_t finish_gpus_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_cost_row_t *row = target;
     if (!pto_yaml_find(node, "nodes"))
@@ -167,7 +168,7 @@ static const struct {
 
 enum { WORD_MAX = 96, EXTRA_FIELDS = 2 };
 
-/* " of {gpus: 4, nodes: 2}", or nothing where rows differ in their bytes alone. */
+/* " of {gpus: 4, nodes: 2}", or nothing if rows differ only in their bytes. */
 static void describe(pto_rows_by_t by, const pto_cost_row_t *row, char *text) {
     text[0] = '\0';
     if (by == PTO_ROWS_BY_PROCS)
@@ -178,7 +179,7 @@ static void describe(pto_rows_by_t by, const pto_cost_row_t *row, char *text) {
                  (long long)row->nodes);
 }
 
-/* How the row is referred to: by its protocol, or as `otherwise`. */
+/* Names a row in a message: by its protocol, or as `otherwise`. */
 static void refer(pto_rows_by_t by, const pto_cost_row_t *row, const char *otherwise, char *text) {
     if (by == PTO_ROWS_BY_PROTOCOL)
         snprintf(text, WORD_MAX, "'%s'", pto_protocol_name(row->protocol));
@@ -209,7 +210,7 @@ static pto_status_t check_order(const pto_reader_t *reader, const pto_yaml_node_
     return PTO_OK;
 }
 
-/* The last range has no limit. */
+/* The last range must have no limit. */
 static pto_status_t check_last(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_rows_by_t by,
                                const pto_cost_row_t *row) {
     const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
@@ -223,7 +224,7 @@ static pto_status_t check_last(const pto_reader_t *reader, const pto_yaml_node_t
                                   (long long)row->below_bytes);
 }
 
-/* All others have one, and it rises. */
+/* All other ranges must have one. */
 static pto_status_t check_not_last(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_rows_by_t by,
                                    const pto_cost_row_t *row) {
     char word[WORD_MAX], whose[WORD_MAX];
@@ -237,7 +238,8 @@ static pto_status_t check_not_last(const pto_reader_t *reader, const pto_yaml_no
                      word, whose);
 }
 
-/* Append a row to the one before it, read from `before_node`, which is NULL for the first row. */
+/* Checks a row against the one before it, read from `before_node` (NULL for the first row), and sets where
+ * its range begins. */
 static pto_status_t join_row(const pto_reader_t *reader, const pto_yaml_node_t *before_node,
                              const pto_yaml_node_t *node, pto_rows_by_t by, pto_cost_row_t *row) {
     const pto_cost_row_t *before = before_node ? row - 1 : NULL;

@@ -1,4 +1,4 @@
-/* A digest of a machine's numbers. */
+/* The digest of a machine's numbers (pto_machine_digest). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,8 @@ static void add_param(uint64_t *hash, const pto_param_t *param) {
         add(hash, value, sizeof value);
 }
 
-/* Add only the parameters that the machine has, so that a new parameter of the program leaves the digest of
- * old files as it was. */
+/* Add only the parameters that the machine has, so that a parameter added to the program does not change the
+ * digests of existing files. */
 static void add_parameters(uint64_t *hash, const pto_machine_t *machine) {
     pto_machine_param_t *param;
     int count;

@@ -1,4 +1,4 @@
-/* The keys `model_error` and `fitted_to` of machine files. */
+/* Reading, copying and looking up the keys `model_error` and `fitted_to` of machine files (error_model.h). */
 #include "machine/error_model.h"
 
 #include <math.h>

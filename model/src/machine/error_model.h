@@ -1,5 +1,6 @@
-/* A machine file's record of its own predictions: which collectives its terms were fitted to, and how far
- * predictions miss beyond their parameters' errors. */
+/* A machine file's record of the accuracy of predictions: which collectives its terms were fitted to
+ * (`fitted_to`), and the model's error, which the intervals of its parameters do not contain (`model_error`).
+ */
 #ifndef PTO_ERROR_MODEL_H
 #define PTO_ERROR_MODEL_H
 
@@ -23,26 +24,26 @@ typedef struct {
     int64_t most;
 } pto_covered_t;
 
-/* The half-width that holds |ln(measured / predicted)| in 95 percent of the cells. */
+/* log_95: the bound of |ln(measured / predicted)| in 95 percent of the cells. */
 typedef struct {
     char *strategy; /* "all": of strategies without a row */
     double log_95;
     int64_t samples;
 } pto_error_row_t;
 
-/* Measured on predictions that no parameter's interval explains (docs/model.md, "Intervals"). */
+/* docs/model.md, "Intervals". */
 typedef struct {
     char *source;       /* NULL: the file has no model error */
-    pto_covered_t node; /* of the cells: numbers of nodes, */
+    pto_covered_t node; /* ranges of the cells: numbers of nodes, */
     pto_covered_t proc; /* processes per node */
     pto_covered_t byte; /* and bytes */
-    double doubling;    /* each doubling above these widens the error by this share of it; 0: not known */
+    double doubling;    /* each doubling above these widens the error by this fraction; 0: not known */
     double tie;         /* standard deviation of ln(ratio of two strategies), measured over predicted */
     int row_count;
     pto_error_row_t *row;
 } pto_model_error_t;
 
-/* Doublings from what is covered to a value above it. Fewer nodes and bytes turned out to be no harder. */
+/* The distance in doublings of a value above the covered range; 0 below it, where errors are no larger. */
 double pto_covered_doublings(const pto_covered_t *covered, int64_t value);
 
 /* Returns the row of a strategy, else the row `all`; NULL if there is neither. */
@@ -51,7 +52,7 @@ const pto_error_row_t *pto_model_error_row(const pto_model_error_t *error, const
 /* Append a row; NULL when out of memory. */
 pto_error_row_t *pto_model_error_add(pto_model_error_t *error, const char *strategy);
 
-/* Copies into zeroed targets. False when out of memory; the target is then to be freed all the same. */
+/* Copy into zeroed targets. False when out of memory; the caller must free the target in that case, too. */
 bool pto_model_error_copy(const pto_model_error_t *from, pto_model_error_t *to);
 bool pto_fitted_to_copy(const pto_fitted_to_t *from, int count, pto_fitted_to_t **to);
 

@@ -1,5 +1,5 @@
-/* Machine files made of others: the trees of the files are merged before the machine is read, so that every
- * key works as if it stood in one file, and each node keeps its file and line. */
+/* Machine files that inherit from others: the YAML trees of the files are merged before the machine is read,
+ * so every key works as if it were in one file, and each node keeps its file and line. */
 #include "machine/inherit.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool is_among(const char *key, const char *const *name) {
     return *name != NULL;
 }
 
-/* Take out the first child that fits; NULL if there is none. */
+/* Remove and return the first child that fits; NULL if there is none. */
 static pto_yaml_node_t *take(pto_yaml_node_t *parent,
                              bool (*fits)(const pto_yaml_node_t *node, const void *given),
                              const void *given) {
@@ -62,7 +62,7 @@ static pto_yaml_node_t *child_of(pto_yaml_node_t *mapping, const char *key) {
     return (pto_yaml_node_t *)pto_yaml_find(mapping, key);
 }
 
-/* A mapping whose children have all been dropped goes, too. */
+/* A mapping whose children have all been dropped is dropped, too. */
 static bool is_empty(const pto_yaml_node_t *node, const void *given) {
     (void)given;
     return node->kind != PTO_YAML_SCALAR && node->child_count == 0;
@@ -92,7 +92,7 @@ static bool is_about_replaced(const pto_yaml_node_t *own, const char *key) {
     return false;
 }
 
-/* Move what `own` lacks from `other` into it. */
+/* Move the nodes that `own` lacks from `other` to `own`. */
 static void merge(pto_yaml_node_t *own, pto_yaml_node_t *other) {
     pto_yaml_node_t *added = NULL, **end = &added;
     int count = 0;
@@ -120,7 +120,7 @@ static void merge(pto_yaml_node_t *own, pto_yaml_node_t *other) {
 
 /* --- parts of machines ---------------------------------------------------------------------------------- */
 
-/* All that needs no other node, except NCCL's own times, which are of its structure within and between nodes.
+/* Keep what concerns a single node, except NCCL's times, which depend on the links within and between nodes.
  */
 static void keep_node(pto_yaml_node_t *root) {
     static const char *const whole[] = {"node",   "mps",    "runs",     "messages", "gap",    "copies",
@@ -136,7 +136,7 @@ static void keep_node(pto_yaml_node_t *root) {
     drop(root, is_empty, NULL);
 }
 
-/* All that lies between nodes. */
+/* Keep what concerns the network between nodes. */
 static void keep_network(pto_yaml_node_t *root) {
     static const char *const whole[] = {"messages", "gap", "injection", "network", "fabric", NULL};
     static const char *const spaces[] = {"cpu", "gpu", NULL};
@@ -151,7 +151,7 @@ static void keep_network(pto_yaml_node_t *root) {
     drop(root, is_empty, NULL);
 }
 
-/* The name and what was found for the whole machine by measurements of it. */
+/* Keep all but the name and what was derived from measurements of the whole machine. */
 static void keep_parameters(pto_yaml_node_t *root) {
     static const char *const own[] = {"machine", "fitted_to", "model_error", "tuning", NULL};
     drop(root, has_key_among, own);
@@ -159,7 +159,7 @@ static void keep_parameters(pto_yaml_node_t *root) {
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
-/* The files that led to this one. */
+/* A file, and those that inherit from it. */
 typedef struct chain {
     const struct chain *before;
     const char *path;
@@ -180,7 +180,7 @@ static bool is_above(const chain_t *chain, const char *path) {
     return chain != NULL;
 }
 
-/* Beside the file that names it, or by the program's own search. */
+/* Finds a file by the program's own search or, without one, relative to the file that names it. */
 static pto_status_t find(const pto_reader_t *reader, const pto_yaml_node_t *node, char **path) {
     pto_error_t fault = {.status = PTO_OK};
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "the name or file of a machine");
@@ -251,7 +251,7 @@ static bool is_reference(const pto_yaml_node_t *node, const void *key) {
     return is_key(node, key) && (node->kind == PTO_YAML_SCALAR || is_key(node, "inherits"));
 }
 
-/* The parts come before the whole, which fills in what is left. */
+/* `node` and `network` come before `inherits`, which supplies what is still missing. */
 static pto_status_t inherit(pto_machine_files_t *files, pto_yaml_node_t *root, const chain_t *chain,
                             pto_error_t *err) {
     static const struct {

@@ -1,4 +1,4 @@
-/* Machine files made of others (docs/formats.md, 'A machine made of others'). */
+/* Machine files that inherit from others (docs/formats.md, 'A machine made of others'). */
 #ifndef PTO_MACHINE_INHERIT_H
 #define PTO_MACHINE_INHERIT_H
 
@@ -13,9 +13,10 @@ typedef struct {
     char *path[PTO_INHERIT_FILES_MAX];
 } pto_machine_files_t;
 
-/* Add to a machine file's tree what the files that it names under `inherits`, `node` and `network` have and
- * it lacks, and remove these keys. Every node gets the number of its file. `files` has the own path. Errors:
- * those of reading a file, with its place; PTO_ERR_RANGE, at the key, for cycles and too many files. */
+/* Merge the files that a machine file names under `inherits`, `node` and `network` into its tree, which keeps
+ * its own values, and remove these keys. Every node gets the number of its file. `files` has the machine
+ * file's own path. Errors: those of reading a file, with file and line; PTO_ERR_RANGE, at the key, for
+ * cycles; PTO_ERR_TOO_LARGE for too many files. */
 pto_status_t pto_machine_inherit(pto_machine_files_t *files, pto_yaml_node_t *root, pto_error_t *err);
 
 void pto_machine_files_fini(pto_machine_files_t *files);

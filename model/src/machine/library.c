@@ -1,5 +1,5 @@
-/* Tables of the algorithms of MPI libraries, in a machine file or in a file of a library of its own
- * (docs/formats.md, 'MPI libraries') that machine files name. */
+/* Reads the tables of algorithms of MPI libraries, from a machine file or from the file of a library, which
+ * machine files name (docs/formats.md, 'MPI libraries'). */
 #include "machine/library.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct {
     const char *collective;
 } library_slot_t;
 
-/* `gpu: as_cpu`, or `staged` as well: the rows for host memory, which stand before. */
+/* `gpu: as_cpu` (the rows for host memory, which precede) or `gpu: staged` (the same, staged). */
 static pto_status_t read_same(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_machine_t *machine, pto_library_table_t *table) {
     static const char *const word[] = {"as_cpu", "staged"};
@@ -64,7 +64,7 @@ static pto_status_t read_library_collective(const pto_reader_t *reader, const pt
                                             void *slot, int argument) {
     (void)argument;
     library_slot_t library = {.machine = slot, .collective = node->key};
-    if (!library.machine->library) /* once, with room for all that can be named */
+    if (!library.machine->library) /* once, for all collectives and spaces */
         library.machine->library =
             calloc((size_t)PTO_COLLECTIVE_COUNT * PTO_SPACE_COUNT, sizeof *library.machine->library);
     if (!library.machine->library)
@@ -145,7 +145,7 @@ static bool move_tables(pto_machine_t *from, pto_machine_t *machine) {
     return true;
 }
 
-/* Drop the tables of the library that the machine's file names. */
+/* Drop the tables that come from the library's file. */
 static void drop_tables(pto_machine_t *machine) {
     int kept = 0;
     for (int i = 0; i < machine->library_count; i++) {
@@ -189,7 +189,7 @@ pto_status_t pto_machine_use_library(pto_machine_t *machine, const char *name, p
     char *copy = pto_text_copy(name);
     if (!copy)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's name");
-    pto_machine_t given = {0}; /* tables of the file alone, for the case that the library's cannot be read */
+    pto_machine_t given = {0}; /* read first, so that an unreadable file leaves the machine unchanged */
     pto_status_t status = pto_machine_add_library(&given, name, machine->path, err);
     if (status == PTO_OK) {
         drop_tables(machine);
@@ -211,9 +211,9 @@ const char *pto_machine_mpi_library(const pto_machine_t *machine) { return machi
 
 /* --- names ---------------------------------------------------------------------------------------------- */
 
-/* The text by which a library calls itself, in MPI_Get_library_version and lines `mpi=`. Where `digits` is
- * above 0, that many numbers of the version behind it end the name of the file. Spectrum MPI and MVAPICH2
- * come before the libraries that they are made from, whose names they may contain. */
+/* The text by which a library identifies itself in MPI_Get_library_version and lines `mpi=`, and the name of
+ * its file, to which the first `numbers` components of the version are appended. Spectrum MPI and MVAPICH2
+ * precede the libraries that they derive from, whose names they may contain. */
 static const struct {
     const char *text, *name;
     int numbers;

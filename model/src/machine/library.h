@@ -1,5 +1,5 @@
-/* Tables of choices: rows of `library` in a machine file or a scenario, and of a machine file's `tuning`; and
- * the files of MPI libraries, which `mpi_library` names. */
+/* Tables of choices by a call's size (pto_library_rule_t): `library` in a machine file or a scenario, and a
+ * machine file's `tuning`; and the files of MPI libraries, which `mpi_library` names. */
 #ifndef PTO_MACHINE_LIBRARY_H
 #define PTO_MACHINE_LIBRARY_H
 
@@ -10,11 +10,11 @@ enum { PTO_LIBRARY_RULES_MAX = 256 };
 
 extern const pto_yaml_table_t pto_library_row, pto_tuning_row;
 
-/* A list of such rows. On success the caller owns `*rule`: free it with pto_library_rules_free. */
+/* Reads a list of such rows. On success the caller owns `*rule`: free it with pto_library_rules_free. */
 pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
                             const pto_yaml_table_t *row, pto_library_rule_t **rule, int *rule_count);
-/* Copies `count` rows; `*to_count`, which is 0 before, counts those that are then to be freed, also if it
- * returns false, when out of memory. */
+/* Copies `count` rows. `*to_count` must be 0 and becomes the number of rows to be freed. Returns false when
+ * out of memory, with some rows possibly copied. */
 bool pto_library_rules_copy(const pto_library_rule_t *from, int count, pto_library_rule_t **to,
                             int *to_count);
 void pto_library_rules_free(pto_library_rule_t *rule, int rule_count);
@@ -23,19 +23,21 @@ void pto_library_rules_free(pto_library_rule_t *rule, int rule_count);
 const pto_library_table_t *pto_library_table_find(const pto_library_table_t *table, int count,
                                                   const char *collective, pto_space_t space);
 
-/* A copy that the caller frees with pto_library_tables_free. Returns false, with nothing made, when out of
+/* A copy that the caller frees with pto_library_tables_free. Returns false, without a copy, when out of
  * memory. */
 bool pto_library_tables_copy(const pto_library_table_t *table, int count, pto_library_table_t **copy);
 
-/* Tables, with their names and rules. NULL is legal. */
+/* Free tables, with their names and rules. NULL is legal. */
 void pto_library_tables_free(pto_library_table_t *table, int count);
+/* The same for a machine's, which is then without tables. */
+void pto_library_tables_clear(pto_library_table_t **table, int *count);
 
-/* Find the file of a name by the program's own search or, without one, in a folder beside that of the file at
- * `beside`; the caller frees `*path`. */
+/* Find the file of a name by the program's own search or, without one, as ../folder/NAME.yaml from the file
+ * at `beside`; the caller frees `*path`. */
 pto_status_t pto_find_named(pto_machine_find_t find, const char *folder, const char *name, const char *beside,
                             char **path, pto_error_t *err);
 
-/* The key `library`, tables of collectives: a pto_machine_t that has none. */
+/* Reads the key `library` into a pto_machine_t without such tables. */
 extern const pto_yaml_table_t pto_library_table;
 
 /* Add the tables of the library's file that the machine lacks. `beside` is the path of the machine's file.

@@ -1,4 +1,4 @@
-/* Tables of choices by a call's bytes and processes: what an MPI library does, and `tuning`. */
+/* Reads, copies and frees tables of choices by a call's bytes and processes (library.h). */
 #include "machine/library.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ const pto_yaml_table_t pto_tuning_row = {
     PTO_YAML_FIELDS(tuning_fields),
 };
 
-/* Returns the row before `index` that is for as many processes; -1: none. */
+/* Returns the last row before `index` with the same number of processes; -1: none. */
 static int row_before(const pto_library_rule_t *rule, int index) {
     int before = index - 1;
     while (before >= 0 && rule[before].procs != rule[index].procs)
@@ -135,6 +135,12 @@ void pto_library_tables_free(pto_library_table_t *table, int count) {
         pto_library_rules_free(table[i].rule, table[i].rule_count);
     }
     free(table);
+}
+
+void pto_library_tables_clear(pto_library_table_t **table, int *count) {
+    pto_library_tables_free(*table, *count);
+    *table = NULL;
+    *count = 0;
 }
 
 bool pto_library_rules_copy(const pto_library_rule_t *from, int count, pto_library_rule_t **to,

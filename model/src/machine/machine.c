@@ -1,4 +1,4 @@
-/* Machines, and lookups in them. Reading it is read.c's. */
+/* Machines: lookups of costs, creating, copying and destroying. read.c reads the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "machine/registry.h"
 #include "machine/topology_internal.h"
 
-/* Returns the row for these bytes, among rows that differ in their bytes alone. The last row has no upper
+/* Returns the row for these bytes, among rows that differ only in their bytes. The last row has no upper
  * limit. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
     int at = 0;
@@ -92,7 +92,7 @@ const pto_library_table_t *pto_library_table_find(const pto_library_table_t *tab
     return NULL;
 }
 
-/* Among the rows with the largest `procs` not above the call's, the first one above its bytes, else the last.
+/* Among the rows with the largest `procs` not above the call's, the first one whose range contains the bytes.
  */
 static const pto_library_rule_t *find_rule(const pto_library_table_t *table, int64_t procs, int64_t bytes) {
     const pto_library_rule_t *last = NULL, *found = NULL;

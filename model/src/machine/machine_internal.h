@@ -1,5 +1,5 @@
-/* The structure behind pto_machine_t, and the lookups that prices are made of: for the library, its fit and
- * its tests. Users of the library see machine.h alone. */
+/* The structure behind pto_machine_t, and the lookups by which prices find their costs: for the library, its
+ * fit and its tests. Users of the library only see machine.h. */
 #ifndef PTO_MACHINE_INTERNAL_H
 #define PTO_MACHINE_INTERNAL_H
 
@@ -57,13 +57,13 @@ void pto_cost_row_name(const pto_cost_row_t *row, char *text);
 typedef struct {
     char *collective;
     pto_space_t space;
-    bool of_library; /* of the file of `mpi_library`, which is written in its place */
+    bool of_library; /* comes from the file of `mpi_library`, so it is not written to the machine file */
     int rule_count;
     pto_library_rule_t *rule;
 } pto_library_table_t;
 
-/* The network as a tree: each `nodes` of them that follow each other share one link upwards, and one
- * downwards. A group of one level is made of groups of the level below. */
+/* The network as a tree: at each level, groups of `nodes` consecutive nodes share one link upwards and one
+ * downwards. A group consists of groups of the level below. */
 enum { PTO_FABRIC_LEVELS_MAX = 8 };
 
 typedef struct {
@@ -87,9 +87,9 @@ struct pto_machine {
     char *gpu; /* NULL: unknown */
     pto_basis_t basis;
     char *mpi_library;         /* a file of scenarios/libraries; NULL: unknown */
-    char *inherits;            /* to be written; a file that is read holds what it inherits. NULL: nothing */
-    const char *path;          /* the file it was read from: the first of */
-    pto_machine_files_t files; /* this and those that it inherits */
+    char *inherits;            /* for writing only: reading merges inherited values. NULL: nothing */
+    const char *path;          /* the file it was read from: the first of `files` */
+    pto_machine_files_t files; /* this file and those that it inherits */
     char *model;               /* the argument of pto_machine_restrict; NULL: full */
     char *what_if;             /* the changes made by pto_what_if, one per line; NULL: none */
     struct {
@@ -108,7 +108,7 @@ struct pto_machine {
     int tuning_count;
     int fitted_to_count;
     pto_library_table_t *library;
-    pto_library_table_t *tuning; /* their spaces mean nothing */
+    pto_library_table_t *tuning; /* `space` is not used */
     pto_fitted_to_t *fitted_to;  /* the collectives that terms were fitted to */
     pto_topology_t *topology;    /* of a node; NULL: unknown */
     pto_fabric_t fabric;         /* between nodes */
@@ -126,8 +126,8 @@ void pto_machine_fini(pto_machine_t *machine);
 /* Make a copy that shares nothing with the machine. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err);
 
-/* Returns the row for a message of `bytes` between GPU and host memory that ends in `to`; NULL: it has no
- * cost of its own. */
+/* Returns the row for a message of `bytes` from the other memory space to `to`; NULL: the machine has none.
+ */
 const pto_cost_row_t *pto_machine_mixed(const pto_machine_t *machine, pto_space_t to, pto_level_t level,
                                         int64_t bytes);
 
@@ -164,7 +164,8 @@ const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_
 const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
                                        int64_t nodes, int64_t bytes);
 
-/* Returns the row of a run by lines; NULL if this number of GPUs of a node was not measured. */
+/* Returns the row of a run in line format (lines.h); NULL if this number of GPUs of a node was not measured.
+ */
 const pto_cost_row_t *pto_machine_lines(const pto_machine_t *machine, int64_t gpus, int64_t bytes);
 
 /* Returns the row of `tuning` for a collective of `bytes` among a group of `procs` processes; NULL if the

@@ -1,4 +1,4 @@
-/* The words of machine files. */
+/* The names of enum values in machine files. */
 #include <string.h>
 
 #include "base/names.h"

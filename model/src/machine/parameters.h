@@ -1,15 +1,15 @@
-/* The parameters of a machine, one row a family: the only list of them. The members of pto_machine_t, reading
- * and writing machine files, what-ifs, models, the names in explanations, `portolan list parameters` and the
- * table in docs/formats.md all follow from it (model/src/machine/registry.h says what the columns mean).
+/* The parameters of a machine, one row for each family of them: the only list. The members of pto_machine_t,
+ * reading and writing machine files, what-ifs, models, the names in explanations, `portolan list parameters`
+ * and the table in docs/formats.md all follow from it. A row becomes a pto_family_t (registry.h).
  *
- * MEMBER declares a member of pto_machine_t; PART names a part of a member that is declared elsewhere.
+ * MEMBER declares a member of pto_machine_t; PART describes a part of a member that another row declares.
  *
  *   form    WHOLE: a whole number. VALUE: one number. POSTAL: alpha_s and beta_s_per_byte.
- *           COST: rows of postal costs; .by says what tells the rows apart.
- *   .key    its path in a machine file. Each * is a name of the next entry of .dim. A ! marks a segment that
- *           its mapping must hold.
- *   .term   the model term that it belongs to (model/src/machine/terms.c); none: the published model has it
- *   .power  what a GPU draws while this takes time (its bytes; with .power_at_start its start too)
+ *           COST: rows of postal costs; .by says by what the rows differ.
+ *   .key    its path in a machine file. Each * is a name of the next entry of .dim. A ! marks a required
+ *           segment.
+ *   .term   the model term that it belongs to (terms.c); none: it is in the published model
+ *   .power  the power of a GPU while this takes time (its bytes; with .power_at_start its start, too)
  *   .measured_only   no price uses it */
 #ifndef PTO_PARAMETERS_H
 #define PTO_PARAMETERS_H

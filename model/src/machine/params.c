@@ -1,5 +1,5 @@
-/* A machine's numbers by key, for changing one of them and for asking what would change with it. The keys are
- * those of the machine file, dots between their levels. */
+/* Lists a machine's numbers by key (pto_machine_params), for what-ifs, sensitivities and lookups. A key is
+ * the path in the machine file, with dots between its levels. */
 #include "machine/registry.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct {
     bool failed;
 } list_t;
 
-/* The position of a number in the file. `row` is empty unless there are several rows. */
+/* The path of a number in the file. `row` is empty unless there are several rows. */
 typedef struct {
     const char *base;
     const char *row;
@@ -72,7 +72,7 @@ static void add_row(list_t *list, const pto_cell_t *cell, const char *key, pto_c
         add(list, place, "below_bytes")->number = &row->below_bytes;
 }
 
-/* With no rows, the one that pto_machine_make_room has made. */
+/* If there are no rows: the placeholder of pto_machine_make_room. */
 static void add_rows(list_t *list, const pto_cell_t *cell, const char *key) {
     const pto_cost_table_t *cost = cell->at;
     for (int i = 0; i < cost->count || (i == 0 && cost->row); i++)

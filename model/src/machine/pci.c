@@ -1,3 +1,4 @@
+/* Which PCI devices are GPUs and NICs, for reading a node's topology from hwloc or sysfs (pci.h). */
 #include "machine/pci.h"
 
 #include <stddef.h>
@@ -26,7 +27,7 @@ bool pto_pci_is_network(const pto_pci_t *pci) { return pci->class_id >> 8 == CLA
 bool pto_pci_is_nic(const pto_pci_t *pci) {
     static const struct {
         unsigned vendor, device, mask;
-        bool has_slow; /* it also makes Ethernet for management, on links of less than 4 GB/s */
+        bool has_slow; /* the vendor also makes management Ethernet, on links of less than 4 GB/s */
     } nics[] = {
         {0x15b3, 0, 0, false},           /* Mellanox */
         {0x17db, 0, 0, false},           /* Cray, now HPE: Slingshot */

@@ -13,8 +13,8 @@ typedef struct {
 /* GPUs of NVIDIA and AMD. */
 bool pto_pci_is_gpu(const pto_pci_t *pci);
 
-/* Network devices that join the nodes of clusters: InfiniBand's and fabrics' (Omni-Path) by class; Ethernet's
- * by vendor, as others mostly carry management. */
+/* Network devices that connect the nodes of clusters: InfiniBand and fabrics (Omni-Path) by class, Ethernet
+ * by vendor, since other vendors' devices are mostly for management. */
 bool pto_pci_is_nic(const pto_pci_t *pci);
 
 bool pto_pci_is_network(const pto_pci_t *pci);

@@ -1,4 +1,5 @@
-/* Reading machine files (docs/formats.md): mappings within mappings down to the registry's keys. */
+/* Reads machine files (docs/formats.md). Each mapping of the file is a section, whose keys come from the
+ * registry of parameters (registry.h), so a section is read by a table of fields built for it. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static pto_machine_find_t find_by_name;
 
 void pto_topology_find_by(pto_machine_find_t find) { find_by_name = find; }
 
-/* The topology itself, or the name or the path of the file that has it. */
+/* The topology itself, or the name or path of its file. */
 static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                   int argument) {
     (void)argument;
@@ -37,7 +38,7 @@ static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_nod
     return status;
 }
 
-/* The link of a node alone is its injection: both would count the same bytes. */
+/* The first level of a fabric is the link of a node, as is `injection`: both would charge the same bytes. */
 static pto_status_t check_fabric(const pto_reader_t *reader, const pto_yaml_node_t *root,
                                  const pto_machine_t *machine) {
     const pto_param_t *injection = machine->injection_s_per_byte;
@@ -61,6 +62,7 @@ static pto_status_t check_topology(const pto_reader_t *reader, const pto_yaml_no
                          pto_topology_device_count(topology, PTO_DEVICE_SOCKET),
                          (long long)machine->node.gpus, (long long)machine->node.sockets);
 }
+
 /* --- choices that override predictions ------------------------------------------------------------------ */
 
 static const char *const tuned_collective[] = {"allreduce", "allgather"};
@@ -92,7 +94,7 @@ static const pto_yaml_table_t tuning_table = {
 
 static const char interval_suffix[] = "_95";
 
-/* The keys that a mapping of the file may have. */
+/* The keys that a section may have. */
 typedef struct {
     char name[PTO_YAML_FIELDS_MAX][SEGMENT_MAX];
     pto_yaml_field_t field[PTO_YAML_FIELDS_MAX]; /* `argument` is the key's own index */
@@ -100,7 +102,7 @@ typedef struct {
     int count;
 } keys_t;
 
-/* A mapping of the file, by the keys that lead to it: copies.shared; empty for the file itself. */
+/* A mapping of the file. `path` is that of its keys, such as copies.shared; empty for the file itself. */
 typedef struct {
     pto_machine_t *machine;
     const char *path;
@@ -135,12 +137,12 @@ static pto_status_t read_interval(const pto_reader_t *reader, const pto_yaml_nod
     return pto_read_interval(reader, node, word->at, (int)word->family->unit);
 }
 
-/* A file that does not know leaves the key out. */
+/* Without the unknown values: a file leaves the key out instead. */
 static PTO_NAME_LIST(mps_at, pto_mps_t, PTO_MPS_NO, PTO_MPS_COUNT, pto_mps_name);
 static PTO_NAME_LIST(basis_at, pto_basis_t, PTO_BASIS_MEASURED, PTO_BASIS_COUNT, pto_basis_name);
 static PTO_NAME_LIST(runs_at, pto_runs_t, 0, PTO_RUNS_COUNT, pto_runs_name);
 
-/* The first keys of a file, before the parameters. */
+/* The keys of a file that are not parameters. */
 #define AT(member) PTO_YAML_AT(pto_machine_t, member)
 static const pto_yaml_field_t top[] = {
     {.key = "machine", .read = pto_read_text, AT(name), .required = true},
@@ -178,7 +180,7 @@ static bool is_called(const char *name, const pto_word_t *word) {
     return *name == *word->text && strncmp(name, word->text, word->length) == 0 && !name[word->length];
 }
 
-/* The key of a word that leads to another mapping. Several families may share it, up to this one. */
+/* Adds the key of a nested section, once for all families that share it. */
 static void add_shared(keys_t *keys, const pto_word_t *word) {
     int i = 0;
     while (i < keys->count && !is_called(keys->name[i], word))
@@ -206,7 +208,7 @@ static void list_keys(pto_machine_t *machine, const char *path, pto_word_t word,
     }
 }
 
-/* A GPU at work draws at least what it draws idle. Less means that the file gives what comes on top. */
+/* A busy GPU draws at least its idle power. Less suggests that the file gives only the additional power. */
 static pto_status_t check_power(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *key,
                                 const pto_machine_t *machine, const pto_param_t *param) {
     const pto_param_t *idle_w = &machine->power_w[PTO_POWER_GPU_IDLE];
@@ -262,7 +264,7 @@ static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node
     return pto_read_mapping(reader, node, &table, &section);
 }
 
-/* The tables of the MPI library that the file names, for what it has no table of its own. */
+/* Adds the tables of the named MPI library that the file does not have itself. */
 static pto_status_t add_library(const pto_reader_t *reader, const pto_yaml_node_t *root,
                                 pto_machine_t *machine) {
     pto_error_t fault = {.status = PTO_OK};

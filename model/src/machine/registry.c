@@ -1,4 +1,5 @@
-/* The registry of a machine's parameters: its table, and what follows from a cell's form. */
+/* The registry of a machine's parameters (registry.h): families as data, walks over their cells by matching
+ * paths with the families' keys, and operations on cells by their form. */
 #include "machine/registry.h"
 
 #include <stdio.h>
@@ -55,7 +56,7 @@ static const char *dim_name(pto_dim_kind_t kind, int index) {
 
 static int extent(const pto_dim_t *dim) { return dim->last - dim->first + 1; }
 
-/* Text that grows to the end of its room. */
+/* A text being appended to in a buffer of fixed size; the excess is dropped. */
 typedef struct {
     char *at;
     char *end; /* the last character, which stays NUL */
@@ -76,7 +77,7 @@ static void append_range(growing_t *growing, const pto_dim_t *dim) {
     append(growing, extent(dim) > 1 ? "}" : "");
 }
 
-/* A family's key with the names of these ranges in it. */
+/* A family's key with the names of these dimensions in place of *. */
 static void append_key(growing_t *growing, const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX]) {
     for (const char *at = family->key; *at; at++)
         if (*at == '*')
@@ -85,7 +86,7 @@ static void append_key(growing_t *growing, const pto_family_t *family, const pto
             *growing->at++ = *at;
 }
 
-/* Behind a dot, unless it is empty. */
+/* After a dot, unless it is empty. */
 static void append_word(growing_t *growing, const char *word) {
     append(growing, *word ? "." : "");
     append(growing, word);
@@ -122,7 +123,7 @@ pto_parameter_t pto_parameter_at(int index) {
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
-/* Let a dimension be one name alone; false: it has no such name. */
+/* Restrict a dimension to one name; false: it has no such name. */
 static bool narrow(pto_dim_t *dim, const char *name, size_t length) {
     for (int i = dim->first; i <= dim->last; i++) {
         const char *known = dim_name(dim->kind, i);
@@ -134,14 +135,14 @@ static bool narrow(pto_dim_t *dim, const char *name, size_t length) {
     return false;
 }
 
-/* Where a path leads along a family's key. */
+/* A path matched with the beginning of a family's key. */
 typedef struct {
-    const char *rest;           /* of the key; empty where the path is all of it */
-    int passed;                 /* dimensions that the path names */
-    pto_dim_t dim[PTO_DIM_MAX]; /* what the path leaves of them */
-} trail_t;
+    const char *rest;           /* of the key after the path; empty if the path is the whole key */
+    int passed;                 /* number of dimensions that the path names */
+    pto_dim_t dim[PTO_DIM_MAX]; /* restricted to these names */
+} match_t;
 
-/* Returns the length of the first word of a key or a path, which a dot ends. */
+/* Returns the length of the first word of a key or a path, up to a dot. */
 static size_t word_length(const char *text) {
     size_t length = 0;
     while (text[length] && text[length] != '.')
@@ -149,17 +150,17 @@ static size_t word_length(const char *text) {
     return length;
 }
 
-/* False: the path leads elsewhere, as for most families its first letter already shows. */
-static bool follow(const pto_family_t *family, const char *path, trail_t *trail) {
+/* False: the path is not the beginning of the family's key. */
+static bool match_path(const pto_family_t *family, const char *path, match_t *match) {
     const char *key = family->key;
-    if (*path && key[*key == '!'] != *path)
+    if (*path && key[*key == '!'] != *path) /* a quick check of the first letter */
         return false;
-    trail->passed = 0;
+    match->passed = 0;
     for (; *key && *path; key++)
         if (*key == '*') {
             size_t length = word_length(path);
-            pto_dim_t *dim = &trail->dim[trail->passed];
-            *dim = family->dim[trail->passed++];
+            pto_dim_t *dim = &match->dim[match->passed];
+            *dim = family->dim[match->passed++];
             if (!narrow(dim, path, length))
                 return false;
             path += length;
@@ -167,13 +168,13 @@ static bool follow(const pto_family_t *family, const char *path, trail_t *trail)
             return false;
     if (*path || (key > family->key && *key != '\0' && *key != '.'))
         return false;
-    memcpy(trail->dim + trail->passed, family->dim + trail->passed,
-           (size_t)(PTO_DIM_MAX - trail->passed) * sizeof *trail->dim);
-    trail->rest = *key == '.' ? key + 1 : key;
+    memcpy(match->dim + match->passed, family->dim + match->passed,
+           (size_t)(PTO_DIM_MAX - match->passed) * sizeof *match->dim);
+    match->rest = *key == '.' ? key + 1 : key;
     return true;
 }
 
-/* Set the cell of that number among those of a family in these dimensions. */
+/* Set the cell with this number among those of a family in these dimensions. */
 static void set_cell(const pto_machine_t *machine, const pto_family_t *family,
                      const pto_dim_t dim[PTO_DIM_MAX], int number, pto_cell_t *cell) {
     int first = dim[0].first + number / extent(&dim[1]), second = dim[1].first + number % extent(&dim[1]);
@@ -184,10 +185,10 @@ static void set_cell(const pto_machine_t *machine, const pto_family_t *family,
 
 static bool next_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell) {
     for (; cell->next < FAMILY_COUNT; cell->next++, cell->step = 0) {
-        trail_t trail;
-        if (follow(&families[cell->next], path, &trail) && *trail.rest &&
-            cell->step < extent(&trail.dim[0]) * extent(&trail.dim[1])) {
-            set_cell(machine, &families[cell->next], trail.dim, cell->step++, cell);
+        match_t found;
+        if (match_path(&families[cell->next], path, &found) && *found.rest &&
+            cell->step < extent(&found.dim[0]) * extent(&found.dim[1])) {
+            set_cell(machine, &families[cell->next], found.dim, cell->step++, cell);
             return true;
         }
     }
@@ -203,7 +204,7 @@ const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_c
     return *path ? key + strlen(path) + 1 : key;
 }
 
-/* The place that an index has in each of a family's dimensions. */
+/* The position of an index in each of a family's dimensions. */
 static void locate(const pto_family_t *family, int index, pto_dim_t place[PTO_DIM_MAX]) {
     const pto_dim_t *dim = family->dim;
     int first = index / dims[dim[1].kind].size, second = index % dims[dim[1].kind].size;
@@ -223,7 +224,7 @@ void pto_cell_key(const pto_cell_t *cell, char *key) {
     *growing.at = '\0';
 }
 
-/* Returns the index of an address in a family's array; -1: it is none of the family's cells. */
+/* Returns the index of the cell at an offset of the machine; -1: it is none of the family's cells. */
 static int index_of(const pto_family_t *family, uintptr_t offset) {
     const pto_dim_t *dim = family->dim;
     size_t size = size_of_form[family->form];
@@ -253,11 +254,11 @@ bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *w
     int end = word->end > 0 ? word->end : FAMILY_COUNT;
     for (; word->next < end; word->next++, word->step = 0) {
         const pto_family_t *family = &families[word->next];
-        trail_t trail;
-        if (!follow(family, path, &trail) || !*trail.rest)
+        match_t found;
+        if (!match_path(family, path, &found) || !*found.rest)
             continue;
-        pto_dim_t *dim = &trail.dim[trail.passed];
-        const char *text = trail.rest + (*trail.rest == '!');
+        pto_dim_t *dim = &found.dim[found.passed];
+        const char *text = found.rest + (*found.rest == '!');
         bool is_dim = *text == '*';
         if (word->step >= (is_dim ? extent(dim) : 1))
             continue;
@@ -265,10 +266,10 @@ bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *w
             dim->first = dim->last = dim->first + word->step;
         word->step++;
         pto_cell_t cell;
-        set_cell(machine, family, trail.dim, 0, &cell);
+        set_cell(machine, family, found.dim, 0, &cell);
         word->family = family;
         word->at = text[word_length(text)] ? NULL : cell.at;
-        word->required = *trail.rest == '!';
+        word->required = *found.rest == '!';
         word->text = is_dim ? dim_name(dim->kind, dim->first) : text;
         word->length = word_length(word->text);
         return true;
@@ -277,8 +278,8 @@ bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *w
 }
 
 bool pto_key_is_required(const pto_family_t *family, const char *path) {
-    trail_t trail;
-    return follow(family, path, &trail) && *trail.rest == '!';
+    match_t found;
+    return match_path(family, path, &found) && *found.rest == '!';
 }
 
 bool pto_cell_is_first(const pto_machine_t *machine, const pto_cell_t *cell, const char *path) {
@@ -304,7 +305,7 @@ static bool copy_flagged(pto_postal_t *postal) {
     return pto_text_copy_any(postal->flagged, &postal->flagged);
 }
 
-/* With the row that does not count, where pto_machine_make_room has made one. */
+/* Also copies the placeholder of pto_machine_make_room. */
 static bool copy_rows(const pto_cost_table_t *from, pto_cost_table_t *to) {
     bool copied = true;
     for (int i = 0; copied && (i < from->count || (i == 0 && from->row)); i++) {
@@ -398,7 +399,7 @@ const char *pto_field_name(pto_field_t field) {
     return name[field];
 }
 
-/* Where the cell is a cost, its numbers are a row's. */
+/* Returns the row that contains this number; NULL if the cell is not a cost. */
 static const pto_cost_row_t *row_of(const pto_cell_t *cell, const pto_param_t *param, pto_field_t field) {
     static const size_t offset[] = {[PTO_FIELD_ALPHA] = offsetof(pto_cost_row_t, postal.alpha_s),
                                     [PTO_FIELD_BETA] = offsetof(pto_cost_row_t, postal.beta_s_per_byte),

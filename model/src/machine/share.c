@@ -1,5 +1,5 @@
-/* Sharing by scaling: k communicators of a node that do the same at once carry k times the bytes and messages
- * of one on what they share, which for one of them is a node that takes k times as long for each. */
+/* A communicator's share of a machine: if k communicators of a node do the same at once, each sees a machine
+ * whose shared resources take k times as long for every byte and message. */
 #include "machine/share.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static void slow_down(pto_param_t *param, int64_t times) {
     param->high *= (double)times;
 }
 
-/* A link of a GPU is that of its communicator alone; the others are shared. */
+/* A GPU's own links are used by its communicator only; the others are shared. */
 static void slow_links(pto_topology_t *topology, int64_t times) {
     int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     for (int i = 0; i < topology->link_count; i++)
@@ -20,7 +20,7 @@ static void slow_links(pto_topology_t *topology, int64_t times) {
             slow_down(&topology->link[i].s_per_byte, times);
 }
 
-/* Between nodes NCCL's bytes are held up by what a node sends, as in its extrapolation (price/nccl.c). */
+/* Between nodes, NCCL's bytes are limited by what a node sends, as in its extrapolation (price/nccl.c). */
 static void slow_nccl(pto_machine_t *machine, int64_t times) {
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
         for (int i = 0; i < machine->nccl[kind].count; i++)

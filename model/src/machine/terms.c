@@ -1,6 +1,5 @@
-/* Models as parts of a machine: what the papers publish (messages, injection, copies), and the terms that are
- * added to it one by one, so that each one's worth can be seen. A term left out is a part of the machine file
- * that is not there. */
+/* The terms of `--model`: the published model (messages, injection, copies) and the terms that can be added
+ * to it, to see what each contributes. Leaving out a term removes its parameters from the machine. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,22 +49,16 @@ static void drop(pto_machine_t *machine, const char *term) {
         if (cell.family->term && strcmp(cell.family->term, term) == 0)
             pto_cell_clear(&cell);
     }
-    if (strcmp(term, "library") == 0) {
-        pto_library_tables_free(machine->library, machine->library_count);
-        machine->library = NULL;
-        machine->library_count = 0;
-    }
+    if (strcmp(term, "library") == 0)
+        pto_library_tables_clear(&machine->library, &machine->library_count);
     if (strcmp(term, "topology") == 0) {
         pto_topology_destroy(machine->topology);
         machine->topology = NULL;
     }
     if (strcmp(term, "fabric") == 0)
         machine->fabric.levels = 0;
-    if (strcmp(term, "tuning") == 0) {
-        pto_library_tables_free(machine->tuning, machine->tuning_count);
-        machine->tuning = NULL;
-        machine->tuning_count = 0;
-    }
+    if (strcmp(term, "tuning") == 0)
+        pto_library_tables_clear(&machine->tuning, &machine->tuning_count);
 }
 
 enum { TERM_COUNT = (int)(sizeof terms / sizeof *terms) };

@@ -1,4 +1,5 @@
-/* The topology of a node: its routes, and looking things up. Reading it is topology_read.c's. */
+/* The topology of a node: lookups, and finding the routes between devices by shortest paths (Bellman and
+ * Ford). topology_read.c reads the file. */
 #include "machine/topology_internal.h"
 
 #include <math.h>
@@ -70,15 +71,15 @@ double pto_topology_route_s_per_byte(const pto_topology_t *topology, int from, i
 
 /* --- routes --------------------------------------------------------------------------------------------- */
 
-/* How a vertex is best reached from the device that routes are being found for. */
+/* The best path to a vertex from the device whose routes are being found. */
 typedef struct {
-    double cost; /* INFINITY: not */
+    double cost; /* INFINITY: unreachable */
     int hops;
     int link; /* the last one */
 } reach_t;
 
 /* GPUs and NICs have no hardware that forwards to another device. */
-static bool passes_on(const pto_topology_t *topology, int vertex) {
+static bool forwards(const pto_topology_t *topology, int vertex) {
     int sockets = pto_topology_device(topology, PTO_DEVICE_SOCKET, 0);
     int nics = pto_topology_device(topology, PTO_DEVICE_NIC, 0);
     return (vertex >= sockets && vertex < nics) || vertex >= pto_topology_devices(topology);
@@ -91,7 +92,7 @@ static void reach_all(const pto_topology_t *topology, int from, reach_t *reach) 
         changed = false;
         for (int i = 0; i < topology->link_count; i++) {
             const pto_topology_link_t *link = &topology->link[i];
-            if (link->from != from && !passes_on(topology, link->from))
+            if (link->from != from && !forwards(topology, link->from))
                 continue;
             reach_t by = {.cost = reach[link->from].cost + link->s_per_byte.value,
                           .hops = reach[link->from].hops + 1,

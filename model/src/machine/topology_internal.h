@@ -1,4 +1,4 @@
-/* The structure behind pto_topology_t, and its construction. */
+/* The structure behind pto_topology_t, and the functions that construct it. */
 #ifndef PTO_TOPOLOGY_INTERNAL_H
 #define PTO_TOPOLOGY_INTERNAL_H
 
@@ -8,7 +8,7 @@
 
 typedef struct {
     bool known;
-    bool given; /* by the file, instead of the shortest */
+    bool given; /* by the file; else the shortest */
     int count;
     int *link; /* directed */
 } pto_route_t;
@@ -16,7 +16,7 @@ typedef struct {
 struct pto_topology {
     char *name;
     char *source;
-    char *path; /* the file of its own that it was read from; or NULL */
+    char *path; /* its own file; NULL: part of a machine file */
     int64_t device_count[PTO_DEVICE_KINDS];
     int vertex_count; /* devices come first */
     char (*vertex)[PTO_VERTEX_NAME_MAX];
@@ -35,8 +35,9 @@ int pto_topology_vertex_add(pto_topology_t *topology, const char *name);
 /* Returns the directed link between two vertices; -1: none. */
 int pto_topology_link_between(const pto_topology_t *topology, int from, int to);
 
-/* Compute the routes that are not known: the least sum of s_per_byte, then the fewest links, then the links
- * named first. Returns false when out of memory. A route that does not exist stays unknown. */
+/* Compute the routes that are not known: those with the smallest sum of s_per_byte, then with the fewest
+ * links, then with the links named first. Returns false when out of memory. Routes that do not exist stay
+ * unknown. */
 bool pto_topology_find_routes(pto_topology_t *topology);
 
 /* Read a topology from a YAML mapping. The caller frees `*topology` with pto_topology_destroy. */

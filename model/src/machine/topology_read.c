@@ -1,4 +1,5 @@
-/* Reading topologies: the files of scenarios/topologies, and the key `topology` of a machine file. */
+/* Reads topologies: the files of scenarios/topologies, and the keys `topology` and `fabric` of a machine
+ * file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,12 +138,12 @@ static pto_status_t add_link(const pto_reader_t *reader, const pto_yaml_node_t *
                              name[0], name[1], topology->link[other].s_per_byte.line);
     if (topology->link_count == LINKS_MAX)
         return pto_read_fail(reader, node, PTO_ERR_TOO_LARGE, "more than %d links", LINKS_MAX / 2);
-    bool alike = !pto_param_known(&row->s_per_byte[1]);
+    bool symmetric = !pto_param_known(&row->s_per_byte[1]);
     for (int i = 0; i < 2; i++)
         topology->link[topology->link_count++] =
             (pto_topology_link_t){.from = vertex[i],
                                   .to = vertex[1 - i],
-                                  .s_per_byte = row->s_per_byte[alike ? 0 : i],
+                                  .s_per_byte = row->s_per_byte[symmetric ? 0 : i],
                                   .alpha_s = row->alpha_s};
     return PTO_OK;
 }
@@ -165,6 +166,7 @@ static pto_status_t read_row(const pto_reader_t *reader, const pto_yaml_node_t *
 
 /* --- routes --------------------------------------------------------------------------------------------- */
 
+/* A row of `routes`: a route given by the file. */
 typedef struct {
     pto_topology_t *topology;
     range_t end[2];
@@ -249,9 +251,9 @@ static pto_status_t check_routes(const pto_reader_t *reader, const pto_yaml_node
     return PTO_OK;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------ */
+/* --- the topology --------------------------------------------------------------------------------------- */
 
-/* `links` and `routes` are read once the devices are known. */
+/* `links` and `routes` are only checked here; `finish` reads them, once the devices are known. */
 static pto_status_t read_later(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {
     (void)slot;

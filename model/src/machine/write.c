@@ -1,4 +1,5 @@
-/* Machine files, written: sections within sections down to the registry's keys. */
+/* Writes machine files and topology files. The sections of a machine file follow from the keys of the
+ * registry of parameters (registry.h). */
 #include "portolan/machine.h"
 
 #include <inttypes.h>
@@ -26,7 +27,7 @@ static const char *number(double value, char *text) {
     return text;
 }
 
-/* A double-quoted scalar. What cannot be printed is written as its escape, so that the reader takes it. */
+/* A double-quoted scalar. Unprintable characters are escaped, so that the reader accepts them. */
 static void put_quoted(pto_text_t *writer, const char *text) {
     char escaped[PTO_ESCAPED_MAX];
     put(writer, "\"");
@@ -45,7 +46,7 @@ static void put_if_any(pto_text_t *writer, const char *key, const char *text) {
     }
 }
 
-/* `key: value`, and behind `separator` `key_95: [low, high]` where there is an interval. */
+/* `key: value` and, if there is an interval, `separator` and `key_95: [low, high]`. */
 static void put_number(pto_text_t *writer, const char *key, const pto_param_t *param, const char *separator) {
     char low[NUMBER_MAX], high[NUMBER_MAX];
     pto_text_add(writer, "%s: %s", key, number(param->value, low));
@@ -58,8 +59,8 @@ static void put_param(pto_text_t *writer, pto_field_t field, const pto_param_t *
     put_number(writer, pto_field_name(field), param, ", ");
 }
 
-/* How far a fit can be trusted, as far as it is known. */
-static void put_grounds(pto_text_t *writer, int64_t sample_count, double residual, const char *flagged) {
+/* The sample count and residual of a fit, and the reason to doubt it, as far as they are known. */
+static void put_quality(pto_text_t *writer, int64_t sample_count, double residual, const char *flagged) {
     if (sample_count > 0)
         pto_text_add(writer, ", samples: %" PRId64, sample_count);
     if (residual > 0) {
@@ -74,7 +75,7 @@ static void put_postal(pto_text_t *writer, const pto_postal_t *postal) {
     put_param(writer, PTO_FIELD_ALPHA, &postal->alpha_s);
     put(writer, ", ");
     put_param(writer, PTO_FIELD_BETA, &postal->beta_s_per_byte);
-    put_grounds(writer, postal->sample_count, postal->residual, postal->flagged);
+    put_quality(writer, postal->sample_count, postal->residual, postal->flagged);
 }
 
 static void put_below(pto_text_t *writer, int64_t below_bytes) {
@@ -95,7 +96,7 @@ static void put_row_key(pto_text_t *writer, pto_rows_by_t by, const pto_cost_row
     }
 }
 
-/* A list; where bytes alone tell rows apart, a single one is a mapping. */
+/* A list; if rows differ only in their bytes, a single one is a mapping. */
 static void put_cost(pto_text_t *writer, int indent, pto_rows_by_t by, const pto_cost_table_t *cost) {
     bool is_list = cost->count > 1 || by != PTO_ROWS_BY_BYTES;
     put(writer, is_list ? "\n" : " ");
@@ -136,13 +137,13 @@ static const char *comment_of(const char *path) {
     return NULL;
 }
 
-/* A mapping of the file: the cells whose keys begin with `path`. */
+/* A mapping of the file: the cells whose keys begin with a path. */
 typedef struct {
-    bool known;   /* something is in it, and all that it must hold */
-    bool is_flat; /* numbers alone, so it is written on one line */
+    bool known;   /* it has some values, and all that are required */
+    bool is_flat; /* it has only numbers, so it is written on one line */
 } section_t;
 
-static section_t look_at(const pto_machine_t *machine, const char *path) {
+static section_t section_at(const pto_machine_t *machine, const char *path) {
     section_t section = {.is_flat = true};
     bool complete = true;
     char key[PTO_PARAM_KEY_MAX];
@@ -186,7 +187,7 @@ static void put_leaf(pto_text_t *writer, int indent, const char *key, const pto_
     }
 }
 
-/* A number between mappings, and its interval, each on a line of its own. */
+/* A number among mappings, and its interval, on separate lines. */
 static void put_number_lines(pto_text_t *writer, int indent, const char *key, const pto_cell_t *cell) {
     char separator[PLACE_MAX];
     snprintf(separator, sizeof separator, "\n%*s", indent, "");
@@ -200,7 +201,7 @@ static void put_children(pto_text_t *writer, const pto_machine_t *machine, const
 
 static void put_section(pto_text_t *writer, const pto_machine_t *machine, const char *path, int indent) {
     const char *dot = strrchr(path, '.'), *comment = comment_of(path);
-    section_t section = look_at(machine, path);
+    section_t section = section_at(machine, path);
     if (!section.known)
         return;
     pto_text_add(writer, "%s%*s%s:", indent == 0 ? "\n" : "", indent, "", dot != NULL ? dot + 1 : path);
@@ -260,8 +261,8 @@ static void put_library_table(pto_text_t *writer, const pto_library_table_t *tab
         put_rule(writer, 6, &table->rule[r]);
 }
 
-/* Writes the tables of a library that the machine file itself has; the library's file has the others. Those
- * of both spaces of a collective become one mapping. */
+/* Writes the tables that do not come from the library's file. Those of both spaces of a collective become one
+ * mapping. */
 static void put_library(pto_text_t *writer, const pto_machine_t *machine) {
     const pto_library_table_t *table = machine->library;
     bool any = false;
@@ -288,7 +289,7 @@ static void put_tuning(pto_text_t *writer, const pto_machine_t *machine) {
     }
 }
 
-/* --- what predictions are worth ------------------------------------------------------------------------- */
+/* --- accuracy ------------------------------------------------------------------------------------------- */
 
 static void put_fitted_to(pto_text_t *writer, const pto_machine_t *machine) {
     for (int i = 0; i < machine->fitted_to_count; i++) {
@@ -412,7 +413,7 @@ static void put_fabric(pto_text_t *writer, const pto_fabric_t *fabric) {
     }
 }
 
-/* Comments have no escapes: what cannot be printed becomes a question mark. */
+/* Comments have no escapes: unprintable characters become question marks. */
 static void put_comment(pto_text_t *writer, const char *comment) {
     bool fresh = true;
     for (const char *at = comment; *at != '\0';) {
