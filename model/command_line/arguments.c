@@ -1,4 +1,4 @@
-/* Command lines driven by tables: parsing and --help. */
+/* Command lines described by tables of options: parsing, storing the values, errors and --help. */
 #include "arguments.h"
 
 #include <stdarg.h>
@@ -18,18 +18,18 @@ static const pto_option_t help_option = {.name = "help", .help = "this text"};
 
 const pto_option_t pto_no_options[] = {{.name = NULL}};
 
-const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at) {
+const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int i) {
     for (const pto_option_set_t *set = syntax->set; set->option; set++)
         for (const pto_option_t *option = set->option; option->name; option++)
-            if (at-- == 0)
+            if (i-- == 0)
                 return option;
     return NULL;
 }
 
 /* --- errors -------------------------------------------------------------------------------------------- */
 
-/* "PROGRAM: TEXT; `PROGRAM --help` explains". A suggestion at the end of the text explains enough. */
-static void explain(const pto_syntax_t *syntax, const char *text, char *line, size_t line_size) {
+/* "PROGRAM: TEXT; `PROGRAM --help` explains", or without the hint if the text ends with a suggestion. */
+static void format_usage_error(const pto_syntax_t *syntax, const char *text, char *line, size_t line_size) {
     size_t length = strlen(text);
     if (length > 0 && text[length - 1] == '?')
         snprintf(line, line_size, "%s: %s", syntax->program, text);
@@ -45,21 +45,19 @@ int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    explain(syntax, pto_escape_text(text, escaped, sizeof escaped), line, sizeof line);
+    format_usage_error(syntax, pto_escape_text(text, escaped, sizeof escaped), line, sizeof line);
     fprintf(stderr, "%s\n", line);
     return PTO_EXIT_USAGE;
 }
 
-static int refuse(const pto_syntax_t *syntax, pto_error_t *err, const char *format, ...)
-    PTO_PRINTF_LIKE(3, 4);
-
+PTO_PRINTF_LIKE(3, 4)
 static int refuse(const pto_syntax_t *syntax, pto_error_t *err, const char *format, ...) {
     char text[PTO_ERROR_MESSAGE_MAX], line[LINE_MAX_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    explain(syntax, text, line, sizeof line);
+    format_usage_error(syntax, text, line, sizeof line);
     pto_error_set(err, PTO_ERR_RANGE, "%s", line);
     return PTO_EXIT_USAGE;
 }
@@ -120,7 +118,7 @@ int pto_range_split(const char *text, char part[3][PTO_RANGE_PART_MAX]) {
     return text ? 0 : count;
 }
 
-/* Numbers without a unit are often meant in a larger one: 80 of GPU memory is 80GiB. */
+/* The error for a small number without a unit suggests a larger unit: 80 for GPU memory means 80GiB. */
 static pto_status_t parse_bytes(const char *text, double least, int64_t *bytes, pto_error_t *err) {
     enum { GIB_MOST = 4096 };
     char least_text[PTO_BYTES_TEXT_MAX];
@@ -150,7 +148,7 @@ pto_status_t pto_word_unknown(const char *text, const char *what, const char *(*
 
 pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
                             pto_error_t *err) {
-    enum { FEW = 6 }; /* words, which are best listed */
+    enum { LISTED_MAX = 6 };
     const char *word[NAMES_MAX] = {NULL};
     int count = 0;
     for (; count < NAMES_MAX && word_at(count); count++) {
@@ -160,7 +158,7 @@ pto_status_t pto_word_parse(const char *text, const char *what, const char *(*wo
             return PTO_OK;
         }
     }
-    const char *near = count > FEW ? pto_suggest(text, word, count) : NULL;
+    const char *near = count > LISTED_MAX ? pto_suggest(text, word, count) : NULL;
     if (near)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; did you mean '%s'?", what, text, near);
     return pto_word_unknown(text, what, word_at, err);
@@ -187,11 +185,11 @@ static void print_option(FILE *stream, const pto_option_t *option) {
     pto_print_wrapped(stream, text, HELP_COLUMN, help_width(stream));
 }
 
-/* A line that begins with a blank is an example, and is printed as it is. */
+/* Examples are not joined to paragraphs. */
 static bool is_example(const char *line) { return *line == ' '; }
 
-/* Returns the last place up to `until` at which a line can be broken, best before an option and never in
- * quotes; 0: there is none. */
+/* Returns the last index up to `until` at which a line can be broken: before an option if possible, and never
+ * within quotes. 0: there is none. */
 static int break_at(const char *line, int from, int until) {
     int place = 0, option = 0;
     bool quoted = line[from] == '\'';
@@ -205,7 +203,8 @@ static int break_at(const char *line, int from, int until) {
     return option > 0 ? option : place;
 }
 
-/* Returns where the second column of a line begins, behind two blanks or more; else a little to the right. */
+/* Returns where the second column of a line begins: after two blanks or more. Without one, 4 to the right of
+ * the first column. */
 static int second_column(const char *line, int length) {
     int first = (int)strspn(line, " ");
     for (int i = first + 1; i + 2 < length; i++)
@@ -214,7 +213,8 @@ static int second_column(const char *line, int length) {
     return first + 4;
 }
 
-/* A line that is too long goes on below, commands behind a backslash so that they can be copied. */
+/* Print a line of an example, broken if it is too long. Commands get a backslash, so that they can be copied.
+ */
 static void print_example(FILE *stream, const char *line, int length) {
     const int width = help_width(stream), first = (int)strspn(line, " ");
     const bool is_command =
@@ -288,14 +288,14 @@ static const pto_option_t *find(const pto_syntax_t *syntax, const char *name) {
     return count == 1 ? found : NULL;
 }
 
-/* The name of the option that a word begins: --NAME, --NAME=VALUE, or -o for --out. */
+/* The option's name in --NAME or --NAME=VALUE; -o is short for --out. */
 static void name_of(const char *word, char name[64]) {
     const char *text = word[1] == '-' ? word + 2 : "out", *equals = strchr(text, '=');
     snprintf(name, 64, "%.*s", equals ? (int)(equals - text) : (int)strlen(text), text);
 }
 
-/* Parse one option. `*index` is the index of its word, and moves to its last word. */
-static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *index, pto_error_t *err) {
+/* Parse the option at argv[*index]; if its value is the next word, `*index` moves to that. */
+static int parse_option(pto_arguments_t *arguments, int argc, char **argv, int *index, pto_error_t *err) {
     const pto_syntax_t *syntax = arguments->syntax;
     char name[64];
     const char *equals = strchr(argv[*index], '=');
@@ -312,15 +312,15 @@ static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *i
     const char *value = NULL;
     if (option->argument)
         value = equals ? equals + 1 : argv[++*index];
-    if (value && !*value) /* a script's variable that is not set */
+    if (value && !*value) /* as from an unset variable of a script */
         return refuse(syntax, err, "--%s needs a value (%s), and this one is empty", option->name,
                       option->argument);
     arguments->given[arguments->given_count++] = (pto_given_t){option, value};
     return -1;
 }
 
-/* Whether a word that the command takes as an operand is given as an option: `list --machines`. */
-static bool is_operand(const pto_syntax_t *syntax, const char *text) {
+/* Whether an operand is written like an option: `list --machines` for `list machines`. */
+static bool is_dashed_operand(const pto_syntax_t *syntax, const char *text) {
     for (int i = 0; syntax->operand_at && syntax->operand_at(i); i++)
         if (strncmp(text, "--", 2) == 0 && strcmp(text + 2, syntax->operand_at(i)) == 0)
             return true;
@@ -360,12 +360,12 @@ int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_ar
             options_end = true;
         else if (strcmp(argv[i], "-h") == 0)
             code = PTO_EXIT_OK;
-        else if (is_operand(syntax, argv[i]))
+        else if (is_dashed_operand(syntax, argv[i]))
             arguments->operand[arguments->operand_count++] = argv[i] + 2;
         else if (argv[i][1] != '-' && (strcmp(argv[i], "-o") != 0 || !find(syntax, "out")))
             code = refuse(syntax, err, "unknown option '%s'", argv[i]);
         else
-            code = take_option(arguments, argc, argv, &i, err);
+            code = parse_option(arguments, argc, argv, &i, err);
     if (code < 0)
         code = find_scenario(arguments, err);
     if (code >= 0)

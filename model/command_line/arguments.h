@@ -1,5 +1,5 @@
-/* Command lines driven by tables, with one row per option. Parsing, --help, the man page and shell
- * completion use the same rows. */
+/* Command lines described by tables with one row per option. Parsing, --help, the man page and shell
+ * completion use the same rows. Used by portolan, portolan-calibrate and portolan-validate. */
 #ifndef PTO_ARGUMENTS_H
 #define PTO_ARGUMENTS_H
 
@@ -14,13 +14,13 @@ enum { PTO_EXIT_OK = 0, PTO_EXIT_ERROR = 1, PTO_EXIT_USAGE = 2 };
 
 /* How a value is read, and what it is stored as. */
 typedef enum {
-    PTO_VALUE_OWN,     /* by the option's own `apply` */
+    PTO_VALUE_OWN,     /* read and stored by the option's own `apply` */
     PTO_VALUE_NONE,    /* not stored: pto_arguments_text returns it */
     PTO_VALUE_FLAG,    /* bool: true */
     PTO_VALUE_TEXT,    /* const char *, borrowed from argv */
     PTO_VALUE_TEXTS,   /* pto_texts_t: repeatable */
-    PTO_VALUE_NAME,    /* the same, one of the words */
-    PTO_VALUE_WORD,    /* an enum or an int: the index among the words */
+    PTO_VALUE_NAME,    /* const char *, one of the words that `word_at` lists */
+    PTO_VALUE_WORD,    /* an enum or an int: the index in that list */
     PTO_VALUE_INT,     /* int, 1 to `most` */
     PTO_VALUE_COUNT,   /* int64_t, 1 or more */
     PTO_VALUE_NATURAL, /* int64_t, 0 or more */
@@ -40,13 +40,13 @@ typedef struct {
     pto_status_t (*apply)(void *target, const char *text, pto_error_t *err);
     const char *standard;          /* default value shown by --help, or NULL */
     const char *(*word_at)(int i); /* the allowed values, NULL after the last; or NULL: any value */
-    const char *what;              /* a word's name in messages; NULL: the option's */
+    const char *what;              /* how messages call the value; NULL: by the option's name */
 } pto_option_t;
 
-/* A row's form and offset, where `type` is the command's own struct. */
+/* The form and offset of a row, where `type` is the command's own struct. */
 #define PTO_STORE(form_, type, member) .form = PTO_VALUE_##form_, .at = offsetof(type, member)
 
-/* Files that an option names, borrowed from argv. */
+/* The values of a repeatable option, borrowed from argv. */
 enum { PTO_TEXTS_MAX = 16 };
 typedef struct {
     int count;
@@ -59,7 +59,7 @@ typedef struct {
     const pto_option_t *option; /* ends with a row without a name */
 } pto_option_set_t;
 
-/* Sets for `set` of a pto_syntax_t. */
+/* An initializer of a pto_syntax_t's `set`. */
 #define PTO_SETS(...) ((const pto_option_set_t[]){__VA_ARGS__, {NULL, NULL}})
 
 enum { PTO_NAMES_SCENARIOS = 1, PTO_NAMES_WORKLOADS = 2 };
@@ -70,14 +70,14 @@ typedef struct {
     const char *usage;                /* text above the options in --help */
     const pto_option_set_t *set;      /* ends with a row without options; --help is added to the first */
     const char *operand;              /* pattern of the files that it takes as operands, "*.yaml"; or NULL */
-    const char *(*operand_at)(int i); /* the words that it takes as operands, as for options; or NULL */
-    unsigned by_name;                 /* what the first operand may be the name of: a set of PTO_NAMES_ */
-    bool runs_command;                /* the first operand ends the options: a command with its own */
+    const char *(*operand_at)(int i); /* the words that it takes as operands, as `word_at`; or NULL */
+    unsigned by_name;  /* PTO_NAMES_ bits: what the first operand may name, instead of a file */
+    bool runs_command; /* the first operand ends the options: a command with its own */
 } pto_syntax_t;
 
 extern const pto_option_t pto_no_options[];
 
-/* An option from the command line. */
+/* An option given on the command line. */
 typedef struct {
     const pto_option_t *option;
     const char *text; /* borrowed from argv */
@@ -88,8 +88,8 @@ typedef struct {
     int given_count;
     pto_given_t *given;
     int operand_count;
-    char **operand; /* each borrowed from argv, but for */
-    char *found;    /* the first, if it was given by name; NULL: it was not */
+    char **operand; /* borrowed from argv, or `found` */
+    char *found;    /* the path of the first operand if that was given by name, else NULL; owned */
 } pto_arguments_t;
 
 /* Parse argv[1] and up: `--name value`, `--name=value`, unambiguous prefixes of names, and `--` before
@@ -98,26 +98,26 @@ typedef struct {
  * pto_arguments_fini, which does nothing after an exit code. */
 int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments);
 
-/* The same, but nothing is printed, for the processes of an MPI job: PTO_EXIT_OK is returned where --help was
- * given; otherwise the error, with the program's name, is in `err`. */
+/* The same without printing, for the processes of an MPI job. PTO_EXIT_OK means that --help was given; after
+ * any other exit code, `err` holds the error, with the program's name. */
 int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments,
                        pto_error_t *err);
 
-/* Returns the value that an option was given last, or its standard value; NULL where there is neither. */
+/* Returns the last value given for an option, or its default; NULL if it has neither. */
 const char *pto_arguments_text(const pto_arguments_t *arguments, const char *name);
 void pto_arguments_fini(pto_arguments_t *arguments);
 
 /* Apply the default values, then the options in the order given. Errors name the option. */
 pto_status_t pto_arguments_apply(const pto_arguments_t *arguments, void *target, pto_error_t *err);
 
-/* "PROGRAM: ...; `PROGRAM --help` explains" to standard error, without the hint where the text ends with a
- * suggestion ("?"); returns PTO_EXIT_USAGE. */
+/* Print "PROGRAM: ...; `PROGRAM --help` explains" to standard error, without the hint if the text ends with a
+ * "?", as suggestions do. Returns PTO_EXIT_USAGE. */
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
 void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
 
-/* For `apply`: the index of `text` among the words. The error calls it a `what` and suggests the nearest of
- * many words, or lists them. */
+/* For `apply`: the index of `text` among the words. The error calls the value a `what`, and lists the words
+ * or, if there are many, suggests the nearest. */
 pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
                             pto_error_t *err);
 
@@ -125,12 +125,12 @@ pto_status_t pto_word_parse(const char *text, const char *what, const char *(*wo
 pto_status_t pto_word_unknown(const char *text, const char *what, const char *(*word_at)(int i),
                               pto_error_t *err);
 
-/* For apply: a number within these bounds, or a count of at least 1. Errors: PTO_ERR_RANGE. */
+/* For `apply`: a number within these bounds, or a count of at least 1. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_number_parse(const char *text, double least, double most, double *number, pto_error_t *err);
 pto_status_t pto_count_parse(const char *text, int64_t *count, pto_error_t *err);
 
-/* For apply: split "FROM:TO:FACTOR" at its colons. Returns the number of parts; 0: there are more than three,
- * or one is too long. */
+/* For `apply`: split "FROM:TO:FACTOR" at its colons. Returns the number of parts; 0 if there are more than
+ * three, or one is too long. */
 enum { PTO_RANGE_PART_MAX = 64 };
 int pto_range_split(const char *text, char part[3][PTO_RANGE_PART_MAX]);
 
@@ -138,7 +138,7 @@ int pto_range_split(const char *text, char part[3][PTO_RANGE_PART_MAX]);
 #define PTO_TIMEOUT_LEAST_S 0.1
 #define PTO_TIMEOUT_MOST_S 1e6
 
-/* Iterate over all options of a syntax: `at` counts from 0; returns NULL at the end. */
-const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at);
+/* The options of all sets of a syntax; NULL after the last one. */
+const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int i);
 
 #endif

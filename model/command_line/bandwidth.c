@@ -1,4 +1,4 @@
-/* Bandwidths in tables. */
+/* Algorithm and bus bandwidths of collectives, formatted for tables. */
 #include "bandwidth.h"
 
 const char *pto_bandwidth_name(int i) {
@@ -17,27 +17,27 @@ bool pto_bandwidth_replaces_times(pto_bandwidth_t bandwidth) {
 static double gb_per_s(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds) {
     const pto_collective_t collective = moved->collective;
     const double n = (double)moved->procs;
-    double bytes = (double)moved->bytes, of_bus = 1;
+    double bytes = (double)moved->bytes, bus_factor = 1;
     switch (pto_collective_data(collective)) {
     case PTO_DATA_BLOCKS:
     case PTO_DATA_GATHERED:
     case PTO_DATA_SCATTERED:
         bytes *= n;
-        of_bus = (n - 1) / n;
+        bus_factor = (n - 1) / n;
         break;
     case PTO_DATA_MESSAGES:
         bytes *= (double)moved->messages;
         break;
     case PTO_DATA_VECTOR:
         if (!pto_collective_is_from_root(collective) && !pto_collective_is_to_root(collective))
-            of_bus = 2 * (n - 1) / n;
+            bus_factor = 2 * (n - 1) / n;
         break;
     case PTO_DATA_PAIR:
     case PTO_DATA_GRID:
     case PTO_DATA_COUNT:
         break;
     }
-    return 1e-9 * bytes * (bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1) / seconds;
+    return 1e-9 * bytes * (bandwidth == PTO_BANDWIDTH_BUS ? bus_factor : 1) / seconds;
 }
 
 static void format_rate(double rate, const char *unit, char text[PTO_SECONDS_TEXT_MAX]) {

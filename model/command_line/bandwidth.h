@@ -1,6 +1,6 @@
-/* Bandwidths as nccl-tests defines them (its doc/PERFORMANCE.md): the bytes of the larger buffer by the time,
- * and that times what a collective must move for each of them (allreduce 2(n-1)/n, in blocks (n-1)/n, else
- * 1). */
+/* Bandwidths as nccl-tests defines them (its doc/PERFORMANCE.md). The algorithm bandwidth is the bytes of the
+ * larger buffer over the time. The bus bandwidth is that, multiplied by the bytes that the collective must
+ * move per byte of the buffer: 2(n-1)/n for allreduce, (n-1)/n for collectives of blocks, else 1. */
 #ifndef PTO_BANDWIDTH_H
 #define PTO_BANDWIDTH_H
 
@@ -18,7 +18,7 @@ typedef enum {
     PTO_BANDWIDTH_COUNT
 } pto_bandwidth_t;
 
-/* A call; `bytes` as in a scenario. */
+/* A call of a collective; `bytes` as in a scenario. */
 typedef struct {
     pto_collective_t collective;
     int64_t procs, bytes, messages;
@@ -36,12 +36,12 @@ const char *pto_bandwidth_rate(pto_bandwidth_t bandwidth, const pto_moved_t *mov
 
 enum { PTO_BANDWIDTH_COLUMN = 6, PTO_BANDWIDTH_COLUMNS_MAX = 64 };
 
-/* Columns algbw and busbw: their width, heading and values. Nothing unless both are asked for. */
+/* The columns algbw and busbw: their width, heading and values. Empty unless both are asked for. */
 int pto_bandwidth_columns_width(pto_bandwidth_t bandwidth);
 const char *pto_bandwidth_heading(pto_bandwidth_t bandwidth, char text[PTO_BANDWIDTH_COLUMNS_MAX]);
 const char *pto_bandwidth_columns(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds,
                                   char text[PTO_BANDWIDTH_COLUMNS_MAX]);
-/* The line that says what a table has; `of` is what the columns of both are of. */
+/* Print the line above a table that names its bandwidths. `of` is used for both: "of the cheapest". */
 void pto_print_bandwidth_head(FILE *stream, pto_bandwidth_t bandwidth, const char *of);
 
 #endif

@@ -1,4 +1,4 @@
-/* portolan-calibrate's options. */
+/* The options of portolan-calibrate. */
 #include "calibrate_options.h"
 
 #include <string.h>

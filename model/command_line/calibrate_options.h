@@ -1,5 +1,5 @@
-/* portolan-calibrate's command line. It is here, and knows no MPI, so that `portolan completion` has it too.
- */
+/* The options of portolan-calibrate. They are in this library, which needs no MPI, because `portolan
+ * completion` lists them too. */
 #ifndef PTO_CALIBRATE_OPTIONS_H
 #define PTO_CALIBRATE_OPTIONS_H
 
@@ -14,17 +14,17 @@ typedef struct {
     bool list;
     bool force;
     bool progress;
-    bool estimate;    /* say how long it will take, and measure nothing */
-    bool exhaustive;  /* measure all sizes, each until it is settled by itself */
-    bool topology;    /* write the node's topology, and measure nothing */
-    const char *from; /* of the node in this file of hwloc's; NULL: this one */
-    const char *only; /* names with commas between them; NULL: all */
+    bool estimate;    /* print how long the benchmarks would take, and run none */
+    bool exhaustive;  /* measure every size until its own median is settled */
+    bool topology;    /* write the node's topology, and run no benchmark */
+    const char *from; /* with `topology`: hwloc's XML of another node; NULL: this node */
+    const char *only; /* comma-separated names of benchmarks and groups; NULL: all */
     const char *out;  /* "-": standard output */
     const char *machine;
-    pto_runs_t runs; /* how what can be enqueued is run */
+    pto_runs_t runs; /* how kernel launches and NCCL calls are timed */
     int64_t from_bytes;
     int64_t to_bytes;
-    int64_t factor; /* from one size to the next; a power of two */
+    int64_t factor; /* between consecutive sizes; a power of two */
     double budget_s;
     double timeout_s;
     int repeats;

@@ -1,4 +1,5 @@
-/* Finding the files of machines, scenarios and workloads by name. */
+/* Finding the files of machines, scenarios, workloads, MPI libraries and topologies by name: the candidate
+ * paths in search order, and the error that lists them. */
 #include "find_machine.h"
 
 #include <assert.h>
@@ -19,7 +20,9 @@ static bool is_folder(const char *path) {
     return path && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-static bool is_odd(const char *path) { return access(path, R_OK) == 0 && !pto_file_is_readable(path); }
+static bool is_not_regular(const char *path) {
+    return access(path, R_OK) == 0 && !pto_file_is_readable(path);
+}
 
 enum { CANDIDATES_MAX = 9 };
 
@@ -27,15 +30,15 @@ static bool is_path(const char *name) { return strchr(name, '/') || pto_text_end
 
 typedef bool (*folder_at_t)(int index, char folder[PTO_FOLDER_MAX]);
 
-/* A file's description of its machine, and the folders of such files. */
+/* A kind of file, and the folders that hold such files. */
 typedef struct {
-    const char *what;
-    const char *list; /* what `portolan list` calls them */
+    const char *what; /* its name in messages */
+    const char *list; /* its argument to `portolan list` */
     folder_at_t folder_at;
-    const char *beside; /* the folder of such files beside that of the file which names one, or NULL */
+    const char *sibling; /* the sibling of the naming file's folder that holds such files, or NULL */
 } file_kind_t;
 
-/* FOLDER/NAMEENDING, or NAMEENDING in the folder of `scenario`. */
+/* The path FOLDER/NAME.yaml where `ending` is ".yaml"; if `folder` is "", in the folder of `scenario`. */
 static char *candidate(const char *scenario, const char *folder, const char *name, const char *ending) {
     size_t size = strlen(folder) + strlen(name) + strlen(ending) + 2;
     char *file = malloc(size);
@@ -55,14 +58,14 @@ static pto_status_t not_found(const file_kind_t *kind, const char *name, char *c
         strncat(places, i ? ", " : "", sizeof places - strlen(places) - 1);
         strncat(places, path[i], sizeof places - strlen(places) - 1);
         strncat(places,
-                is_folder(path[i]) ? " (a folder)"
-                : is_odd(path[i])  ? " (not a regular file)"
-                                   : "",
+                is_folder(path[i])        ? " (a folder)"
+                : is_not_regular(path[i]) ? " (not a regular file)"
+                                          : "",
                 sizeof places - strlen(places) - 1);
     }
     if (count == 1 && is_folder(path[0]))
         return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a %s file", path[0], kind->what);
-    if (count == 1 && is_odd(path[0]))
+    if (count == 1 && is_not_regular(path[0]))
         return pto_error_set(err, PTO_ERR_IO, "'%s' is not a regular file", path[0]);
     if (count == 1)
         return pto_error_set(err, PTO_ERR_IO, "no %s file '%s'", kind->what, places);
@@ -83,8 +86,8 @@ static int candidates(const file_kind_t *kind, const char *name, const char *sce
     path[count++] = candidate(scenario, "", name, ".yaml");
     for (int i = 0; count < CANDIDATES_MAX - 1 && kind->folder_at(i, folder); i++)
         path[count++] = candidate(NULL, folder, name, ".yaml");
-    if (kind->beside && scenario) { /* an installation or a source tree that is not this program's */
-        snprintf(folder, sizeof folder, "../%s/%s", kind->beside, name);
+    if (kind->sibling && scenario) { /* the file may be in an installation other than this program's */
+        snprintf(folder, sizeof folder, "../%s/%s", kind->sibling, name);
         path[count++] = candidate(scenario, "", folder, ".yaml");
     }
     return count;
@@ -131,8 +134,8 @@ void pto_find_by_name(void) {
     pto_topology_find_by(pto_find_topology);
 }
 
-/* Returns the file NAME.yaml in the first of the folders that has it; NULL: in none. */
-static char *find_in(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name) {
+/* Returns NAME.yaml in the first of the folders that has it, or NULL. */
+static char *find_in(folder_at_t folder_at, const char *name) {
     char folder[PTO_FOLDER_MAX];
     for (int i = 0; folder_at(i, folder); i++) {
         char *path = candidate(NULL, folder, name, ".yaml");

@@ -1,4 +1,4 @@
-/* Finding the files of machines, scenarios and workloads by name. */
+/* Finding the files of machines, scenarios, workloads, MPI libraries and topologies by name. */
 #ifndef PTO_FIND_MACHINE_H
 #define PTO_FIND_MACHINE_H
 
@@ -15,13 +15,13 @@ pto_status_t pto_find_machine(const char *name, const char *scenario, char **pat
  * PTO_ERR_IO. */
 pto_status_t pto_find_scenario(const char *name, char **path, pto_error_t *err);
 
-/* The same for the file of an MPI library, which the file `machine` names. */
+/* As pto_find_machine, for the file of an MPI library or of a topology that the machine file at the path
+ * `machine` names. */
 pto_status_t pto_find_library(const char *name, const char *machine, char **path, pto_error_t *err);
-
-/* The same for a topology. */
 pto_status_t pto_find_topology(const char *name, const char *machine, char **path, pto_error_t *err);
 
-/* Let machine files find in this way what they inherit, their MPI library and their topology. */
+/* Make the reader of machine files use these functions for the files that a machine file names: the machine
+ * it inherits from, its MPI library and its topology. */
 void pto_find_by_name(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The folders of machine files, found at run time. */
+/* The folders of machine files and of the files beside them, found at run time. */
 #include "machine_folders.h"
 
 #include <dirent.h>
@@ -41,7 +41,7 @@ static void drop_parent(char *path) {
         memmove(parent, dots + 3, strlen(dots + 3) + 1);
 }
 
-static bool candidate(int index, char folder[PTO_FOLDER_MAX], struct stat *seen) {
+static bool candidate_exists(int index, char folder[PTO_FOLDER_MAX], struct stat *info) {
     char base[PTO_FOLDER_MAX] = "";
     const char *data = getenv("PORTOLAN_DATA");
     if (candidates[index].origin == FROM_ENVIRONMENT && (!data || !*data))
@@ -57,23 +57,23 @@ static bool candidate(int index, char folder[PTO_FOLDER_MAX], struct stat *seen)
     memcpy(folder + used, candidates[index].path, more + 1);
     if (candidates[index].origin == FROM_PROGRAM)
         drop_parent(folder);
-    return stat(folder, seen) == 0 && S_ISDIR(seen->st_mode);
+    return stat(folder, info) == 0 && S_ISDIR(info->st_mode);
 }
 
 bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    struct stat met[CANDIDATE_COUNT];
+    struct stat seen[CANDIDATE_COUNT];
     int count = 0;
     for (int i = 0; i < CANDIDATE_COUNT; i++) {
-        bool is_new = candidate(i, folder, &met[count]);
+        bool is_new = candidate_exists(i, folder, &seen[count]);
         for (int j = 0; j < count && is_new; j++)
-            is_new = met[j].st_dev != met[count].st_dev || met[j].st_ino != met[count].st_ino;
+            is_new = seen[j].st_dev != seen[count].st_dev || seen[j].st_ino != seen[count].st_ino;
         if (is_new && count++ == index)
             return true;
     }
     return false;
 }
 
-static bool beside(int index, const char *name, char folder[PTO_FOLDER_MAX]) {
+static bool sibling_folder(int index, const char *name, char folder[PTO_FOLDER_MAX]) {
     static const char machines[] = "machines";
     if (!pto_machine_folder(index, folder) || strlen(folder) + strlen(name) >= PTO_FOLDER_MAX)
         return false;
@@ -83,15 +83,19 @@ static bool beside(int index, const char *name, char folder[PTO_FOLDER_MAX]) {
 }
 
 bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    return beside(index, "topologies", folder);
+    return sibling_folder(index, "topologies", folder);
 }
 
-bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]) { return beside(index, "libraries", folder); }
+bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]) {
+    return sibling_folder(index, "libraries", folder);
+}
 
-bool pto_problem_folder(int index, char folder[PTO_FOLDER_MAX]) { return beside(index, "problems", folder); }
+bool pto_problem_folder(int index, char folder[PTO_FOLDER_MAX]) {
+    return sibling_folder(index, "problems", folder);
+}
 
 bool pto_workload_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    return beside(index, "workloads", folder);
+    return sibling_folder(index, "workloads", folder);
 }
 
 /* Append the names of a folder's files that end in .yaml. Returns the new count. */
@@ -119,7 +123,7 @@ int pto_folders_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
     int count = 0;
     for (int i = 0; folder_at(i, folder); i++)
         count = list_names(folder, name, count);
-    qsort(name, (size_t)count, sizeof *name, by_name); /* the system lists them in any order */
+    qsort(name, (size_t)count, sizeof *name, by_name); /* readdir has no order */
     int kept = 0;
     for (int i = 0; i < count; i++)
         if (kept == 0 || strcmp(name[i], name[kept - 1]) != 0)

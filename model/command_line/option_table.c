@@ -1,4 +1,5 @@
-/* The options that commands on scenarios share: what each does with its argument, and their tables. */
+/* The options that commands on scenarios share: how each stores its argument in a pto_options_t, and their
+ * tables. */
 #include "option_table.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ static pto_status_t replace_text(char **target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* --- the words that options know: NULL behind the last one --------------------------------------------- */
+/* --- words that options accept: NULL after the last one ------------------------------------------------- */
 
 static PTO_WORD_LIST(spaces_at, "gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu");
 static PTO_WORD_LIST(format_at, "table", "csv", "json");
@@ -37,7 +38,7 @@ static const char *library_at(int i) {
     return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
 }
 
-/* --- what they do -------------------------------------------------------------------------------------- */
+/* --- how options are applied ---------------------------------------------------------------------------- */
 
 /* A number of nodes or messages; accepts 1K for 1024. */
 static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
@@ -59,14 +60,14 @@ static pto_status_t parse_series(const char *text,
     pto_status_t status = PTO_OK;
     for (int i = 0; i < count && status == PTO_OK; i++)
         status = parse_one(part[i], &number[i], err);
-    pto_series_t made;
+    pto_series_t parsed;
     if (status == PTO_OK)
-        status = count > 1 ? pto_series_range(number[0], number[1], number[2], &made, err)
-                           : pto_series_one(number[0], &made, err);
+        status = count > 1 ? pto_series_range(number[0], number[1], number[2], &parsed, err)
+                           : pto_series_one(number[0], &parsed, err);
     if (status != PTO_OK)
         return status;
     pto_series_fini(series);
-    *series = made;
+    *series = parsed;
     return PTO_OK;
 }
 
@@ -81,7 +82,7 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* Fields of the file that apply only to the old collective do not apply to the new one. */
+/* Reset the fields that the file gave for its own collective alone. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
     const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
                                         PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
@@ -203,7 +204,7 @@ static bool has_strategy(const pto_scenario_t *scenario, const char *name) {
     return false;
 }
 
-/* A strategy that is named twice is listed once. */
+/* Add a strategy unless it is listed already. */
 static pto_status_t add_strategy(pto_scenario_t *scenario, const char *text, size_t length,
                                  pto_error_t *err) {
     const pto_strategy_t *found;
@@ -248,7 +249,7 @@ static pto_status_t apply_library(void *target, const char *text, pto_error_t *e
 /* equal, skew:FRACTION:SEED, a mapping as in a scenario, or a CSV file. */
 pto_status_t pto_option_apply_counts(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
+    pto_counts_t parsed = {.kind = PTO_COUNTS_EQUAL};
     double skew;
     int64_t seed;
     char fraction[32];
@@ -266,34 +267,33 @@ pto_status_t pto_option_apply_counts(void *target, const char *text, pto_error_t
         if (status == PTO_OK && !(skew >= 0 && skew <= 1))
             status = pto_error_set(err, PTO_ERR_RANGE, "skew %s is not between 0 and 1", fraction);
         if (status == PTO_OK)
-            made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
+            parsed = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
     } else if (text[0] == '{') {
-        status = pto_counts_parse(text, "--counts", &made, err);
+        status = pto_counts_parse(text, "--counts", &parsed, err);
     } else if (strcmp(text, "equal") != 0) {
-        status = pto_counts_read_matrix(text, &made, err);
-        if (!options->bytes_given) /* the scenario's value; a --bytes option is rejected later, in the final
-                                      check */
+        status = pto_counts_read_matrix(text, &parsed, err);
+        if (!options->bytes_given) /* pto_scenario_check rejects --bytes beside a matrix */
             pto_series_fini(&options->scenario.bytes);
     }
     if (status != PTO_OK)
         return status;
     pto_counts_fini(&options->scenario.counts);
-    options->scenario.counts = made;
+    options->scenario.counts = parsed;
     return PTO_OK;
 }
 
 static pto_status_t apply_placement(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    pto_mapping_t made;
-    pto_status_t status = pto_mapping_read(text, &made, err);
+    pto_mapping_t mapping;
+    pto_status_t status = pto_mapping_read(text, &mapping, err);
     if (status != PTO_OK)
         return status;
     pto_mapping_fini(&options->scenario.mapping);
-    options->scenario.mapping = made;
+    options->scenario.mapping = mapping;
     return PTO_OK;
 }
 
-/* Stored until the machine is read, which defines the parameters. */
+/* Stored as text: the parameters are known only when the machine has been read. */
 static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     if (!PTO_EXTEND(options->what_if, options->what_if_count))
@@ -302,7 +302,7 @@ static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* Not stored: it shows at once. */
+/* Takes effect at once, so nothing is stored. */
 pto_status_t pto_option_apply_progress(void *target, const char *text, pto_error_t *err) {
     (void)target;
     (void)text;

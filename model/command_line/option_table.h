@@ -1,5 +1,5 @@
-/* The options that commands on scenarios share. All are stored in a pto_options_t, with which a command's own
- * struct begins. */
+/* The tables of the options that commands on scenarios share. Their values are stored in a pto_options_t,
+ * with which a command's own struct begins. */
 #ifndef PTO_OPTION_TABLE_H
 #define PTO_OPTION_TABLE_H
 
@@ -16,8 +16,8 @@ extern const pto_option_t pto_machine_options[], pto_scenario_options[], pto_cha
         NULL, NULL                                                                                           \
     }
 
-/* The syntax of a command that reads a scenario or, if `names` has it, a workload; then its sets of options,
- * to which those of the scenario are added. */
+/* The syntax of a command on a scenario, or on a workload if `names` contains PTO_NAMES_WORKLOADS. The
+ * further arguments are the command's sets of options; those of the scenario follow them. */
 #define PTO_SCENARIO_SYNTAX(program_, usage_, names, ...)                                                    \
     {                                                                                                        \
         .program = (program_), .usage = (usage_), .operand = "*.yaml", .by_name = (names),                   \
@@ -26,7 +26,7 @@ extern const pto_option_t pto_machine_options[], pto_scenario_options[], pto_cha
         }                                                                                                    \
     }
 
-/* Rows of several commands' own tables. */
+/* Rows that several commands have in their own tables. */
 /* clang-format off */
 #define PTO_MEMORY_OPTIONS                                                                                   \
     {"memory", "auto|gpu|host",                                                                              \
@@ -54,7 +54,7 @@ extern const pto_option_t pto_machine_options[], pto_scenario_options[], pto_cha
 /* For `apply` to a pto_series_t: numbers as --nodes takes them. */
 pto_status_t pto_apply_count_series(void *target, const char *text, pto_error_t *err);
 
-/* Returns the strategies' names; NULL behind the last one. */
+/* The names of the strategies; NULL after the last one. */
 const char *pto_option_strategy_at(int i);
 
 /* Apply an option's text to a pto_options_t. */

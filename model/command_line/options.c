@@ -1,4 +1,5 @@
-/* Command-line options on scenarios: read the file, override its fields, check and bind the result. */
+/* The options of commands on scenarios: read the scenario's file, override its fields, read and change the
+ * machine, and bind the scenario to it. */
 #include "options.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ static bool has_scenario_file(const pto_arguments_t *arguments) {
     return arguments->operand_count > 0 && !pto_text_ends(arguments->operand[0], ".csv");
 }
 
-/* A file of counts, such as the profiler's traffic, is a scenario but for the machine and the layout. */
+/* A CSV file of counts, such as the profiler's traffic, gives all of a scenario but machine and layout. */
 static pto_status_t read_counts(const char *path, pto_options_t *options, pto_error_t *err) {
     options->scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
     options->scenario.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
@@ -82,19 +83,20 @@ static void forget_places(const pto_arguments_t *arguments, pto_scenario_t *scen
             scenario->place[i] = (pto_place_t){0};
 }
 
-/* Whether a scenario's name may tell the value of a field. */
-static bool is_named(pto_scenario_field_t field) {
+/* Whether a scenario's name may contain the value of a field, as in "alltoall on 32 Summit nodes". */
+static bool may_be_in_name(pto_scenario_field_t field) {
     return field == PTO_FIELD_MACHINE || field == PTO_FIELD_COLLECTIVE || field == PTO_FIELD_LAYOUT ||
            field == PTO_FIELD_MEMORY || field == PTO_FIELD_NODES || field == PTO_FIELD_MESSAGES;
 }
 
-/* Add the options that contradict what a scenario's name may tell, so that titles stay true. */
-static pto_status_t name_overrides(const pto_arguments_t *arguments, pto_scenario_t *scenario,
-                                   pto_error_t *err) {
+/* Append the options that may contradict a scenario's name to the name, so that titles stay true. */
+static pto_status_t add_overrides_to_name(const pto_arguments_t *arguments, pto_scenario_t *scenario,
+                                          pto_error_t *err) {
     bool any = false;
     for (int i = 0; i < arguments->given_count && scenario->name; i++) {
         const pto_given_t *given = &arguments->given[i];
-        if (given->option->overrides == 0 || !is_named((pto_scenario_field_t)(given->option->overrides - 1)))
+        if (given->option->overrides == 0 ||
+            !may_be_in_name((pto_scenario_field_t)(given->option->overrides - 1)))
             continue;
         size_t size = strlen(scenario->name) + strlen(given->option->name) + strlen(given->text) + 16;
         char *longer = malloc(size);
@@ -109,8 +111,8 @@ static pto_status_t name_overrides(const pto_arguments_t *arguments, pto_scenari
     return PTO_OK;
 }
 
-/* Check for options that are required without a scenario file. Faults that no number of messages mends come
- * before it. */
+/* Check for options that are required without a scenario file. Errors in the others are reported before a
+ * missing --messages. */
 static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *err) {
     const char *missing = NULL;
     if (!scenario->machine_path)
@@ -135,8 +137,6 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
     return pto_error_set(err, PTO_ERR_KEY, "without a scenario file, %s is needed", missing);
 }
 
-/* Exit status of a failure: a file that an option names, such as a machine file, may be unreadable, which is
- * not wrong usage. */
 int pto_options_fail(const pto_options_t *options, const pto_error_t *err) {
     pto_report_error(err);
     bool by_file = err->line > 0 || err->status == PTO_ERR_IO || err->status == PTO_ERR_MEMORY;
@@ -148,7 +148,7 @@ bool pto_what_if_is_range(const char *what_if) {
     return equals && strpbrk(equals + 1, ":,");
 }
 
-/* Where several values can be asked about, each run has been given one of them. */
+/* A command that sweeps a what-if has replaced the range by one value for each run. */
 static pto_status_t refuse_range(const char *what_if, pto_error_t *err) {
     return pto_what_if_is_range(what_if) ? pto_error_set(err, PTO_ERR_RANGE,
                                                          "--what-if: %s names several values, which predict "
@@ -172,7 +172,7 @@ static pto_status_t change(pto_options_t *options, pto_error_t *err) {
     return options->variant.change ? options->variant.change(options->variant.context, options, err) : PTO_OK;
 }
 
-/* Note whether an option is at fault. Returns `status`. */
+/* Record whether an option is to blame for an error. Returns `status`. */
 static pto_status_t blame(pto_options_t *options, bool option, pto_status_t status) {
     options->by_option = option && status != PTO_OK;
     return status;
@@ -223,8 +223,8 @@ pto_status_t pto_options_write(const pto_options_t *options,
     return status == PTO_OK ? closed : status;
 }
 
-/* `overridden`: options have changed the scenario since it was read, and checked. What has no place in a file
- * is what they have made of it. */
+/* `overridden`: options have changed the scenario since it was read and checked, so it is checked again, and
+ * they are to blame for an error. */
 static pto_status_t open_machine(pto_options_t *options, bool overridden, pto_error_t *err) {
     bool changed = overridden || options->variant.ask;
     pto_status_t status = changed ? pto_scenario_check(&options->scenario, err) : PTO_OK;
@@ -241,8 +241,7 @@ int pto_options_bind(pto_options_t *options) {
     return open_machine(options, true, &err) == PTO_OK ? -1 : pto_options_fail(options, &err);
 }
 
-/* Reading a machine needs a scenario to bind to it. Cells bring their own layouts, so this one has the
- * smallest. */
+/* The scenario that a machine is opened with where the layouts come from measured collectives. */
 static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
                                "layout: {nodes: 1, procs_per_node: 1}\nmemory: host\n";
@@ -271,7 +270,7 @@ int pto_options_machine(const pto_arguments_t *given, pto_options_t *options) {
     return code;
 }
 
-/* A name from a file has a place there, and is found out where it is used. */
+/* Check the name given to --library. One from the file is checked where it is used, and has a line there. */
 static pto_status_t check_library(const pto_scenario_t *scenario, pto_error_t *err) {
     const pto_algorithm_t *found;
     const char *name = scenario->library.name;
@@ -287,7 +286,7 @@ static pto_status_t apply(const pto_arguments_t *arguments, pto_options_t *optio
     forget_places(arguments, &options->scenario);
     pto_status_t status = pto_arguments_apply(arguments, options, err);
     if (status == PTO_OK)
-        status = name_overrides(arguments, &options->scenario, err);
+        status = add_overrides_to_name(arguments, &options->scenario, err);
     if (status == PTO_OK && !has_scenario_file(arguments))
         status = check_complete(&options->scenario, err);
     if (status == PTO_OK)

@@ -1,5 +1,6 @@
-/* What commands on scenarios share: which scenario, what to override in it, and how to print. A command with
- * more options has a struct of its own, which begins with this one. */
+/* The values of the options that commands on scenarios share: the scenario, what overrides it, and the
+ * output. A command with more options has a struct of its own, which begins with this one. The functions read
+ * the scenario and the machine, apply the options, and bind the scenario to the machine. */
 #ifndef PTO_OPTIONS_H
 #define PTO_OPTIONS_H
 
@@ -11,11 +12,11 @@ typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COU
 
 typedef struct pto_options pto_options_t;
 
-/* The differences between runs that a command compares, besides the arguments. Either may be NULL. */
+/* How one of several compared runs differs from the command line. Either function may be NULL. */
 typedef struct {
-    /* Once the arguments have been applied: other sweeps, other what-ifs. */
+    /* Called after the arguments are applied, to change sweeps and what-ifs. */
     pto_status_t (*ask)(void *context, pto_options_t *options, pto_error_t *err);
-    /* Once the machine has been read and changed by the what-ifs. */
+    /* Called after the machine is read and the what-ifs are applied, to change the machine. */
     pto_status_t (*change)(void *context, pto_options_t *options, pto_error_t *err);
     void *context;
 } pto_variant_t;
@@ -30,11 +31,11 @@ struct pto_options {
     int what_if_count;
     const char *out; /* NULL, "-": standard output, or no file; borrowed from argv */
     bool force;
-    bool by_option;      /* what failed is wrong usage of an option: see pto_options_fail */
+    bool by_option;      /* an option is to blame for the error: see pto_options_fail */
     bool has_strategies; /* --strategy has replaced the scenario's */
     bool bytes_given;    /* --bytes */
-    bool compare;        /* before and after --what-if */
-    bool two_sweeps;
+    bool compare;        /* the machine before and after --what-if */
+    bool two_sweeps;     /* two quantities are swept (show/sweeps.h) */
     /* tables */
     bool ci, all;
     pto_format_t format;
@@ -49,7 +50,7 @@ struct pto_options {
  * Returns -1 on success; otherwise the exit code, after printing the error. */
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options);
 
-/* The same, but errors are returned instead of printed, and `options` is always to be freed. */
+/* The same, but errors are returned instead of printed, and the caller always calls pto_options_fini. */
 pto_status_t pto_options_open(const pto_arguments_t *arguments, pto_options_t *options, pto_error_t *err);
 void pto_options_fini(pto_options_t *options);
 
@@ -62,8 +63,8 @@ int pto_options_machine(const pto_arguments_t *given, pto_options_t *options);
  * code after printing the error. */
 int pto_options_bind(pto_options_t *options);
 
-/* Find the machine that a file at `path` names, which is looked up like --machine's, but beside the file
- * first. */
+/* Replace scenario->machine_path, as the file at `path` names it, by the path of the machine file, which is
+ * looked up beside that file first, then as for --machine. */
 pto_status_t pto_options_find_machine(pto_scenario_t *scenario, const char *path, pto_error_t *err);
 
 /* Whether a what-if names several values: PARAMETER=A,B or PARAMETER=FROM:TO. */
@@ -75,18 +76,18 @@ pto_status_t pto_options_change(pto_options_t *options, pto_error_t *err);
 /* Apply `arguments` to a command's own struct. Returns -1, or the exit code after printing the error. */
 int pto_options_apply(const pto_arguments_t *arguments, void *target);
 
-/* Of a command whose output, `what`, is that of one strategy. Returns -1, or the exit code after printing the
- * error: the scenario has several. */
+/* For a command whose output, called `what` in the error, is about one strategy. Returns -1, or the exit code
+ * after printing the error if the scenario has several. */
 int pto_options_one_strategy(const pto_options_t *options, const pto_syntax_t *syntax, const char *what);
 
 /* Whether --out names a file: without it, and with -, the output goes to standard output. */
 bool pto_options_name_file(const pto_options_t *options);
 
-/* Of a command that prints a table besides the file of this option: `path` must not be -, standard output.
- * Returns -1, or the exit code after printing the error. */
+/* For a command that prints a table and writes the file of this option: `path` must not be -, which is
+ * standard output. Returns -1, or the exit code after printing the error. */
 int pto_refuse_standard_output(const pto_syntax_t *syntax, const char *option, const char *path);
 
-/* Call `write` with the stream of --out, or with standard output. What fails leaves no file. */
+/* Call `write` with the stream of --out, or with standard output. A failure leaves no file. */
 pto_status_t pto_options_write(const pto_options_t *options,
                                pto_status_t (*write)(void *context, FILE *stream, pto_error_t *err),
                                void *context, pto_error_t *err);
@@ -94,8 +95,9 @@ pto_status_t pto_options_write(const pto_options_t *options,
 /* Flush standard output. Returns the exit code; prints an error if not everything could be written. */
 int pto_flush_output(void);
 
-/* Print an error of a command that has these options. Returns PTO_EXIT_USAGE if an option is at fault
- * (`by_option`), else PTO_EXIT_ERROR: a file is, or what was asked cannot be done or priced. */
+/* Print an error of a command that has these options. Returns PTO_EXIT_USAGE if an option is to blame
+ * (`by_option`), else PTO_EXIT_ERROR. A file that an option names may be unreadable or wrong, which is not
+ * wrong usage. */
 int pto_options_fail(const pto_options_t *options, const pto_error_t *err);
 
 /* Print "file:line:column: message" (or "portolan: message") to standard error; returns PTO_EXIT_ERROR. */

@@ -1,5 +1,5 @@
-/* The program's own folder, which its data are found from. The library under unchanged programs has one of
- * its own (dropin/library_folder.c). */
+/* The folder of the running program, relative to which its data files are found. The drop-in library has its
+ * own version of this function (dropin/library_folder.c). */
 #include <string.h>
 #include <unistd.h>
 

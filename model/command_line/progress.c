@@ -1,4 +1,5 @@
-/* Progress of long calls: a thread looks at the library's counters, so that the work has no clock to read. */
+/* The progress of long calls: a thread polls the library's counters and prints them, so that the work itself
+ * never reads a clock. */
 #include "progress.h"
 
 #include <pthread.h>
@@ -11,15 +12,15 @@
 #include "base/clock.h"
 #include "portolan/progress.h"
 
-/* Before anything is shown, and between two lines. */
+/* How long a call runs before its progress is shown. */
 #define QUIET_S 1.0
-enum { LOOK_NS = 200 * 1000 * 1000, TEXT_MAX = 128 };
+enum { POLL_NS = 200 * 1000 * 1000 };
 
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool line_is_shown;
 static _Atomic(const char *) strategy_now, algorithm_now;
 
-/* By what is done; before anything is, by what usually takes a second. */
+/* From the fraction done; before anything is done, from the usual rate of such work. */
 static double estimate_left_s(const pto_progress_t *progress, double seconds) {
     double total = (double)progress->total, done = (double)progress->done;
     if (total > 0 && done > 0)
@@ -33,7 +34,7 @@ static void show(const pto_progress_t *progress, double seconds) {
     double left_s = estimate_left_s(progress, seconds);
     pto_progress_t now;
     pthread_mutex_lock(&line_lock);
-    if (!pto_progress_read(&now)) { /* ended since it was read: `clear` has been here */
+    if (!pto_progress_read(&now)) { /* the call has ended since, and `clear` has run */
         pthread_mutex_unlock(&line_lock);
         return;
     }
@@ -50,7 +51,7 @@ static void show(const pto_progress_t *progress, double seconds) {
     pthread_mutex_unlock(&line_lock);
 }
 
-/* Before the output begins. */
+/* Called when the work ends, before its output. */
 static void clear(void) {
     atomic_store(&strategy_now, NULL);
     pthread_mutex_lock(&line_lock);
@@ -61,7 +62,7 @@ static void clear(void) {
 }
 
 static void *watch(void *unused) {
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    const struct timespec pause = {.tv_nsec = POLL_NS};
     const char *before = NULL;
     double begun_s = pto_now_s();
     (void)unused;

@@ -1,4 +1,4 @@
-/* Progress of what takes long: a line on standard error that the next one overwrites. */
+/* The progress of long calls of the library: a line on standard error that the next one overwrites. */
 #ifndef PTO_COMMAND_LINE_PROGRESS_H
 #define PTO_COMMAND_LINE_PROGRESS_H
 
@@ -10,7 +10,7 @@ void pto_progress_watch(void);
 /* The same where standard error is a terminal. */
 void pto_progress_watch_terminal(void);
 
-/* For pto_simulate_options_t: the simulation that begins is named beside the progress. */
+/* For pto_simulate_options_t: names the strategy and algorithm being simulated beside the progress. */
 void pto_progress_show(const pto_simulate_progress_t *progress);
 
 #endif

@@ -1,4 +1,4 @@
-/* Widths, emphasis and wrapped notes. */
+/* Output to a terminal: its width, emphasis, and text wrapped to the width. */
 #include "terminal.h"
 
 #include <stdarg.h>
@@ -11,13 +11,13 @@
 #include "portolan/printable.h"
 #include "portolan/units.h"
 
-enum { STANDARD_WIDTH = 80, LEAST_WIDTH = 40 };
+enum { DEFAULT_WIDTH = 80, LEAST_WIDTH = 40 };
 
 static int terminal_columns(FILE *stream) {
     struct winsize size;
     if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
-    return STANDARD_WIDTH;
+    return DEFAULT_WIDTH;
 }
 
 int pto_terminal_width(FILE *stream) {
@@ -30,8 +30,8 @@ int pto_terminal_width(FILE *stream) {
 }
 
 static bool has_emphasis(FILE *stream) {
-    const char *refused = getenv("NO_COLOR");
-    return isatty(fileno(stream)) == 1 && !(refused && *refused);
+    const char *no_color = getenv("NO_COLOR");
+    return isatty(fileno(stream)) == 1 && !(no_color && *no_color);
 }
 
 const char *pto_terminal_bold(FILE *stream) { return has_emphasis(stream) ? "\033[1m" : ""; }
@@ -48,8 +48,8 @@ static void print_escaped(FILE *stream, const char *text, size_t length) {
 
 void pto_print_escaped(FILE *stream, const char *text) { print_escaped(stream, text, strlen(text)); }
 
-/* Words in lines of at most `width` columns: the first one continues at column `used`, the others begin with
- * `others`. */
+/* Print words in lines of at most `width` columns. The first line continues at column `used`; the others
+ * begin with the prefix `others`. */
 static void print_words(FILE *stream, const char *text, size_t used, const char *others, size_t width) {
     bool has_word = false;
     for (size_t length; *(text += strspn(text, " ")) != '\0'; text += length) {

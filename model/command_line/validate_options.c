@@ -1,4 +1,4 @@
-/* portolan-validate's own options. */
+/* The options of portolan-validate: its own, and those of commands on scenarios. */
 #include "validate_options.h"
 #include "base/names.h"
 #include "option_table.h"
@@ -12,7 +12,7 @@ static const char usage[] =
     "  mpirun -n 8 --map-by ppr:8:socket --bind-to core portolan-validate alltoall-summit --nodes 1 "
     "--gpus-per-node 2 --procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
 
-/* --- the words that options know: NULL behind the last one ---------------------------------------------- */
+/* --- words that options accept: NULL after the last one ------------------------------------------------- */
 
 static PTO_WORD_LIST(device_at, "host", "cuda");
 

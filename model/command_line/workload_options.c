@@ -1,4 +1,5 @@
-/* Workloads from the command line: the machine, and what options change. */
+/* Binding a workload to its machine, with the machine, the layout, the grid and the strategies that options
+ * change. */
 #include "command_line/workload_options.h"
 
 #include <stdlib.h>
@@ -7,13 +8,14 @@
 #include "base/text_file.h"
 #include "portolan/units.h"
 
-/* The layout is changed by options and what-ifs as that of a scenario. */
-static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *workload, pto_error_t *err) {
+/* Complete the options' scenario by the workload's layout, so that options and what-ifs change the layout as
+ * in commands on scenarios. Its collective and bytes are placeholders. */
+static pto_status_t fill_layout(pto_options_t *options, const pto_workload_t *workload, pto_error_t *err) {
     pto_scenario_t *scenario = &options->scenario;
     pto_layout_t *layout = &scenario->layout;
     pto_series_t one;
     scenario->collective = PTO_COLLECTIVE_BROADCAST;
-    bool on_host = scenario->procs_per_node > 0; /* in place of the workload's GPUs */
+    bool on_host = scenario->procs_per_node > 0; /* options replace the workload's GPUs by host processes */
     if (layout->gpus_per_node == 0 && !on_host)
         layout->gpus_per_node = workload->layout.gpus_per_node;
     if (layout->procs_per_gpu == 0 && !on_host)
@@ -50,7 +52,7 @@ static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workloa
     if (status == PTO_OK)
         status = pto_machine_open(scenario->machine_path, &options->machine, err);
     if (status == PTO_OK)
-        status = take_layout(options, workload, err);
+        status = fill_layout(options, workload, err);
     if (status == PTO_OK)
         status = pto_options_change(options, err);
     workload->layout.nodes = scenario->layout.nodes;
@@ -74,7 +76,7 @@ static pto_status_t set_dimension(pto_workload_t *workload, const char *name, co
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "'%s' is not a dimension of the workload's grid", name);
 }
 
-/* As in data=64,tensor=4. */
+/* Apply --grid, as in data=64,tensor=4. */
 static pto_status_t change_grid(const char *text, pto_workload_t *workload, pto_error_t *err) {
     char *copy = strdup(text), *rest = copy;
     pto_status_t status = copy ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
@@ -86,16 +88,15 @@ static pto_status_t change_grid(const char *text, pto_workload_t *workload, pto_
                         : pto_error_set(err, PTO_ERR_TYPE, "'%s' is not NAME=N", part);
     }
     free(copy);
-    int open = 0;
+    int unset = 0;
     for (int d = 0; d < workload->dim_count; d++)
-        open += workload->dim[d].size == 0;
-    if (status == PTO_OK && open > 1)
+        unset += workload->dim[d].size == 0;
+    if (status == PTO_OK && unset > 1)
         return pto_error_set(err, PTO_ERR_RANGE, "only one size can be left open by a 0");
     workload->grid_place = (pto_place_t){0};
     return status;
 }
 
-/* Apply options that change more of a workload than its layout. */
 static pto_status_t change_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_error_t fault = {.status = PTO_OK};
     for (int i = 0; i < workload->call_count && options->compute_scale > 0; i++)
@@ -106,19 +107,20 @@ static pto_status_t change_workload(pto_options_t *options, pto_workload_t *work
     return pto_error_set(err, fault.status, "--grid: %s", fault.message);
 }
 
-/* Every call takes one of the strategies that --strategy names. */
-static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *workload, pto_error_t *err) {
+/* Replace the strategies of every call by those of --strategy. */
+static pto_status_t replace_strategies(const pto_scenario_t *from, pto_workload_t *workload,
+                                       pto_error_t *err) {
     for (int i = 0; i < workload->call_count; i++) {
         pto_scenario_t *scenario = &workload->call[i].scenario;
-        char **made = calloc((size_t)from->strategy_count, sizeof *made);
-        bool complete = made != NULL;
+        char **copy = calloc((size_t)from->strategy_count, sizeof *copy);
+        bool complete = copy != NULL;
         for (int s = 0; s < from->strategy_count && complete; s++)
-            complete = (made[s] = strdup(from->strategy[s])) != NULL;
+            complete = (copy[s] = strdup(from->strategy[s])) != NULL;
         for (int s = 0; s < scenario->strategy_count; s++)
             free(scenario->strategy[s]);
         free(scenario->strategy);
-        scenario->strategy = made;
-        scenario->strategy_count = made ? from->strategy_count : 0;
+        scenario->strategy = copy;
+        scenario->strategy_count = copy ? from->strategy_count : 0;
         if (!complete)
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     }
@@ -130,7 +132,7 @@ pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *w
     if (status == PTO_OK)
         status = change_workload(options, workload, err);
     if (status == PTO_OK && options->has_strategies)
-        status = give_strategies(&options->scenario, workload, err);
+        status = replace_strategies(&options->scenario, workload, err);
     return status == PTO_OK ? pto_workload_bind(workload, options->machine, err) : status;
 }
 
