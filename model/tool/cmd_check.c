@@ -30,14 +30,14 @@ static const pto_syntax_t syntax =
 typedef struct {
     const pto_options_t *options;
     int64_t proved;
-    int64_t touched;    /* by the plans so far */
+    int64_t touched;    /* blocks and copies of the plans so far, against the limit */
     int64_t refused;    /* plans above the limit */
-    pto_error_t reason; /* why the first inapplicable plan does not apply */
+    pto_error_t reason; /* why the first plan that does not apply does not */
 } run_t;
 
-/* Whether the scenario leaves the algorithm open or names this one. */
-static bool is_asked(const pto_scenario_t *scenario, const pto_strategy_t *strategy,
-                     const pto_algorithm_t *algorithm) {
+/* Whether the strategy runs with this algorithm, and the scenario names it or leaves it open. */
+static bool is_selected(const pto_scenario_t *scenario, const pto_strategy_t *strategy,
+                        const pto_algorithm_t *algorithm) {
     if (!(pto_strategy_with(strategy, algorithm) & 1u << scenario->collective))
         return false;
     if (pto_strategy_only_with(strategy))
@@ -56,23 +56,23 @@ static void note_reason(run_t *run, const pto_error_t *reason) {
         run->reason = *reason;
 }
 
-/* Append a plan's special properties where the line has room, else in the next line. */
+/* Print a plan's row. Its special properties follow in the same line if they fit, else in the next. */
 static void print_proved(const pto_request_t *request, const pto_check_report_t *report) {
-    bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    char more[64] = "";
-    const char *before = staged ? "  staged" : "";
+    bool is_staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
+    char properties[64] = "";
+    const char *staged = is_staged ? "  staged" : "";
     if (request->chunks > 1)
-        snprintf(more, sizeof more, "%s  %lld chunks", before, (long long)request->chunks);
+        snprintf(properties, sizeof properties, "%s  %lld chunks", staged, (long long)request->chunks);
     else if (report->assignments > 1)
-        snprintf(more, sizeof more, "%s  %d choices", before, report->assignments);
+        snprintf(properties, sizeof properties, "%s  %d choices", staged, report->assignments);
     else
-        snprintf(more, sizeof more, "%s", before);
+        snprintf(properties, sizeof properties, "%s", staged);
     int used = printf("%-8s %-13s %-18s %5lld %6lld %8lld %8s %6lld", PTO_SIZE_TEXT(request->bytes),
                       request->strategy->name, request->algorithm->name, (long long)report->ranks,
                       (long long)report->stages, (long long)report->messages,
                       PTO_SIZE_SHORT(report->moved_bytes), (long long)report->accesses);
-    bool fits = used + (int)strlen(more) <= pto_terminal_width(stdout);
-    printf("%s%s\n", fits || !*more ? "" : "\n#       ", more);
+    bool fits = used + (int)strlen(properties) <= pto_terminal_width(stdout);
+    printf("%s%s\n", fits || !*properties ? "" : "\n#       ", properties);
 }
 
 static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t point, pto_error_t *err) {
@@ -122,7 +122,7 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
                 return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted after %lld plans",
                                      (long long)run->proved);
             const pto_algorithm_t *algorithm = pto_algorithm_at(i);
-            if (!is_asked(scenario, strategy, algorithm))
+            if (!is_selected(scenario, strategy, algorithm))
                 continue;
             pto_request_t request = pto_scenario_request(scenario, point, strategy, algorithm);
             pto_library_algorithm(scenario, run->options->machine, &request);
@@ -137,7 +137,7 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
     return PTO_OK;
 }
 
-/* Report what cannot be checked before printing anything. */
+/* Return the errors that are known before anything is printed. */
 static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strategy_t *strategy,
                                  pto_error_t *err) {
     const pto_algorithm_t *named;
@@ -185,7 +185,7 @@ static pto_status_t run_check(pto_options_t *options, pto_error_t *err) {
          i++)
         if (pto_strategy_at(i)->fixed && pto_strategy_at(i)->in_host == options->scenario.layout.in_host &&
             pto_strategy_at(i)->collectives & 1u << options->scenario.collective)
-            status = prove_strategy(&run, pto_strategy_at(i), err); /* they are not priced unless named */
+            status = prove_strategy(&run, pto_strategy_at(i), err); /* pto_scenario_strategies omits these */
     if (shown)
         pto_progress_end();
     if (status == PTO_OK)

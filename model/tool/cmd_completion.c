@@ -1,4 +1,5 @@
-/* portolan completion: shell completion and the man page's options, generated from the option tables. */
+/* portolan completion: prints the completion scripts of bash and zsh, and the OPTIONS sections of man pages,
+ * from the tables of options of all commands and programs. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,6 @@ static const char usage[] =
     "\n"
     "  portolan completion zsh > ~/.zfunc/_portolan\n";
 
-/* A machine argument can be a file or a name. */
 static bool is_machine(const pto_option_t *option) {
     return option->argument && strcmp(option->argument, "FILE|NAME") == 0;
 }
@@ -47,7 +47,7 @@ static const char *kind_of_names(const pto_syntax_t *syntax, int i) {
     return names[i];
 }
 
-/* The commands, then the other programs; NULL behind the last one. */
+/* The commands, then the other programs; NULL after the last one. */
 static const pto_command_t *subject_at(int i) {
     int commands = 0;
     while (commands < i && pto_command_at(commands))
@@ -55,7 +55,7 @@ static const pto_command_t *subject_at(int i) {
     return pto_command_at(i) ? pto_command_at(i) : pto_program_at(i - commands);
 }
 
-/* Text with the programs' names in the place of its `@` for them, which stands at a line's end. */
+/* Print a text in which the `@` at the end of a line is replaced by the names of all programs. */
 static void print_with_programs(const char *text) {
     const char *list = strstr(text, "@\n");
     printf("%.*sportolan", (int)(list - text), text);
@@ -152,7 +152,7 @@ static void print_bash(void) {
 
 /* --- zsh ----------------------------------------------------------------------------------------------- */
 
-/* Text inside single quotes, with escapes for the characters that _arguments interprets. */
+/* Print text for within single quotes, with `special` characters, which _arguments interprets, escaped. */
 static void zsh_text(const char *text, const char *special) {
     for (; *text; text++)
         if (*text == '\'')
@@ -259,7 +259,7 @@ static void print_zsh(void) {
 
 /* --- names ---------------------------------------------------------------------------------------------- */
 
-/* Names of files, as they are typed; what is in the files is not read. */
+/* Print the names of files that a shell completes. */
 static void print_names(const char *kind) {
     static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
     int count = pto_folders_names(strcmp(kind, "machines") == 0    ? pto_machine_folder
@@ -317,7 +317,7 @@ static bool takes(const pto_syntax_t *syntax, const pto_option_t *options) {
 
 static const char *program_name_at(int i) { return pto_program_at(i) ? pto_program_at(i)->name : NULL; }
 
-/* Text on the scenario options: whose they are, and the options themselves. */
+/* The section on the scenario options: which commands have them, and the options. */
 static void roff_scenario_options(const pto_syntax_t *syntax, bool of_commands) {
     const char *between = " ";
     printf(".SS Overriding the scenario, or instead of one\n");
@@ -367,7 +367,7 @@ static pto_status_t print_man(const char *program, pto_error_t *err) {
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-enum { BASH, ZSH, MAN = 5 };
+enum { BASH, ZSH, MACHINES, SCENARIOS, WORKLOADS, MAN };
 
 static PTO_WORD_LIST(kind_at, "bash", "zsh", "machines", "scenarios", "workloads", "man");
 

@@ -1,4 +1,6 @@
-/* portolan export: tuning files for other libraries. */
+/* portolan export: writes the tuning file of another library, with the algorithm that is predicted to be the
+ * fastest for each collective, communicator and size; or prices an existing file (--check). The formats are
+ * in export/, one pto_export_target_t each. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -85,7 +87,7 @@ static const pto_syntax_t syntax = {.program = "portolan export",
                                     .set = PTO_SETS({"options", own_options}, {NULL, pto_work_options},
                                                     {NULL, pto_machine_options}, {NULL, pto_change_options})};
 
-/* --- the question --------------------------------------------------------------------------------------- */
+/* --- what is asked for ---------------------------------------------------------------------------------- */
 
 static bool knows(const pto_export_target_t *target, pto_collective_t collective) {
     const pto_export_collective_t *known = target->collective;
@@ -94,8 +96,9 @@ static bool knows(const pto_export_target_t *target, pto_collective_t collective
     return known->name;
 }
 
-/* The sweeps are this command's own: the scenario keeps one of the nodes and the first size. */
-static pto_status_t take_sweeps(pto_export_t *export, pto_error_t *err) {
+/* Move the sweeps from the scenario to `export`. The scenario, which is checked and bound, keeps the first
+ * number of nodes and the first size. */
+static pto_status_t move_sweeps(pto_export_t *export, pto_error_t *err) {
     pto_scenario_t *scenario = &export->options.scenario;
     export->nodes = scenario->nodes;
     export->bytes = scenario->bytes;
@@ -106,7 +109,8 @@ static pto_status_t take_sweeps(pto_export_t *export, pto_error_t *err) {
     return status;
 }
 
-static pto_status_t make_tables(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
+/* Create an empty table of rules for each collective and communicator. */
+static pto_status_t create_tables(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
     const pto_export_collective_t *collective = export->target->collective;
     int count = 0;
     while (collective[count].name)
@@ -152,7 +156,7 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
                                pto_collective_name(*only));
     if (*only == PTO_COLLECTIVE_COUNT)
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
-    if (take_sweeps(export, &err) != PTO_OK)
+    if (move_sweeps(export, &err) != PTO_OK)
         return pto_report_error(&err);
     code = pto_options_bind(options);
     if (code < 0 && export->target->gpus_only && scenario->layout.in_host) {
@@ -165,7 +169,7 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 
-/* POSIX's CRC, as `cksum FILE` prints it. */
+/* The POSIX CRC that `cksum FILE` prints. It covers the text and then its size, lowest byte first. */
 static uint32_t checksum(const char *text, size_t size) {
     uint32_t crc = 0;
     for (size_t i = 0, left = size; i < size || left > 0; i++) {
@@ -206,7 +210,7 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, pto_e
     return PTO_OK;
 }
 
-/* Write what `write` does, as comments in a file that may have them. */
+/* Call `write`, and prefix each line with "# " if the file's format has comments. */
 static pto_status_t write_comments(const pto_export_t *export, FILE *stream,
                                    pto_status_t (*write)(const pto_export_t *, FILE *, pto_error_t *),
                                    pto_error_t *err) {
@@ -238,8 +242,7 @@ static pto_status_t write_file(void *context, FILE *stream, pto_error_t *err) {
     return status == PTO_OK ? export->target->write(export, stream, err) : status;
 }
 
-/* Print the file only if it is whole: a failure or an interrupt leaves no half of it on standard output
- * either. */
+/* Print the file once it is complete, so that a failure or an interrupt prints nothing. */
 static pto_status_t print_file(pto_export_t *export, pto_error_t *err) {
     char *text = NULL;
     size_t size = 0;
@@ -257,13 +260,14 @@ static pto_status_t print_file(pto_export_t *export, pto_error_t *err) {
 
 /* --- the check ------------------------------------------------------------------------------------------ */
 
+/* How much time a file loses against the best algorithm, over all sizes. */
 typedef struct {
-    int priced;
-    int named;  /* by an algorithm of portolan's, priced or not */
-    int others; /* of which another algorithm, or protocol, is priced */
-    double sum; /* of the losses */
+    int priced; /* sizes at which the file's algorithm has a price */
+    int named;  /* sizes at which the file names an algorithm that portolan knows */
+    int others; /* of those, sizes at which other algorithms alone have a price */
+    double sum; /* of the losses, as fractions of the best time */
     double worst;
-    bool wrong; /* some may be */
+    bool wrong; /* some rules give wrong results for operations that are not commutative */
 } losses_t;
 
 enum { RULE_WIDTH = 24, BEST_WIDTH = 18, TIME_WIDTH = 8 };
@@ -272,28 +276,28 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
                                losses_t *losses, pto_error_t *err) {
     const pto_export_rule_t *rule = pto_export_rule_at(table, bytes);
     const pto_export_algorithm_t *best;
-    double own_s = INFINITY, best_s;
+    double file_s = INFINITY, best_s;
     char unpriced[PTO_ESCAPED_MAX * sizeof rule->unpriced];
     pto_status_t status = pto_export_best(export, table, bytes, &best, &best_s, err);
     if (status == PTO_OK && rule->algorithm)
-        status = pto_export_price(export, table, rule->algorithm, bytes, &own_s, err);
+        status = pto_export_price(export, table, rule->algorithm, bytes, &file_s, err);
     losses->named += rule->algorithm != NULL;
     if (status != PTO_OK || (!best && !rule->algorithm))
         return status;
-    bool priced = rule->algorithm && isfinite(own_s);
-    const char *rules = rule->algorithm   ? rule->algorithm->name
-                        : *rule->unpriced ? pto_escape_text(rule->unpriced, unpriced, sizeof unpriced)
-                                          : "the library decides";
+    bool priced = rule->algorithm && isfinite(file_s);
+    const char *by_file = rule->algorithm   ? rule->algorithm->name
+                          : *rule->unpriced ? pto_escape_text(rule->unpriced, unpriced, sizeof unpriced)
+                                            : "the library decides";
     printf("%-8s ", PTO_SIZE_TEXT(bytes));
     if (priced)
-        printf("%-*s %*s", RULE_WIDTH, rules, TIME_WIDTH, PTO_SECONDS_TEXT(own_s));
+        printf("%-*s %*s", RULE_WIDTH, by_file, TIME_WIDTH, PTO_SECONDS_TEXT(file_s));
     else
-        printf("%-*s", best ? RULE_WIDTH + 1 + TIME_WIDTH : 0, rules);
+        printf("%-*s", best ? RULE_WIDTH + 1 + TIME_WIDTH : 0, by_file);
     if (best)
         printf("  %-*s %*s", BEST_WIDTH, best == rule->algorithm ? "the same" : best->name, TIME_WIDTH,
                PTO_SECONDS_TEXT(best_s));
     if (priced) {
-        double loss = own_s / best_s - 1;
+        double loss = file_s / best_s - 1;
         bool wrong = rule->algorithm->commutative && !export->commutative;
         printf(" %6.1f%%%s", 100 * loss, wrong ? "!" : "");
         losses->priced++;
@@ -369,7 +373,8 @@ static pto_status_t decide(pto_export_t *export, pto_error_t *err) {
     return status;
 }
 
-/* The reasons are in the file, which the user may not open. */
+/* Warn if no table has a rule: the reasons are in the file, which the user may not open. Returns whether it
+ * did. A target without algorithms of its own has no rules by design. */
 static bool note_lack_of_rules(const pto_export_t *export) {
     bool may_have_rules = false;
     for (int i = 0; i < export->table_count; i++) {
@@ -385,8 +390,8 @@ static bool note_lack_of_rules(const pto_export_t *export) {
     return may_have_rules;
 }
 
-/* All tables are priced twice: for the rules, and for what these cannot express. */
-static pto_status_t make_file(pto_export_t *export, bool *lacks_rules, pto_error_t *err) {
+/* All tables are priced twice: for the rules, and for the notes on what the rules cannot express. */
+static pto_status_t decide_and_write(pto_export_t *export, bool *lacks_rules, pto_error_t *err) {
     export->shown = pto_progress_begin("pricing rules", 2 * (int64_t) export->table_count, 0);
     pto_status_t status = decide(export, err);
     if (status == PTO_OK)
@@ -402,14 +407,14 @@ static pto_status_t make_file(pto_export_t *export, bool *lacks_rules, pto_error
 
 static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, bool *lacks_rules,
                                    pto_error_t *err) {
-    pto_status_t status = make_tables(export, only, err);
+    pto_status_t status = create_tables(export, only, err);
     if (status == PTO_OK)
         status = pto_export_check_work(export, err);
     if (status != PTO_OK || export->check)
         return status == PTO_OK ? check_file(export, err) : status;
     if (export->target->read_own)
         status = export->target->read_own(export, err);
-    return status == PTO_OK ? make_file(export, lacks_rules, err) : status;
+    return status == PTO_OK ? decide_and_write(export, lacks_rules, err) : status;
 }
 
 /* The exit code of a complete file without any rule (`portolan help exit-codes`). */

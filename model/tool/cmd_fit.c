@@ -1,4 +1,5 @@
-/* portolan fit: fit a machine file to samples. */
+/* portolan fit: fits a machine's parameters to the samples of portolan-calibrate and, with --collectives,
+ * those that only collectives show to measured collectives; writes the machine file, a report and a plot. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <math.h>
@@ -33,9 +34,8 @@ static const char usage[] =
     "Collectives are those of portolan-validate, or an output of OSU's benchmarks or nccl-tests with the\n"
     "nodes and processes per node that it was measured on.\n";
 
-/* First, because the option --limit is applied to it. */
 typedef struct {
-    pto_options_t shared;
+    pto_options_t shared; /* must be first: --limit and --all are stored at its offsets */
     const char *name;
     const char *out;
     const char *plot;
@@ -45,7 +45,7 @@ typedef struct {
     pto_node_counts_t train;
     bool force;
     bool report;
-    bool partial; /* changes nothing: for older scripts */
+    bool partial; /* has no effect; accepted for older scripts */
     pto_fit_options_t fit;
     char **samples; /* borrowed */
     int samples_count;
@@ -123,7 +123,7 @@ static int check_arguments(const arguments_t *arguments) {
     return code < 0 && arguments->report ? pto_refuse_standard_output(&syntax, "out", arguments->out) : code;
 }
 
-/* A parameter as text: "1.234e-06", with "[1.1e-06, 1.3e-06]" behind it, or a dash. */
+/* A parameter as text: "1.234e-06 [1.1e-06, 1.3e-06]", without the interval, or a dash. */
 static const char *param_text(const pto_param_t *param, bool interval, char *text, size_t text_size) {
     if (!pto_param_known(param))
         snprintf(text, text_size, "-");
@@ -136,7 +136,7 @@ static const char *param_text(const pto_param_t *param, bool interval, char *tex
 
 typedef struct {
     int name, value;
-    bool intervals; /* there is room for them */
+    bool intervals; /* the terminal has room for them */
 } report_widths_t;
 
 enum { COUNT_WIDTH = 7, RESIDUAL_WIDTH = 9, INTERVAL_WIDTH = 34, VALUE_WIDTH = 10 };
@@ -153,7 +153,7 @@ static report_widths_t find_widths(const pto_fit_t *fit, bool all) {
     return widths;
 }
 
-/* A note goes below, so that the columns have the line. */
+/* Print a row; its note follows on lines of its own. */
 static void print_entry(const pto_fit_entry_t *entry, const report_widths_t *widths) {
     char first[80], second[80];
     if (entry->kind == PTO_FIT_ABSENT) {
@@ -202,18 +202,18 @@ static void print_report(const pto_fit_t *fit, bool all) {
         print_entry(&fit->entry[i], &widths);
 }
 
-/* List the measurements that gave no cost. The report has these notes, too. */
+/* List the measurements from which no cost could be fitted, as the report does. */
 static void print_left_out(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++)
         if (fit->entry[i].left_out)
             pto_print_note(stderr, "left out: %s: %s", fit->entry[i].name, fit->entry[i].note);
 }
 
-/* In the machine file, and to the one who pressed Ctrl-C. */
+/* For the machine file and for standard error. */
 static const char interrupted[] =
     "interrupted: the best terms so far for collectives, and the model's error is not measured";
 
-/* The machine file's head comment: where the samples come from and what they lack. */
+/* The comment at the head of the machine file: where the samples come from and what they lack. */
 static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_fit_t *fit,
                           const pto_fit_collectives_t *collectives, const arguments_t *arguments) {
     static const char *const keys[] = {"machine", "mpi", "measured", "date", "device", "source"};
@@ -242,37 +242,38 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
     }
 }
 
-/* A file's path from a folder, both real paths; NULL when out of memory. */
-static char *path_from(const char *folder, const char *file) {
-    size_t shared = 0, ups = 0;
+/* The path that leads from `folder` to `file`, which are both absolute; NULL when out of memory. */
+static char *relative_path(const char *folder, const char *file) {
+    size_t shared = 0, up_count = 0; /* bytes of the common parent, and the "../" that lead to it */
     for (size_t i = 0; file[i] == (folder[i] != '\0' ? folder[i] : '/'); i++) {
         shared = file[i] == '/' ? i + 1 : shared;
         if (folder[i] == '\0')
             break;
     }
     for (size_t i = shared; i < strlen(folder); i++)
-        ups += i == shared || folder[i] == '/';
-    char *path = malloc(3 * ups + strlen(file + shared) + 1);
-    for (size_t i = 0; path != NULL && i < ups; i++)
+        up_count += i == shared || folder[i] == '/';
+    char *path = malloc(3 * up_count + strlen(file + shared) + 1);
+    for (size_t i = 0; path != NULL && i < up_count; i++)
         memcpy(path + 3 * i, "../", 3);
     if (path != NULL)
-        memcpy(path + 3 * ups, file + shared, strlen(file + shared) + 1);
+        memcpy(path + 3 * up_count, file + shared, strlen(file + shared) + 1);
     return path;
 }
 
-/* `found` from the folder of --out. */
+/* The path of the file `found` relative to the folder of `out`. */
 static pto_status_t relate(const char *out, const char *found, char **path, pto_error_t *err) {
     char *beside = pto_path_beside(out, ".");
     char *folder = beside != NULL ? realpath(beside, NULL) : NULL, *file = realpath(found, NULL);
-    *path = folder != NULL && file != NULL ? path_from(folder, file) : NULL;
+    *path = folder != NULL && file != NULL ? relative_path(folder, file) : NULL;
     free(file);
     free(folder);
     free(beside);
     return *path != NULL ? PTO_OK : pto_error_set(err, PTO_ERR_IO, "%s: %s", out, strerror(errno));
 }
 
-/* Machine files look for a path beside themselves, not where the command was run. Names stay. `*path` is what
- * the fit's options borrow, or NULL. */
+/* If --inherits is a relative path, make it relative to the folder of --out: a path in a machine file is
+ * relative to that file, not to the current folder. `*path`, which the caller frees, is then borrowed by the
+ * options of the fit; otherwise it is NULL. */
 static pto_status_t relate_inherited(arguments_t *arguments, char **path, pto_error_t *err) {
     const char *named = arguments->fit.inherits;
     char *found = NULL;
@@ -328,7 +329,7 @@ static pto_status_t borrow(const arguments_t *arguments, pto_machine_t *machine,
     return status;
 }
 
-/* With the samples' machine, which can price what it knows. */
+/* Refuse collectives that take too long to price with `machine`, the one fitted to the samples. */
 static pto_status_t check_work(const arguments_t *arguments, const pto_collectives_t *collectives,
                                const pto_machine_t *machine, pto_error_t *err) {
     pto_score_t score;
@@ -342,15 +343,15 @@ static pto_status_t check_work(const arguments_t *arguments, const pto_collectiv
     return status;
 }
 
-/* Without it, where that is interrupted. */
+/* Add the model's error to the machine. An interrupt leaves it out, without an error. */
 static pto_status_t add_model_error(const arguments_t *arguments, const pto_collectives_t *collectives,
-                                    pto_fit_prices_t *prices, pto_fit_t *fit, pto_fit_collectives_t *made,
+                                    pto_fit_prices_t *prices, pto_fit_t *fit, pto_fit_collectives_t *terms,
                                     pto_error_t *err) {
     pto_error_t fault = {.status = PTO_OK};
     pto_status_t status =
         pto_fit_model_error(fit->machine, collectives, &arguments->train, true, prices, &fault);
     if (status == PTO_ERR_INTERRUPTED) {
-        made->interrupted = true;
+        terms->interrupted = true;
         return PTO_OK;
     }
     if (status != PTO_OK && err)
@@ -358,8 +359,9 @@ static pto_status_t add_model_error(const arguments_t *arguments, const pto_coll
     return status;
 }
 
-/* Fit to collectives, starting from the samples' machine, which the result replaces. */
-static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
+/* Fit the terms that only collectives show, starting from the machine of the samples, which the result
+ * replaces. */
+static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *terms,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
     pto_fit_prices_t *prices = pto_fit_prices_create();
@@ -374,20 +376,20 @@ static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_
     if (status == PTO_OK && arguments->collectives.count > 0)
         status = check_work(arguments, &collectives, fit->machine, err);
     if (status == PTO_OK && arguments->collectives.count > 0)
-        status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, prices, made, err);
+        status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, prices, terms, err);
     if (status == PTO_OK && arguments->collectives.count > 0) {
         pto_machine_destroy(fit->machine);
-        fit->machine = made->machine;
-        made->machine = NULL;
-        status = add_model_error(arguments, &collectives, prices, fit, made, err);
+        fit->machine = terms->machine;
+        terms->machine = NULL;
+        status = add_model_error(arguments, &collectives, prices, fit, terms, err);
     }
     pto_fit_prices_destroy(prices);
     pto_collectives_fini(&collectives);
     return status;
 }
 
-/* The library that the samples were measured with, where its tables are known. An inherited file names its
- * own. */
+/* Name the MPI library that the samples were measured with, if its tables are known and no inherited file
+ * names one. */
 static pto_status_t use_library(const pto_samples_t *samples, const arguments_t *arguments,
                                 pto_machine_t *machine, pto_error_t *err) {
     const char *version = pto_samples_provenance(samples, "mpi");
@@ -410,9 +412,9 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arg
         return status;
     pto_fit_collectives_t collectives = {0};
     status = add_collectives(arguments, &fit, &collectives, err);
-    if (status == PTO_OK) /* what was found by collectives comes before the library's tables */
+    if (status == PTO_OK) /* after the collectives, whose terms have precedence over the library's tables */
         status = use_library(samples, arguments, fit.machine, err);
-    if (status == PTO_OK && !arguments->fit.inherits) /* the file alone has no prices */
+    if (status == PTO_OK && !arguments->fit.inherits) /* a file that inherits cannot be priced by itself */
         status = pto_fit_library(samples, &arguments->fit, &fit, err);
     if (status == PTO_OK)
         status = borrow(arguments, fit.machine, err);
@@ -427,14 +429,14 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arg
         if (arguments->collectives.count > 0)
             print_collectives(&collectives);
     }
-    /* Last, so that without gnuplot the machine file is still written. */
+    /* Last: it fails without gnuplot, and the machine file must be written first. */
     if (status == PTO_OK && arguments->plot != NULL)
         status = pto_fit_plot(samples, &fit, arguments->plot, err);
     pto_fit_fini(&fit);
     return status;
 }
 
-/* Insufficient samples have no line to blame. If they come from a single file, name that file. */
+/* The error for insufficient samples has no file and line. If there is a single file, name it. */
 static void name_file(const pto_samples_t *samples, pto_error_t *err) {
     if (err->status == PTO_ERR_NOT_FOUND && err->file[0] == '\0' && samples->file_count == 1) {
         pto_error_t bare = *err;

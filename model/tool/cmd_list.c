@@ -1,4 +1,5 @@
-/* portolan list: everything portolan knows, from the registries that it uses itself. */
+/* portolan list: prints what portolan knows (strategies, algorithms, parameters, machine files, ...) from the
+ * registries and folders that it uses itself. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static const char usage[] =
 
 enum { NAME_COLUMNS = 20, WHAT_COLUMN = 6, LINE_COLUMNS = 80 };
 
-/* Wraps for a terminal of 80 columns. An item without a summary is only indented. */
+/* A name and its summary, wrapped for 80 columns. */
 static void print_item(const char *name, const char *summary) {
     printf("  %-*s ", NAME_COLUMNS, name);
     pto_print_wrapped(stdout, summary, NAME_COLUMNS + 3, LINE_COLUMNS);
@@ -105,7 +106,7 @@ static pto_status_t list_topology(const char *path, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* A file that cannot be read is named on standard error, and the others are listed. */
+/* Unreadable files are named on standard error, and the others are listed. */
 static bool any_unreadable;
 
 static void list_folder(const char *folder, pto_status_t (*list_file)(const char *, pto_error_t *)) {
@@ -145,7 +146,7 @@ static pto_status_t list_library(const char *path, pto_error_t *err) {
 
 static void list_libraries(void) { list_files(pto_library_folder, list_library); }
 
-/* Names as they are typed; what is in the files is not read. */
+/* The names of the files in these folders, without reading the files. */
 static void list_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX])) {
     static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
     int count = pto_folders_names(folder_at, name);
@@ -179,7 +180,7 @@ static void print_kind(int kind) {
     kinds[kind].print();
 }
 
-/* Lists all kinds or the given ones, which are checked before anything is printed. */
+/* Lists all kinds, or the given ones, all of which are checked before anything is printed. */
 static int list(const pto_arguments_t *arguments) {
     int kind;
     pto_error_t err = {0};

@@ -1,4 +1,6 @@
-/* portolan machine new: a machine file from datasheets, for a machine that cannot be measured yet. */
+/* portolan machine new: writes a machine file from datasheets, for a machine that cannot be measured yet. The
+ * rates of links come from the datasheets; all other costs are those of measured machines, with intervals
+ * that cover them. machine_links.c has the links, machine_nccl.c the costs of NCCL. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,7 @@ typedef struct {
     const char *gpu_name;
     int64_t cores, gpu_memory, host_memory;
     pto_node_links_t links;
-    pto_sold_link_t memory; /* of a socket */
+    pto_link_product_t memory; /* of a socket */
     const char *from;
     pto_topology_t *topology; /* of `from` */
     bool without_gpudirect, rails;
@@ -50,10 +52,10 @@ typedef struct {
 /* In the order of pto_joined_by_t. */
 static PTO_WORD_LIST(joined_by_at, "switch", "mesh");
 
-/* 16 MiB: no GPU and no node has less, and who gives less has left out the unit. */
+/* 16 MiB: no GPU or node has less, so that a smaller number lacks its unit. */
 #define MEMORY_LEAST_BYTES 0x1p24
 
-/* "8xDDR5-4800": channels of 8 bytes, and millions of transfers a second. */
+/* Read "8xDDR5-4800": 8 channels of 8 bytes, with 4800 million transfers a second each. */
 static bool read_channels(const char *text, double *s_per_byte) {
     int channels = 0, generation = 0, transfers = 0, end = 0;
     if (sscanf(text, "%3dx%*1[dD]%*1[dD]%*1[rR]%1d-%6d%n", &channels, &generation, &transfers, &end) != 3 ||
@@ -64,9 +66,9 @@ static bool read_channels(const char *text, double *s_per_byte) {
 }
 
 static pto_status_t apply_memory(void *target, const char *text, pto_error_t *err) {
-    pto_sold_link_t *memory = target;
-    *memory =
-        (pto_sold_link_t){.name = text, .source = "channels of 8 bytes, by millions of transfers a second"};
+    pto_link_product_t *memory = target;
+    *memory = (pto_link_product_t){.name = text,
+                                   .source = "channels of 8 bytes, by millions of transfers a second"};
     if (read_channels(text, &memory->s_per_byte))
         return PTO_OK;
     if (strchr(text, 'x'))
@@ -102,7 +104,7 @@ static const pto_option_t machine_options[] = {
     {"gpu", "NAME", "what the GPUs are, as 'NVIDIA H100'", STORE(TEXT, gpu_name)},
     {"cores", "N", "CPU cores of a node", STORE(COUNT, cores)},
     {"gpu-link", "LINK", "between the GPUs of a node (default: none, they copy through the host)",
-     STORE(OWN, links.gpu), .apply = pto_link_read_named, .word_at = pto_sold_link_at},
+     STORE(OWN, links.gpu), .apply = pto_link_read_named, .word_at = pto_link_product_at},
     {"gpu-topology", "KIND",
      "how they join GPUs: switch or mesh (default: mesh for xgmi, and for 3 or 4 GPUs with nvlink2 to "
      "nvlink4)",
@@ -110,7 +112,7 @@ static const pto_option_t machine_options[] = {
     {"links-per-peer", "N", "links between each two GPUs of a mesh (default: all in equal shares; xgmi: 1)",
      STORE(COUNT, links.links_per_peer)},
     {"host-link", "LINK", "between a GPU and the host", STORE(OWN, links.host), .apply = pto_link_read_named,
-     .word_at = pto_sold_link_at},
+     .word_at = pto_link_product_at},
     {"nics", "N", "NICs of a node", STORE(COUNT, links.nics), .standard = "1"},
     {"nic", "RATE", "of one NIC, as in '400 Gbit/s' (default: a single node)", STORE(OWN, links.nic),
      .apply = pto_link_read_nic},
@@ -139,13 +141,14 @@ static const pto_syntax_t syntax = {.program = "portolan machine",
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 
-pto_guess_t pto_guess_reached(double s_per_byte) {
+/* Summit's programs reach 95 percent of two NICs, those of H200s 80 percent of PCIe 5 and 84 of NVLink 4. */
+pto_guess_t pto_guess_achieved(double s_per_byte) {
     return (pto_guess_t){s_per_byte / 0.85, s_per_byte / 0.97, s_per_byte / 0.7};
 }
 
-/* Of a link that `lanes` share. */
-static pto_guess_t reached(const pto_sold_link_t *link, int64_t lanes) {
-    return pto_guess_reached(link->s_per_byte / (double)lanes);
+/* The achievable rate of `count` such links together. */
+static pto_guess_t achieved(const pto_link_product_t *link, int64_t count) {
+    return pto_guess_achieved(link->s_per_byte / (double)count);
 }
 
 static bool is_mesh(const machine_t *machine) { return machine->links.joined_by == PTO_JOINED_BY_MESH; }
@@ -163,7 +166,7 @@ void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess) {
     fprintf(stream, "%s: %.4g, %s_95: [%.4g, %.4g]", key, guess.value, key, guess.low, guess.high);
 }
 
-/* `before` opens the braces. */
+/* An element of a list of costs, within braces that `before` opens. */
 static void write_row(FILE *stream, const char *before, pto_guess_t start, pto_guess_t byte,
                       const char *after) {
     fputs(before, stream);
@@ -179,7 +182,7 @@ static void write_cost(FILE *stream, const char *before, pto_guess_t start, pto_
     write_row(stream, "", start, byte, after);
 }
 
-/* A message's start by protocol, and all of its bytes alike. */
+/* The cost of messages: the start depends on the protocol, the time per byte does not. */
 static void write_message(FILE *stream, const char *level, pto_guess_t eager, pto_guess_t rendezvous,
                           pto_guess_t byte, const char *source) {
     fprintf(stream, "    %s: # %s\n", level, source);
@@ -197,11 +200,11 @@ static void write_host_messages(FILE *stream, const machine_t *machine) {
                       (pto_guess_t){1.5e-10, 6e-11, 2.4e-10}, "starts and bytes: Summit and Lassen");
     if (machine->links.nic.name)
         write_message(stream, "off_node", (pto_guess_t){1.8e-6, 1.3e-6, 5.2e-6},
-                      (pto_guess_t){6.6e-6, 3e-6, 1e-5}, reached(&machine->links.nic, 1),
+                      (pto_guess_t){6.6e-6, 3e-6, 1e-5}, achieved(&machine->links.nic, 1),
                       "starts: Summit and Lassen; bytes: one NIC");
 }
 
-/* With GPUDirect, a GPU's bytes cross its link to the host and a NIC. */
+/* Messages of GPU memory with GPUDirect: their bytes pass the GPU's link to the host and a NIC. */
 static void write_direct_messages(FILE *stream, const machine_t *machine) {
     const bool by_link = machine->links.host.s_per_byte > machine->links.nic.s_per_byte;
     char source[160];
@@ -210,7 +213,7 @@ static void write_direct_messages(FILE *stream, const machine_t *machine) {
              by_link ? "), slower than a NIC" : "");
     write_message(stream, "off_node", (pto_guess_t){6.1e-6, 4.9e-6, 2e-5},
                   (pto_guess_t){8.8e-6, 4.9e-6, 2e-5},
-                  reached(by_link ? &machine->links.host : &machine->links.nic, 1), source);
+                  achieved(by_link ? &machine->links.host : &machine->links.nic, 1), source);
 }
 
 static void write_injection(FILE *stream, const machine_t *machine, bool gpudirect) {
@@ -218,7 +221,7 @@ static void write_injection(FILE *stream, const machine_t *machine, bool gpudire
                           machine->links.nic.s_per_byte / (double)machine->links.nics;
     fprintf(stream, "\ninjection: # of %lld NIC%s\n  cpu: {", (long long)machine->links.nics,
             machine->links.nics == 1 ? "" : "s");
-    pto_guess_write(stream, "s_per_byte", reached(&machine->links.nic, machine->links.nics));
+    pto_guess_write(stream, "s_per_byte", achieved(&machine->links.nic, machine->links.nics));
     fputs("}\n", stream);
     if (machine->rails)
         fputs(
@@ -229,8 +232,8 @@ static void write_injection(FILE *stream, const machine_t *machine, bool gpudire
         return;
     fputs("  gpu: {", stream);
     pto_guess_write(stream, "s_per_byte",
-                    by_links ? reached(&machine->links.host, machine->links.gpus)
-                             : reached(&machine->links.nic, machine->links.nics));
+                    by_links ? achieved(&machine->links.host, machine->links.gpus)
+                             : achieved(&machine->links.nic, machine->links.nics));
     fputs("}", stream);
     if (by_links)
         fprintf(stream, " # of %lld link%s of GPUs to the host (%s), slower than the NICs",
@@ -240,19 +243,19 @@ static void write_injection(FILE *stream, const machine_t *machine, bool gpudire
 }
 
 static void write_gpu_messages(FILE *stream, const machine_t *machine) {
-    const pto_sold_link_t *within = machine->links.gpu.name ? &machine->links.gpu : &machine->links.host;
+    const pto_link_product_t *within = machine->links.gpu.name ? &machine->links.gpu : &machine->links.host;
     const pto_guess_t start = {1.2e-5, 9e-6, 1.9e-5};
     if (machine->links.gpus > 0)
         fputs("  gpu:\n", stream);
-    static const char *const level[] = {"on_socket", "on_node"}; /* switches join all GPUs alike */
+    static const char *const level[] = {"on_socket", "on_node"}; /* at the same cost */
     for (int i = 0; i < (machine->links.sockets > 1 ? 2 : 1) && machine->links.gpus > 0; i++)
-        write_message(stream, level[i], start, start, reached(within, 1),
+        write_message(stream, level[i], start, start, achieved(within, 1),
                       machine->links.gpu.name ? "starts: Summit, Lassen, H200s; bytes: the link between GPUs"
                                               : "starts: Summit, Lassen, H200s; bytes: the link to the host");
     bool gpudirect = machine->links.gpus > 0 && !machine->without_gpudirect;
     if (machine->links.nic.name && gpudirect)
         write_direct_messages(stream, machine);
-    if (machine->links.gpus > 0) /* a library that packs column by column; others have kernels for it */
+    if (machine->links.gpus > 0) /* for a library that packs row by row; others pack in a kernel */
         fputs("  strided: {gpu: 1.52e-05, gpu_95: [0, 1.6e-05]} # a row: Open MPI 4.1 on H200s; low: a "
               "kernel\n",
               stream);
@@ -260,7 +263,8 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
         write_injection(stream, machine, gpudirect);
 }
 
-/* The rate at which an MPI library copies GPU buffers that it stages itself: never faster than the link. */
+/* Copies through pageable memory, by which an MPI library stages GPU buffers itself: at most at the link's
+ * rate. */
 static void write_pageable(FILE *stream, pto_guess_t link) {
     const pto_guess_t start = {1e-5, 6e-6, 3.5e-5};
     pto_guess_t byte = {8e-11, 6e-11, 2.5e-10};
@@ -272,22 +276,24 @@ static void write_pageable(FILE *stream, pto_guess_t link) {
     write_cost(stream, "    d2h: ", start, byte, "");
 }
 
+/* The cost of a copy among those of `procs` processes that share a GPU. */
 static void write_queue(FILE *stream, const char *limit, int64_t procs, pto_guess_t start, pto_guess_t byte) {
     const double n = (double)procs;
     fprintf(stream, "      - {procs: %lld, %s", (long long)procs, limit);
     write_row(stream, "", start, (pto_guess_t){n * byte.value, n * byte.low, n * byte.high}, "");
 }
 
-/* Copies of a GPU's processes queue up. Without MPS, NVIDIA's GPUs serve one process at a time: a small copy
- * to the GPU, or any within it, waits for its process's turn. */
+/* Copies by several processes of a GPU, for 2, 3, 4, 6, 8, 12, ... processes up to its share of the cores.
+ * The copies queue up. Without MPS, NVIDIA's GPUs serve one process at a time: a small copy to the GPU, or
+ * any copy within it, waits for its process's time slice. */
 static void write_shared(FILE *stream, const machine_t *machine, pto_guess_t link) {
     const pto_guess_t within = {3e-12, 1e-12, 4.2e-11};
     static const char *const kind[] = {"h2d", "d2h", "d2d"};
-    const int64_t most = machine->cores / machine->links.gpus;
+    const int64_t procs_max = machine->cores / machine->links.gpus;
     fputs("  shared: # H200s; a turn without MPS: 140 us there, 80 on V100s of Lassen\n", stream);
     for (int k = 0; k < 3; k++) {
         fprintf(stream, "    %s:\n", kind[k]);
-        for (int64_t procs = 2; procs <= most || procs == 2;
+        for (int64_t procs = 2; procs <= procs_max || procs == 2;
              procs = procs & (procs - 1) ? procs / 3 * 4 : procs / 2 * 3) {
             const double n = (double)procs, least = machine->mps == PTO_MPS_NO ? 8e-5 * n : 5e-6 + 1e-6 * n;
             const pto_guess_t queued = {5.8e-6 + 3.2e-6 * n, 5e-6 + 1e-6 * n, 8.5e-6 + 5e-6 * n};
@@ -300,17 +306,17 @@ static void write_shared(FILE *stream, const machine_t *machine, pto_guess_t lin
     }
 }
 
-/* Where pairs of GPUs have links of their own: what all of a GPU's carry together. */
+/* In a mesh, where each pair of GPUs has its own links: the rate of all links of a GPU together. */
 static void write_all(FILE *stream, const machine_t *machine) {
     if (!is_mesh(machine))
         return;
-    const pto_guess_t all = reached(&machine->links.gpu, 1);
+    const pto_guess_t all = achieved(&machine->links.gpu, 1);
     fprintf(stream, "  all_s_per_byte: %.4g\n  all_s_per_byte_95: [%.4g, %.4g]\n", all.value, all.low,
             all.high);
 }
 
 static void write_copies(FILE *stream, const machine_t *machine) {
-    const pto_guess_t start = {9e-6, 6e-6, 1.35e-5}, link = reached(&machine->links.host, 1);
+    const pto_guess_t start = {9e-6, 6e-6, 1.35e-5}, link = achieved(&machine->links.host, 1);
     fputs("\ncopies:", stream);
     fputs(machine->links.gpus > 0 ? " # starts: V100s of Summit and Lassen, H200s\n" : "\n", stream);
     if (machine->links.gpus > 0) {
@@ -326,7 +332,7 @@ static void write_copies(FILE *stream, const machine_t *machine) {
                (pto_guess_t){1.5e-10, 1e-10, 4.5e-10}, "} # a host of H200s; high: Lassen");
     if (machine->links.gpu.name)
         write_cost(stream, "peer: # start: H200s\n  on_socket: ", (pto_guess_t){7.3e-6, 6e-6, 2e-5},
-                   pto_guess_reached(machine->links.pair_s_per_byte), "");
+                   pto_guess_achieved(machine->links.pair_s_per_byte), "");
     write_all(stream, machine);
 }
 
@@ -351,13 +357,13 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     if (!machine->links.gpu.name)
         return;
     fputs("remote: # kernels that use the memory of other GPUs: those of H200s have no start\n", stream);
-    const pto_guess_t pair = pto_guess_reached(machine->links.pair_s_per_byte);
+    const pto_guess_t pair = pto_guess_achieved(machine->links.pair_s_per_byte);
     write_cost(stream, "  load: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
     write_cost(stream, "  store: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
     write_all(stream, machine);
 }
 
-/* As much of its rate is taken to be reached as of a link's. */
+/* The sizes of memories, and the rate of host memory, of which as much is achieved as of a link's. */
 static void write_memory(FILE *stream, const machine_t *machine) {
     const char *before = "memory: {";
     if (machine->gpu_memory > 0) {
@@ -370,7 +376,7 @@ static void write_memory(FILE *stream, const machine_t *machine) {
     }
     if (machine->memory.name) {
         fputs(before, stream);
-        pto_guess_write(stream, "host_s_per_byte", reached(&machine->memory, 1));
+        pto_guess_write(stream, "host_s_per_byte", achieved(&machine->memory, 1));
     }
     if (machine->gpu_memory > 0 || machine->host_memory > 0 || machine->memory.name)
         fputs("}\n", stream);
@@ -386,7 +392,7 @@ static void write_memory(FILE *stream, const machine_t *machine) {
               stream);
 }
 
-/* The error that intervals of parameters leave out: nothing is known of this machine's collectives. */
+/* The model's own error, beside that of the parameters: it is that of measured machines. */
 static void write_model_error(FILE *stream, bool of_gpus) {
     fprintf(stream,
             "\nmodel_error: # of ln(measured / predicted), beside the parameters' own\n"
@@ -405,8 +411,8 @@ static void write_model_error(FILE *stream, bool of_gpus) {
 }
 
 static void write_head(FILE *stream, const machine_t *machine) {
-    const pto_sold_link_t *const link[] = {&machine->links.gpu, &machine->links.host, &machine->links.nic,
-                                           &machine->memory};
+    const pto_link_product_t *const link[] = {&machine->links.gpu, &machine->links.host, &machine->links.nic,
+                                              &machine->memory};
     const char *const what[] = {is_mesh(machine) ? "from a GPU to all others" : "between GPUs", "to the host",
                                 "of a NIC", "of a socket's memory"};
     fprintf(
@@ -443,7 +449,7 @@ static pto_status_t put_machine(const machine_t *machine, FILE *stream, pto_erro
         pto_guess_write_nccl(stream, &machine->links, machine->topology, wired_by(machine));
     write_memory(stream, machine);
     if (machine->topology)
-        status = pto_topology_write_reached(stream, machine->topology, err);
+        status = pto_topology_write_achieved(stream, machine->topology, err);
     else if (is_mesh(machine))
         pto_node_links_write(stream, &machine->links);
     write_model_error(stream, machine->links.gpus > 0);
@@ -456,7 +462,7 @@ static pto_status_t write_text(void *text, FILE *stream, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Only a file that can be read back. */
+/* Write the file only if it can be read back as a machine. */
 static pto_status_t write_machine(const machine_t *machine, pto_error_t *err) {
     char *text = NULL;
     size_t size = 0;
@@ -480,8 +486,7 @@ static pto_status_t write_machine(const machine_t *machine, pto_error_t *err) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* Names go into the file within quotes. */
-/* The model has sockets with as many cores and GPUs each; of fewer GPUs than sockets, each has its own. */
+/* The model divides cores and GPUs evenly among the sockets. Fewer GPUs than sockets have a socket each. */
 static int check_shares(const machine_t *machine) {
     if (machine->cores < machine->links.gpus || machine->cores < machine->links.sockets)
         return pto_usage_error(&syntax,
@@ -497,15 +502,15 @@ static int check_shares(const machine_t *machine) {
 
 static int check(const machine_t *machine) {
     pto_error_t err;
-    bool of_gpus = machine->gpu_name || machine->links.gpu.name || machine->links.host.name ||
-                   machine->without_gpudirect || machine->gpu_memory > 0;
+    bool has_gpu_options = machine->gpu_name || machine->links.gpu.name || machine->links.host.name ||
+                           machine->without_gpudirect || machine->gpu_memory > 0;
     if (!machine->name || machine->cores == 0)
         return pto_usage_error(&syntax, "--name and --cores are needed");
     if (machine->links.gpus > 0 && !machine->links.host.name)
         return pto_usage_error(&syntax, "--gpus needs --host-link");
     if ((machine->links.nics > 1 || machine->rails) && !machine->links.nic.name)
         return pto_usage_error(&syntax, "%s needs --nic", machine->rails ? "--rails" : "--nics");
-    if (machine->links.gpus == 0 && of_gpus)
+    if (machine->links.gpus == 0 && has_gpu_options)
         return pto_usage_error(&syntax,
                                "--gpus is needed: an option concerns GPUs, and without it there are none");
     if (pto_name_check(machine->name, PTO_NAME_BYTES_MAX, &err) != PTO_OK)
@@ -514,6 +519,7 @@ static int check(const machine_t *machine) {
         return pto_usage_error(&syntax, "--source: %s", err.message);
     if (machine->gpu_name && pto_name_check(machine->gpu_name, PTO_NAME_BYTES_MAX, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--gpu: %s", err.message);
+    /* The file has them within quotes. */
     if (strpbrk(machine->name, "\"\\") || strpbrk(machine->source, "\"\\") ||
         (machine->gpu_name && strpbrk(machine->gpu_name, "\"\\")))
         return pto_usage_error(&syntax, "--name, --gpu and --source cannot hold quotes or backslashes");
@@ -525,13 +531,14 @@ static int check(const machine_t *machine) {
     return check_shares(machine);
 }
 
-static double gb_per_s(const pto_sold_link_t *link) {
+static double gb_per_s(const pto_link_product_t *link) {
     return link->name ? 1e-9 / (link->s_per_byte * (double)link->links) : 0;
 }
 
-/* XML has rates. What other tools print has none: --gpu-link says whose links they are. */
+/* Read the file or topology of --from. XML and topologies have the rates of links; the printed tables (.txt)
+ * do not, so that --host-link and --gpu-link give them. */
 static int read_topology(machine_t *machine) {
-    const pto_sold_link_t *gpu = &machine->links.gpu, *host = &machine->links.host;
+    const pto_link_product_t *gpu = &machine->links.gpu, *host = &machine->links.host;
     const bool text = pto_text_ends(machine->from, ".txt");
     pto_error_t err = {0};
     if (!text && (gpu->name || host->name))
@@ -543,14 +550,14 @@ static int read_topology(machine_t *machine) {
     return status == PTO_OK ? -1 : pto_report_error(&err);
 }
 
-/* -1, or the exit status. */
-static int take_topology(machine_t *machine) {
+/* Take the links of the node from --from. Returns -1, or the exit code. */
+static int use_topology(machine_t *machine) {
     pto_error_t err = {0};
     if (machine->links.gpus > 0 || machine->links.joined_by != PTO_JOINED_BY_DEFAULT ||
         machine->links.links_per_peer > 0)
         return pto_usage_error(&syntax, "--from has the GPUs and their links; leave out what gives them");
     int code = read_topology(machine);
-    if (code < 0 && pto_node_links_take(&machine->links, machine->topology, &err) != PTO_OK)
+    if (code < 0 && pto_node_links_from_topology(&machine->links, machine->topology, &err) != PTO_OK)
         code = pto_usage_error(&syntax, "--from: %s", err.message);
     return code;
 }
@@ -562,10 +569,10 @@ static int run(const pto_arguments_t *given) {
         return pto_usage_error(&syntax, "the only thing to do with a machine is new");
     int code = pto_options_apply(given, &machine);
     if (code < 0 && machine.from)
-        code = take_topology(&machine);
+        code = use_topology(&machine);
     if (code < 0)
         code = check(&machine);
-    if (code < 0 && !machine.topology && pto_node_links_join(&machine.links, &err) != PTO_OK)
+    if (code < 0 && !machine.topology && pto_node_links_complete(&machine.links, &err) != PTO_OK)
         code = pto_usage_error(&syntax, "%s", err.message);
     if (code < 0)
         code = write_machine(&machine, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);

@@ -1,4 +1,5 @@
-/* portolan map: which process should sit where. */
+/* portolan map: proposes which process of an alltoallv runs on which GPU, prices the proposals, and writes
+ * the best one for launchers. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,18 +81,18 @@ static const pto_option_t map_options[] = {
 static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan map", usage, PTO_NAMES_SCENARIOS,
                                                        {"options", map_options}, {NULL, pto_work_options});
 
-/* --- the question --------------------------------------------------------------------------------------- */
+/* --- what is asked for ---------------------------------------------------------------------------------- */
 
-/* Whether a list of names, separated by commas, has this one. */
+/* Whether a comma-separated list of names contains this one. */
 static bool has_name(const char *list, const char *name) {
     size_t length = strlen(name);
-    for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+    for (const char *item = list; item; item = strchr(item, ','), item = item ? item + 1 : NULL)
+        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0'))
             return true;
     return false;
 }
 
-/* Errors: PTO_ERR_NOT_FOUND if the list has a name that `find` does not know. */
+/* Call `find` for each name of the list, until one fails. */
 static pto_status_t check_names(const char *list, pto_status_t (*find)(const char *, pto_error_t *),
                                 pto_error_t *err) {
     char name[64];
@@ -123,28 +124,28 @@ static pto_status_t find_phase(const char *name, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "--phases: no phase '%s'; known are: node, core, gpu", name);
 }
 
-/* `mapper` has room for all. */
+/* The library's options from the command's. `mapper` has room for all mappers. */
 static pto_status_t read_request(map_options_t *options, const pto_mapper_t **mapper,
-                                 pto_map_options_t *asked, pto_error_t *err) {
+                                 pto_map_options_t *request, pto_error_t *err) {
     pto_status_t status = check_names(options->mappers, find_mapper, err);
     if (status == PTO_OK)
         status = check_names(options->phases, find_phase, err);
     options->shared.by_option = status != PTO_OK;
-    *asked = (pto_map_options_t){.metric = (pto_metric_t)options->metric,
-                                 .mapper = mapper,
-                                 .seeds = options->seeds,
-                                 .seed = (uint64_t)options->seed,
-                                 .refine = options->refine};
+    *request = (pto_map_options_t){.metric = (pto_metric_t)options->metric,
+                                   .mapper = mapper,
+                                   .seeds = options->seeds,
+                                   .seed = (uint64_t)options->seed,
+                                   .refine = options->refine};
     for (int i = 0; i < pto_mapper_count(); i++)
         if (!options->mappers || has_name(options->mappers, pto_mapper_at(i)->name))
-            mapper[asked->mapper_count++] = pto_mapper_at(i);
+            mapper[request->mapper_count++] = pto_mapper_at(i);
     for (int phase = 0; phase < PTO_PHASE_COUNT; phase++)
-        asked->phase[phase] =
+        request->phase[phase] =
             options->phases && has_name(options->phases, pto_phase_name((pto_phase_t)phase));
     return status;
 }
 
-/* --- the answer ----------------------------------------------------------------------------------------- */
+/* --- the result ----------------------------------------------------------------------------------------- */
 
 static void print_head(const map_options_t *options, const pto_map_result_t *result) {
     const pto_scenario_t *scenario = &options->shared.scenario;
@@ -186,7 +187,7 @@ static void print_link(const char *name, const char *other, double before_bytes,
            PTO_BYTES_TEXT((int64_t)after_bytes));
 }
 
-/* The bytes on each link of a node and on the network, on the node where they are most. */
+/* The bytes on each link of a node and between node and network, of the node with the most. */
 static pto_status_t print_loads(const map_options_t *options, const pto_map_result_t *result,
                                 pto_error_t *err) {
     const pto_topology_t *topology = pto_machine_topology(options->shared.machine);
@@ -229,7 +230,6 @@ static void print_mapping(const pto_mapping_t *mapping, const pto_places_t *plac
     }
 }
 
-/* Write the files that options name. */
 static pto_status_t write_files(const map_options_t *options, const pto_mapping_t *mapping,
                                 pto_error_t *err) {
     double cores = 0, sockets = 1;
@@ -247,7 +247,7 @@ static pto_status_t write_files(const map_options_t *options, const pto_mapping_
     return status;
 }
 
-static pto_status_t answer(map_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
+static pto_status_t report_result(map_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
     pto_mapping_t mapping;
     pto_layout_t layout = options->shared.scenario.layout;
     pto_status_t status = pto_mapping_make(&layout, result->candidate[result->best].place, &mapping, err);
@@ -259,14 +259,14 @@ static pto_status_t answer(map_options_t *options, const pto_map_result_t *resul
     print_mapping(&mapping, &result->places);
     if (status == PTO_OK)
         status = write_files(options, &mapping, err);
-    options->shared.by_option = status == PTO_ERR_RANGE; /* --hosts, --procs-per-gpu */
+    options->shared.by_option = status == PTO_ERR_RANGE; /* by --hosts or --procs-per-gpu */
     pto_mapping_fini(&mapping);
     return status;
 }
 
-/* Register the mapper scotch if libportolan-map.so is beside the program, in ../lib from there, or where the
- * system's libraries are. It stays open until the program ends. */
-static void open_library(void) {
+/* Register the mapper scotch if libportolan-map.so is beside the program, in ../lib from there, or in the
+ * system's library path. It stays loaded until the program ends. */
+static void load_scotch(void) {
     static const char *const places[] = {"/", "/../lib/", NULL};
     char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
     void *library = NULL;
@@ -279,29 +279,29 @@ static void open_library(void) {
         library = dlopen("libportolan-map.so", RTLD_NOW | RTLD_LOCAL);
     const pto_mapper_t *mapper = library ? dlsym(library, "pto_mapper_scotch") : NULL;
     if (mapper)
-        pto_mapper_register(mapper, NULL); /* fails only if it has been done */
+        pto_mapper_register(mapper, NULL); /* fails only if it is registered already */
 }
 
 static pto_status_t run(pto_options_t *shared, pto_error_t *err) {
     map_options_t *options = (map_options_t *)shared;
-    open_library();
+    load_scotch();
     const pto_mapper_t **mapper = calloc((size_t)pto_mapper_count(), sizeof *mapper);
-    pto_map_options_t asked;
+    pto_map_options_t request;
     pto_map_result_t result;
     if (!mapper)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the mappers");
-    pto_status_t status = read_request(options, mapper, &asked, err);
+    pto_status_t status = read_request(options, mapper, &request, err);
     if (status == PTO_OK)
-        status = pto_map(&options->shared.scenario, options->shared.machine, &asked, &result, err);
+        status = pto_map(&options->shared.scenario, options->shared.machine, &request, &result, err);
     if (status == PTO_OK) {
-        status = answer(options, &result, err);
+        status = report_result(options, &result, err);
         pto_map_result_fini(&result);
     }
     free(mapper);
     return status;
 }
 
-/* Before any work: files that cannot be where the table is. */
+/* Standard output has the table, so no file may go there. */
 static int check(const pto_options_t *shared) {
     const map_options_t *options = (const map_options_t *)shared;
     static const char *const option[PTO_PLACEMENT_COUNT] = {"out", "rankfile", "slurm-hosts", "cuda-devices"};

@@ -1,4 +1,5 @@
-/* portolan pick: the cheapest strategy in each range. */
+/* portolan pick: the strategy that is predicted to be the cheapest in each range of sizes, nodes or messages.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,7 @@ static bool is_extrapolated(const pto_predictions_t *predictions, const pto_rang
     return any;
 }
 
-/* Print the parameters that make picks unsure, each once. */
+/* Print the parameters that make picks unsure, each with the first range that it affects. */
 static void print_unsure(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         int64_t first = 0;
@@ -136,7 +137,7 @@ static int64_t begin_of(const picks_t *picks, const pto_range_t *range) {
     return begin;
 }
 
-/* Where it ends: at the first crossing behind its last point; INT64_MAX: nowhere. */
+/* Where a range ends: at the first crossing after its last point; INT64_MAX if it has no end. */
 static int64_t end_of(const picks_t *picks, const pto_range_t *range) {
     for (int64_t i = 0; i < picks->crossing_count; i++)
         if (picks->crossing[i].gap == range->point_first + range->point_count - 1)
@@ -144,7 +145,7 @@ static int64_t end_of(const picks_t *picks, const pto_range_t *range) {
     return range->below;
 }
 
-/* Strategies that win between two points of the sweep only. */
+/* The strategies that win only between two neighbouring points of the sweep. */
 static void print_between(const picks_t *picks) {
     for (int64_t i = 0; i + 1 < picks->crossing_count; i++)
         if (picks->crossing[i].gap == picks->crossing[i + 1].gap)
@@ -212,7 +213,7 @@ static void print_table(const picks_t *picks) {
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
-/* The point, with what is swept left empty. */
+/* The columns bytes, nodes and messages; the swept one is empty. */
 static void print_csv_fixed(const pto_predictions_t *predictions, const pto_range_t *range) {
     pto_request_t request =
         pto_scenario_request(predictions->scenario, range->point_first, predictions->strategy[0], NULL);
@@ -230,7 +231,7 @@ static void print_csv_heading(void) {
            "tie,overlap,tied,unpriced,regret,settle,benchmark,benchmark_bytes,model,what_if\n");
 }
 
-/* From its beginning to the strategies, and what is known of the pick. */
+/* The fields of a range that csv and json share. */
 static void print_record(const picks_t *picks, const pto_range_t *range, pto_format_t format) {
     const pto_predictions_t *predictions = picks->predictions;
     const char **tied = calloc((size_t)predictions->strategy_count, sizeof *tied);

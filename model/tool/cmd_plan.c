@@ -1,4 +1,5 @@
-/* portolan plan: what one rank does, stage by stage. */
+/* portolan plan: prints what one rank does in a plan, stage by stage, or writes the messages of all ranks as
+ * a GOAL schedule, the input of LogGOPSim. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static const pto_option_t own_options[] = {
 static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan plan", usage, PTO_NAMES_SCENARIOS,
                                                        {"options", own_options}, {NULL, pto_work_options});
 
-/* Prints one strategy's plan, or why the strategy does not apply. */
+/* Prints the plan of a strategy, or why the strategy does not apply. */
 static pto_status_t print_plan(const plan_options_t *own, const pto_strategy_t *strategy, bool first,
                                bool *applies, pto_error_t *err) {
     pto_plan_t *plan = NULL;
@@ -75,7 +76,6 @@ static pto_status_t print_plan(const plan_options_t *own, const pto_strategy_t *
     return status;
 }
 
-/* Check the rank before printing anything. */
 static pto_status_t check_rank(pto_options_t *options, int64_t rank, pto_error_t *err) {
     pto_layout_t layout = options->scenario.layout;
     if (options->scenario.nodes.count > 0)
@@ -91,7 +91,8 @@ static pto_status_t write_goal(void *context, FILE *stream, pto_error_t *err) {
     return pto_print_goal(context, stream, err);
 }
 
-/* Every rank passes every stage. */
+/* Refuse a schedule that is too long: its length is the number of messages or, if larger, of stages that all
+ * ranks pass. */
 static pto_status_t check_goal(const pto_options_t *options, const pto_plan_t *plan, pto_error_t *err) {
     pto_plan_size_t size = pto_plan_size(plan);
     return pto_check_amount(&options->scenario, "the schedule has",
@@ -111,7 +112,6 @@ static pto_status_t run_goal(const pto_options_t *options, const pto_strategy_t 
     return status;
 }
 
-/* Before any work: a schedule of several strategies, and a file that would stay empty. */
 static int check(const pto_options_t *options) {
     if (((const plan_options_t *)options)->format == FORMAT_TEXT)
         return options->out ? pto_usage_error(&syntax, "--out is for --format goal") : -1;

@@ -1,4 +1,5 @@
-/* portolan predict: the price of every strategy at every point. */
+/* portolan predict: the price of every strategy at every point of a scenario, as a table, csv, json or plot,
+ * with its terms (--explain). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -74,7 +75,6 @@ static const pto_syntax_t syntax =
     PTO_SCENARIO_SYNTAX("portolan predict", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
                         {NULL, own_options}, {NULL, pto_work_options});
 
-/* Always the same columns; docs/formats.md. */
 static void print_csv_heading(void) {
     pto_print_csv_heading(stdout, "seconds,low_s,high_s,chunks,joules,low_joules,high_joules,part,stage,"
                                   "parameter,count,value,line,flagged");
@@ -119,20 +119,21 @@ static void print_json_terms(const pto_flags_t *flags, const pto_term_t *terms, 
     putchar(']');
 }
 
-/* Seconds are null if the machine file lacks the parameters of the terms that are null. The number of calls
- * is null if setup never pays off. */
+/* The cost of setting up a strategy once, and after how many calls it is paid back against each other
+ * strategy. Seconds are null if the machine file lacks a parameter, and calls if the setup never pays off. */
 static void print_json_setup(const pto_predictions_t *predictions, const pto_flags_t *flags, int64_t cell) {
-    const pto_prediction_t *own = &predictions->prediction[cell];
+    const pto_prediction_t *prediction = &predictions->prediction[cell];
     int64_t point = cell / predictions->strategy_count;
     const char *between = "";
     double calls;
     printf(", \"setup\": {");
-    PTO_RECORD(stdout, PTO_FORMAT_JSON,
-               pto_field_or_null(own->setup->known, pto_field_number("seconds", own->setup->seconds)));
-    print_json_terms(flags, own->setup->term, own->setup->term_count);
+    PTO_RECORD(
+        stdout, PTO_FORMAT_JSON,
+        pto_field_or_null(prediction->setup->known, pto_field_number("seconds", prediction->setup->seconds)));
+    print_json_terms(flags, prediction->setup->term, prediction->setup->term_count);
     printf(", \"paid_back\": [");
     for (int i = 0; i < predictions->strategy_count; i++) {
-        if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
+        if (!pto_payback(prediction, pto_prediction_at(predictions, point, i), &calls))
             continue;
         PTO_OBJECT(stdout, between, pto_field_text("against", predictions->strategy[i]->name),
                    pto_field_or_null(!isinf(calls), pto_field_number("calls", calls)));
@@ -164,16 +165,16 @@ static void print_json_cell(int64_t cell, const void *context) {
 
 static pto_status_t draw(const predict_options_t *options, const pto_predictions_t *predictions,
                          pto_error_t *err) {
-    pto_predict_plot_t drawn = {.predictions = predictions, .measured = options->measured};
+    pto_predict_plot_t content = {.predictions = predictions, .measured = options->measured};
     pto_range_t *range = NULL;
     pto_plot_point_t *point = NULL;
-    pto_status_t status = pto_pick(predictions, &range, &drawn.range_count, err);
+    pto_status_t status = pto_pick(predictions, &range, &content.range_count, err);
     if (status == PTO_OK && options->measured)
-        status = pto_plot_points_read(options->measured, predictions, &point, &drawn.point_count, err);
+        status = pto_plot_points_read(options->measured, predictions, &point, &content.point_count, err);
     if (status == PTO_OK) {
-        drawn.range = range;
-        drawn.point = point;
-        pto_plot_t plot = pto_predict_plot(&drawn);
+        content.range = range;
+        content.point = point;
+        pto_plot_t plot = pto_predict_plot(&content);
         status = pto_plot_draw(&plot, options->plot, err);
     }
     free(range);
@@ -181,7 +182,6 @@ static pto_status_t draw(const predict_options_t *options, const pto_predictions
     return status;
 }
 
-/* Returns -1, or the exit code. Called before any work. */
 static int check_options(const pto_options_t *options) {
     const predict_options_t *own = (const predict_options_t *)options;
     if (own->measured && !own->plot)
@@ -198,7 +198,8 @@ static int check_options(const pto_options_t *options) {
     return pto_check_plot(&syntax, own->plot);
 }
 
-/* Flags say which parameters are doubtful; only explanations need them, and setups. */
+/* Print the prices in the format asked for. With --explain, their terms and setups are added, and the
+ * parameters that the machine file flags as doubtful. */
 static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *predictions, pto_error_t *err) {
     pto_flags_t found = {0};
     const pto_flags_t *flags = ((predict_options_t *)options)->explain ? &found : NULL;
@@ -229,7 +230,7 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
         status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
         const predict_options_t *own = (predict_options_t *)options;
-        if (own->plot) /* draws times, whatever is printed */
+        if (own->plot) /* before `by` is set: plots show times, even if energies are printed */
             status = draw(own, &predictions, err);
         predictions.by = options->by;
         if (status == PTO_OK)
@@ -245,7 +246,6 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
 
 /* --- two sweeps ----------------------------------------------------------------------------------------- */
 
-/* In csv one table, in json a list of what each run alone would print. */
 static pto_status_t print_run(pto_sweeps_run_t *run, pto_error_t *err) {
     return print_prices(run->options, &run->predictions, err);
 }

@@ -1,4 +1,6 @@
-/* portolan replay: what the collectives that a program or benchmark made would take by other routes. */
+/* portolan replay: predicts the collective calls of a recorded program or benchmark by each strategy, and
+ * compares the recorded processes to find those that delay the others. traces/ reads the files,
+ * show/replay_table.c prints the table. */
 #include <stdlib.h>
 
 #include "command.h"
@@ -109,7 +111,7 @@ static const pto_syntax_t syntax = {.program = "portolan replay",
 
 /* --- csv and json --------------------------------------------------------------------------------------- */
 
-/* Of the prices of a row. */
+/* What the two prices of a row leave out. */
 static pto_caveats_t caveats_of(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
     const pto_strategy_t *strategy;
@@ -177,7 +179,7 @@ static void print_json_total(const pto_replayed_t *replayed, const pto_step_rout
                pto_field_extrapolated(&caveats));
 }
 
-/* Who makes others wait. */
+/* The processes, nodes and links that make others wait. */
 static void print_json_delays(const pto_delays_t *delays) {
     printf(", \"compared\": %lld, \"tells_late\": %s, \"tells_slow\": %s, \"delays\": [",
            (long long)delays->calls, delays->late_told ? "true" : "false",
@@ -227,7 +229,8 @@ static void print_json(const pto_replayed_t *replayed) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* Where processes are, as far as the options do not say. */
+/* Complete the layout that the options leave open: one process for each GPU, or core, of the machine's nodes.
+ */
 static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     const pto_data_memory_t memory = replay->options.scenario.memory;
     double gpus, sockets, cores;
@@ -265,12 +268,12 @@ static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Thousandths of the file. */
+/* The unit of progress: a thousandth of the file. */
 enum { FILE_PARTS = 1000 };
 
-static void count_part(void *context, double part) {
+static void show_progress(void *context, double fraction) {
     pto_replay_t *replay = context;
-    int64_t read = (int64_t)(FILE_PARTS * part);
+    int64_t read = (int64_t)(FILE_PARTS * fraction);
     pto_progress_add(read - replay->read);
     replay->read = read;
 }
@@ -280,7 +283,7 @@ static pto_status_t read_file(pto_replay_t *replay, const char *path, pto_record
     replay->trace.context = replay;
     const bool shown = pto_progress_begin("reading", FILE_PARTS, 0);
     if (shown)
-        replay->trace.progress = count_part;
+        replay->trace.progress = show_progress;
     pto_status_t status =
         pto_recording_explain(path, true, pto_recording_read(path, &replay->trace, trace, err), err);
     replay->is_contradicted = status == PTO_ERR_NOT_APPLICABLE;
@@ -300,9 +303,9 @@ static pto_status_t print_replayed(pto_replayed_t *replayed, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Each process of calls.csv has one file. */
-static pto_status_t check_twice(pto_replay_t *replay, char *const *path, const int64_t *rank, int file,
-                                pto_error_t *err) {
+/* Check that no earlier file is of the same process as `file`. */
+static pto_status_t check_duplicate(pto_replay_t *replay, char *const *path, const int64_t *rank, int file,
+                                    pto_error_t *err) {
     int other = 0;
     while (other < file && (rank[other] < 0 || rank[other] != rank[file]))
         other++;
@@ -313,11 +316,12 @@ static pto_status_t check_twice(pto_replay_t *replay, char *const *path, const i
                          (long long)rank[file], path[other], path[file]);
 }
 
-/* The files after the first show when other processes called, and on which communicators. */
+/* Read the first file, whose calls are replayed, and from the others only when their processes called, to
+ * find delays. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
-    int64_t *given = malloc((size_t)count * sizeof *given); /* by each file: its process; -1: any */
-    if (!given)
+    int64_t *process = malloc((size_t)count * sizeof *process); /* of each file; -1: unknown or several */
+    if (!process)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the files' processes");
     replay->trace.timeline = pto_timeline_create();
     const int64_t rank = replay->trace.rank;
@@ -342,7 +346,7 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
                                     "first are read for that alone: replay it by itself",
                               path[i]);
         }
-        given[i] = other.format == PTO_RECORDING_CALLS ? other.rank : -1;
+        process[i] = other.format == PTO_RECORDING_CALLS ? other.rank : -1;
         pto_recording_fini(&other);
     }
     replay->trace.rank = rank;
@@ -350,10 +354,10 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
     if (status == PTO_OK)
         status = read_file(replay, path[0], &replayed->trace, err);
     if (status == PTO_OK)
-        given[0] = replayed->trace.format == PTO_RECORDING_CALLS ? replayed->trace.rank : -1;
+        process[0] = replayed->trace.format == PTO_RECORDING_CALLS ? replayed->trace.rank : -1;
     for (int i = 1; i < count && status == PTO_OK; i++)
-        status = check_twice(replay, path, given, i, err);
-    free(given);
+        status = check_duplicate(replay, path, process, i, err);
+    free(process);
     if (status == PTO_OK)
         status =
             pto_delays_find(replay->trace.timeline, &replay->trace, &replayed->trace, &replayed->delays, err);
@@ -385,7 +389,7 @@ static pto_status_t replay_all(pto_replay_t *replay, int count, char *const *pat
     if (status == PTO_OK) {
         status =
             pto_step_predict_some(&workload, replay->options.machine, replayed.left_out, &replayed.step, err);
-        const pto_error_t bare = *err; /* why no call can be priced has no place in the file */
+        const pto_error_t bare = *err; /* has no file: it is about the calls as a whole */
         if (status != PTO_OK && status != PTO_ERR_INTERRUPTED && bare.file[0] == '\0')
             pto_error_set(err, status, "%s: %s", path[0], bare.message);
     }
@@ -417,7 +421,7 @@ static int run(const pto_arguments_t *given) {
         code = replay_all(&replay, given->operand_count, given->operand, &err) == PTO_OK
                    ? pto_flush_output()
                    : pto_options_fail(&replay.options, &err);
-    if (replay.is_contradicted) /* wrong usage, though the message has a place in the file */
+    if (replay.is_contradicted) /* an option contradicts the file: wrong usage, though the error has a line */
         code = PTO_EXIT_USAGE;
     pto_options_fini(&replay.options);
     return code;

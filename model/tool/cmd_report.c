@@ -1,4 +1,5 @@
-/* portolan report: a page to explore predictions in, in one file. */
+/* portolan report: writes an HTML page of a scenario's, a workload's or measured collectives' predictions.
+ * Here is the page's data as JSON: what was asked, and which of report/'s parts it has. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,17 +36,16 @@ static const char usage[] =
     "--rows names the numbers of nodes to compare; by default a quarter to four times those of the\n"
     "scenario.\n";
 
-/* First, because the options shared by all commands are applied to it. */
 typedef struct {
-    pto_options_t shared;
-    pto_series_t rows; /* numbers of nodes; none: some around the scenario's */
+    pto_options_t shared; /* must be first: the shared options are stored at its offsets */
+    pto_series_t rows;    /* numbers of nodes; empty: some around the scenario's */
     int sliders;
     const char *measured; /* borrowed from argv; NULL: not given */
     const pto_arguments_t *given;
-    /* The recorded collectives of the page; both NULL: the scenario's. */
+    /* What the page is about; both NULL: the scenario. */
     const pto_collectives_t *collectives;
     const pto_step_prediction_t *step;
-    char *note; /* strategies that are left out; NULL: none */
+    char *note; /* which strategies are left out; NULL: none */
 } arguments_t;
 
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
@@ -93,7 +93,8 @@ static void print_question(FILE *stream, const arguments_t *arguments) {
             (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu);
 }
 
-/* The command whose prices the page shows. */
+/* The command line that prints the same prices: `command` with the options that this command does not have
+ * alone. */
 static void print_command(FILE *stream, const pto_arguments_t *given, const char *command) {
     fprintf(stream, ",\n\"command\":[\"%s\"", command);
     for (int i = 0; i < given->operand_count; i++) {
@@ -116,7 +117,7 @@ static void print_command(FILE *stream, const pto_arguments_t *given, const char
     fputc(']', stream);
 }
 
-/* Of --measured. */
+/* Read the measurements of --measured. */
 static pto_status_t read_points(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
                                 size_t *point_count, pto_error_t *err) {
     return pto_plot_points_read(context, predictions, point, point_count, err);
@@ -137,7 +138,7 @@ static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, p
     return pto_report_panel(report, &panel, err);
 }
 
-/* NULL: none. */
+/* Print the notes of the page, either of which may be NULL. */
 static void print_notes(FILE *stream, const char *note, const char *hint) {
     char sentence[PTO_MORE_PROCS_TEXT_MAX + 2];
     if (!note && !hint)
@@ -155,11 +156,12 @@ static void print_notes(FILE *stream, const char *note, const char *hint) {
 }
 
 static void print_step(FILE *stream, const arguments_t *arguments) {
-    char of[PTO_STEP_COMPUTE_TEXT_MAX], note[PTO_STEP_COMPUTE_TEXT_MAX + 32], hint[PTO_MORE_PROCS_TEXT_MAX];
+    char origin[PTO_STEP_COMPUTE_TEXT_MAX], note[PTO_STEP_COMPUTE_TEXT_MAX + 32],
+        hint[PTO_MORE_PROCS_TEXT_MAX];
     pto_report_step_total(stream, arguments->step);
-    const bool computes = pto_step_compute_text(arguments->step, &arguments->shared, of) != NULL;
+    const bool computes = pto_step_compute_text(arguments->step, &arguments->shared, origin) != NULL;
     if (computes)
-        snprintf(note, sizeof note, "Computation: %s.", of);
+        snprintf(note, sizeof note, "Computation: %s.", origin);
     print_notes(stream, computes ? note : NULL, pto_step_more_procs_text(arguments->step, hint));
 }
 
@@ -188,7 +190,7 @@ static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t
 /* --- strategies whose prices would take too long ---------------------------------------------------------
  */
 
-/* Returns the work of a strategy at all points. */
+/* The work of pricing a strategy at all points. */
 static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t *strategy) {
     int64_t work = 0;
     for (int64_t point = 0; point < pto_scenario_points(&options->scenario); point++)
@@ -197,8 +199,8 @@ static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t 
     return work;
 }
 
-/* Work below 0 is that of a strategy that is dropped, less one. Drop those that take most, until the others
- * are within the limit. False: none is left. */
+/* Drop the strategies with the most work until the others are within the limit. The work w of a dropped one
+ * becomes -1 - w. Returns false if none is left. */
 static bool drop_largest(int64_t *work, int count, int64_t limit) {
     for (int left = count; left > 0; left--) {
         int64_t sum = 0;
@@ -215,9 +217,9 @@ static bool drop_largest(int64_t *work, int count, int64_t limit) {
     return false;
 }
 
-/* Ask for the strategies that are left, and say which are not. */
-static pto_status_t ask_for_rest(pto_options_t *options, const pto_strategy_t **strategy, const int64_t *work,
-                                 int count, int64_t times, char **note, pto_error_t *err) {
+/* Select the strategies that are left, and name the dropped ones in `*note`. */
+static pto_status_t select_rest(pto_options_t *options, const pto_strategy_t **strategy, const int64_t *work,
+                                int count, int64_t times, char **note, pto_error_t *err) {
     pto_text_t kept = {.text = NULL}, dropped = {.text = NULL};
     for (int i = 0; i < count; i++)
         if (work[i] >= 0)
@@ -241,9 +243,9 @@ static pto_status_t ask_for_rest(pto_options_t *options, const pto_strategy_t **
     return status;
 }
 
-/* Leave out of the options' scenario the strategies that make it too large to price so many times: those that
- * take most. `*note` names them and the reason, to be freed; NULL: none is left out. Errors: those of
- * pto_check_work, where no strategy would be left. */
+/* Remove from the scenario the strategies with the most work, if pricing all of them `times` times is above
+ * the limit. `*note` names them and the reason; the caller frees it, and it is NULL if none is removed.
+ * Errors: those of pto_check_work, if no strategy would be left. */
 static pto_status_t leave_out(pto_options_t *options, int64_t times, char **note, pto_error_t *err) {
     const pto_strategy_t **strategy = NULL;
     int count = 0;
@@ -260,7 +262,7 @@ static pto_status_t leave_out(pto_options_t *options, int64_t times, char **note
         for (int i = 0; i < count; i++)
             any = any || work[i] >= 0;
     if (any)
-        status = ask_for_rest(options, strategy, work, count, times, note, err);
+        status = select_rest(options, strategy, work, count, times, note, err);
     free(work);
     free(strategy);
     return status;
@@ -275,28 +277,28 @@ static pto_status_t write_page(void *context, FILE *stream, pto_error_t *err) {
 }
 
 static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
-    enum { PRICES = 400 }; /* of a cell: its formulas, and what the sensitivity asks for */
+    enum { PRICES = 400 }; /* of each cell, for its formulas and the sensitivity */
     char *json = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&json, &size);
     if (!stream)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");
     pto_options_t *options = &arguments->shared;
-    pto_error_t large = {.status = PTO_OK};
+    pto_error_t too_large = {.status = PTO_OK};
     pto_status_t status = PTO_OK;
     bool of_scenario = !arguments->collectives && !arguments->step;
     if (of_scenario)
         status = pto_report_rows(&options->scenario, &arguments->rows, err);
-    options->by_option = status == PTO_ERR_RANGE; /* --rows */
+    options->by_option = status == PTO_ERR_RANGE; /* by --rows */
     if (status == PTO_OK && of_scenario)
-        status = leave_out(options, PRICES, &arguments->note, &large);
-    if (large.status != PTO_OK)
-        *err = large;
+        status = leave_out(options, PRICES, &arguments->note, &too_large);
+    if (too_large.status != PTO_OK)
+        *err = too_large;
     if (status == PTO_OK)
         status = print_data(arguments, stream, err);
-    if (status == PTO_ERR_NOT_APPLICABLE && arguments->note) { /* only those that are left out apply */
-        *err = large;
-        status = large.status;
+    if (status == PTO_ERR_NOT_APPLICABLE && arguments->note) { /* only strategies that were left out apply */
+        *err = too_large;
+        status = too_large.status;
     }
     bool complete = fclose(stream) == 0;
     if (status == PTO_OK && !complete)
@@ -353,7 +355,7 @@ static int report_step(arguments_t *arguments) {
 static int report_scenario(arguments_t *arguments) {
     int code = pto_options_finish(arguments->given, &arguments->shared);
     if (code >= 0) {
-        arguments->shared = (pto_options_t){.out = NULL}; /* freed */
+        arguments->shared = (pto_options_t){.out = NULL}; /* pto_options_finish has freed it */
         return code;
     }
     return make_page(arguments);

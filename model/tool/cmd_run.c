@@ -1,4 +1,6 @@
-/* portolan run: start a program with the drop-in for MPI or for NCCL under it (docs/acting.md). */
+/* portolan run: starts an MPI or NCCL program with portolan's drop-in library preloaded, which runs the
+ * cheapest routes (docs/acting.md). With --calibrate and no machine file yet, it runs the program without the
+ * library, then measures the machine with the same launcher. */
 #define _XOPEN_SOURCE 700 /* realpath, sigaction, strdup */
 #include <errno.h>
 #include <signal.h>
@@ -46,7 +48,7 @@ typedef struct {
 
 #define STORE(form, member) PTO_STORE(form, run_t, member)
 
-/* As text, for portolan-calibrate. */
+/* Checked here, and passed to portolan-calibrate as text. */
 static pto_status_t apply_calibrate(void *target, const char *text, pto_error_t *err) {
     double seconds;
     ((run_t *)target)->calibrate = text;
@@ -83,28 +85,27 @@ static const pto_syntax_t syntax = {.program = "portolan run",
                                     .operand = "*",
                                     .runs_command = true};
 
-/* --calibrate, a machine file for the next runs (docs/decisions/0052): the program first, as if this command
- * were not there, so that nothing that goes wrong in a measurement can harm it. Then portolan-calibrate with
- * the same launcher, on the processors and GPUs that the program had, and portolan fit, which writes the
- * machine file as a whole or not at all, and never over another one. */
+/* --calibrate writes a machine file for the next runs (docs/decisions/0052). The program runs first, as
+ * without this command, so that a failing measurement cannot harm it. Then portolan-calibrate runs under the
+ * same launcher, on the same CPUs and GPUs, and portolan fit writes the machine file as a whole or not at
+ * all, and never over an existing one. */
 typedef struct {
-    const char *machine; /* the file to write; a name in a folder of machines is none */
+    const char *machine; /* the path of the file to write */
     const char *budget;  /* portolan-calibrate's --budget */
-    const char
-        *library; /* the drop-in, beside whose MPI library's portolan-calibrate is; NULL: the installed */
-    char *const *command; /* LAUNCHER ... -- PROGRAM ...; NULL behind the last word */
-    int separator;        /* where that -- is */
+    const char *library; /* --library: its build's portolan-calibrate is used; NULL: the installed one */
+    char *const *command; /* LAUNCHER ... -- PROGRAM ...; ends with NULL */
+    int separator;        /* the index of that -- */
 } calibration_t;
 
 static const char ending[] = ".yaml";
 enum { SIGNALED = 128, NOT_STARTED = 127 };
 
-/* --- calibration: one process after the other ----------------------------------------------------------- */
+/* --- calibration: running a command --------------------------------------------------------------------- */
 
 static volatile sig_atomic_t child, received;
 
-/* The terminal sends its signals to the child as well. What SIGUSR1 and SIGUSR2 mean is known to the child
- * alone, such as to write a checkpoint: neither ends it. */
+/* The terminal sends SIGINT and SIGQUIT to the child itself. SIGUSR1 and SIGUSR2 do not end the run: they
+ * have a meaning for the child, such as to write a checkpoint. */
 static void forward(int number) {
     if (number != SIGUSR1 && number != SIGUSR2)
         received = number;
@@ -112,13 +113,13 @@ static void forward(int number) {
         kill((pid_t)child, number);
 }
 
-static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-enum { PASSED = sizeof passed / sizeof *passed };
+static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+enum { FORWARDED = sizeof forwarded / sizeof *forwarded };
 
-/* The effect of signals, for the child. */
+/* The signals' actions and mask before, which the child gets. */
 typedef struct {
-    struct sigaction passed[PASSED];
-    struct sigaction child; /* where it is ignored, waitpid finds no exit code */
+    struct sigaction forwarded[FORWARDED];
+    struct sigaction child; /* of SIGCHLD: if it were ignored, waitpid would find no exit code */
     sigset_t mask;
 } signals_t;
 
@@ -126,26 +127,26 @@ static void catch_signals(signals_t *before) {
     struct sigaction action;
     sigset_t all;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before->mask); /* none is lost before the child is known */
+    sigprocmask(SIG_SETMASK, &all, &before->mask); /* until the child's id is known */
     memset(&action, 0, sizeof action);
     action.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &action, &before->child);
     action.sa_handler = forward;
-    for (int i = 0; i < PASSED; i++) {
-        sigaction(passed[i], NULL, &before->passed[i]);
-        if (before->passed[i].sa_handler != SIG_IGN)
-            sigaction(passed[i], &action, NULL);
+    for (int i = 0; i < FORWARDED; i++) {
+        sigaction(forwarded[i], NULL, &before->forwarded[i]);
+        if (before->forwarded[i].sa_handler != SIG_IGN)
+            sigaction(forwarded[i], &action, NULL);
     }
 }
 
 static void restore_signals(const signals_t *before) {
-    for (int i = 0; i < PASSED; i++)
-        sigaction(passed[i], &before->passed[i], NULL);
+    for (int i = 0; i < FORWARDED; i++)
+        sigaction(forwarded[i], &before->forwarded[i], NULL);
     sigaction(SIGCHLD, &before->child, NULL);
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
-/* Run a command to its end. `*code`: its exit code, as a shell has it. */
+/* Run a command and wait for its end. `*code`: its exit code, as in a shell. */
 static pto_status_t run_one(char *const *command, int *code, pto_error_t *err) {
     signals_t before;
     int state = 0;
@@ -173,7 +174,7 @@ static pto_status_t run_one(char *const *command, int *code, pto_error_t *err) {
 
 /* --- calibration: names --------------------------------------------------------------------------------- */
 
-/* The word "--" between launcher and program; -1: none, or nothing on one side of it. */
+/* The index of the "--" between launcher and program; -1 if there is none, or no launcher or no program. */
 static int find_separator(char *const *command) {
     int at = 0;
     while (command[at] && strcmp(command[at], "--") != 0)
@@ -181,8 +182,8 @@ static int find_separator(char *const *command) {
     return at > 0 && command[at] && command[at + 1] ? at : -1;
 }
 
-/* Of `library`'s build, or of this one: beside it in a build folder, in bin beside lib where it is installed.
- */
+/* The portolan-calibrate of `library`'s build, or of this program's: in the same folder in a build, in ../bin
+ * if installed. */
 static bool find_calibrate(const char *library, char path[2 * PTO_FOLDER_MAX]) {
     static const char *const places[] = {"/portolan-calibrate", "/../bin/portolan-calibrate"};
     char folder[PTO_FOLDER_MAX];
@@ -230,7 +231,7 @@ static pto_status_t make_names(const calibration_t *calibration, names_t *names,
     return PTO_OK;
 }
 
-/* --- calibration: all of it ----------------------------------------------------------------------------- */
+/* --- calibration: the steps ----------------------------------------------------------------------------- */
 
 static pto_status_t run_step(char *const *command, const char *what, pto_error_t *err) {
     int code = 0;
@@ -240,7 +241,7 @@ static pto_status_t run_step(char *const *command, const char *what, pto_error_t
     return status;
 }
 
-/* The launcher's words, and behind them portolan-calibrate's. */
+/* Run portolan-calibrate by the program's launcher. */
 static pto_status_t measure(const calibration_t *calibration, names_t *names, pto_error_t *err) {
     char *own[] = {names->calibrate, "--force",   "--out",
                    names->samples,   "--budget",  (char *)calibration->budget,
@@ -280,7 +281,7 @@ static pto_status_t calibrate(const calibration_t *calibration, pto_error_t *err
     return status;
 }
 
-/* The launcher does not know the word between itself and the program. */
+/* The launcher must not see the "--". */
 static void remove_separator(char **command) {
     int at = find_separator(command);
     do
@@ -303,8 +304,8 @@ static pto_status_t run_without_library(const calibration_t *calibration, int *c
 }
 
 /* Run the program without the library. If it succeeds, measure with its launcher, and fit. `*exit_code` is
- * that of the program, or 128 and the signal that this command was sent; what goes wrong behind the program
- * is printed and changes nothing. Errors: the program cannot be started. */
+ * that of the program, or 128 plus the signal that this command received. Errors after the program are only
+ * printed. Errors: the program cannot be started. */
 static pto_status_t run_and_calibrate(const calibration_t *calibration, int *exit_code, pto_error_t *err) {
     pto_error_t cause = {0};
     char name[PTO_ERROR_FILE_MAX];
@@ -326,8 +327,8 @@ static pto_status_t run_and_calibrate(const calibration_t *calibration, int *exi
 
 /* --- the library under the program ---------------------------------------------------------------------- */
 
-/* The loader would only warn of a library that it does not find, and run the program without it. The
- * processes may have other working folders. */
+/* The absolute path of a library, because the processes may have other working folders. A missing one is an
+ * error here; the loader would only warn, and run the program without it. */
 static pto_status_t resolve_library(const char *name, char **path, pto_error_t *err) {
     *path = realpath(name, NULL);
     if (*path && access(*path, R_OK) == 0)
@@ -338,7 +339,7 @@ static pto_status_t resolve_library(const char *name, char **path, pto_error_t *
     return PTO_ERR_IO;
 }
 
-/* Beside the program in the build folder, in lib beside bin where it is installed. */
+/* A library of this program's build: in the same folder in a build, in ../lib if installed. */
 static pto_status_t find_library(const char *name, char **path, pto_error_t *err) {
     static const char *const places[] = {"", "/../lib"};
     char folder[PTO_FOLDER_MAX], place[2 * PTO_FOLDER_MAX];
@@ -351,7 +352,8 @@ static pto_status_t find_library(const char *name, char **path, pto_error_t *err
                          "%s is neither beside this program nor in ../lib; --library names it", name);
 }
 
-/* MPI's collectives are waited for, NCCL's are enqueued. */
+/* The drop-in for the runs that the machine file has costs of: MPI's collectives are waited for, NCCL's are
+ * enqueued. */
 static pto_status_t choose_library(pto_runs_t runs, const char *launcher, char **path, pto_error_t *err) {
     static const char *const of_nccl[] = {"torchrun", "accelerate", "deepspeed"};
     const char *slash = strrchr(launcher, '/');
@@ -380,7 +382,7 @@ static pto_status_t set(const char *name, const char *value, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* In front of what the user preloads. */
+/* Preload the library before those that the user preloads. */
 static pto_status_t set_preload(const char *library, pto_error_t *err) {
     const char *others = getenv("LD_PRELOAD");
     size_t size = strlen(library) + (others ? strlen(others) : 0) + 2;
@@ -393,9 +395,9 @@ static pto_status_t set_preload(const char *library, pto_error_t *err) {
     return status;
 }
 
-/* MPICH's mpirun passes the environment on. Open MPI's does so to other nodes for listed variables only; a
- * list that the user has set stays. */
-static pto_status_t pass_on(pto_error_t *err) {
+/* List the variables that Open MPI's mpirun passes to other nodes, unless the user has set a list. MPICH's
+ * passes all of them. */
+static pto_status_t export_environment(pto_error_t *err) {
     static const char *const names[] = {
         "LD_PRELOAD",        "PORTOLAN_NCCL_MACHINE", "PORTOLAN_TAKE",    "PORTOLAN_MACHINE",
         "PORTOLAN_STRATEGY", "PORTOLAN_REPORT",       "PORTOLAN_EXPLAIN", "PORTOLAN_DEVICE",
@@ -422,12 +424,12 @@ static pto_status_t set_environment(const run_t *run, const char *library, const
         status = set("PORTOLAN_REPORT", run->report, err);
     if (status == PTO_OK)
         status = set("PORTOLAN_EXPLAIN", run->summary ? "1" : NULL, err);
-    return status == PTO_OK ? pass_on(err) : status;
+    return status == PTO_OK ? export_environment(err) : status;
 }
 
-/* The whole path, as the processes may have other working folders. With a file that is wrong, they would
- * leave all calls to MPI. */
-static pto_status_t find_whole_path(const char *name, char **path, pto_runs_t *runs, pto_error_t *err) {
+/* The absolute path of the machine file, because the processes may have other working folders, and its kind
+ * of runs. A wrong file is an error here; the processes would leave all calls to MPI. */
+static pto_status_t find_machine(const char *name, char **path, pto_runs_t *runs, pto_error_t *err) {
     char *found = NULL;
     pto_machine_t *machine = NULL;
     pto_find_by_name();
@@ -443,11 +445,11 @@ static pto_status_t find_whole_path(const char *name, char **path, pto_runs_t *r
     return status;
 }
 
-/* Only returns where it fails. */
+/* Replace this process by the command, with the library preloaded. Returns only on failure. */
 static pto_status_t start(const run_t *run, char **command, pto_error_t *err) {
     char *library = NULL, *machine = NULL;
     pto_runs_t runs = PTO_RUNS_WAITED;
-    pto_status_t status = find_whole_path(run->machine, &machine, &runs, err);
+    pto_status_t status = find_machine(run->machine, &machine, &runs, err);
     if (status == PTO_OK)
         status = run->library ? resolve_library(run->library, &library, err)
                               : choose_library(runs, command[0], &library, err);
@@ -461,7 +463,7 @@ static pto_status_t start(const run_t *run, char **command, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_IO, "%s: %s", command[0], strerror(errno));
 }
 
-/* The processes would say so only once they run, each of them. */
+/* Check the strategy here, because every process of the program would report the error. */
 static pto_status_t check_strategy(const char *name, pto_error_t *err) {
     const pto_strategy_t *found;
     pto_error_t cause = {0};
@@ -470,7 +472,7 @@ static pto_status_t check_strategy(const char *name, pto_error_t *err) {
     return pto_error_set(err, cause.status, "--strategy: %s", cause.message);
 }
 
-/* Whether the machine's file is to be made; with --calibrate. */
+/* Whether there is no machine file yet, which --calibrate then writes. */
 static bool lacks_machine(const char *name) {
     char *path = NULL;
     bool found = pto_find_machine(name, NULL, &path, NULL) == PTO_OK;
@@ -478,7 +480,7 @@ static bool lacks_machine(const char *name) {
     return !found && access(name, F_OK) != 0;
 }
 
-/* Returns -1, or the exit code after saying what is wrong. */
+/* Returns -1, or the exit code after printing the error. */
 static int check_calibration(const run_t *run, char **command) {
     if (!run->calibrate)
         return -1;

@@ -1,4 +1,6 @@
-/* portolan score: compare predictions and picks with measured collectives. */
+/* portolan score: compares predictions and picks with measured collectives, and with baselines that need no
+ * model. What is scored is kept apart from what the machine file was fitted to. show/score_table.c prints the
+ * result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,14 +31,13 @@ static const char usage[] =
     "floor: the score of one run's fastest strategies on the same cells; no model can be expected to do\n"
     "better. always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
 
-/* First, because the options shared by all commands are applied to it. */
 typedef struct {
-    pto_options_t shared;
+    pto_options_t shared;      /* must be first: the shared options are stored at its offsets */
     pto_statistic_t statistic; /* PTO_STATISTIC_COUNT: not given */
     int64_t min_bytes;
     pto_score_skip_t *skip;
     int skip_count;
-    pto_node_counts_t train; /* count 0: no training set among the scored files */
+    pto_node_counts_t train; /* empty: the scored files have no training set */
     pto_node_counts_t test;
     pto_texts_t train_files;
     score_print_t print;
@@ -141,7 +142,7 @@ static bool is_given(const pto_arguments_t *given, const char *name) {
     return false;
 }
 
-/* The model's error is of all cells, however they are scored, and nothing else is printed. */
+/* --model-error prints the error over all cells and nothing else, so options on scoring are rejected. */
 static int check_model_error(const pto_arguments_t *given) {
     static const char *const without[] = {"test", "train-file", "statistic",     "min-bytes", "skip",
                                           "by",   "baselines",  "leave-one-out", "in-sample", "cells"};
@@ -188,7 +189,7 @@ static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
                          score->note_count > 0 ? score->note[0].text : "");
 }
 
-/* The node counts of a file that the machine's terms were fitted to. */
+/* The node counts of these files that the machine's terms were fitted to. */
 static pto_node_counts_t fitted_nodes(const pto_machine_t *machine, const pto_collectives_t *collectives) {
     pto_node_counts_t found = {0};
     for (int i = 0; i < collectives->file_count; i++) {
@@ -202,29 +203,30 @@ static pto_node_counts_t fitted_nodes(const pto_machine_t *machine, const pto_co
     return found;
 }
 
-/* Keep what is fitted apart from what is scored: leave each node count out of the fit, or, where only some
- * were fitted to, score the others. */
+/* Keep the cells that are scored apart from those that the machine was fitted to. If it was fitted to all
+ * node counts, leave each out of the fit in turn; if to some, score the others. Options override this. */
 static void choose_cells(const pto_machine_t *machine, const pto_collectives_t *collectives,
                          arguments_t *arguments) {
     pto_node_counts_t fitted = fitted_nodes(machine, collectives);
-    int fresh = 0, known = 0;
-    bool asked = arguments->train.count > 0 || arguments->print.leave_one_out || arguments->print.in_sample;
+    int unseen = 0, seen = 0;
+    bool is_chosen =
+        arguments->train.count > 0 || arguments->print.leave_one_out || arguments->print.in_sample;
     for (int i = 0; i < collectives->file_count && fitted.count > 0; i++) {
         pto_node_counts_t scored = pto_collectives_nodes(collectives, i, &arguments->test);
         for (int n = 0; n < scored.count; n++) {
-            bool is_known = pto_node_counts_has(&fitted, scored.value[n]);
-            known += is_known;
-            fresh += !is_known;
+            bool is_seen = pto_node_counts_has(&fitted, scored.value[n]);
+            seen += is_seen;
+            unseen += !is_seen;
         }
     }
-    if (!asked && fresh == 0)
-        arguments->print.leave_one_out = known > 1;
-    else if (!asked && known > 0)
+    if (!is_chosen && unseen == 0)
+        arguments->print.leave_one_out = seen > 1;
+    else if (!is_chosen && seen > 0)
         arguments->train = fitted;
-    arguments->print.in_sample = !arguments->print.leave_one_out && known > 0 && arguments->train.count == 0;
+    arguments->print.in_sample = !arguments->print.leave_one_out && seen > 0 && arguments->train.count == 0;
 }
 
-/* A machine fitted to the node counts of `train`, with no more terms than the user asked for. */
+/* A machine fitted to the node counts of `train`, restricted to the terms of --model. */
 static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives,
                           const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
                           pto_error_t *err) {
@@ -257,7 +259,7 @@ static pto_status_t predict(const arguments_t *arguments, const pto_machine_t *m
     return status;
 }
 
-/* Let the baselines learn from the collectives of a training set. */
+/* Train the baselines on these node counts of a set of collectives. */
 static pto_status_t learn(const pto_machine_t *machine, const pto_collectives_t *collectives,
                           const pto_node_counts_t *nodes, pto_score_t *score, pto_error_t *err) {
     pto_score_t train = {0};
@@ -273,7 +275,7 @@ static pto_status_t learn(const pto_machine_t *machine, const pto_collectives_t 
     return status;
 }
 
-/* Add a file's, and note whether it contradicts the shape after its name. */
+/* Add the collectives of a file. It is wrong usage if it contradicts the NODESxGPUS after its name. */
 static pto_status_t read_collectives(const char *path, arguments_t *arguments, pto_collectives_t *collectives,
                                      pto_error_t *err) {
     pto_status_t status = pto_recording_collectives(path, collectives, err);
@@ -296,7 +298,7 @@ static pto_status_t learn_from(arguments_t *arguments, const pto_machine_t *mach
     return status;
 }
 
-/* The error that another machine of the kind may take for its own. */
+/* Print the model's error on these cells, for the machine files of similar machines. */
 static pto_status_t print_model_error(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                       const pto_node_counts_t *train, pto_error_t *err) {
     pto_machine_t *copy = NULL;
@@ -313,7 +315,7 @@ static pto_status_t print_model_error(const pto_machine_t *machine, const pto_co
     return status;
 }
 
-/* The table says what each cell lacks; a script that reads no table must not take it for a score. */
+/* Fail if no cell could be predicted, so that a script does not take the table for a score. */
 static pto_status_t check_predicted(const pto_score_t *score, pto_error_t *err) {
     bool any = score->is_cut;
     for (int64_t i = 0; i < score->cell_count && !any; i++)
@@ -329,8 +331,8 @@ static pto_status_t score_and_print(arguments_t *arguments, const pto_collective
         return print_model_error(options->machine, collectives, &arguments->train, err);
     choose_cells(options->machine, collectives, arguments);
     score_print_t print = arguments->print;
-    pto_score_options_t asked = score_options(arguments, collectives);
-    pto_status_t status = pto_score_collect(collectives, &asked, &score, err);
+    pto_score_options_t selection = score_options(arguments, collectives);
+    pto_status_t status = pto_score_collect(collectives, &selection, &score, err);
     if (status != PTO_OK)
         return status;
     status = predict(arguments, options->machine, collectives, &score, err);

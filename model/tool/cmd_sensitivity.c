@@ -1,4 +1,5 @@
-/* portolan sensitivity: which parameters would change the pick, and how far they would have to change. */
+/* portolan sensitivity: which parameters of the machine would change the pick at each point, and by which
+ * factor they would have to change. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,13 +31,13 @@ static const pto_syntax_t syntax =
 
 enum { FACTOR_WIDTH = 7, ELASTICITY_WIDTH = 6, VALUE_WIDTH = 9 };
 
-/* Widths of a table's columns: the longest of its strategies and parameters. */
 typedef struct {
     int becomes;
     int parameter;
-    bool values; /* there is room for them */
+    bool values; /* the terminal has room for the columns of values */
 } widths_t;
 
+/* The sensitivities of one point. */
 typedef struct {
     const pto_predictions_t *predictions;
     int64_t point;
@@ -80,7 +81,6 @@ static void print_pick(FILE *stream, const answer_t *answer) {
                 100 * (seconds_of(answer, found->runner_up) / best_s - 1));
 }
 
-/* Ties can be many. */
 static void print_pick_wrapped(const answer_t *answer) {
     char *text = NULL;
     size_t size;
@@ -217,7 +217,7 @@ static void print_all(const pto_predictions_t *predictions, const pto_sensitivit
         printf("\n]}\n");
 }
 
-/* Where that is interrupted, the points before. */
+/* Find the sensitivities of all points, or of the first `*count` if interrupted. */
 static pto_status_t find_all(const pto_predictions_t *predictions, pto_machine_t *machine,
                              pto_sensitivities_t *found, int64_t *count, pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -234,8 +234,8 @@ static pto_status_t find_all(const pto_predictions_t *predictions, pto_machine_t
     return status;
 }
 
-static pto_status_t answer(const pto_predictions_t *predictions, const pto_options_t *options,
-                           pto_error_t *err) {
+static pto_status_t find_and_print(const pto_predictions_t *predictions, const pto_options_t *options,
+                                   pto_error_t *err) {
     int64_t count = 0;
     pto_sensitivities_t *found = calloc((size_t)predictions->point_count, sizeof *found);
     pto_status_t status = found ? find_all(predictions, options->machine, found, &count, err)
@@ -250,12 +250,12 @@ static pto_status_t answer(const pto_predictions_t *predictions, const pto_optio
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
-    enum { PRICES = 200 }; /* on the whole: some for each parameter that could matter, in both directions */
+    enum { PRICES = 200 }; /* of each cell, about: several for each parameter, in both directions */
     pto_status_t status = pto_check_work(&options->scenario, options->machine, PRICES, NULL, err);
     if (status == PTO_OK)
         status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
-        status = answer(&predictions, options, err);
+        status = find_and_print(&predictions, options, err);
         pto_predictions_fini(&predictions);
     }
     return status;

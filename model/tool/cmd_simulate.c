@@ -1,4 +1,5 @@
-/* portolan simulate: simulated time of each strategy at every point, and where the time goes. */
+/* portolan simulate: the simulated time of each strategy at every point, how busy each kind of resource was,
+ * and a trace of the events. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ static const pto_syntax_t syntax =
 
 /* --- for people ---------------------------------------------------------------------------------------- */
 
+/* "BUSY/WAITING": the largest of one resource, in percent of the time. */
 static const char *use_text(const pto_resource_use_t *use, double seconds, char text[32]) {
     double busy = seconds > 0 ? 100 * use->most_busy_s / seconds : 0;
     double waiting = seconds > 0 ? 100 * use->most_waiting_s / seconds : 0;
@@ -55,7 +57,7 @@ static const char *use_text(const pto_resource_use_t *use, double seconds, char 
     return text;
 }
 
-/* Widths of the columns; 0: nobody uses the resource. */
+/* The widths of the columns; 0 for a resource that is never used. */
 static void find_widths(const pto_predictions_t *predictions, const pto_simulation_t *simulation,
                         int width[PTO_RESOURCE_COUNT]) {
     char text[32];
@@ -74,9 +76,10 @@ static void find_widths(const pto_predictions_t *predictions, const pto_simulati
 
 enum { MESSAGES_WIDTH = 8 };
 
-/* Resources from `first` up to `end`; with the messages in the last part. */
+/* The columns of one part of a table that is too wide: resources from `first` up to `end`, and in the last
+ * part the messages. */
 typedef struct {
-    const int *width; /* of each; 0: it has no column */
+    const int *width; /* of each resource; 0: it has no column */
     int first, end;
     bool with_messages;
 } part_t;
@@ -108,7 +111,7 @@ static void print_part(const pto_predictions_t *predictions, const pto_simulatio
             print_where_row(predictions, simulation, cell, part);
 }
 
-/* The columns from `first` on that fit into a line, one at least; the messages have the room that is left. */
+/* The columns from `first` on that fit into a line, at least one. */
 static part_t choose_part(const int width[PTO_RESOURCE_COUNT], int first) {
     enum { NAMES_WIDTH = 2 + 7 + 1 + 13 };
     part_t part = {.width = width, .first = first, .end = first};
@@ -198,8 +201,7 @@ static void print_json_cell(int64_t cell, const void *context) {
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-/* A trace holds a single simulation: if the scenario asks for more, says what to do. Returns -1, or the exit
- * code. */
+/* Check that --trace is for a single simulation. */
 static int check_options(const pto_options_t *options) {
     const char *trace = ((const simulate_options_t *)options)->trace;
     const pto_strategy_t **strategy;
@@ -243,10 +245,10 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_trace_t *trace = NULL;
     pto_simulate_options_t how = {.limit = options->scenario.work_limit, .begin = pto_progress_show};
     if (own->trace) {
-        pto_status_t made =
+        pto_status_t created =
             pto_trace_create(own->trace, &options->scenario.layout, own->trace_events, &trace, err);
-        if (made != PTO_OK)
-            return made;
+        if (created != PTO_OK)
+            return created;
         how.visit = pto_trace_visit;
         how.context = trace;
     }

@@ -1,4 +1,6 @@
-/* portolan step: how long a step of an application communicates. */
+/* portolan step: how long a step of an application communicates, from a workload file or from the numbers of
+ * a language model (step_numbers.c), and optionally by simulation. show/step_table.c prints the table; csv
+ * and JSON are here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,11 +64,10 @@ static const char usage[] =
     "compute_of,compute_scale` (docs/formats.md). The calls `communication`, `exposed` and `step` are the\n"
     "totals. Names that begin with `simulated` are of a simulation, all repetitions of a call together.\n";
 
-/* First, because the options shared by all commands are applied to it. */
 typedef struct {
-    pto_options_t shared;
+    pto_options_t shared; /* must be first: the shared options are stored at its offsets */
     pto_step_numbers_t numbers;
-    bool simulate; /* besides prices */
+    bool simulate;
 } step_arguments_t;
 
 #define STORE(form, member) PTO_STORE(form, step_arguments_t, numbers.member)
@@ -120,10 +121,10 @@ static const pto_syntax_t syntax = {
     .operand = "*.yaml",
     .by_name = PTO_NAMES_WORKLOADS};
 
+/* Simulations of the cheapest mix, then of those strategies of --strategy that apply to all calls. */
 typedef struct {
     int count;
-    pto_step_simulation_t
-        *made; /* of the cheapest mix, then of the strategies named that apply to all calls */
+    pto_step_simulation_t *simulation;
 } simulations_t;
 
 static const char *route_name(const pto_strategy_t *strategy) {
@@ -132,16 +133,16 @@ static const char *route_name(const pto_strategy_t *strategy) {
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
-/* Print the machine, and the origin of the step's computation. */
+/* The columns model, what_if, compute_of and compute_scale. */
 static void print_csv_end(const pto_step_prediction_t *step, const pto_options_t *options) {
-    const char *of = pto_step_compute_of(step, options);
+    const char *origin = pto_step_compute_of(step, options);
     pto_print_csv_changes(stdout, options->machine);
     putchar(',');
-    pto_print_csv_text(stdout, of ? of : "");
+    pto_print_csv_text(stdout, origin ? origin : "");
     printf(",%.9g\n", options->compute_scale > 0 ? options->compute_scale : 1);
 }
 
-/* A call by a strategy; `picked` is the one that the mix takes. */
+/* The row of a call by a strategy. */
 static void print_csv_route(const pto_step_prediction_t *step, const pto_options_t *options, int i, int s) {
     const pto_workload_call_t *call = &step->workload->call[i];
     const pto_predictions_t *predictions = &step->call[i].predictions;
@@ -167,9 +168,9 @@ static void print_csv_route(const pto_step_prediction_t *step, const pto_options
     print_csv_end(step, options);
 }
 
-/* A time that is not of one call once. */
+/* A row with a time alone: a total of the step, or a call of a simulation. */
 typedef struct {
-    const char *kind; /* before its name */
+    const char *kind; /* printed before the name */
     const char *name;
     const pto_strategy_t *strategy;
     bool is_known, has_interval;
@@ -190,7 +191,7 @@ static void print_csv_time(const pto_step_prediction_t *step, const pto_options_
     print_csv_end(step, options);
 }
 
-/* `low` and `high` are NULL without intervals. */
+/* The rows of communication, exposed communication and step. `low` and `high` are NULL without intervals. */
 static void print_csv_totals(const pto_step_prediction_t *step, const pto_options_t *options, csv_time_t time,
                              const pto_step_end_t *at, const pto_step_end_t *low, const pto_step_end_t *high,
                              const pto_caveats_t *caveats) {
@@ -216,7 +217,7 @@ static void print_csv_route_totals(const pto_step_prediction_t *step, const pto_
     print_csv_totals(step, options, time, &at, &route->low, &route->high, &caveats);
 }
 
-/* The times of a simulation are those of all repetitions. */
+/* The rows of a simulation. The times of calls include all repetitions. */
 static void print_csv_simulation(const pto_step_prediction_t *step, const pto_options_t *options,
                                  const pto_step_simulation_t *simulation) {
     const pto_strategy_t *strategy = simulation->strategy;
@@ -248,7 +249,7 @@ static void print_csv(const pto_step_prediction_t *step, const pto_options_t *op
     for (int r = 0; r < step->route_count; r++)
         print_csv_route_totals(step, &step->route[r], options);
     for (int i = 0; i < simulations->count; i++)
-        print_csv_simulation(step, options, &simulations->made[i]);
+        print_csv_simulation(step, options, &simulations->simulation[i]);
 }
 
 /* --- json ----------------------------------------------------------------------------------------------- */
@@ -264,7 +265,7 @@ static void print_json_predictions(const pto_predictions_t *predictions) {
     putchar(']');
 }
 
-/* The route that the mix takes, and what to think of it. */
+/* The route of a call in the cheapest mix, and how reliable its price is. */
 static void print_json_picked(const pto_step_prediction_t *step, int i) {
     const pto_strategy_t *strategy;
     const pto_price_t *price = &pto_step_best(step, i, &strategy)->price;
@@ -353,7 +354,7 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
         print_json_total(step, &step->route[r], ",\n  ");
     for (int i = 0; i < simulations->count; i++) {
         printf("%s", i ? "" : "\n], \"simulations\": [");
-        print_json_simulation(step, &simulations->made[i], i ? ",\n  " : "\n  ");
+        print_json_simulation(step, &simulations->simulation[i], i ? ",\n  " : "\n  ");
     }
     printf("\n]}\n");
 }
@@ -362,29 +363,30 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
 
 static void fini_simulations(simulations_t *simulations) {
     for (int i = 0; i < simulations->count; i++)
-        pto_step_simulation_fini(&simulations->made[i]);
-    free(simulations->made);
+        pto_step_simulation_fini(&simulations->simulation[i]);
+    free(simulations->simulation);
 }
 
 static pto_status_t simulate(const pto_step_prediction_t *step, const pto_options_t *options,
                              simulations_t *simulations, pto_error_t *err) {
     const pto_simulate_options_t how = {.limit = options->scenario.work_limit, .begin = pto_progress_show};
-    simulations->made = calloc((size_t)step->route_count + 1, sizeof *simulations->made);
-    if (!simulations->made)
+    simulations->simulation = calloc((size_t)step->route_count + 1, sizeof *simulations->simulation);
+    if (!simulations->simulation)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
     pto_status_t status = PTO_OK;
     for (int r = -1; r < (options->has_strategies ? step->route_count : 0) && status == PTO_OK; r++) {
         if (r >= 0 && !step->route[r].applicable)
             continue;
         status = pto_step_simulate(step, options->machine, r < 0 ? NULL : step->route[r].strategy, &how,
-                                   &simulations->made[simulations->count], err);
+                                   &simulations->simulation[simulations->count], err);
         simulations->count += status == PTO_OK;
     }
-    return status == PTO_ERR_INTERRUPTED ? PTO_OK : status; /* the prediction, and what was simulated */
+    return status == PTO_ERR_INTERRUPTED ? PTO_OK : status; /* print what is complete */
 }
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
+/* `has_lower`: the simulated mix is not the one with the lowest price. */
 static pto_status_t print(const pto_step_prediction_t *step, const step_arguments_t *arguments,
                           bool has_lower, pto_error_t *err) {
     const pto_options_t *options = &arguments->shared;
@@ -397,7 +399,7 @@ static pto_status_t print(const pto_step_prediction_t *step, const step_argument
     } else if (status == PTO_OK) {
         pto_print_step(stdout, step, options);
         if (simulations.count > 0)
-            pto_print_step_simulations(stdout, step, simulations.made, simulations.count);
+            pto_print_step_simulations(stdout, step, simulations.simulation, simulations.count);
         if (has_lower)
             pto_print_note(stdout,
                            "cheapest: of calls at once, the mix with the shortest simulation of the %d with "
@@ -428,7 +430,7 @@ static pto_status_t predict(step_arguments_t *arguments, pto_workload_t *workloa
     const double lowest_s = step.mix.seconds;
     if (arguments->simulate)
         status = pto_step_settle(&step, options->machine, options->scenario.work_limit, &changed, err);
-    /* Mixes that differ in resources that are not the busiest have the same price. */
+    /* Mixes may have the same price: they differ in resources that are not the busiest. */
     const bool has_lower =
         changed && step.mix.seconds > lowest_s && !pto_cost_is_same(step.mix.seconds, lowest_s);
     if (status == PTO_OK || status == PTO_ERR_INTERRUPTED)
@@ -437,7 +439,8 @@ static pto_status_t predict(step_arguments_t *arguments, pto_workload_t *workloa
     return status;
 }
 
-static pto_status_t make_workload(step_arguments_t *arguments, pto_workload_t *workload, pto_error_t *err) {
+/* A workload from --layers and the like. */
+static pto_status_t create_workload(step_arguments_t *arguments, pto_workload_t *workload, pto_error_t *err) {
     pto_step_numbers_t *numbers = &arguments->numbers;
     const pto_scenario_t *scenario = &arguments->shared.scenario;
     pto_machine_t *machine = NULL;
@@ -454,7 +457,7 @@ static pto_status_t make_workload(step_arguments_t *arguments, pto_workload_t *w
     return status == PTO_OK ? pto_step_numbers_workload(numbers, workload, err) : status;
 }
 
-/* Whether an option says something else than where it is not given. */
+/* Whether one of the model's numbers is given, with another value than its default. */
 static bool has_numbers(const pto_arguments_t *given) {
     for (const pto_option_t *option = number_options; option->name; option++) {
         const char *text = pto_arguments_text(given, option->name);
@@ -477,7 +480,7 @@ static int run(const pto_arguments_t *given) {
     pto_scenario_init(&options->scenario);
     int code = pto_options_apply(given, &arguments);
     options->by_option = by_numbers;
-    if (code < 0 && (by_numbers ? make_workload(&arguments, &workload, &err)
+    if (code < 0 && (by_numbers ? create_workload(&arguments, &workload, &err)
                                 : pto_workload_read(given->operand[0], &workload, &err)) != PTO_OK)
         code = pto_options_fail(options, &err);
     options->by_option = false;

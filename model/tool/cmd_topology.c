@@ -1,4 +1,4 @@
-/* portolan topology: the devices, links and routes of a node. */
+/* portolan topology: prints, converts or draws the devices, links and routes of a node. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static const pto_syntax_t syntax = {.program = "portolan topology",
                                     .set = PTO_SETS({"options", topology_options}),
                                     .operand = "*.yaml"};
 
-/* --- finding it ----------------------------------------------------------------------------------------- */
+/* --- opening a topology --------------------------------------------------------------------------------- */
 
 static pto_status_t open_topology_of(const char *name, pto_machine_t **machine, pto_error_t *err) {
     char *path = NULL;
@@ -70,7 +70,7 @@ static pto_status_t open_topology_of(const char *name, pto_machine_t **machine, 
 
 enum { FILE_BYTES_MAX = 4 << 20 };
 
-/* Whether a file is meant as a machine, right or wrong. */
+/* Whether a file is a machine file, even a wrong one. */
 static bool is_machine_file(const char *path) {
     pto_yaml_node_t *root = NULL;
     char *text = NULL;
@@ -93,7 +93,7 @@ static pto_status_t open_operand(const char *name, pto_topology_t **topology, pt
     return status;
 }
 
-/* --- printing it ---------------------------------------------------------------------------------------- */
+/* --- printing a topology -------------------------------------------------------------------------------- */
 
 static double gb_per_s(double s_per_byte) { return s_per_byte > 0 ? 1e-9 / s_per_byte : 0; }
 
@@ -124,7 +124,7 @@ static void print_pair(const pto_topology_t *topology, int from, int to) {
     printf(" %*s", ROUTE_WIDTH - 1, text);
 }
 
-/* The columns of the devices from `first` up to `end`. */
+/* The table of routes, with the columns of the devices from `first` up to `end`. */
 static void print_routes_to(const pto_topology_t *topology, int first, int end) {
     printf("# %-*s", FROM_WIDTH - 2, "routes");
     for (int to = first; to < end; to++)
@@ -137,13 +137,13 @@ static void print_routes_to(const pto_topology_t *topology, int first, int end) 
     printf("\n");
 }
 
-/* As many columns side by side as fit. */
+/* Several tables if the columns do not fit into one. */
 static void print_routes(const pto_topology_t *topology) {
     int devices = device_total(topology);
-    int most = (pto_terminal_width(stdout) - FROM_WIDTH) / ROUTE_WIDTH;
-    most = most > 0 ? most : 1;
-    for (int first = 0; first < devices; first += most)
-        print_routes_to(topology, first, first + most < devices ? first + most : devices);
+    int columns = (pto_terminal_width(stdout) - FROM_WIDTH) / ROUTE_WIDTH;
+    columns = columns > 0 ? columns : 1;
+    for (int first = 0; first < devices; first += columns)
+        print_routes_to(topology, first, first + columns < devices ? first + columns : devices);
 }
 
 static void print_text(const pto_topology_t *topology) {

@@ -1,4 +1,5 @@
-/* portolan traffic: which process sends how much to which, by a strategy's plan. */
+/* portolan traffic: the matrix of messages and bytes between all pairs of processes by a strategy's plan, as
+ * csv and as a heat map. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,6 @@ static const pto_option_t own_options[] = {
 static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan traffic", usage, PTO_NAMES_SCENARIOS,
                                                        {"options", own_options}, {NULL, pto_work_options});
 
-/* Before any work: what cannot be drawn, and more strategies than one. */
 static int check(const pto_options_t *options) {
     int code = pto_check_plot(&syntax, ((const traffic_options_t *)options)->plot);
     return code < 0 ? pto_options_one_strategy(options, &syntax, "the traffic") : code;
@@ -47,15 +47,15 @@ typedef struct {
     const pto_plan_t *plan;
     FILE *stream;
     pto_traffic_map_t *map; /* NULL: no plot */
-    bool begun;
+    bool has_heading;
 } writing_t;
 
-/* Before the first row, so that a refused plan leaves no heading. */
+/* Called before the first row and after the last, so that a plan that fails leaves no heading. */
 static void write_heading(writing_t *writing) {
     const pto_request_t *request = pto_plan_request(writing->plan);
-    if (writing->begun)
+    if (writing->has_heading)
         return;
-    writing->begun = true;
+    writing->has_heading = true;
     fprintf(writing->stream, "# portolan traffic: %s by %s with %s, %" PRId64 " bytes\n",
             pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
             request->bytes);
@@ -104,8 +104,8 @@ static pto_status_t write_and_draw(const pto_options_t *options, const pto_plan_
     return status;
 }
 
-/* Every rank passes every stage. More ranks than pto_plan_traffic takes are its own to refuse, since no limit
- * helps. */
+/* Refuse a plan with too many messages, copies or stages that all ranks pass. Too many ranks are left to
+ * pto_plan_traffic to refuse, because raising --limit would not help. */
 static pto_status_t check_size(const pto_options_t *options, const pto_plan_t *plan, pto_error_t *err) {
     if (pto_layout_rank_count(&pto_plan_request(plan)->layout) > PTO_PRICE_WALK_RANKS_MAX)
         return PTO_OK;

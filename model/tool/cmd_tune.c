@@ -1,5 +1,5 @@
-/* portolan tune: how many members of a collective should stage their data, by size and number of processes.
- */
+/* portolan tune: how many members of a collective the strategy mix should stage through host memory, by size
+ * and number of processes, as rows of a machine file's `tuning`. */
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -37,7 +37,7 @@ static const pto_syntax_t syntax = {.program = "portolan tune",
                                                     {NULL, pto_machine_options}, {NULL, pto_change_options},
                                                     {NULL, pto_format_options})};
 
-/* One size, with the cheapest numbers of staged members, with none and with all. */
+/* One size: the cheapest numbers of staged members, and the times of these, of none and of all. */
 typedef struct {
     int64_t bytes;
     pto_staged_t staged;
@@ -60,22 +60,24 @@ static bool is_tuned(pto_collective_t collective) {
     return staging_strategy(collective) && !pto_collective_is_by_owner(collective);
 }
 
-static pto_status_t price(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
-                          pto_staged_t staged, pto_staged_t *members, double *seconds, pto_error_t *err) {
+/* The price with `staged` members staged, and their numbers in the plan, which PTO_STAGED_ALL leaves open. */
+static pto_status_t price_staged(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
+                                 pto_staged_t staged, pto_staged_t *members, double *seconds,
+                                 pto_error_t *err) {
     pto_plan_t *plan = NULL;
-    pto_price_t made;
+    pto_price_t price;
     scenario->staged_members = staged;
     pto_status_t status = pto_plan_choose(scenario, options->machine, point,
-                                          staging_strategy(scenario->collective), &plan, &made, NULL, err);
+                                          staging_strategy(scenario->collective), &plan, &price, NULL, err);
     if (status != PTO_OK)
         return status;
     *members = pto_plan_request(plan)->staged_members;
-    *seconds = made.seconds;
+    *seconds = price.seconds;
     pto_plan_destroy(plan);
     return PTO_OK;
 }
 
-/* With so many processes on each GPU. It borrows what the options own. */
+/* The options' scenario with `procs` processes on each GPU. It borrows what the options own. */
 static pto_scenario_t scenario_with(const pto_options_t *options, pto_collective_t collective,
                                     int64_t procs) {
     pto_scenario_t scenario = options->scenario;
@@ -84,7 +86,7 @@ static pto_scenario_t scenario_with(const pto_options_t *options, pto_collective
     return scenario;
 }
 
-/* The scenario's sizes with so many processes on each GPU. */
+/* Tune all sizes for `procs` processes on each GPU. */
 static pto_status_t tune(const pto_options_t *options, pto_collective_t collective, int64_t procs,
                          cell_t *cell, pto_error_t *err) {
     pto_scenario_t scenario = scenario_with(options, collective, procs);
@@ -92,19 +94,20 @@ static pto_status_t tune(const pto_options_t *options, pto_collective_t collecti
     int64_t others = scenario.layout.gpus_per_node * procs - 1;
     const pto_staged_t cheapest = {PTO_STAGED_ALL, PTO_STAGED_ALL}, none = {0, 0}, all = {others, others};
     for (int64_t i = 0; i < scenario.bytes.count && status == PTO_OK; i++) {
-        pto_staged_t asked;
+        pto_staged_t ignored;
         cell[i].bytes = scenario.bytes.value[i];
-        status = price(options, &scenario, i, cheapest, &cell[i].staged, &cell[i].seconds, err);
+        status = price_staged(options, &scenario, i, cheapest, &cell[i].staged, &cell[i].seconds, err);
         if (status == PTO_OK)
-            status = price(options, &scenario, i, none, &asked, &cell[i].none_s, err);
+            status = price_staged(options, &scenario, i, none, &ignored, &cell[i].none_s, err);
         if (status == PTO_OK)
-            status = price(options, &scenario, i, all, &asked, &cell[i].all_s, err);
+            status = price_staged(options, &scenario, i, all, &ignored, &cell[i].all_s, err);
     }
     return status;
 }
 
 static bool is_same(pto_staged_t a, pto_staged_t b) { return a.in == b.in && a.out == b.out; }
 
+/* One row for each range of sizes with the same numbers. */
 static void print_rows(int64_t procs, const cell_t *cell, int64_t count) {
     for (int64_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && is_same(cell[end].staged, cell[first].staged);)
@@ -172,16 +175,16 @@ static pto_status_t tune_collective(const pto_options_t *options, pto_collective
     return status;
 }
 
-static bool is_asked(const pto_options_t *options, bool all, pto_collective_t collective) {
+static bool is_selected(const pto_options_t *options, bool all, pto_collective_t collective) {
     return is_tuned(collective) && (all || options->scenario.collective == collective);
 }
 
-/* The prices of none and of all staged come on top of the search's, and are few. */
+/* Refuse too much work. The prices with none and all staged are not counted: they are few. */
 static pto_status_t check_work(const pto_options_t *options, bool all, pto_error_t *err) {
     int64_t work = 0;
     for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int64_t procs = 2; is_asked(options, all, c) && procs <= options->scenario.layout.procs_per_gpu;
-             procs *= 2) {
+        for (int64_t procs = 2;
+             is_selected(options, all, c) && procs <= options->scenario.layout.procs_per_gpu; procs *= 2) {
             pto_scenario_t scenario = scenario_with(options, c, procs);
             for (int64_t i = 0; i < scenario.bytes.count; i++)
                 if (!pto_add(work, pto_cell_work(&scenario, options->machine, i, staging_strategy(c)), &work))
@@ -200,7 +203,7 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     print_head(options);
     for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT && status == PTO_OK; c++)
-        if (is_asked(options, all, c))
+        if (is_selected(options, all, c))
             status = tune_collective(options, c, cell, &first, err);
     if (status == PTO_OK && options->format == PTO_FORMAT_JSON)
         printf("\n]}\n");
@@ -208,8 +211,8 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
     return status;
 }
 
-/* One GPU of a node and many sizes, unless the options say otherwise. */
-static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err) {
+/* The default: one GPU of a node, and many sizes. */
+static pto_status_t default_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     pto_scenario_init(scenario);
     scenario->memory = PTO_MEMORY_GPU;
     scenario->layout.nodes = scenario->layout.gpus_per_node = 1;
@@ -217,8 +220,8 @@ static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err
     return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
 }
 
-/* Without --procs-per-gpu, a GPU has its equal share of the cores. */
-static int64_t share_of_cores(const pto_machine_t *machine) {
+/* The default of --procs-per-gpu. */
+static int64_t cores_per_gpu(const pto_machine_t *machine) {
     double gpus = 1, cores = 0;
     pto_machine_get(machine, "node.gpus", &gpus, NULL);
     pto_machine_get(machine, "node.cores", &cores, NULL);
@@ -230,7 +233,7 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
     pto_scenario_t *scenario = &options->scenario;
     if (given->operand_count > 0)
         return pto_usage_error(&syntax, "'%s' is one word too many", given->operand[0]);
-    pto_status_t status = standard_scenario(scenario, &err);
+    pto_status_t status = default_scenario(scenario, &err);
     if (status != PTO_OK)
         return pto_report_error(&err);
     int code = pto_options_apply(given, options);
@@ -246,10 +249,10 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
                                pto_collective_name(scenario->collective));
     if (scenario->layout.procs_per_gpu == 1)
         return pto_usage_error(&syntax, "--procs-per-gpu: mix is for 2 or more processes of a GPU");
-    const bool is_open = scenario->layout.procs_per_gpu == 0;
+    const bool is_default = scenario->layout.procs_per_gpu == 0;
     code = pto_options_bind(options);
-    if (code < 0 && is_open)
-        scenario->layout.procs_per_gpu = share_of_cores(options->machine);
+    if (code < 0 && is_default)
+        scenario->layout.procs_per_gpu = cores_per_gpu(options->machine);
     if (code >= 0 || scenario->layout.procs_per_gpu > 1)
         return code;
     pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,

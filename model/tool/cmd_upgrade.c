@@ -1,5 +1,5 @@
-/* portolan upgrade: which change of a machine saves a scenario or a workload most time, and which most for
- * its cost. */
+/* portolan upgrade: ranks upgrades of a machine by the time that they save a scenario or a workload, or by
+ * the time per cost. upgrade/ has the upgrades and predicts their outcomes; this file prints them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,9 +64,10 @@ static int by_worth(const void *a, const void *b) {
     return (gap < 0) - (gap > 0);
 }
 
-/* --- what times lack ------------------------------------------------------------------------------------ */
+/* --- how reliable the times are --------------------------------------------------------------------------
+ */
 
-/* Of the routes whose times add up to the outcome's. */
+/* Add the caveats of the routes whose times add up to the outcome's. */
 static void add_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats) {
     const pto_predictions_t *predictions = &outcome->predictions;
     if (outcome->applies && outcome->of_workload)
@@ -89,7 +90,7 @@ static pto_marks_t marks_of(const pto_outcome_t *outcome) {
     return marks;
 }
 
-/* Of all routes that were compared. */
+/* Add the caveats of all routes that were compared. */
 static void add_all_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats) {
     if (outcome->applies && outcome->of_workload)
         pto_step_caveats_add_all(&outcome->step, caveats);
@@ -101,13 +102,14 @@ static void add_all_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats
 
 enum { NAME_LEAST = 22, NAME_MOST = 30, TIMES_WIDTH = 33, SHARE_WIDTH = 9 };
 
-/* Which points' shares a table shows: as many as fit, the first and the last among them. */
+/* The columns of a table. It shows the saved share at `count` of the scenario's points: as many as fit,
+ * evenly spaced from the first to the last. */
 typedef struct {
     int64_t count;
     int64_t points;
     int name_width, marks_width;
     pto_marks_t marks; /* of all rows */
-} shown_t;
+} columns_t;
 
 static int name_width(const pto_outcome_t *outcome, int count) {
     int width = NAME_LEAST;
@@ -116,12 +118,13 @@ static int name_width(const pto_outcome_t *outcome, int count) {
     return width < NAME_MOST ? width : NAME_MOST;
 }
 
-static int64_t point_of(const shown_t *shown, int64_t i) {
+static int64_t point_of(const columns_t *shown, int64_t i) {
     return shown->count > 1 ? i * (shown->points - 1) / (shown->count - 1) : 0;
 }
 
-static shown_t choose_points(const pto_outcome_t *outcome, int count, bool costs) {
-    shown_t shown = {.points = outcome[0].predictions.point_count, .name_width = name_width(outcome, count)};
+static columns_t choose_points(const pto_outcome_t *outcome, int count, bool costs) {
+    columns_t shown = {.points = outcome[0].predictions.point_count,
+                       .name_width = name_width(outcome, count)};
     for (int i = 0; i < count; i++) {
         const pto_marks_t marks = marks_of(&outcome[i]);
         pto_marks_add(&shown.marks, marks);
@@ -134,7 +137,8 @@ static shown_t choose_points(const pto_outcome_t *outcome, int count, bool costs
     return shown;
 }
 
-static void print_shares(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome, const shown_t *shown) {
+static void print_shares(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome,
+                         const columns_t *shown) {
     for (int64_t i = 0; i < shown->count; i++) {
         double before, after;
         char text[32] = "-";
@@ -146,7 +150,7 @@ static void print_shares(const pto_outcome_t *as_it_is, const pto_outcome_t *out
 }
 
 static void print_row(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome, bool costs,
-                      const shown_t *shown) {
+                      const columns_t *shown) {
     const char *minus = outcome->saved_s < 0 ? "-" : " ";
     const bool ends = outcome == as_it_is && !(outcome->of_workload && !costs);
     printf("%-*s  %8s%-*s", shown->name_width, outcome->name, PTO_SECONDS_TEXT(outcome->seconds),
@@ -176,7 +180,7 @@ static void print_header(const pto_outcome_t *as_it_is) {
     pto_print_computation(stdout, &as_it_is->step, &as_it_is->options, "");
 }
 
-static void print_heading(const pto_outcome_t *as_it_is, bool costs, const shown_t *shown) {
+static void print_heading(const pto_outcome_t *as_it_is, bool costs, const columns_t *shown) {
     printf("# %-*s  %8s%*s%s   %8s   %5s", shown->name_width - 2, "Upgrade",
            as_it_is->of_workload ? "Step" : "Time", shown->marks_width, "",
            as_it_is->of_workload && !costs ? "   Exposed" : "", "Saves", "Share");
@@ -205,7 +209,6 @@ static void print_meaning(const pto_outcome_t *as_it_is, bool costs) {
 
 enum { CALL_LEAST = 12, CALL_MOST = 24, COST_WIDTH = 8, GAINS_WIDTH = 8 };
 
-/* Widths of the columns of calls and routes. */
 typedef struct {
     int call, route;
 } widths_t;
@@ -244,9 +247,9 @@ static void print_calls(const pto_outcome_t *before, const pto_outcome_t *after)
         if (!pto_workload_is_call(&before->workload.call[i]))
             continue;
         pto_print_label(stdout, width.call, pto_workload_call_name(&before->workload.call[i]));
-        double was = print_call_route(&before->step, i, width.route);
-        double is = print_call_route(&after->step, i, width.route);
-        printf("  %5.1f%%\n", was > 0 ? 100 * (1 - is / was) : 0);
+        double before_s = print_call_route(&before->step, i, width.route);
+        double after_s = print_call_route(&after->step, i, width.route);
+        printf("  %5.1f%%\n", before_s > 0 ? 100 * (1 - after_s / before_s) : 0);
     }
 }
 
@@ -259,14 +262,14 @@ static void print_one(const pto_outcome_t *as_it_is, const pto_outcome_t *upgrad
         print_calls(as_it_is, upgraded);
     else
         pto_print_side_by_side(stdout, &as_it_is->predictions, "As it is", &upgraded->predictions, "With it",
-                               &(pto_marks_t){.unsure = false}); /* the rows above have them all */
+                               &(pto_marks_t){.unsure = false}); /* print_table explains the marks below */
 }
 
 static void print_table(const pto_outcome_t *outcome, int count) {
     bool costs = false;
     for (int i = 0; i < count; i++)
         costs = costs || outcome[i].cost > 0;
-    shown_t shown = choose_points(outcome, count, costs);
+    columns_t shown = choose_points(outcome, count, costs);
     print_header(&outcome[0]);
     print_heading(&outcome[0], costs, &shown);
     for (int i = 0; i < count; i++)

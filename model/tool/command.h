@@ -9,16 +9,17 @@ typedef struct {
     const char *name;
     const char *summary;
     const pto_syntax_t *syntax;
-    /* Returns the exit code: 0, 1 for an error, 2 for wrong usage. */
+    /* Does everything itself. Returns the exit code: 0, 1 for an error, 2 for wrong usage. Where it is NULL,
+     * the command works on a scenario, which pto_command_run reads and binds before it calls the functions
+     * below. */
     int (*run)(const pto_arguments_t *arguments);
-    /* In place of `run`, the work of a command on a scenario, which is read and bound. The options are the
-     * first part of the command's own struct, of `options_size` bytes; 0: it has none. */
+    /* The size of the command's own struct, which begins with a pto_options_t; 0: it has no other options. */
     size_t options_size;
-    pto_status_t (*on_scenario)(pto_options_t *options, pto_error_t *err);
-    /* In place of on_scenario where two things vary; NULL: the command takes one sweep. */
-    pto_status_t (*on_sweeps)(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err);
-    /* Before either: wrong usage of its options. Returns -1, or the exit code after saying so; or NULL. */
+    /* NULL, or checks the options first. Returns -1, or the exit code after printing the error. */
     int (*check)(const pto_options_t *options);
+    pto_status_t (*on_scenario)(pto_options_t *options, pto_error_t *err);
+    /* Called instead of on_scenario if two quantities are swept; NULL: the command takes one sweep. */
+    pto_status_t (*on_sweeps)(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err);
 } pto_command_t;
 
 /* Run a command with its arguments; `argv[0]` is the command's name. Returns the exit code. */
@@ -27,7 +28,7 @@ int pto_command_run(const pto_command_t *command, int argc, char **argv);
 /* NULL after the last one. */
 const pto_command_t *pto_command_at(int i);
 
-/* The project's other programs, as far as their command lines go; NULL behind the last one. */
+/* The names and options of the project's other programs, for completion; NULL after the last one. */
 const pto_command_t *pto_program_at(int i);
 
 /* Errors: PTO_ERR_NOT_FOUND, with the nearest name. */

@@ -1,4 +1,5 @@
-/* The list of subcommands. */
+/* The list of subcommands, and how one is run: its arguments are parsed, and a command on a scenario gets the
+ * scenario read and bound to its machine. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static int run_on_scenario(const pto_command_t *command, const pto_arguments_t *
 int pto_command_run(const pto_command_t *command, int argc, char **argv) {
     pto_arguments_t arguments;
     int code = pto_arguments_parse(command->syntax, argc, argv, &arguments);
-    if (code == PTO_EXIT_OK) /* it printed its help */
+    if (code == PTO_EXIT_OK) /* --help was printed */
         return pto_flush_output();
     if (code > 0)
         return code;

@@ -1,4 +1,5 @@
-/* Links by the names under which they are sold, and meshes of them. */
+/* The links of a node for `portolan machine new`: products and their rates, meshes and switches of them, and
+ * links taken from a topology. Rates are datasheets' until they are written. */
 #include "machine_links.h"
 
 #include <math.h>
@@ -15,14 +16,14 @@
 
 /* --- by name -------------------------------------------------------------------------------------------- */
 
-enum { SMALL_BOARD = 4 }; /* boards of up to four V100s, A100s and H100s have no switch */
+enum { SMALL_BOARD = 4 }; /* boards of up to four V100s, A100s or H100s have no switch */
 
 static const struct {
     const char *name;
     double gb_per_s; /* of one link, in each direction */
-    int links, per_peer, mesh_gpus_most;
+    int links, per_peer, mesh_gpus_max;
     const char *source;
-} sold[] = {
+} products[] = {
     {"pcie3", 15.75, 1, 0, 0, "16 lanes of 8 GT/s, PCI-SIG"},
     {"pcie4", 31.5, 1, 0, 0, "16 lanes of 16 GT/s, PCI-SIG"},
     {"pcie5", 63, 1, 0, 0, "16 lanes of 32 GT/s, PCI-SIG"},
@@ -34,22 +35,23 @@ static const struct {
     {"nvlink-c2c", 450, 1, 0, 0, "NVIDIA Grace Hopper datasheet"},
     {"xgmi", 64, 7, 1, 8, "7 links of 64 GB/s, AMD MI300X datasheet"},
 };
-enum { SOLD_COUNT = (int)(sizeof sold / sizeof *sold) };
+enum { PRODUCT_COUNT = (int)(sizeof products / sizeof *products) };
 
-const char *pto_sold_link_at(int i) { return i < SOLD_COUNT ? sold[i].name : NULL; }
+const char *pto_link_product_at(int i) { return i < PRODUCT_COUNT ? products[i].name : NULL; }
 
-static pto_sold_link_t as_given(const char *name, double s_per_byte) {
-    return (pto_sold_link_t){
+static pto_link_product_t link_of_rate(const char *name, double s_per_byte) {
+    return (pto_link_product_t){
         .name = name, .s_per_byte = s_per_byte, .source = "as given", .links = 1, .per_peer = 1};
 }
 
-static pto_status_t read_rate(const char *text, pto_sold_link_t *link, pto_error_t *err) {
-    *link = as_given(text, 0);
-    for (int i = 0; i < SOLD_COUNT; i++)
-        if (strcasecmp(text, sold[i].name) == 0) {
-            *link = (pto_sold_link_t){sold[i].name,     1e-9 / (sold[i].gb_per_s * sold[i].links),
-                                      sold[i].source,   sold[i].links,
-                                      sold[i].per_peer, sold[i].mesh_gpus_most};
+static pto_status_t read_rate(const char *text, pto_link_product_t *link, pto_error_t *err) {
+    *link = link_of_rate(text, 0);
+    for (int i = 0; i < PRODUCT_COUNT; i++)
+        if (strcasecmp(text, products[i].name) == 0) {
+            *link =
+                (pto_link_product_t){products[i].name,     1e-9 / (products[i].gb_per_s * products[i].links),
+                                     products[i].source,   products[i].links,
+                                     products[i].per_peer, products[i].mesh_gpus_max};
             return PTO_OK;
         }
     pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);
@@ -57,11 +59,11 @@ static pto_status_t read_rate(const char *text, pto_sold_link_t *link, pto_error
         return status;
     return pto_error_set(err, PTO_ERR_RANGE,
                          "'%s' is not a rate with a unit, such as '200 Gbit/s' or '50 GB/s'",
-                         text); /* a number of SI is none: 400 would be 400 s per byte */
+                         text); /* nor is a bare number: 400 would be 400 seconds per byte */
 }
 
-/* More than ten times what the fastest one that is sold carries is another unit than was meant. */
-static pto_status_t check_rate(const char *text, const pto_sold_link_t *link, const char *what,
+/* A rate above ten times that of the fastest product has the wrong unit. */
+static pto_status_t check_rate(const char *text, const pto_link_product_t *link, const char *what,
                                double gb_per_s, pto_error_t *err) {
     return 1e-9 / link->s_per_byte <= 10 * gb_per_s
                ? PTO_OK
@@ -70,27 +72,27 @@ static pto_status_t check_rate(const char *text, const pto_sold_link_t *link, co
                                gb_per_s / 100, what);
 }
 
-pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t *err) {
+pto_status_t pto_link_read(const char *text, pto_link_product_t *link, pto_error_t *err) {
     pto_status_t status = read_rate(text, link, err);
     return status == PTO_OK ? check_rate(text, link, "link (NVLink 5)", 900, err) : status;
 }
 
-/* A link's name is expected unless the text begins as a number does. */
 pto_status_t pto_link_read_named(void *link, const char *text, pto_error_t *err) {
     pto_error_t unknown = {.status = PTO_OK};
     pto_status_t status = pto_link_read(text, link, err);
-    if (status == PTO_OK || strspn(text, "0123456789.-") > 0)
+    const bool is_number = strspn(text, "0123456789.-") > 0;
+    if (status == PTO_OK || is_number)
         return status;
-    status = pto_word_unknown(text, "link", pto_sold_link_at, &unknown);
+    status = pto_word_unknown(text, "link", pto_link_product_at, &unknown);
     return pto_error_set(err, status, "%s, or a rate in each direction, such as '50 GB/s'", unknown.message);
 }
 
 pto_status_t pto_link_read_nic(void *target, const char *text, pto_error_t *err) {
-    pto_sold_link_t *link = target;
+    pto_link_product_t *link = target;
     const double s_per_byte = pto_nic_s_per_byte(text);
     pto_status_t status = PTO_OK;
     if (s_per_byte > 0)
-        *link = as_given(text, s_per_byte);
+        *link = link_of_rate(text, s_per_byte);
     else
         status = read_rate(text, link, err);
     link->name = text;
@@ -99,32 +101,33 @@ pto_status_t pto_link_read_nic(void *target, const char *text, pto_error_t *err)
 
 /* --- switch and mesh ------------------------------------------------------------------------------------ */
 
-static pto_status_t join_peers(pto_node_links_t *links, pto_error_t *err) {
-    pto_sold_link_t *gpu = &links->gpu;
+/* Divide the links of a GPU among its peers. */
+static pto_status_t divide_links(pto_node_links_t *links, pto_error_t *err) {
+    pto_link_product_t *gpu = &links->gpu;
     const int64_t peers = links->gpus - 1;
-    int64_t each = links->links_per_peer > 0 ? links->links_per_peer : gpu->per_peer;
-    each = each > 0 ? each : gpu->links / peers;
-    if (each == 0 || (gpu->links > 1 && each * peers > gpu->links))
+    int64_t per_peer = links->links_per_peer > 0 ? links->links_per_peer : gpu->per_peer;
+    per_peer = per_peer > 0 ? per_peer : gpu->links / peers;
+    if (per_peer == 0 || (gpu->links > 1 && per_peer * peers > gpu->links))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "a GPU with %lld links of %s has too few for a mesh of %lld GPUs with %lld "
                              "between each two; --gpu-topology switch",
                              (long long)gpu->links, gpu->name, (long long)links->gpus,
-                             (long long)(each > 0 ? each : 1));
-    links->links_per_peer = each;
-    links->pair_s_per_byte = gpu->s_per_byte * (double)gpu->links / (double)each;
+                             (long long)(per_peer > 0 ? per_peer : 1));
+    links->links_per_peer = per_peer;
+    links->pair_s_per_byte = gpu->s_per_byte * (double)gpu->links / (double)per_peer;
     gpu->s_per_byte = links->pair_s_per_byte / (double)peers;
     return PTO_OK;
 }
 
-pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err) {
+pto_status_t pto_node_links_complete(pto_node_links_t *links, pto_error_t *err) {
     const bool joined = links->gpu.name && links->gpus > 1;
-    const bool mesh = links->links_per_peer > 0 || links->gpus <= links->gpu.mesh_gpus_most;
+    const bool mesh = links->links_per_peer > 0 || links->gpus <= links->gpu.mesh_gpus_max;
     links->pair_s_per_byte = links->gpu.s_per_byte;
     if (links->joined_by == PTO_JOINED_BY_DEFAULT || !joined)
         links->joined_by = joined && mesh ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     if (links->joined_by == PTO_JOINED_BY_SWITCH)
         return PTO_OK;
-    pto_status_t status = join_peers(links, err);
+    pto_status_t status = divide_links(links, err);
     if (links->gpus == 2)
         links->joined_by = PTO_JOINED_BY_SWITCH;
     return status;
@@ -141,11 +144,11 @@ static void put_range(FILE *stream, const char *kind, int64_t first, int64_t unt
 
 static void put_rate(FILE *stream, double s_per_byte, const char *comment) {
     fputs("], ", stream);
-    pto_guess_write(stream, "s_per_byte", pto_guess_reached(s_per_byte));
+    pto_guess_write(stream, "s_per_byte", pto_guess_achieved(s_per_byte));
     fprintf(stream, "}%s\n", comment);
 }
 
-/* Devices that are divided among the sockets in order, each with a link of its own. */
+/* The links of devices to their sockets, among which the devices are divided in order. */
 static void put_on_sockets(FILE *stream, const char *kind, int64_t count, int64_t sockets,
                            double s_per_byte) {
     for (int64_t first = 0, until; first < count; first = until) {
@@ -201,11 +204,11 @@ pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto
     return status;
 }
 
-static const char taken[] = "of the topology's slowest";
+static const char source_text[] = "of the topology's slowest";
 
-/* The rate of a GPU's links to the first `gpus` and to NVSwitches, of the GPU with the slowest; 0: it has
- * none. */
-static double gpu_links_rate(const pto_topology_t *topology, int64_t gpus) {
+/* The bytes per second of all links from a GPU to the first `gpus` GPUs and to NVSwitches, of the slowest
+ * GPU; 0 if one has no link. */
+static double gpu_bytes_per_s(const pto_topology_t *topology, int64_t gpus) {
     double least = INFINITY;
     for (int gpu = 0; gpu < gpus; gpu++) {
         double bytes_per_s = 0;
@@ -220,7 +223,8 @@ static double gpu_links_rate(const pto_topology_t *topology, int64_t gpus) {
     return least;
 }
 
-/* The fastest route between two GPUs: the slower ones of a mesh are held up by their links. */
+/* The seconds per byte of the fastest route between two GPUs. (Slower pairs of a mesh are priced by the
+ * topology's links.) */
 static double fastest_pair(const pto_topology_t *topology) {
     const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     double least = INFINITY;
@@ -230,7 +234,7 @@ static double fastest_pair(const pto_topology_t *topology) {
     return least;
 }
 
-/* To the nearest socket: the fewest seconds a byte. */
+/* The seconds per byte of a device's fastest route to a socket. */
 static double to_host(const pto_topology_t *topology, int device) {
     double least = INFINITY;
     for (int i = 0; i < pto_topology_device_count(topology, PTO_DEVICE_SOCKET); i++)
@@ -239,8 +243,9 @@ static double to_host(const pto_topology_t *topology, int device) {
     return least;
 }
 
-/* NICs of less than half the fastest one's rate carry something else. `s_per_byte`: of the slowest counted.
- */
+/* The number of NICs. Those with less than half the rate of the fastest are not counted: they are for
+ * management.
+ * `*s_per_byte`: of the slowest that is counted. */
 static int count_nics(const pto_topology_t *topology, double *s_per_byte) {
     const int first = pto_topology_device(topology, PTO_DEVICE_NIC, 0);
     const int nics = pto_topology_device_count(topology, PTO_DEVICE_NIC);
@@ -257,14 +262,15 @@ static int count_nics(const pto_topology_t *topology, double *s_per_byte) {
     return count;
 }
 
-static pto_status_t take_nics(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err) {
+static pto_status_t nics_from_topology(pto_node_links_t *links, const pto_topology_t *topology,
+                                       pto_error_t *err) {
     double s_per_byte;
     const int nics = count_nics(topology, &s_per_byte);
     if (nics == 0)
         return PTO_OK;
     links->nics = nics;
     if (!links->nic.name && pto_topology_has_nic_rates(topology))
-        links->nic = (pto_sold_link_t){.name = "NIC", .source = taken, .s_per_byte = s_per_byte};
+        links->nic = (pto_link_product_t){.name = "NIC", .source = source_text, .s_per_byte = s_per_byte};
     if (links->nic.name)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
@@ -272,85 +278,88 @@ static pto_status_t take_nics(pto_node_links_t *links, const pto_topology_t *top
                          nics == 1 ? "" : "s");
 }
 
-pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err) {
-    const double bytes_per_s = gpu_links_rate(topology, pto_topology_device_count(topology, PTO_DEVICE_GPU));
+pto_status_t pto_node_links_from_topology(pto_node_links_t *links, const pto_topology_t *topology,
+                                          pto_error_t *err) {
+    const double bytes_per_s = gpu_bytes_per_s(topology, pto_topology_device_count(topology, PTO_DEVICE_GPU));
     if (links->gpu.name && !(bytes_per_s > 0))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "the topology has a GPU without links to others; leave out --gpu-link");
     links->gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     links->sockets = pto_topology_device_count(topology, PTO_DEVICE_SOCKET);
-    links->host = (pto_sold_link_t){.name = "PCIe", .source = taken, .s_per_byte = 0};
+    links->host = (pto_link_product_t){.name = "PCIe", .source = source_text, .s_per_byte = 0};
     for (int i = 0; i < links->gpus; i++)
         links->host.s_per_byte = fmax(links->host.s_per_byte, to_host(topology, i));
     if (bytes_per_s > 0) {
-        links->gpu = (pto_sold_link_t){.name = pto_topology_has_xgmi(topology) ? "xgmi" : "links",
-                                       .source = taken,
-                                       .s_per_byte = 1 / bytes_per_s};
+        links->gpu = (pto_link_product_t){.name = pto_topology_has_xgmi(topology) ? "xgmi" : "links",
+                                          .source = source_text,
+                                          .s_per_byte = 1 / bytes_per_s};
         links->pair_s_per_byte = links->gpus > 1 ? fastest_pair(topology) : links->gpu.s_per_byte;
         links->joined_by =
             links->pair_s_per_byte > 1.01 * links->gpu.s_per_byte ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     }
-    return take_nics(links, topology, err);
+    return nics_from_topology(links, topology, err);
 }
 
-/* INFINITY: they have no link. */
-static double linked(const pto_topology_t *topology, int from, int to) {
+/* The seconds per byte of the link between two GPUs; INFINITY if they have none. */
+static double link_s_per_byte(const pto_topology_t *topology, int from, int to) {
     const int link = pto_topology_link_between(topology, from, to);
     return link < 0 ? INFINITY : topology->link[link].s_per_byte.value;
 }
 
-/* NCCL (src/graph/paths.cc, NVB) sends from GPU to GPU by their link, else by the one that has the fastest
- * links to both, else by the host. */
-static int next_of(const pto_topology_t *topology, int gpus, int from, int to) {
+/* The next hop from one GPU to another in NCCL (src/graph/paths.cc, NVB): by their link, else through the GPU
+ * that has the fastest links to both, else through the host, which returns `to`. */
+static int next_hop(const pto_topology_t *topology, int gpus, int from, int to) {
     int next = to;
-    double least = isfinite(linked(topology, from, to)) ? 0 : INFINITY;
-    for (int by = 0; by < gpus; by++) {
-        const double slower = fmax(linked(topology, from, by), linked(topology, by, to));
-        next = slower < least ? by : next;
+    double least = isfinite(link_s_per_byte(topology, from, to)) ? 0 : INFINITY;
+    for (int middle = 0; middle < gpus; middle++) {
+        const double slower =
+            fmax(link_s_per_byte(topology, from, middle), link_s_per_byte(topology, middle, to));
+        next = slower < least ? middle : next;
         least = fmin(least, slower);
     }
     return next;
 }
 
-/* An alltoall takes as long as the link with the most bytes: a GPU's own and those that it passes on. */
-static double busiest(const pto_topology_t *topology, int gpus) {
+/* The time of an alltoall of one byte per pair: that of the link which takes longest, with the messages of
+ * its own pair and those that are forwarded over it. */
+static double busiest_link_s(const pto_topology_t *topology, int gpus) {
     double longest = 0;
     for (int from = 0; from < gpus; from++)
         for (int to = 0; to < gpus; to++) {
-            int messages = to != from && next_of(topology, gpus, from, to) == to;
+            int messages = to != from && next_hop(topology, gpus, from, to) == to;
             for (int other = 0; other < gpus && to != from; other++)
                 if (other != from && other != to)
-                    messages += (next_of(topology, gpus, from, other) == to) +
-                                (next_of(topology, gpus, other, to) == from);
+                    messages += (next_hop(topology, gpus, from, other) == to) +
+                                (next_hop(topology, gpus, other, to) == from);
             longest = fmax(longest, messages * pto_topology_route_s_per_byte(topology, from, to));
         }
     return longest;
 }
 
-pto_gpu_rates_t pto_node_links_among(const pto_node_links_t *links, const pto_topology_t *topology,
+pto_gpu_rates_t pto_node_links_rates(const pto_node_links_t *links, const pto_topology_t *topology,
                                      int64_t gpus) {
     const bool mesh = links->gpu.name && links->joined_by == PTO_JOINED_BY_MESH;
-    const double peers = (double)(gpus - 1), rate = mesh && topology ? gpu_links_rate(topology, gpus) : 0;
+    const double peers = (double)(gpus - 1), rate = mesh && topology ? gpu_bytes_per_s(topology, gpus) : 0;
     const double all =
         mesh ? links->pair_s_per_byte / peers : (links->gpu.name ? &links->gpu : &links->host)->s_per_byte;
     if (!mesh || !topology)
         return (pto_gpu_rates_t){all, all};
     return (pto_gpu_rates_t){rate > 0 ? 1 / rate : links->host.s_per_byte,
-                             busiest(topology, (int)gpus) / peers};
+                             busiest_link_s(topology, (int)gpus) / peers};
 }
 
-/* As pto_guess_write has it. */
+/* Round as pto_guess_write prints. */
 static double to_four_digits(double value) {
     char text[32];
     snprintf(text, sizeof text, "%.4g", value);
     return strtod(text, NULL);
 }
 
-pto_status_t pto_topology_write_reached(FILE *stream, pto_topology_t *topology, pto_error_t *err) {
+pto_status_t pto_topology_write_achieved(FILE *stream, pto_topology_t *topology, pto_error_t *err) {
     char *text, *rest = NULL;
     for (int i = 0; i < topology->link_count; i++) {
         pto_param_t *rate = &topology->link[i].s_per_byte;
-        const pto_guess_t guess = pto_guess_reached(rate->value);
+        const pto_guess_t guess = pto_guess_achieved(rate->value);
         rate->value = to_four_digits(guess.value);
         rate->low = to_four_digits(guess.low);
         rate->high = to_four_digits(guess.high);

@@ -1,5 +1,5 @@
-/* What `portolan machine new` writes: guesses with their 95 percent intervals, the links of a machine from
- * datasheets, and how the GPUs of a node are joined by them. */
+/* The parts of `portolan machine new`: guessed costs with their 95 percent intervals, the links of a node
+ * from datasheets or a topology, and how they connect its GPUs (a switch or a mesh). */
 #ifndef PTO_TOOL_MACHINE_LINKS_H
 #define PTO_TOOL_MACHINE_LINKS_H
 
@@ -11,82 +11,85 @@
 #include "traces/topology_text.h"
 
 typedef struct {
-    double value, low, high;
+    double value, low, high; /* of the 95 percent interval */
 } pto_guess_t;
 
-/* The share of a link's rate that programs reach: on Summit 95 percent of two NICs, on H200s 80 percent of
- * PCIe 5 and 84 of NVLink 4. */
-pto_guess_t pto_guess_reached(double s_per_byte);
+/* The seconds per byte that programs achieve on a link whose datasheet says `s_per_byte`. */
+pto_guess_t pto_guess_achieved(double s_per_byte);
 
 /* "KEY: VALUE, KEY_95: [LOW, HIGH]" */
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
 
-/* What joins the GPUs of a node. By PCIe: they have no links but those to the host. By xGMI: AMD's, whose
- * library is RCCL. */
+/* What connects the GPUs of a node. PCIe: they have only links to the host. xGMI: AMD's links, used by RCCL
+ * instead of NCCL. */
 typedef enum { PTO_WIRED_BY_PCIE, PTO_WIRED_BY_MESH, PTO_WIRED_BY_SWITCH, PTO_WIRED_BY_XGMI } pto_wired_by_t;
 
+/* The links of a device by product, such as NVLink 4, or by their rate. */
 typedef struct {
-    const char *name;  /* as given; NULL: no such link */
+    const char *name;  /* of the product, or the text given; NULL: no such link */
     double s_per_byte; /* of all links of a device together */
     const char *source;
-    int64_t links;          /* of a device */
-    int64_t per_peer;       /* in a mesh; 0: as many as there are */
-    int64_t mesh_gpus_most; /* nodes of up to this many GPUs have no switch by default */
-} pto_sold_link_t;
+    int64_t links;         /* of a device */
+    int64_t per_peer;      /* links between two devices of a mesh; 0: all, divided evenly */
+    int64_t mesh_gpus_max; /* nodes of up to this many GPUs are meshes by default */
+} pto_link_product_t;
 
-/* The names of links; NULL behind the last one. */
-const char *pto_sold_link_at(int i);
+/* The names of products; NULL after the last one. */
+const char *pto_link_product_at(int i);
 
 /* A link by name, or a rate with a unit. */
-pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t *err);
+pto_status_t pto_link_read(const char *text, pto_link_product_t *link, pto_error_t *err);
 
-/* For `apply` to a pto_sold_link_t: the same, for options that name links: an unknown name is told apart from
- * a wrong rate; and a NIC by its rate, or by what it is sold as: NDR, 400G. */
+/* The same for `apply` to a pto_link_product_t. The error of the first distinguishes an unknown name from a
+ * wrong rate. The second reads a NIC's rate, or its product name, such as NDR or 400G. */
 pto_status_t pto_link_read_named(void *link, const char *text, pto_error_t *err);
 pto_status_t pto_link_read_nic(void *link, const char *text, pto_error_t *err);
 
 typedef enum { PTO_JOINED_BY_SWITCH, PTO_JOINED_BY_MESH, PTO_JOINED_BY_DEFAULT } pto_joined_by_t;
 
-/* The parts of a topology: devices are divided among sockets in order. */
+/* The devices and links of a node. GPUs and NICs are divided among the sockets in order. */
 typedef struct {
     int64_t sockets, gpus, nics;
-    int64_t links_per_peer; /* 0: as many as such GPUs have */
+    int64_t links_per_peer; /* 0: the product's default */
     pto_joined_by_t joined_by;
-    pto_sold_link_t gpu, host, nic;
-    double pair_s_per_byte; /* of the links between two GPUs, the fastest pair */
+    pto_link_product_t gpu, host, nic;
+    double pair_s_per_byte; /* of the links of the fastest pair of GPUs */
 } pto_node_links_t;
 
-/* The block `nccl`, for the GPUs of a node. `topology`: what was read; or NULL. */
+/* Write the block `nccl` of a machine file. `topology` is what --from read, or NULL. */
 void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto_topology_t *topology,
                           pto_wired_by_t wired_by);
 
-/* Decide between switch and mesh (of more than two GPUs, whose pairs share nothing), and find the rate of a
- * pair. `gpu` becomes all links of a GPU to its peers. Errors: PTO_ERR_RANGE where a GPU has too few. */
-pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err);
+/* Choose between switch and mesh if `joined_by` leaves it open, and compute pair_s_per_byte. In a mesh, `gpu`
+ * then has the rate of all links that a GPU has to its peers. Two GPUs count as a switch, because their links
+ * are not divided. Errors: PTO_ERR_RANGE if a GPU has too few links. */
+pto_status_t pto_node_links_complete(pto_node_links_t *links, pto_error_t *err);
 
-/* A topology by name, or of a file: ours, XML (.xml), or what other tools print (.txt), whose rates are
- * given. */
+/* Open a topology by name or file: a topology file, XML (.xml), or what nvidia-smi and rocm-smi print (.txt),
+ * whose links get the given rates. */
 pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto_topology_t **topology,
                                    pto_error_t *err);
 
-/* Devices and links of a topology, each GPU's as those of the slowest. Errors: PTO_ERR_NOT_APPLICABLE where
- * it does not have a rate that is not given. */
-pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err);
+/* Take devices and links from a topology; all GPUs get the rates of the slowest. Errors:
+ * PTO_ERR_NOT_APPLICABLE if it lacks the NICs' rate and links->nic does not have it, or lacks the links that
+ * links->gpu is for. */
+pto_status_t pto_node_links_from_topology(pto_node_links_t *links, const pto_topology_t *topology,
+                                          pto_error_t *err);
 
-/* Seconds a byte that each of the first GPUs of a node sends to the next one of its rings, and to all others
- * in an alltoall: in a mesh, the links among these GPUs alone carry it. */
+/* Seconds per byte that each of the first `gpus` GPUs of a node sends in NCCL's rings and in an alltoall. In
+ * a mesh, only the links between these GPUs carry the bytes. */
 typedef struct {
     double ring, alltoall;
 } pto_gpu_rates_t;
 
-/* `topology`: what was read; or NULL. */
-pto_gpu_rates_t pto_node_links_among(const pto_node_links_t *links, const pto_topology_t *topology,
+/* `topology` is what --from read, or NULL. */
+pto_gpu_rates_t pto_node_links_rates(const pto_node_links_t *links, const pto_topology_t *topology,
                                      int64_t gpus);
 
-/* The block `topology`, of a topology that was read, whose rates become those that are reached. */
-pto_status_t pto_topology_write_reached(FILE *stream, pto_topology_t *topology, pto_error_t *err);
+/* Replace the rates of a topology by the achievable ones, and write it as the block `topology`. */
+pto_status_t pto_topology_write_achieved(FILE *stream, pto_topology_t *topology, pto_error_t *err);
 
-/* The block `topology` of a mesh. */
+/* Write the block `topology` of a mesh. */
 void pto_node_links_write(FILE *stream, const pto_node_links_t *links);
 
 #endif

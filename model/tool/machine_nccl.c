@@ -1,20 +1,21 @@
-/* NCCL in machine files from datasheets. As in NCCL's own cost model (src/graph/tuning.cc), each algorithm
- * and protocol has a start, a time for each hop and one for each byte, and the cheapest is taken; other
- * numbers of GPUs and nodes follow from these rows (price/nccl.c). Constants:
- * docs/decisions/0061-nccl-from-datasheets.md. */
+/* The costs of NCCL in the machine files of `portolan machine new`. As in NCCL's own cost model
+ * (src/graph/tuning.cc), each algorithm and protocol has a start, a time per hop and a time per byte, scaled
+ * to the link, and NCCL takes the cheapest. So the rows of a machine file, a postal line per range of bytes,
+ * are the lower envelope of these lines. price/nccl.c derives other numbers of GPUs and nodes from the rows.
+ * The constants are explained in docs/decisions/0061-nccl-from-datasheets.md. */
 #include <math.h>
 #include <stdbool.h>
 
 #include "machine_links.h"
 #include "portolan/machine.h"
 
-/* Times of one protocol. Those of bytes are in units of the link's: of each byte that a link carries, and of
- * each byte of the call in a GPU's memory. */
+/* The times of one protocol. Times per byte are multiples of the link's: `on_link` for each byte that a link
+ * carries, `in_gpu` for each byte of the call in a GPU's memory. */
 typedef struct {
     double start_us, hop_us, on_link, in_gpu;
 } line_t;
 
-enum { LINES = 3, LINES_MAX = LINES + 1, PIECES_MAX = LINES_MAX, HOPPER_GB_PER_S = 450 };
+enum { LINES = 3, LINES_MAX = LINES + 1, HOPPER_GB_PER_S = 450 };
 
 typedef enum {
     FAMILY_ALLREDUCE,
@@ -42,19 +43,21 @@ static const line_t h200[FAMILY_COUNT][LINES] = {
     [FAMILY_ALLTOALL] = {
         {6.27, 0.15, 0.000908, 31.8}, {10.6, 0.305, 0.933, 0.662}, {21.2, 2.8, 1.19, 0.152}}};
 
-/* l40s (2.27.3): two GPUs reach 64 percent of PCIe, eight across sockets 1.5. Hops are NCCL's of PCIe. */
+/* From the same tables, l40s (2.27.3): two GPUs achieve 64 percent of PCIe, eight across sockets 1.5 percent.
+ * The times per hop are NCCL's for PCIe. */
 static const line_t pcie[LINES] = {{6, 1, 8, 8}, {10, 2.5, 6, 0}, {20, 5.7, 6, 0}};
 
 /* RCCL's own model of MI300X (ROCm/rccl at 0cbce2a7, src/graph/tuning.cc, model 5), which has no LL128 there.
  * It takes 48 GB/s of a link of 64, of which LL carries 8 percent. Fitted to no run. */
 static const line_t rccl[LINES] = {{12, 0.8, 64.0 / 48 / 0.08, 0}, {17, 2.1, 64.0 / 48, 0}};
 
-/* The switch adds up (NVLS): an allreduce of eight H200s. NCCL's efficiency of it is 0.85 on Hopper and 0.74
- * on Blackwell. */
+/* NVLS, where the switch reduces: an allreduce of eight H200s. NCCL's efficiency of it is 0.85 on Hopper and
+ * 0.74 on Blackwell. */
 static const line_t nvls_hopper = {74.6, 0, 0.939, 0}, nvls_blackwell = {74.6, 0, 0.939 * 0.85 / 0.74, 0};
 enum { NVLS_GPUS_LEAST = 8 };
 
-/* A chain's hop passes the chunk of a channel on when it is full: as four H200s have it. */
+/* Pipelined chains (broadcast, reduce) forward the chunk of a channel once it is full. Measured on four
+ * H200s. */
 static const double channels = 27, chunk_bytes = 524288, channel_s_per_byte = 4.5443e-11;
 
 typedef struct {
@@ -64,8 +67,8 @@ typedef struct {
 typedef struct {
     pto_nccl_kind_t kind;
     int64_t gpus;
-    double link_s_per_byte; /* among these */
-    double node_s_per_byte; /* of all links of a GPU */
+    double link_s_per_byte; /* what a GPU sends to the others among these */
+    double node_s_per_byte; /* all links of a GPU */
     pto_wired_by_t wired_by;
 } call_t;
 
@@ -73,14 +76,14 @@ static bool by_pcie(const call_t *call) { return call->wired_by == PTO_WIRED_BY_
 
 static bool by_xgmi(const call_t *call) { return call->wired_by == PTO_WIRED_BY_XGMI; }
 
-/* Or later: a link as fast as NVLink 4, but for rounding. */
+/* Hopper or later: links as fast as NVLink 4, with a margin for rounding. */
 static bool is_hopper(double link_s_per_byte) { return link_s_per_byte < 1.01e-9 / HOPPER_GB_PER_S; }
 
 static family_t family_of(pto_nccl_kind_t kind) {
     return kind == PTO_NCCL_ALLREDUCE        ? FAMILY_ALLREDUCE
            : kind == PTO_NCCL_REDUCE_SCATTER ? FAMILY_REDUCE_SCATTER
            : kind == PTO_NCCL_ALLTOALL       ? FAMILY_ALLTOALL
-                                       : FAMILY_ALLGATHER; /* which a chain of one GPU's bytes resembles */
+                                       : FAMILY_ALLGATHER; /* broadcast and reduce: chains of its hops */
 }
 
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
@@ -99,7 +102,7 @@ static postal_t price_line(const call_t *call, const line_t *line) {
                       call->link_s_per_byte * (on_link * line->on_link + in_gpu * line->in_gpu)};
 }
 
-/* All lines, of which the lowest holds; returns their number. */
+/* The costs of all protocols, of which NCCL takes the cheapest. Returns their number. */
 static int price_lines(const call_t *call, postal_t *priced) {
     const bool hopper = is_hopper(call->node_s_per_byte),
                blackwell = call->node_s_per_byte < 0.75e-9 / HOPPER_GB_PER_S;
@@ -113,12 +116,12 @@ static int price_lines(const call_t *call, postal_t *priced) {
     if (by_xgmi(call))
         return count;
     if (is_chain(
-            call->kind)) { /* by Simple, the last line: until a channel's chunk is full, and from then on */
-        postal_t *filling = &priced[LINES - 1];
-        double waits =
+            call->kind)) { /* Simple, the last protocol, has one line for full chunks, and one for less */
+        postal_t *partial = &priced[LINES - 1];
+        double wait_s_per_byte =
             (double)(call->gpus - 1) * channel_s_per_byte * call->link_s_per_byte * 1e9 * HOPPER_GB_PER_S;
-        priced[count++] = (postal_t){filling->alpha_s + waits * chunk_bytes, filling->s_per_byte};
-        filling->s_per_byte += waits / channels;
+        priced[count++] = (postal_t){partial->alpha_s + wait_s_per_byte * chunk_bytes, partial->s_per_byte};
+        partial->s_per_byte += wait_s_per_byte / channels;
     } else if (hopper && call->wired_by == PTO_WIRED_BY_SWITCH && call->kind == PTO_NCCL_ALLREDUCE &&
                call->gpus >= NVLS_GPUS_LEAST) {
         priced[count++] = price_line(call, blackwell ? &nvls_blackwell : &nvls_hopper);
@@ -131,15 +134,15 @@ static bool is_below(const postal_t *a, const postal_t *b, double bytes) {
     return a_s < b_s || (a_s == b_s && a->s_per_byte < b->s_per_byte);
 }
 
-/* Where the lower of two lines that cross becomes the other one; INFINITY: nowhere above. */
+/* The bytes from which `later` is cheaper than `now`; INFINITY if it never is. */
 static double crossing(const postal_t *now, const postal_t *later) {
     return later->s_per_byte < now->s_per_byte
                ? (later->alpha_s - now->alpha_s) / (now->s_per_byte - later->s_per_byte)
                : INFINITY;
 }
 
-/* Of the value: NVLink's hold 83 percent of an older NCCL's allreduces on other A100s (nodes A of ABCI 2.0);
- * the others are as wide as guesses. */
+/* The bounds of the intervals, as multiples of the value. Those of NVLink contain 83 percent of the
+ * allreduces of an older NCCL on other A100s (nodes A of ABCI 2.0); the others are guesses. */
 static const struct {
     double alpha_least, alpha_most, beta_least, beta_most;
 } spread[] = {[PTO_WIRED_BY_PCIE] = {0.65, 1.5, 0.25, 11},
@@ -147,8 +150,9 @@ static const struct {
               [PTO_WIRED_BY_SWITCH] = {0.65, 1.5, 0.65, 2},
               [PTO_WIRED_BY_XGMI] = {0.4, 2.5, 0.4, 2.5}};
 
-/* A call that the host waits for has a launch more than one of a row of calls, as nccl-tests has them. Those
- * of a chain overlap besides: on nodes A each took 7.5 us among 8 to 32 GPUs. */
+/* The values are those of consecutive calls, as in nccl-tests. The interval also contains a call that the
+ * host waits for, which takes a launch more, and consecutive calls of a chain, which overlap: on nodes A,
+ * each took 7.5 us among 8 to 32 GPUs. */
 static void write_row(FILE *stream, const call_t *call, const postal_t *line, double below_bytes) {
     const double launch_s = 8.9e-6, overlapped = is_chain(call->kind) ? 0.3 : 1;
     fprintf(stream, "    - {gpus: %lld, ", (long long)call->gpus);
@@ -165,6 +169,7 @@ static void write_row(FILE *stream, const call_t *call, const postal_t *line, do
     fputs("}\n", stream);
 }
 
+/* Walk along the lower envelope of the lines: a row for each line, up to where the next becomes cheaper. */
 static void write_rows(FILE *stream, const call_t *call) {
     postal_t line[LINES_MAX] = {{0, 0}};
     int count = price_lines(call, line), now = 0;
@@ -186,6 +191,7 @@ static void write_rows(FILE *stream, const call_t *call) {
     }
 }
 
+/* NCCL's constants for other numbers of GPUs and nodes. */
 static void write_structure(FILE *stream, bool by_xgmi) {
     fputs(by_xgmi ? "  hop: # RCCL's, as net_hop's; its 320 us of a ring's Simple are taken as the tree's\n"
                     "    ring: {ll: 8e-07, simple: 2.1e-06}\n"
@@ -231,9 +237,9 @@ void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto
                 is_chain((pto_nccl_kind_t)kind) ? " # as a chain of the allgather's hops" : "");
         for (int64_t gpus = 2, last = links->gpus > 2 ? links->gpus : 2; gpus <= last;
              gpus = gpus < last && 2 * gpus > last ? last : 2 * gpus) {
-            const pto_gpu_rates_t among = pto_node_links_among(links, topology, gpus);
+            const pto_gpu_rates_t rates = pto_node_links_rates(links, topology, gpus);
             write_rows(stream, &(call_t){(pto_nccl_kind_t)kind, gpus,
-                                         kind == PTO_NCCL_ALLTOALL ? among.alltoall : among.ring,
+                                         kind == PTO_NCCL_ALLTOALL ? rates.alltoall : rates.ring,
                                          node_s_per_byte, wired_by});
         }
     }

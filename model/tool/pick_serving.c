@@ -1,11 +1,11 @@
-/* Allreduces of a tensor-parallel group of vLLM or SGLang: which of their routes takes a size by default, and
- * which is the fastest of those that have a price. The machine file prices NCCL and kernels of portolan's;
- * PyTorch's symmetric memory has the times of a file (tests/bench/peer_torch.py). The programs' own kernels
- * have no price, and none is guessed.
+/* portolan pick --for: the allreduces of a tensor-parallel group of vLLM or SGLang. For each size, the route
+ * that the server takes by default, and the fastest of the routes with a price. The machine file prices NCCL
+ * and portolan's own kernels; PyTorch's symmetric memory has the measured times of a file
+ * (tests/bench/peer_torch.py); the servers' own kernels have no price.
  *
- * Their limits and order are those of their sources of 2026: vLLM's custom_all_reduce.py,
- * all_reduce_utils.py, cuda_communicator.py and, for one shot or two, csrc/custom_all_reduce.cuh; SGLang's
- * custom_all_reduce.py. */
+ * The servers' size limits are those of their sources of 2026: vLLM's custom_all_reduce.py,
+ * all_reduce_utils.py, cuda_communicator.py and, for one-shot or two-shot, csrc/custom_all_reduce.cuh;
+ * SGLang's custom_all_reduce.py. */
 #include "pick_serving.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ enum { NOTES_MAX = 4 };
 PTO_WORD_LIST(pto_server_at, "none", "vllm", "sglang");
 
 static const struct {
-    bool shares_limit; /* its kernels end earlier where symmetric memory goes on */
+    bool shares_limit; /* above a smaller limit of its own kernels, it uses symmetric memory */
     const char *note[NOTES_MAX];
 } servers[] = {/* in the order of pto_server_at */
                {.shares_limit = false},
@@ -45,20 +45,20 @@ static const struct {
                  "libportolan-nccl.so is in front of its calls through PyTorch, not of those that it makes "
                  "to NCCL itself in graphs"}}};
 
-/* Of the program's own kernels; 0: it has none for as many GPUs. */
+/* The size limit of the server's own kernels; 0: it has none for this number of GPUs. */
 static int64_t own_limit_bytes(bool shares_limit, const char *gpu, int64_t gpus) {
     const bool is_blackwell = gpu && strstr(gpu, "B200");
-    const int64_t most = 8 * MIB;
+    const int64_t limit_bytes = 8 * MIB;
     if (gpus != 2 && gpus != 4 && gpus != 6 && gpus != 8)
         return 0;
     if (!shares_limit || !gpu)
-        return most;
+        return limit_bytes;
     if (is_blackwell)
         return gpus <= 4 ? 2 * MIB : MIB;
-    return gpus <= 4 ? most : gpus == 6 ? 512 * KIB : 256 * KIB;
+    return gpus <= 4 ? limit_bytes : gpus == 6 ? 512 * KIB : 256 * KIB;
 }
 
-/* Of PyTorch's symmetric memory in vLLM, for bfloat16. */
+/* The size limit of PyTorch's symmetric memory in vLLM, for bfloat16. */
 static int64_t symmetric_limit_bytes(const char *gpu, int64_t gpus) {
     const bool is_blackwell = gpu && strstr(gpu, "B200");
     if (gpus != 2 && gpus != 4 && gpus != 6 && gpus != 8)
@@ -86,7 +86,7 @@ static const char *default_route(const pto_pick_options_t *options, const pto_pr
 
 typedef struct {
     const char *name;
-    double seconds; /* infinite: it has no price */
+    double seconds; /* INFINITY: no price */
 } route_t;
 
 enum { NCCL, KERNEL, ONE_SHOT, TWO_SHOT, ROUTES };
@@ -102,7 +102,7 @@ static double measured_s(const char *table, const char *way, const char *datatyp
     return found ? microseconds * 1e-6 : INFINITY;
 }
 
-/* A 16th of PORTOLAN_MEMORY's default: what one kernel may take. */
+/* The memory that libportolan-nccl.so lets one kernel use: a 16th of PORTOLAN_MEMORY's default. */
 static const int64_t kernel_bytes_max = 32 * MIB;
 
 static bool fits(const pto_plan_t *plan) {
@@ -113,19 +113,19 @@ static bool fits(const pto_plan_t *plan) {
     return bytes <= kernel_bytes_max;
 }
 
-/* Whether libportolan-nccl.so takes the strategy's plan. */
-static bool is_taken(const pto_predictions_t *all, int64_t point, int strategy) {
+/* Whether libportolan-nccl.so would run the strategy's plan. */
+static bool runs_in_dropin(const pto_predictions_t *all, int64_t point, int strategy) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
-    bool is = pto_plan_choose(all->scenario, all->machine, point, all->strategy[strategy], &plan, &price,
-                              NULL, NULL) == PTO_OK &&
-              pto_plan_is_one_launch(plan) && pto_plan_is_private(plan) && pto_plan_may_be_in_place(plan) &&
-              fits(plan);
+    bool runs = pto_plan_choose(all->scenario, all->machine, point, all->strategy[strategy], &plan, &price,
+                                NULL, NULL) == PTO_OK &&
+                pto_plan_is_one_launch(plan) && pto_plan_is_private(plan) && pto_plan_may_be_in_place(plan) &&
+                fits(plan);
     pto_plan_destroy(plan);
-    return is;
+    return runs;
 }
 
-/* Returns the fastest one, or NCCL if none has a price. */
+/* Fill in the routes' times. Returns the fastest route, or NCCL if none has a price. */
 static const route_t *find_routes(const pto_predictions_t *all, int64_t point, const char *table,
                                   route_t route[ROUTES]) {
     const char *datatype = pto_datatype_name(all->scenario->datatype);
@@ -133,11 +133,12 @@ static const route_t *find_routes(const pto_predictions_t *all, int64_t point, c
     route[NCCL] = (route_t){"NCCL", INFINITY};
     route[KERNEL] = (route_t){"portolan", INFINITY};
     for (int i = 0; i < all->strategy_count; i++) {
-        const pto_prediction_t *one = pto_prediction_at(all, point, i);
+        const pto_prediction_t *prediction = pto_prediction_at(all, point, i);
         const bool is_nccl = strcmp(all->strategy[i]->name, "nccl") == 0;
-        route_t *of = is_nccl ? &route[NCCL] : &route[KERNEL];
-        if (one->applicable && one->price.seconds < of->seconds && (is_nccl || is_taken(all, point, i)))
-            of->seconds = one->price.seconds;
+        double *route_s = is_nccl ? &route[NCCL].seconds : &route[KERNEL].seconds;
+        if (prediction->applicable && prediction->price.seconds < *route_s &&
+            (is_nccl || runs_in_dropin(all, point, i)))
+            *route_s = prediction->price.seconds;
     }
     route[ONE_SHOT] = (route_t){"torch one-shot", measured_s(table, "one_shot", datatype, bytes)};
     route[TWO_SHOT] = (route_t){"torch two-shot", measured_s(table, "two_shot", datatype, bytes)};
@@ -147,7 +148,7 @@ static const route_t *find_routes(const pto_predictions_t *all, int64_t point, c
     return best;
 }
 
-/* What a token gains: two allreduces in each layer. Infinite: NCCL has no price. */
+/* The time saved for each token, with two allreduces in each layer; INFINITY if NCCL has no price. */
 static double saved_s(const pto_pick_options_t *options, const route_t *nccl, const route_t *best) {
     return isfinite(nccl->seconds) ? (double)(2 * options->layers) * (nccl->seconds - best->seconds)
                                    : INFINITY;

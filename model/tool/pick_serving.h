@@ -1,4 +1,5 @@
-/* The routes of programs that serve language models. */
+/* portolan pick --for vllm|sglang: compares the routes that an inference server has for the allreduces of a
+ * tensor-parallel group. */
 #ifndef PTO_PICK_SERVING_H
 #define PTO_PICK_SERVING_H
 
@@ -12,10 +13,10 @@ typedef struct {
     int64_t layers;
 } pto_pick_options_t;
 
-/* Returns the programs' names, the first of which is "none"; NULL behind the last one. */
+/* The names of the servers, the first of which is "none"; NULL after the last one. */
 const char *pto_server_at(int i);
 
-/* Print which route of options->server is the fastest at each size, as far as they are priced, the gain of a
+/* Print which route of options->server with a price is the fastest at each size, the time that it saves a
  * token of options->layers layers, and the settings. Errors: PTO_ERR_RANGE, PTO_ERR_NOT_APPLICABLE, and those
  * of reading `measured`. */
 pto_status_t pto_print_serving(const pto_pick_options_t *options, const pto_predictions_t *predictions,

@@ -1,4 +1,5 @@
-/* portolan: what moving bytes costs on a GPU cluster, and by which route it is cheapest. */
+/* main() of portolan: runs the subcommand that its first argument names, prints the help, and handles Ctrl-C.
+ */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #include <malloc.h>
 #endif
 
-/* What `portolan help TOPIC` prints, for those who do not know yet which command they need. */
+/* What `portolan help TOPIC` prints. */
 static const struct {
     const char *name;
     const char *summary;
@@ -97,7 +98,6 @@ static const struct {
 };
 enum { TOPIC_COUNT = sizeof topics / sizeof *topics };
 
-/* A name and what it is for. */
 static void print_line(FILE *stream, const char *name, const char *summary) {
     enum { SUMMARY_COLUMN = 14 };
     fprintf(stream, "  %-*s", SUMMARY_COLUMN - 2, name);
@@ -129,7 +129,6 @@ static void print_usage(FILE *stream) {
           stream);
 }
 
-/* Runs a command by name; an unknown name is wrong usage. */
 static int run_command(const char *name, int argc, char **argv) {
     const pto_command_t *command;
     pto_error_t err = {0};
@@ -139,7 +138,7 @@ static int run_command(const char *name, int argc, char **argv) {
     return PTO_EXIT_USAGE;
 }
 
-/* `portolan help COMMAND` means `portolan COMMAND --help`; topics are no commands. */
+/* `portolan help COMMAND` is `portolan COMMAND --help`. */
 static int help_on(char *name) {
     static char help[] = "--help";
     for (int i = 0; i < TOPIC_COUNT; i++)
@@ -151,7 +150,8 @@ static int help_on(char *name) {
     return run_command(name, 2, argv);
 }
 
-/* The first Ctrl-C ends what takes long, and the command prints what is done. */
+/* The first Ctrl-C stops a long computation, and the command prints what is complete. Returns whether it did;
+ * false: the signal must end the program. */
 static bool stop_softly(int number) {
     static const char note[] = "\nportolan: interrupted; what is done follows (Ctrl-C again ends at once)\n";
     static struct timespec first;
@@ -167,7 +167,7 @@ static bool stop_softly(int number) {
     return write(STDERR_FILENO, note, sizeof note - 1) >= 0;
 }
 
-/* No half-written file is left; then the signal ends the program as if there were no handler. */
+/* Delete the unfinished output file; then the signal ends the program as if there were no handler. */
 static void end_by_signal(int number) {
     if (stop_softly(number)) /* NOLINT(bugprone-signal-handler): reads atomic counters and the clock */
         return;
@@ -176,9 +176,9 @@ static void end_by_signal(int number) {
     raise(number); /* delivered once this returns */
 }
 
-/* timeout(1) sends two signals at once. The second one waits for the handler, which must stay installed until
- * then: with SA_RESETHAND, or signal() as C11 has it, the second one could end the program before the
- * handler's first instruction. A signal that is ignored stays so, as under nohup. */
+/* timeout(1) sends two signals at once. The handler must stay installed while the second one is blocked: with
+ * SA_RESETHAND or C11's signal(), the second one could end the program before the handler's first
+ * instruction. A signal that is ignored, as under nohup, stays ignored. */
 static void catch_signals(void) {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = end_by_signal}, before;
@@ -188,7 +188,7 @@ static void catch_signals(void) {
             sigaction(ending[i], &action, NULL);
 }
 
-/* Runs a command. One that was interrupted ends by the signal, once it has printed what it did. */
+/* Runs a command. If it was interrupted, the program ends by SIGINT after the command's output. */
 static int run(const char *name, int argc, char **argv) {
     pto_progress_watch_terminal();
     int code = run_command(name, argc, argv);
@@ -200,9 +200,9 @@ static int run(const char *name, int argc, char **argv) {
     return code;
 }
 
-/* Plans are made and freed one after another. By default, glibc gives the memory of each back to the system,
- * and then asks for it page by page for the next one. These are the limits that it sets itself once a program
- * has freed an array as large as the smaller one. */
+/* Plans are created and freed one after another. By default, glibc returns the memory of each to the system
+ * and then gets it back for the next one with a page fault for every page. glibc raises its limits to these
+ * values itself once a program has freed an array of ARRAY_BYTES. */
 static void keep_freed_memory(void) {
 #ifdef __GLIBC__
     enum { ARRAY_BYTES = 8 << 20, FREED_BYTES = 2 * ARRAY_BYTES };

@@ -1,4 +1,5 @@
-/* A step of training a language model from its numbers: the calls of scenarios/workloads/llm-training.yaml.
+/* The workload of a training step of a language model, from the sizes of the model and its parallelism: the
+ * calls of scenarios/workloads/llm-training.yaml, written as YAML and parsed as a workload file.
  *
  * Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM"
  * (SC 2021, arXiv:2104.04473): its equations 2 (parameters) and 3 (floating-point operations, with
@@ -73,18 +74,18 @@ pto_status_t pto_step_numbers_check(const pto_step_numbers_t *numbers, pto_error
     return status;
 }
 
-/* Its equation 2, without the vocabulary. */
+/* Equation 2 of Narayanan et al., without the vocabulary. */
 static double layer_params(const pto_step_numbers_t *numbers) {
     const double width = (double)numbers->width;
     return 12 * width * width + 13 * width;
 }
 
-/* The two matrices between a layer's width and four times as much. */
+/* The feed-forward network: two matrices, between the width and four times the width. */
 static double expert_params(const pto_step_numbers_t *numbers) {
     return numbers->ep > 1 ? 8 * (double)numbers->width * (double)numbers->width : 0;
 }
 
-/* The computation of a GPU in a step: its equation 3. */
+/* The computation of a GPU in a step: equation 3, without the bubble. */
 static double compute_s(const pto_step_numbers_t *numbers) {
     const double layers = (double)numbers->layers, width = (double)numbers->width,
                  sequence = (double)numbers->sequence;
@@ -93,12 +94,13 @@ static double compute_s(const pto_step_numbers_t *numbers) {
            (double)(numbers->tp * numbers->pp) / numbers->flops_per_s;
 }
 
-/* In whole values, and below what overflows: such sizes are refused where the call is read. */
+/* Bytes of whole values, limited so that they do not overflow. Such sizes are refused when the call is
+ * parsed. */
 static int64_t bytes_of(double values) {
     return values > 1 ? (int64_t)fmin(values, 0x1p60) * VALUE_BYTES : VALUE_BYTES;
 }
 
-/* Of gradients, which travel in buckets: in whole MiB, so that tables show a short number. */
+/* Gradients are reduced in buckets, so whole MiB are precise enough, and tables show a short number. */
 static int64_t gradient_bytes(double values) {
     const double mib = round(fmin(values, 0x1p60) * VALUE_BYTES / 0x1p20);
     return mib > 0 ? (int64_t)mib << 20 : bytes_of(values);
@@ -120,8 +122,8 @@ static void write_head(FILE *stream, const pto_step_numbers_t *numbers) {
     fprintf(stream, ", tensor: %" PRId64 "}\nstep:\n", numbers->tp);
 }
 
-/* The work of a pipeline stage on all microbatches. Each layer communicates twice forwards, when it is
- * computed again, and backwards. */
+/* The calls of a pipeline stage for all microbatches. Each layer communicates twice in the forward pass,
+ * twice in its recomputation and twice in the backward pass. */
 static void write_microbatches(FILE *stream, const pto_step_numbers_t *numbers) {
     const int64_t microbatches = numbers->batch / numbers->microbatch;
     const int64_t layer_times = 6 * (numbers->layers / numbers->pp) * microbatches;
@@ -143,8 +145,7 @@ static void write_microbatches(FILE *stream, const pto_step_numbers_t *numbers) 
                 bytes_of(values / (double)numbers->tp), 2 * microbatches);
 }
 
-/* Gradients travel while the last microbatch goes backwards, which is half of its computation: as much again
- * is forwards and again forwards. */
+/* Gradients are reduced during the backward pass of the last microbatch, `last_s`. */
 static void write_gradients(FILE *stream, const pto_step_numbers_t *numbers, double last_s) {
     const double share = (double)numbers->layers / (double)(numbers->tp * numbers->pp);
     const double of_vocabulary = (double)(numbers->vocabulary + numbers->sequence) * (double)numbers->width /
@@ -168,7 +169,9 @@ static void write_gradients(FILE *stream, const pto_step_numbers_t *numbers, dou
 pto_status_t pto_step_numbers_workload(const pto_step_numbers_t *numbers, pto_workload_t *workload,
                                        pto_error_t *err) {
     const int64_t microbatches = numbers->batch / numbers->microbatch;
-    const double all_s = compute_s(numbers), last_s = numbers->dp > 1 ? all_s / (double)microbatches / 2 : 0;
+    const double all_s = compute_s(numbers);
+    /* The backward pass takes as long as the forward pass and its recomputation together. */
+    const double last_s = numbers->dp > 1 ? all_s / (double)microbatches / 2 : 0;
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
