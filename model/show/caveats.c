@@ -1,4 +1,4 @@
-/* Print the omissions and extrapolations of prices, in the same way by all commands. */
+/* Caveats of prices, and the marks of unsure picks in tables: collecting and printing them. */
 #include "caveats.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predic
 
 bool pto_is_library_key(const char *key) { return pto_text_begins(key, "library."); }
 
-/* An algorithm of the library that the machine file has, but doubts. */
+/* The key of a library's algorithm that the machine file flags as doubtful. */
 static bool is_flagged(const char *key) {
     return pto_is_library_key(key) && pto_text_ends(key, ".algorithm");
 }

@@ -16,12 +16,12 @@ enum { PTO_UNPRICED_MAX = 128, PTO_EXTRAPOLATED_MAX = 96, PTO_CAVEATS_TEXT_MAX =
 
 typedef struct {
     int count;
-    const char *key[PTO_UNPRICED_MAX];            /* each once; borrowed from the predictions */
-    char extrapolated_from[PTO_CAVEATS_TEXT_MAX]; /* each once, separated by "; "; as many as fit */
+    const char
+        *key[PTO_UNPRICED_MAX]; /* missing parameters, without duplicates; borrowed from the predictions */
+    char extrapolated_from[PTO_CAVEATS_TEXT_MAX]; /* "4 GPUs on 1 node; ...", as many as fit */
 } pto_caveats_t;
 
-/* Adds the caveats of one prediction; it has none if it does not apply, and no keys if it was not explained.
- */
+/* Adds the caveats of one prediction. Missing parameters are known only if it was explained. */
 void pto_caveats_add(pto_caveats_t *caveats, const pto_prediction_t *prediction);
 /* Adds the caveats of all strategies at all points. */
 void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predictions);

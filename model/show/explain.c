@@ -1,4 +1,5 @@
-/* Explanations of prices: their terms for people and as CSV, and which of the parameters are doubtful. */
+/* `predict --explain`: the terms of each price, setup and energy, as text and as CSV, with the parameters
+ * that the machine file flags as doubtful. */
 #include "explain.h"
 
 #include <math.h>
@@ -47,9 +48,10 @@ static bool uses(const pto_term_t *term, int count, const pto_param_t *param) {
 
 static bool is_used(const pto_predictions_t *predictions, const pto_param_t *param) {
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
-        const pto_prediction_t *at = &predictions->prediction[cell];
-        if (at->applicable && (uses(at->explanation.term, at->explanation.count, param) ||
-                               uses(at->setup->term, at->setup->term_count, param)))
+        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        if (prediction->applicable &&
+            (uses(prediction->explanation.term, prediction->explanation.count, param) ||
+             uses(prediction->setup->term, prediction->setup->term_count, param)))
             return true;
     }
     return false;
@@ -60,7 +62,8 @@ static const char *file_of(const explained_t *explained, const pto_param_t *para
                            : explained->file;
 }
 
-/* The file's remarks on the flagged parameters in use, each once: parameters of one row share a remark. */
+/* Print the file's remarks on the flagged parameters in use. Parameters of one row share a remark, printed
+ * once. */
 static void print_remarks(const explained_t *explained) {
     const char *before = NULL;
     for (int i = 0; i < explained->flags->count; i++) {
@@ -76,7 +79,7 @@ static void print_remarks(const explained_t *explained) {
     }
 }
 
-/* The columns of a row: its share, its amount, its count, and the rest from here on. */
+/* The columns of a row: share, amount, count, and from this column on the parameter. */
 enum { REST_COLUMN = 27 };
 
 static const char *count_text(double count, char text[32]) {
@@ -86,7 +89,7 @@ static const char *count_text(double count, char text[32]) {
 
 enum { VALUE_TEXT_MAX = 64 };
 
-/* With the unit that the key ends in: "13.4 us", "34.9 ps/B", "1.20 us/message", "150 W". */
+/* A value with the unit that its key ends in: "13.4 us", "34.9 ps/B", "1.20 us/message", "150 W". */
 static const char *value_text(const char *key, double value, char text[VALUE_TEXT_MAX]) {
     static const char per[] = "s_per_";
     const char *each = strstr(key, per);
@@ -110,7 +113,7 @@ static void place_text(const explained_t *explained, const pto_param_t *param, c
         snprintf(text, text_size, "%s:%d", strcmp(file, explained->file) == 0 ? "" : file, param->line);
 }
 
-/* `share` below 0: not priced. */
+/* A negative `share` means not priced. */
 static void print_row(double share, const char *amount, double count, const char *rest) {
     char number[32];
     if (share < 0)
@@ -121,11 +124,11 @@ static void print_row(double share, const char *amount, double count, const char
     pto_print_wrapped(stdout, rest, REST_COLUMN, pto_terminal_width(stdout));
 }
 
-/* A stage's name precedes its first row. */
+/* Print a term's row, after its stage's name if that differs from `stage_before`. */
 static void explain_term(const explained_t *explained, const pto_term_t *term, const char *stage_before,
                          double total_s) {
     char rest[PTO_PARAM_KEY_MAX + 512], place[PTO_ERROR_FILE_MAX], value[VALUE_TEXT_MAX];
-    /* A count of 0: rows of shares that others of the process's GPU determine. */
+    /* The count is 0 if other processes of the GPU determine the time of a shared resource. */
     if (term->param && (term->count == 0 || term->seconds == 0))
         return;
     if (!stage_before || strcmp(term->stage, stage_before) != 0)
@@ -187,15 +190,15 @@ static void explain_missing_setup(const pto_setup_t *setup) {
     free(key);
 }
 
-/* Compared with each strategy that needs less setup. */
+/* Print after how many calls the setup is paid back, against each strategy that needs less setup. */
 static void explain_payback(const pto_predictions_t *predictions, int64_t point,
-                            const pto_prediction_t *own) {
+                            const pto_prediction_t *prediction) {
     char text[2048] = "";
     const char *opening = "paid back ";
     double calls;
     for (int i = 0; i < predictions->strategy_count; i++) {
         size_t used = strlen(text);
-        if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
+        if (!pto_payback(prediction, pto_prediction_at(predictions, point, i), &calls))
             continue;
         if (isinf(calls))
             snprintf(text + used, sizeof text - used, "%snever against %s", opening,
@@ -211,8 +214,8 @@ static void explain_payback(const pto_predictions_t *predictions, int64_t point,
 
 static void explain_setup(const explained_t *explained, int64_t point, int strategy) {
     const pto_predictions_t *predictions = explained->predictions;
-    const pto_prediction_t *own = pto_prediction_at(predictions, point, strategy);
-    const pto_setup_t *setup = own->setup;
+    const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
+    const pto_setup_t *setup = prediction->setup;
     if (!setup->known) {
         explain_missing_setup(setup);
         return;
@@ -223,10 +226,10 @@ static void explain_setup(const explained_t *explained, int64_t point, int strat
     }
     printf("setup %s, once\n", PTO_SECONDS_TEXT(setup->seconds));
     explain_terms(explained, setup->term, setup->term_count, setup->seconds);
-    explain_payback(predictions, point, own);
+    explain_payback(predictions, point, prediction);
 }
 
-/* Returns the seconds of a stage on the path: of its starts, or of its bytes. */
+/* Returns the seconds of a stage on the critical path: its times per byte, or all others (starts). */
 static double stage_seconds(const pto_explanation_t *explanation, const char *stage, bool of_bytes) {
     double seconds = 0;
     for (int t = 0; t < explanation->count; t++) {
@@ -237,8 +240,9 @@ static double stage_seconds(const pto_explanation_t *explanation, const char *st
     return seconds;
 }
 
-/* Equation (8h) from the path, which has the slowest stage of every chunk and the others of one: the bytes of
- * the others beside the start of the slowest. */
+/* Format the best number of chunks, c*, by equation (8h): the square root of the bytes' time of all stages
+ * but the slowest, without chunks, over a start of the slowest. The critical path has the slowest stage of
+ * every chunk, and the others of one chunk. */
 static void explain_best_chunks(const pto_explanation_t *explanation, int64_t chunks, bool ring,
                                 int64_t bytes, char *text, size_t text_size) {
     const char *slowest = NULL;
@@ -268,11 +272,11 @@ static void explain_chunks(const explained_t *explained, int64_t point, int stra
     char best[160] = "";
     bool one_message =
         scenario->collective == PTO_COLLECTIVE_PAIR || scenario->collective == PTO_COLLECTIVE_MESSAGES;
-    const pto_strategy_t *cut = explained->predictions->strategy[strategy];
-    pto_request_t request = pto_scenario_request(scenario, point, cut, NULL);
+    const pto_strategy_t *chunked = explained->predictions->strategy[strategy];
+    pto_request_t request = pto_scenario_request(scenario, point, chunked, NULL);
     if (one_message)
-        explain_best_chunks(&prediction->explanation, prediction->chunks, cut->direct, request.bytes, best,
-                            sizeof best);
+        explain_best_chunks(&prediction->explanation, prediction->chunks, chunked->direct, request.bytes,
+                            best, sizeof best);
     pto_print_text(stdout, "chunks %lld, %s%s", (long long)prediction->chunks,
                    scenario->chunks > 0 ? "as asked for" : "the cheapest of 1, 2, 4, ...", best);
 }
@@ -325,7 +329,7 @@ typedef struct {
     const char *flagged;
 } csv_term_t;
 
-/* A line of a file that the machine file inherits follows that file's name. */
+/* Print a parameter's line, after the file's name if the machine file inherits it from another file. */
 static void csv_place(const pto_machine_t *machine, const pto_param_t *param) {
     char place[PTO_ERROR_FILE_MAX] = "";
     if (param && param->line != PTO_LINE_WHAT_IF && param->file > 0)

@@ -4,7 +4,7 @@
 
 #include "portolan/pick.h"
 
-/* A machine's parameters, for the remarks on them in its file. */
+/* The parameters of a machine, with the remarks on doubtful ones in its file. */
 typedef struct {
     pto_machine_param_t *param;
     int count;

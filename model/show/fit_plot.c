@@ -1,5 +1,5 @@
-/* Draws samples and fitted lines with gnuplot, one panel for each kind. The lines have a point at every size
- * of the data, so that steps at protocol limits are visible. */
+/* Draws samples and the fitted model with gnuplot, one panel for each kind of sample. The model is drawn at
+ * every size of the samples, so that steps at protocol limits are visible. */
 #include "fit_plot.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ typedef struct {
     size_t count;
 } medians_t;
 
-static void take_medians(const pto_samples_t *samples, const series_t *series, medians_t *medians) {
+static void find_medians(const pto_samples_t *samples, const series_t *series, medians_t *medians) {
     medians->count = pto_fit_medians(samples, series->benchmark, series->where, series->place, series->procs,
                                      SIZES_MAX, medians->bytes, medians->seconds);
     if (medians->count > SIZES_MAX)
@@ -44,7 +44,7 @@ static void take_medians(const pto_samples_t *samples, const series_t *series, m
 
 static void add_series(panel_t *panel, const pto_samples_t *samples, const series_t *series,
                        medians_t *scratch) {
-    take_medians(samples, series, scratch);
+    find_medians(samples, series, scratch);
     if (scratch->count > 0 && panel->count < SERIES_MAX)
         panel->series[panel->count++] = *series;
 }
@@ -100,8 +100,8 @@ static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_f
     }
 }
 
-static int make_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel_t *panels,
-                       medians_t *scratch) {
+static int create_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel_t *panels,
+                         medians_t *scratch) {
     static const char *const titles[] = {"messages, cpu", "messages, gpu", "injection, cpu", "injection, gpu",
                                          "copies"};
     int kept = 0;
@@ -118,7 +118,7 @@ static int make_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel
     return kept;
 }
 
-/* Time according to the fitted model; 0 if there is none. */
+/* The time by the fitted model; 0 if it has no parameters for it. */
 static double fitted_seconds(const series_t *series, int64_t bytes) {
     const pto_postal_t *postal = series->cost != NULL ? pto_cost_at(series->cost, bytes) : series->postal;
     if (postal == NULL || !pto_postal_known(postal))
@@ -131,7 +131,7 @@ static double fitted_seconds(const series_t *series, int64_t bytes) {
 static void write_data(FILE *script, const pto_samples_t *samples, const panel_t *panel, int index,
                        medians_t *scratch) {
     for (int s = 0; s < panel->count; s++) {
-        take_medians(samples, &panel->series[s], scratch);
+        find_medians(samples, &panel->series[s], scratch);
         fprintf(script, "$data_%d_%d << EOD\n", index, s);
         for (size_t i = 0; i < scratch->count; i++) {
             double fitted = fitted_seconds(&panel->series[s], scratch->bytes[i]);
@@ -184,7 +184,7 @@ pto_status_t pto_fit_plot(const pto_samples_t *samples, const pto_fit_t *fit, co
     if (panels == NULL || scratch == NULL) {
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plot");
     } else {
-        int count = make_panels(samples, fit, panels, scratch);
+        int count = create_panels(samples, fit, panels, scratch);
         drawing_t drawing = {samples, panels, count, scratch};
         pto_plot_t plot = {count > 1 ? 1200 : 600, 450 * ((count + 1) / 2), write_script, &drawing};
         status = count > 0 ? pto_plot_draw(&plot, path, err)

@@ -1,4 +1,4 @@
-/* Drawing samples and fitted lines with gnuplot. */
+/* portolan fit --plot: drawing samples and the fitted model with gnuplot. */
 #ifndef PTO_FIT_PLOT_H
 #define PTO_FIT_PLOT_H
 

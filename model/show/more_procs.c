@@ -1,4 +1,4 @@
-/* The hint that more processes per GPU would pay. */
+/* The hint that more processes per GPU would be faster, for people and as JSON. */
 #include "more_procs.h"
 
 #include "portolan/units.h"
@@ -29,10 +29,10 @@ void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *prediction
                pto_field_if(*more->unpriced, pto_field_text("unpriced", more->unpriced)));
 }
 
-/* What more processes would save in a step: the call that saves the most, and the sum of all calls. */
+/* What more processes would save in a step. */
 typedef struct {
-    int64_t procs_per_gpu; /* 0: none saves anything */
-    int call;
+    int64_t procs_per_gpu; /* 0: nothing is saved */
+    int call;              /* the one that saves the most, most_s */
     double saved_s, most_s;
 } saving_t;
 

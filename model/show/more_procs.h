@@ -1,4 +1,4 @@
-/* The hint that more processes per GPU would pay, where the question leaves their number open. */
+/* The hint that more processes per GPU would be faster, if the user has not set their number. */
 #ifndef PTO_MORE_PROCS_H
 #define PTO_MORE_PROCS_H
 
@@ -6,12 +6,12 @@
 
 #include "portolan/workload.h"
 
-/* Each returns the result of pto_predictions_find_more_procs in words, in `text`; NULL: there is none. */
+/* Each returns the hint in `text`, or NULL if pto_predictions_find_more_procs has found nothing. */
 enum { PTO_MORE_PROCS_TEXT_MAX = 256 };
 const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]);
 const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]);
 
-/* Each prints this result as a member of a JSON object, with a comma before it; nothing if there is none. */
+/* Each prints it as a member of a JSON object, after a comma; nothing if there is no hint. */
 void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *predictions);
 void pto_print_json_step_more_procs(FILE *stream, const pto_step_prediction_t *step);
 

@@ -1,4 +1,5 @@
-/* Runs gnuplot. What it draws comes through a pipe: by itself, it ends with 0 where the disk is full. */
+/* Runs gnuplot and writes its output to the file. The output comes through a pipe, because gnuplot itself
+ * exits with 0 when the disk is full. */
 #include "plot.h"
 
 #include <errno.h>
@@ -19,9 +20,9 @@ static const char *const palette[PTO_PLOT_COLOURS] = {"#0072B2", "#D55E00", "#00
 
 const char *pto_plot_colour(int i) { return palette[i % PTO_PLOT_COLOURS]; }
 
-/* In the registry's order. Those that are drawn most, cuda_aware, three_step, dup_devptr, gas_allgather,
- * gas_tree and nccl, have Okabe's and Ito's; each other one is as far as possible from all before it, also as
- * the colour-blind see it, and neither too light for white paper nor too dark for black. */
+/* In the registry's order. The strategies that are drawn most (cuda_aware, three_step, dup_devptr,
+ * gas_allgather, gas_tree, nccl) have colours of Okabe and Ito. Each other colour is as far as possible from
+ * all before it, also for the colour-blind, and neither too light on white nor too dark on black. */
 static const char *const strategy_colours[] = {
     "#0072B2", "#D55E00", "#4B78FF", "#CC79A7", "#693CC3", "#F0005A", "#C300A5", "#1ED22D", "#8700E1",
     "#A52D5A", "#C31EE1", "#A5B44B", "#9687C3", "#87785A", "#694B96", "#C39669", "#966987", "#C3B469",
@@ -37,8 +38,7 @@ const char *pto_strategy_colour(const pto_strategy_t *strategy) {
     return strategy_colours[i % STRATEGY_COLOURS];
 }
 
-/* Black or white, whichever has more contrast: WCAG's relative luminance, with a power in place of its curve.
- */
+/* Black or white, whichever has more contrast by WCAG's relative luminance, with a gamma of 2.2. */
 const char *pto_strategy_ink(const pto_strategy_t *strategy) {
     static const double part[] = {0.0722, 0.7152, 0.2126};
     unsigned long colour = strtoul(pto_strategy_colour(strategy) + 1, NULL, 16);
@@ -59,7 +59,7 @@ void pto_plot_quote(FILE *script, const char *text) {
     fputc('\'', script);
 }
 
-/* gnuplot's terminal for a file name; NULL: unknown ending. */
+/* gnuplot's terminal for a file name; NULL if its ending is unknown. */
 static const char *terminal_of(const char *path) {
     const char *dot = strrchr(path, '.');
     if (dot != NULL && strcmp(dot, ".svg") == 0)
@@ -96,13 +96,13 @@ static pto_status_t run_gnuplot(FILE *script, const char *path, FILE *drawing, p
     char command[128], part[1 << 12];
     snprintf(command, sizeof command, "command -v gnuplot >/dev/null || exit %d; exec gnuplot <&%d",
              NOT_FOUND, fileno(script));
-    FILE *drawn = popen(command, "r");
-    if (drawn == NULL)
+    FILE *output = popen(command, "r");
+    if (output == NULL)
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot start a shell");
     int cause = 0;
-    for (size_t size; !cause && (size = fread(part, 1, sizeof part, drawn)) > 0;)
+    for (size_t size; !cause && (size = fread(part, 1, sizeof part, output)) > 0;)
         cause = fwrite(part, 1, size, drawing) < size ? errno : 0;
-    int result = pclose(drawn);
+    int result = pclose(output);
     if (cause)
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(cause));
     if (result == 0)

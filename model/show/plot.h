@@ -22,10 +22,11 @@ typedef struct {
  * says how to install it). */
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err);
 
-/* Returns -1, or the exit code after printing that --plot names no drawing; NULL: it is not given. */
+/* Checks the ending of --plot's file; `path` is NULL if it is not given. Returns -1, or the exit code after
+ * printing the error. */
 int pto_check_plot(const pto_syntax_t *syntax, const char *path);
 
-/* Write the complete script that gnuplot gets for `path`, and draws to its standard output. Errors:
+/* Write the complete script, by which gnuplot draws to its standard output in the format of `path`. Errors:
  * PTO_ERR_TYPE. */
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
 
@@ -33,8 +34,8 @@ pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *scr
 enum { PTO_PLOT_COLOURS = 8 };
 const char *pto_plot_colour(int i);
 
-/* Returns a strategy's colour, the same in all drawings and pages, and that of text on it. Those of
- * strategies that programs register repeat. */
+/* The colour of a strategy, the same in all drawings and pages, and the colour of text on it. Strategies that
+ * programs register repeat the colours. */
 const char *pto_strategy_colour(const pto_strategy_t *strategy);
 const char *pto_strategy_ink(const pto_strategy_t *strategy);
 

@@ -1,4 +1,4 @@
-/* Chooses the measurements that can be compared with a prediction. */
+/* Chooses the measurements of a collectives.csv that can be drawn beside a prediction. */
 #include "plot_points.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static int strategy_of(const matching_t *matching, const pto_collective_row_t *r
     return -1;
 }
 
-static bool same_question(const matching_t *matching, const pto_collective_row_t *row,
-                          const pto_strategy_t *strategy) {
+static bool is_same_layout(const matching_t *matching, const pto_collective_row_t *row,
+                           const pto_strategy_t *strategy) {
     const pto_scenario_t *scenario = matching->predictions->scenario;
     const pto_layout_t *layout = &scenario->layout;
     return row->collective == scenario->collective && row->implementation == scenario->implementation &&
@@ -28,7 +28,7 @@ static bool same_question(const matching_t *matching, const pto_collective_row_t
 }
 
 /* A file may say that its split strategies did not perform the whole collective (docs/formats.md). */
-static bool did_it(const matching_t *matching, const pto_strategy_t *strategy) {
+static bool did_whole_collective(const matching_t *matching, const pto_strategy_t *strategy) {
     char key[64];
     snprintf(key, sizeof key, "caveat_%s_split",
              pto_implementation_name(matching->predictions->scenario->implementation));
@@ -36,19 +36,19 @@ static bool did_it(const matching_t *matching, const pto_strategy_t *strategy) {
 }
 
 /* Returns the swept value of a row; -1 if it is outside the sweep or has another size. */
-static int64_t place_of(const pto_predictions_t *predictions, const pto_collective_row_t *row) {
+static int64_t swept_value(const pto_predictions_t *predictions, const pto_collective_row_t *row) {
     const pto_scenario_t *scenario = predictions->scenario;
-    int64_t at = predictions->sweep == PTO_SWEEP_NODES ? row->nodes : row->bytes;
-    bool elsewhere = predictions->sweep == PTO_SWEEP_MESSAGES ||
-                     (predictions->sweep == PTO_SWEEP_BYTES && row->nodes != scenario->layout.nodes) ||
-                     (predictions->sweep == PTO_SWEEP_NODES && row->bytes != scenario->bytes.value[0]);
-    bool inside = at >= predictions->point[0] && at <= predictions->point[predictions->point_count - 1];
-    return inside && !elsewhere ? at : -1;
+    int64_t value = predictions->sweep == PTO_SWEEP_NODES ? row->nodes : row->bytes;
+    bool differs = predictions->sweep == PTO_SWEEP_MESSAGES ||
+                   (predictions->sweep == PTO_SWEEP_BYTES && row->nodes != scenario->layout.nodes) ||
+                   (predictions->sweep == PTO_SWEEP_NODES && row->bytes != scenario->bytes.value[0]);
+    bool inside = value >= predictions->point[0] && value <= predictions->point[predictions->point_count - 1];
+    return inside && !differs ? value : -1;
 }
 
-/* If one of our algorithms replaced the library's, it must be the predicted one. */
-static bool same_algorithm(const matching_t *matching, const pto_collective_row_t *row, int strategy,
-                           int64_t at) {
+/* If one of portolan's algorithms replaced the library's, it must be the predicted one. */
+static bool is_same_algorithm(const matching_t *matching, const pto_collective_row_t *row, int strategy,
+                              int64_t at) {
     const pto_predictions_t *predictions = matching->predictions;
     if (row->algorithm < 0)
         return true;
@@ -68,9 +68,9 @@ static size_t match(const matching_t *matching, pto_plot_point_t *point) {
         if (strategy < 0)
             continue;
         const pto_strategy_t *known = matching->predictions->strategy[strategy];
-        int64_t at = place_of(matching->predictions, row);
-        if (at >= 0 && same_question(matching, row, known) && did_it(matching, known) &&
-            same_algorithm(matching, row, strategy, at))
+        int64_t at = swept_value(matching->predictions, row);
+        if (at >= 0 && is_same_layout(matching, row, known) && did_whole_collective(matching, known) &&
+            is_same_algorithm(matching, row, strategy, at))
             point[count++] = (pto_plot_point_t){strategy, at, row->seconds};
     }
     return count;
@@ -94,20 +94,20 @@ pto_status_t pto_plot_points_read(const char *path, const pto_predictions_t *pre
     pto_status_t status = pto_collectives_read(path, &collectives, err);
     if (status != PTO_OK)
         return status;
-    pto_plot_point_t *made = calloc(collectives.count + 1, sizeof *made);
+    pto_plot_point_t *matches = calloc(collectives.count + 1, sizeof *matches);
     size_t count = 0;
-    if (made)
-        count = match(&(matching_t){&collectives, predictions}, made);
+    if (matches)
+        count = match(&(matching_t){&collectives, predictions}, matches);
     else
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for measurements");
-    if (made && count == 0)
+    if (matches && count == 0)
         status = none_found(path, predictions, err);
     pto_collectives_fini(&collectives);
     if (status != PTO_OK) {
-        free(made);
+        free(matches);
         return status;
     }
-    *point = made;
+    *point = matches;
     *point_count = count;
     return PTO_OK;
 }

@@ -1,4 +1,4 @@
-/* Measurements to draw together with a prediction. */
+/* The measurements that portolan predict --plot and portolan report draw beside a prediction. */
 #ifndef PTO_PLOT_POINTS_H
 #define PTO_PLOT_POINTS_H
 

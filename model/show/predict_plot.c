@@ -1,5 +1,5 @@
-/* A prediction as a gnuplot script: two panels with the same horizontal axis, prices above and the picked
- * strategies below. */
+/* A prediction as a gnuplot script: two panels with the same horizontal axis, prices and measurements above,
+ * the picked strategies below. */
 #include "predict_plot.h"
 
 #include <assert.h>
@@ -13,13 +13,13 @@
 #include "portolan/units.h"
 #include "table.h"
 
-/* The measurements of two strategies at the same size are drawn this factor apart, so that none hides
- * another, and those of all strategies within the second factor. */
-#define ASIDE 1.08
-#define ALL_ASIDE 1.3
+/* The measurements of two strategies at the same size are drawn shifted by this factor on the horizontal
+ * axis, so that none hides another; those of all strategies together stay within the second factor. */
+#define SHIFT 1.08
+#define ALL_SHIFTS 1.3
 
-/* Of a strategy's measurements at one size, one is drawn in each interval of this factor. */
-#define ALIKE 1.02
+/* Of a strategy's measurements at one size, one is drawn for each range of times of this ratio. */
+#define EQUAL_RATIO 1.02
 
 /* Both panels have the same width; the legend is to their right. The widths of characters are estimates of
  * the widest among the fonts of gnuplot's terminals. */
@@ -63,8 +63,8 @@ static double cheapest_s(const pto_predictions_t *predictions, int64_t point) {
     return least_s;
 }
 
-/* Returns how many times the cheapest price a strategy costs where it comes nearest to it; INFINITY: it has
- * no price within the axes. */
+/* Returns the least ratio of a strategy's price to the cheapest, over all points; INFINITY if it has no price
+ * within the axes. */
 static double distance_of(const pto_predictions_t *predictions, int strategy) {
     double least = INFINITY;
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -84,8 +84,8 @@ static void draw_line(pto_predict_plot_t *plot, int strategy) {
     plot->line_count++;
 }
 
-/* Returns the strategy that comes nearest to the cheapest among those not yet drawn; -1: all are drawn. */
-static int nearest_left(const pto_predict_plot_t *plot) {
+/* Returns the strategy with the least such ratio among those not yet drawn; -1 if all are drawn. */
+static int nearest_undrawn(const pto_predict_plot_t *plot) {
     int nearest = -1;
     double least = INFINITY;
     for (int i = 0; i < plot->predictions->strategy_count; i++) {
@@ -98,7 +98,7 @@ static int nearest_left(const pto_predict_plot_t *plot) {
     return nearest;
 }
 
-/* Draws each strategy that is picked somewhere, then those that come nearest to the cheapest. */
+/* Selects each strategy that is picked somewhere, then those nearest to the cheapest. */
 static void choose_lines(pto_predict_plot_t *plot) {
     const pto_predictions_t *predictions = plot->predictions;
     bool all = predictions->scenario->strategy_count > 0;
@@ -107,7 +107,7 @@ static void choose_lines(pto_predict_plot_t *plot) {
     for (int i = 0; i < predictions->strategy_count; i++)
         if (is_picked(plot, i) && isfinite(distance_of(predictions, i)))
             draw_line(plot, i);
-    for (int next; (all || plot->line_count < USUAL_LINES) && (next = nearest_left(plot)) >= 0;)
+    for (int next; (all || plot->line_count < USUAL_LINES) && (next = nearest_undrawn(plot)) >= 0;)
         draw_line(plot, next);
     for (int i = 0; i < predictions->strategy_count; i++)
         plot->left_out += !is_drawn(plot, i) && isfinite(distance_of(predictions, i));
@@ -160,14 +160,14 @@ static bool is_measured(const pto_predict_plot_t *plot, int strategy) {
     return false;
 }
 
-/* Returns whether an earlier measurement of the strategy at the same size is alike and hides this one.
- * Drawing hundreds of runs on top of each other would make a file of megabytes. */
+/* Returns whether an earlier measurement of the strategy at the same size is nearly equal, so that it hides
+ * this one. Drawing hundreds of runs on top of each other would make a file of megabytes. */
 static bool is_covered(const pto_predict_plot_t *plot, size_t i, int strategy) {
     const pto_plot_point_t *point = &plot->point[i];
-    long slice = lround(log(point->seconds) / log(ALIKE)); /* times in one slice are alike */
+    long slice = lround(log(point->seconds) / log(EQUAL_RATIO));
     for (size_t k = 0; k < i; k++)
         if (is_shown(plot, k, strategy) && plot->point[k].at == point->at &&
-            lround(log(plot->point[k].seconds) / log(ALIKE)) == slice)
+            lround(log(plot->point[k].seconds) / log(EQUAL_RATIO)) == slice)
             return true;
     return false;
 }
@@ -181,11 +181,11 @@ static void write_points(FILE *script, const pto_predict_plot_t *plot, int strat
             before += i < strategy;
             count++;
         }
-    double aside = pow(fmin(ASIDE, pow(ALL_ASIDE, 1.0 / count)), before - (count - 1) / 2.0);
+    double shift = pow(fmin(SHIFT, pow(ALL_SHIFTS, 1.0 / count)), before - (count - 1) / 2.0);
     fprintf(script, "$measured_%d << EOD\n", strategy);
     for (size_t i = 0; i < plot->point_count; i++)
         if (is_shown(plot, i, strategy) && !is_covered(plot, i, strategy))
-            fprintf(script, "%.6g %.6g\n", (double)plot->point[i].at * aside, plot->point[i].seconds);
+            fprintf(script, "%.6g %.6g\n", (double)plot->point[i].at * shift, plot->point[i].seconds);
     fputs("EOD\n", script);
 }
 

@@ -1,4 +1,5 @@
-/* The table of predictions: a row per point, a column per strategy as far as the terminal is wide. */
+/* The table of predictions: a row for each point, and a column for each of as many strategies as fit the
+ * terminal, the cheapest first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@ typedef struct {
     const pto_predictions_t *predictions;
     const pto_options_t *options;
     bool *is_shown; /* by strategy; NULL: all */
-    bool details;   /* of the cheapest: its algorithm and what it chose */
-    int gap;        /* blanks between columns: 2, or 1 where columns that were asked for fit only so */
+    bool details;   /* show the algorithm and the choices of the cheapest */
+    int gap;        /* blanks between columns: 2, or 1 if columns named by the user fit only that way */
 } columns_t;
 
 static bool has_bandwidths(const columns_t *columns) {
@@ -42,7 +43,7 @@ static int column_width(const columns_t *columns, int strategy) {
                      columns->predictions->strategy[strategy]->name);
 }
 
-/* "dup_devptr (linear, 8 chunks) ?", or without what is in parentheses; "" if nothing applies. */
+/* "dup_devptr (linear, 8 chunks) ?", without the parentheses unless `details`; "" if no strategy applies. */
 static const char *choice_text(const columns_t *columns, int64_t point, char text[PTO_ROUTE_TEXT_MAX]) {
     const pto_predictions_t *predictions = columns->predictions;
     int winner = pto_pick_at(predictions, point);
@@ -52,7 +53,7 @@ static const char *choice_text(const columns_t *columns, int64_t point, char tex
                                 columns->details, pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
-/* A line's characters without any strategy's column. */
+/* The width of a line without the strategies' columns. */
 static int rest_width(const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
     char text[PTO_ROUTE_TEXT_MAX];
@@ -85,7 +86,7 @@ static int next_best(const double *ratio, int count) {
     return next;
 }
 
-/* As many as fit, but one at least. */
+/* Show the strategies of the least ratio, as many as fit, but at least one. */
 static void show_best(columns_t *columns, double *ratio, int width) {
     int count = columns->predictions->strategy_count, used = rest_width(columns);
     for (int i = 0; i < count; i++)
@@ -99,7 +100,7 @@ static void show_best(columns_t *columns, double *ratio, int width) {
     }
 }
 
-/* Blanks between columns that were asked for; 0: they do not fit with any. */
+/* Blanks between the columns named by the user; 0 if they do not fit even with one. */
 static int find_gap(const columns_t *columns, int width) {
     int used = rest_width(columns), gaps = 1;
     for (int i = 0; i < columns->predictions->strategy_count; i++)
@@ -110,7 +111,7 @@ static int find_gap(const columns_t *columns, int width) {
     return used <= width ? WIDE_GAP : used - gaps <= width ? 1 : 0;
 }
 
-/* Where they fit only so, columns that were asked for are close to each other, and details are left out. */
+/* To make the columns named by the user fit, use narrow gaps, then leave out the details. */
 static void choose_gap(columns_t *columns, int width) {
     columns->gap = find_gap(columns, width);
     if (columns->gap > 0)
@@ -184,16 +185,16 @@ static const char *cost_text(const columns_t *columns, int64_t point, double val
                : pto_bandwidth_or_time(columns->options->bandwidth, &moved, value, text);
 }
 
-/* A dash without an interval. */
+/* The interval of a cost, or a dash. The ends swap for bandwidths, which fall as times rise. */
 static void interval_text(const columns_t *columns, int64_t point, const pto_cost_t *cost,
                           char text[PTO_INTERVAL_TEXT_MAX]) {
     char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX];
-    bool falls = has_bandwidths(columns);
+    bool swaps = has_bandwidths(columns);
     snprintf(text, PTO_INTERVAL_TEXT_MAX, "-");
     if (cost->low >= cost->high)
         return;
-    pto_interval_text(cost_text(columns, point, falls ? cost->high : cost->low, low),
-                      cost_text(columns, point, falls ? cost->low : cost->high, high), text);
+    pto_interval_text(cost_text(columns, point, swaps ? cost->high : cost->low, low),
+                      cost_text(columns, point, swaps ? cost->low : cost->high, high), text);
 }
 
 static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
@@ -247,7 +248,6 @@ static void print_heading(FILE *stream, const columns_t *columns) {
             "");
 }
 
-/* Explain the marks behind a choice. */
 static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
     pto_marks_t marks = {.unsure = false};
     for (int64_t point = 0; point < predictions->point_count; point++)

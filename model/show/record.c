@@ -1,4 +1,4 @@
-/* Records: named values, written as the members of a JSON object or as the fields of a CSV row. */
+/* Writing records, lists of named values, as the members of a JSON object or as the fields of a CSV row. */
 #include "record.h"
 
 #include "table.h"

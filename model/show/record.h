@@ -1,4 +1,5 @@
-/* Records: named values, written as the members of a JSON object or as the fields of a CSV row. */
+/* Records: lists of named values that are written as the members of a JSON object or as the fields of a CSV
+ * row, so that a command describes both formats once. */
 #ifndef PTO_RECORD_H
 #define PTO_RECORD_H
 
@@ -17,7 +18,7 @@ typedef enum {
     PTO_RECORD_NAMES
 } pto_field_kind_t;
 
-/* What a format makes of a field. */
+/* How a field appears in a format. */
 typedef enum {
     PTO_RECORD_SHOWN,    /* its value */
     PTO_RECORD_LEFT_OUT, /* JSON: nothing; CSV: an empty field */
@@ -33,28 +34,28 @@ typedef struct {
     const char *text;
     int64_t count;
     double number;
-    const char *const *names; /* `count` of them: an array, or separated by blanks */
+    const char *const *names; /* `count` of them: an array in JSON, separated by blanks in CSV */
 } pto_field_t;
 
-/* Write a record's fields without braces or the end of the line: in JSON a comma is between two of them, in
- * CSV one follows each. */
+/* Write the fields without braces or the end of the line. A comma separates them in JSON, and follows each in
+ * CSV. */
 #define PTO_RECORD(stream, format, ...)                                                                      \
     pto_print_record(stream, format, "", (const pto_field_t[]){__VA_ARGS__},                                 \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
-/* In JSON, more of an object's members. */
+/* Write further members of a JSON object. */
 #define PTO_MORE(stream, ...)                                                                                \
     pto_print_record(stream, PTO_FORMAT_JSON, ", ", (const pto_field_t[]){__VA_ARGS__},                      \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
-/* In JSON, an object with these members, after the text `before`. */
+/* Write a JSON object with these members, after the text `before`. */
 #define PTO_OBJECT(stream, before, ...)                                                                      \
     pto_print_object(stream, before, (const pto_field_t[]){__VA_ARGS__},                                     \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
 void pto_print_object(FILE *stream, const char *before, const pto_field_t *field, size_t count);
-/* `between`: before the first member of JSON. */
+/* `between` is written before the first member of JSON. */
 void pto_print_record(FILE *stream, pto_format_t format, const char *between, const pto_field_t *field,
                       size_t count);
 
-/* Set what the formats show of a field, as far as they have it. */
+/* Set how a field appears in the formats that have it. */
 static inline pto_field_t pto_field_set(pto_field_t field, pto_field_state_t json, pto_field_state_t csv) {
     if (field.state[PTO_FORMAT_JSON] != PTO_RECORD_NONE)
         field.state[PTO_FORMAT_JSON] = json;
@@ -88,7 +89,7 @@ static inline pto_field_t pto_field_or_null(bool known, pto_field_t field) {
     return known ? field : pto_field_set(field, PTO_RECORD_UNKNOWN, PTO_RECORD_LEFT_OUT);
 }
 
-/* NULL: it is not known. */
+/* A NULL text is not known. */
 static inline pto_field_t pto_field_text(const char *name, const char *text) {
     return pto_field_or_null(text, (pto_field_t){.name = name, .kind = PTO_RECORD_TEXT, .text = text});
 }
@@ -114,8 +115,8 @@ static inline pto_field_t pto_field_names(const char *name, const char *const *n
     return (pto_field_t){.name = name, .kind = PTO_RECORD_NAMES, .names = names, .count = count};
 }
 
-/* Fields of caveats: the parameters that are not priced; these only if there are any (in JSON); what prices
- * are extrapolated from, if any is. */
+/* Fields of caveats: the parameters that are not priced; the same in JSON alone, if there are any; and what
+ * prices are extrapolated from, if they are. */
 static inline pto_field_t pto_field_unpriced(const char *name, const pto_caveats_t *caveats) {
     return pto_field_names(name, caveats->key, caveats->count);
 }

@@ -1,5 +1,5 @@
-/* The table of `portolan replay`, for people: the times of recorded calls, and of the same calls by other
- * routes. */
+/* The table of `portolan replay`: the totals of the recorded calls by each route, the calls that would gain
+ * most by another route, and the processes and links that delay others. */
 #define _GNU_SOURCE /* strcasestr */
 #include <ctype.h>
 #include <math.h>
@@ -43,7 +43,7 @@ pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err
 }
 
 /* Returns whether two kinds of calls of the same collective are not priced, for the same reason. */
-static bool are_left_out_alike(const pto_replayed_t *replayed, int i, int j) {
+static bool have_same_reason(const pto_replayed_t *replayed, int i, int j) {
     return !pto_replayed_is_priced(replayed, i) && !pto_replayed_is_priced(replayed, j) &&
            replayed->trace.call[i].collective == replayed->trace.call[j].collective &&
            strcmp(replayed->left_out[i].message, replayed->left_out[j].message) == 0;
@@ -53,7 +53,7 @@ static bool is_first_of_reason(const pto_replayed_t *replayed, int i) {
     if (pto_replayed_is_priced(replayed, i))
         return false;
     for (int j = 0; j < i; j++)
-        if (are_left_out_alike(replayed, i, j))
+        if (have_same_reason(replayed, i, j))
             return false;
     return true;
 }
@@ -68,7 +68,7 @@ static void print_left_out(const pto_replayed_t *replayed) {
             continue;
         for (int j = i; j < replayed->trace.count; j++) {
             const pto_recording_call_t *other = &replayed->trace.call[j];
-            if (!are_left_out_alike(replayed, i, j))
+            if (!have_same_reason(replayed, i, j))
                 continue;
             calls += other->times;
             bytes += (double)other->times * (double)other->bytes;
@@ -142,7 +142,7 @@ static void print_delay(const pto_delay_t *delay) {
                        delay->ratio, (long long)delay->calls);
 }
 
-/* Returns what the comparison of the processes tells where it names nothing, and what cannot be told. */
+/* Returns the result of comparing the processes if no delay was found, and what could not be determined. */
 static const char *verdict(const pto_delays_t *delays) {
     const bool is_named = delays->count > 0;
     if (delays->late_told && delays->slow_told)
@@ -167,7 +167,7 @@ static bool has_measured(const pto_replayed_t *replayed) {
     return false;
 }
 
-/* Prints which processes, nodes or links make others wait, if the files show the calls of all processes. */
+/* Prints which processes, nodes or links delay others, if the files have the calls of all processes. */
 static void print_delays(const pto_replayed_t *replayed) {
     const pto_delays_t *delays = &replayed->delays;
     pto_transfers_t transfers;
@@ -306,8 +306,8 @@ static const char *find_only_route(const pto_replayed_t *replayed) {
     return replayed->trace.count > 0 ? replayed->trace.call[0].route : "";
 }
 
-/* Prints "mpi -> gas_split ?": the route that was taken, and the cheapest one with its marks. Where that is
- * wider than `width`, the route that was taken goes to a line below. */
+/* Prints "mpi -> gas_split ?": the route that was taken, and the cheapest one with its marks. If that is
+ * wider than `width`, the route that was taken follows on a line of its own. */
 static void print_route(const char *taken, const char *cheapest, const char *marked, bool names_taken,
                         int width) {
     bool differs = strcmp(taken, cheapest) != 0;
@@ -372,13 +372,13 @@ static const char *taken_text(const pto_replayed_t *replayed, int i, char text[P
 }
 
 /* Returns by how many characters columns of costs are wider if they show bandwidths, such as "99.9 GB/s". */
-static int wider_costs(const pto_replayed_t *replayed) {
+static int extra_width(const pto_replayed_t *replayed) {
     return pto_bandwidth_replaces_times(replayed->replay->options.bandwidth) ? 2 : 0;
 }
 
 /* Beside both bandwidths, one blank less precedes the measured times. */
 static int measured_width(const pto_replayed_t *replayed) {
-    return 8 + wider_costs(replayed) - (replayed->replay->options.bandwidth == PTO_BANDWIDTH_BOTH);
+    return 8 + extra_width(replayed) - (replayed->replay->options.bandwidth == PTO_BANDWIDTH_BOTH);
 }
 
 /* Beside both bandwidths, only a wide terminal has room for the predictions by the route that was taken. */
@@ -398,13 +398,13 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
     if (call->measured_s > 0)
         cost_text(replayed, call, call->measured_s / (double)call->times, measured);
     cost_text(replayed, call, best->price.seconds, cheapest);
-    const int wider = wider_costs(replayed);
+    const int extra = extra_width(replayed);
     int used = printf("%-*s %5s %8s %5lld %*s%s ", width, kind_name(call, name), shape,
                       PTO_SIZE_TEXT(call->bytes), (long long)call->times, measured_width(replayed), measured,
                       bandwidth_text(replayed, i, bandwidths));
     if (shows_taken(replayed))
-        used += printf("%*s", 8 + wider, taken_text(replayed, i, taken));
-    used += printf("%*s ", 7 + wider, cheapest);
+        used += printf("%*s", 8 + extra, taken_text(replayed, i, taken));
+    used += printf("%*s ", 7 + extra, cheapest);
     const bool is_refuted = pto_replayed_is_refuted(replayed, i);
     char route_taken[PTO_ESCAPED_MAX * PTO_RECORDING_ROUTE_MAX];
     pto_escape_text(call->route, route_taken, sizeof route_taken);
@@ -436,8 +436,8 @@ static int by_weight(const void *a, const void *b) {
     return one->kind < other->kind ? -1 : 1;
 }
 
-/* Ranks the priced kinds of calls by what they can save, or by their time; those of 0 or less are left out.
- */
+/* Ranks the priced kinds of calls by what they can save, or by their time, and leaves out those without
+ * either. */
 static int rank_kinds(const pto_replayed_t *replayed, bool by_saving, ranked_t *ranked) {
     int count = 0;
     for (int i = 0; i < replayed->trace.count; i++) {
@@ -466,7 +466,7 @@ static int64_t unpriced_calls(const pto_replayed_t *replayed, bool *all) {
     return calls;
 }
 
-/* Prints how many calls were faster than every prediction, which is then no advice. */
+/* Prints how many calls were faster than every prediction, so that there is no advice for them. */
 static void print_refuted(const pto_replayed_t *replayed) {
     int64_t faster = 0, unpriced = 0;
     for (int i = 0; i < replayed->trace.count; i++)
@@ -482,14 +482,14 @@ static void print_refuted(const pto_replayed_t *replayed) {
 
 static void print_kinds_head(const pto_replayed_t *replayed, bool by_saving, int width) {
     char bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
-    const int wider = wider_costs(replayed);
+    const int extra = extra_width(replayed);
     pto_print_bandwidth_head(stdout, replayed->replay->options.bandwidth, "measured or priced");
     printf("# %-*s %5s %8s %5s %*s%s ", width - 2, by_saving ? "To change" : "Most time", "Shape", "Size",
            "Times", measured_width(replayed), "Measured",
            pto_bandwidth_heading(replayed->replay->options.bandwidth, bandwidths));
     if (shows_taken(replayed))
-        printf("%*s ", 7 + wider, "Predict");
-    printf("%*s Route\n", 7 + wider, "Best");
+        printf("%*s ", 7 + extra, "Predict");
+    printf("%*s Route\n", 7 + extra, "Best");
 }
 
 /* Prints the kinds of calls that can save the most, up to --top of them; if no route that was taken is

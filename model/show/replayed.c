@@ -1,4 +1,5 @@
-/* Recorded calls beside their predictions. */
+/* Recorded calls beside their predictions: the price of the route that a call took, and of its cheapest
+ * route. */
 #include "replayed.h"
 
 #include <string.h>

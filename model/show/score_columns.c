@@ -1,4 +1,5 @@
-/* Columns as far as the terminal is wide, and cells. */
+/* The rows of `portolan score`'s tables, with the columns that fit the terminal: summaries of groups of
+ * cells, and single cells (--cells). */
 #include "score_table.h"
 
 #include <stdio.h>
@@ -20,8 +21,7 @@ const char *score_filter_text(const pto_score_filter_t *filter, char *text, size
 
 /* --- groups -------------------------------------------------------------------------------------------- */
 
-/* Columns of the table of groups. Where the terminal is too narrow for all, those of the highest rank are
- * left out. */
+/* Columns of the table of groups. If the terminal is too narrow, those of the highest rank are left out. */
 typedef enum {
     COLUMN_CELLS,
     COLUMN_RIGHT,
@@ -67,7 +67,7 @@ static bool is_column_shown(const score_print_t *how, column_t column) {
     return how->all || used <= pto_terminal_width(stdout);
 }
 
-/* "66.7%"; from 1000% on the factor, so that columns stay apart: "96.9x" is 9590% more. */
+/* "66.7%"; from 1000% on as a factor, which is shorter: "96.9x" is 9590% more. */
 static const char *more_text(double share, const char *sign, char text[16]) {
     if (share >= 10)
         snprintf(text, 16, share < 99 ? "%.1fx" : share < 99999 ? "%.0fx" : "%.0ex", 1 + share);
@@ -76,7 +76,7 @@ static const char *more_text(double share, const char *sign, char text[16]) {
     return text;
 }
 
-/* A dash if it has no meaning. */
+/* A dash if the share is not known. */
 static const char *share_text(double share, bool known, char text[16]) {
     return known ? more_text(share, "", text) : "-";
 }
@@ -133,7 +133,7 @@ void score_print_heading(const score_print_t *how) {
     putchar('\n');
 }
 
-/* The first row of a group is its name's. */
+/* The model's row is the first of its group, after the group's name. */
 void score_print_row(const score_print_t *how, const score_row_t *row, bool first) {
     char name[64], picker[48], text[16];
     if (row->picker == PTO_PICKER_MODEL)
@@ -181,7 +181,7 @@ static const char *algorithm_text(const pto_score_cell_t *cell, int index, char 
     return text;
 }
 
-/* "best", "picked, 31.0%": how much longer the pick takes; "~": a near-tie. */
+/* "best", or "picked, 31.0%" with how much longer the pick takes; "~" marks a near-tie. */
 static const char *pick_text(const pto_score_cell_t *cell, int index, char text[64]) {
     bool best = index == cell->best, picked = index == cell->picked;
     char regret[16] = "";
@@ -201,7 +201,7 @@ static pto_layout_t layout_of(const pto_score_cell_t *cell) {
 }
 
 typedef struct {
-    int strategy, algorithm; /* 0: left out */
+    int strategy, algorithm; /* algorithm 0: no such column */
     int time;
     pto_bandwidth_t bandwidth;
 } cell_widths_t;

@@ -1,4 +1,5 @@
-/* The tables of `portolan score`: for people and for programs. */
+/* The output of `portolan score`: the header and the groups of the table, csv and JSON. score_columns.c
+ * prints the rows of tables. */
 #include "score_table.h"
 
 #include <stdio.h>
@@ -70,7 +71,8 @@ static void print_header(const printer_t *printer) {
     }
 }
 
-/* How many of a strategy's measured cells in a group have no prediction, and the reason for the first. */
+/* Print how many of a strategy's measured cells in a group have no prediction, and the reason for the first.
+ */
 static void print_unpredicted(const printer_t *printer, const pto_score_filter_t *filter,
                               const pto_strategy_t *strategy) {
     int64_t measured = 0, missing = 0;
@@ -110,7 +112,7 @@ static void print_unpriced(const pto_score_t *score) {
     free(key);
 }
 
-/* One heading for groups of cells and for cells (--cells), which leave the other's columns empty. */
+/* Groups of cells and single cells (--cells) have the same heading, and leave each other's columns empty. */
 static const char csv_heading[] =
     "collective,implementation,nodes,picker,strategy,cells,right,clear_cells,clear_right,near_ties,regret_"
     "mean,regret_95,regret_max,pairs,error_median,error_90,intervals,held,close_ties,right_no_ties,gpus_per_"
@@ -208,7 +210,7 @@ static pto_status_t print_group(printer_t *printer, pto_score_filter_t filter) {
     return status;
 }
 
-/* Advance to the next pair of collective and implementation; false after the last. Cells are sorted by them.
+/* Advance to the next pair of collective and implementation, by which cells are sorted; false after the last.
  */
 static bool next_group(const pto_score_t *score, pto_score_filter_t *filter) {
     for (int64_t i = 0; i < score->cell_count; i++) {
@@ -246,7 +248,7 @@ static void print_footer(const printer_t *printer) {
 
 static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
-/* The columns that tell cells apart. In CSV, the columns of groups are empty. */
+/* The columns that identify a cell. In CSV, the columns of groups are empty. */
 static void print_cell(const pto_score_cell_t *cell, const char *strategy, pto_format_t format) {
     PTO_RECORD(stdout, format, pto_field_text("collective", pto_collective_name(cell->collective)),
                pto_field_text("implementation", pto_implementation_name(cell->implementation)),

@@ -1,4 +1,4 @@
-/* Printing for `portolan score`. */
+/* Printing the result of `portolan score` as a table, csv or JSON. */
 #ifndef PTO_SCORE_TABLE_H
 #define PTO_SCORE_TABLE_H
 
@@ -13,8 +13,8 @@ typedef struct {
     bool leave_one_out;
     bool baselines;
     bool all;         /* every column, however wide */
-    bool model_error; /* nothing but the machine file's key */
-    bool in_sample;   /* terms were fitted to these cells */
+    bool model_error; /* print model_error alone, as in a machine file */
+    bool in_sample;   /* the machine's terms were fitted to these cells */
 } score_print_t;
 
 typedef struct {
@@ -27,11 +27,11 @@ typedef struct {
 /* "alltoall library, 2 nodes", or "all". Returns `text`. */
 const char *score_filter_text(const pto_score_filter_t *filter, char *text, size_t text_size);
 
-/* A row for each picker of a group of cells, whose name is above the first one. */
+/* The table of groups of cells: a row for each picker, with the group's name above the first. */
 void score_print_heading(const score_print_t *how);
 void score_print_row(const score_print_t *how, const score_row_t *row, bool first);
 
-/* Instead, a row for each strategy of each cell. */
+/* The table of --cells: a row for each strategy of each cell. */
 void score_print_cells(const pto_score_t *score, const score_print_t *how);
 
 /* Print a predicted score to standard output. Errors: PTO_ERR_MEMORY. */

@@ -1,4 +1,5 @@
-/* The tables of `portolan step`. */
+/* The tables of `portolan step`: the calls with their cheapest routes, their times by each strategy, and
+ * simulated beside predicted times. Also what other commands print of a step. */
 #include "step_table.h"
 
 #include <stdlib.h>
@@ -15,19 +16,18 @@ enum {
     SHAPE_WIDTH = 6,
     BYTES_WIDTH = 8,
     NAME_LEAST = 13,
-    NAME_KEPT = 24
+    NAME_MAX = 24
 };
 
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy) {
-    const pto_step_call_t *own = &step->call[call];
-    *strategy = own->predictions.strategy[own->best];
-    return pto_prediction_at(&own->predictions, 0, own->best);
+    const pto_step_call_t *predicted = &step->call[call];
+    *strategy = predicted->predictions.strategy[predicted->best];
+    return pto_prediction_at(&predicted->predictions, 0, predicted->best);
 }
 
 const char *pto_step_unsure(const pto_step_prediction_t *step, int call) {
-    const pto_step_call_t *own = &step->call[call];
-    return pto_choice_unpriced(&own->predictions, 0, own->best);
+    return pto_choice_unpriced(&step->call[call].predictions, 0, step->call[call].best);
 }
 
 pto_marks_t pto_step_marks(const pto_step_prediction_t *step, int call) {
@@ -74,7 +74,7 @@ static int along_width(const pto_workload_t *workload) {
     return width;
 }
 
-static double all_calls(const pto_step_prediction_t *step) {
+static double all_calls_s(const pto_step_prediction_t *step) {
     double sum = 0, seconds;
     for (int i = 0; i < step->workload->call_count; i++)
         if (pto_workload_is_call(&step->workload->call[i]) && pto_step_call_seconds(step, i, NULL, &seconds))
@@ -82,7 +82,7 @@ static double all_calls(const pto_step_prediction_t *step) {
     return sum;
 }
 
-/* "split_ring (direct, 2 chunks) & ?", or without what is in parentheses. */
+/* "split_ring (direct, 2 chunks) & ?", without the parentheses unless `details`. */
 static const char *route_text(const pto_step_prediction_t *step, int call, bool details,
                               char text[PTO_ROUTE_TEXT_MAX]) {
     char marks[16];
@@ -102,23 +102,24 @@ static int longest_route(const pto_step_prediction_t *step, bool details) {
     return longest;
 }
 
-/* Returns how many columns of a line of the first table are used besides the name. */
-static int besides_name(const pto_step_prediction_t *step, bool details) {
+/* The width of a line of the first table without the name. */
+static int width_without_name(const pto_step_prediction_t *step, bool details) {
     return along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH + TIME_WIDTH + 5 + 5 + 4 * 2 + 3 +
            longest_route(step, details);
 }
 
-/* As wide as the longest name, if the terminal is. Short names are not set apart where that would not do. */
+/* The width of the longest name, or what the terminal has room for. If it has no room, names up to NAME_MAX
+ * stay in their rows, which are then too wide. */
 static int name_width(FILE *stream, const pto_step_prediction_t *step) {
     const pto_workload_t *workload = step->workload;
-    int width = NAME_LEAST, most = pto_terminal_width(stream) - besides_name(step, false);
+    int width = NAME_LEAST, room = pto_terminal_width(stream) - width_without_name(step, false);
     for (int i = 0; i < workload->call_count; i++) {
         int length = (int)strlen(pto_workload_call_name(&workload->call[i])) + 2;
         width = length > width ? length : width;
     }
-    if (most < NAME_LEAST)
-        most = NAME_KEPT;
-    return width < most ? width : most;
+    if (room < NAME_LEAST)
+        room = NAME_MAX;
+    return width < room ? width : room;
 }
 
 static void print_name(FILE *stream, const pto_step_prediction_t *step, int call) {
@@ -128,7 +129,7 @@ static void print_name(FILE *stream, const pto_step_prediction_t *step, int call
     pto_print_label(stream, name_width(stream, step), name);
 }
 
-/* A line between its name and its route. */
+/* The columns of a call between its name and its route. */
 static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, double all_s) {
     const pto_workload_call_t *call = &step->workload->call[i];
     const pto_layout_t *layout = &call->scenario.layout;
@@ -145,14 +146,14 @@ static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, d
 }
 
 static bool has_room(FILE *stream, const pto_step_prediction_t *step) {
-    return name_width(stream, step) + besides_name(step, true) <= pto_terminal_width(stream);
+    return name_width(stream, step) + width_without_name(step, true) <= pto_terminal_width(stream);
 }
 
 static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool details) {
     const pto_workload_t *workload = step->workload;
     char text[PTO_ROUTE_TEXT_MAX];
     int names = name_width(stream, step), alongs = along_width(workload);
-    double all_s = all_calls(step);
+    double all_s = all_calls_s(step);
     fprintf(stream, "# %-*s  %-*s  %*s %*s %5s %*s  Share  Cheapest\n", names - 2, "Call", alongs, "Along",
             SHAPE_WIDTH, "Shape", BYTES_WIDTH, "Size", "Times", TIME_WIDTH, "Each");
     for (int i = 0; i < workload->call_count; i++) {
@@ -178,7 +179,7 @@ int pto_step_by_time(const void *a, const void *b) {
            (left->communication_s < right->communication_s);
 }
 
-/* The columns of the second table: routes, with lines of intervals or without. */
+/* The columns of the second table: routes, and whether lines of intervals follow the rows. */
 typedef struct {
     const pto_step_prediction_t *step;
     const pto_step_route_t *route;
@@ -216,10 +217,10 @@ static void print_call_times(FILE *stream, const columns_t *columns, int call) {
         return;
     fprintf(stream, "%-*s", name_width(stream, step), "#   95%");
     for (int r = 0; r < columns->count; r++) {
-        const pto_prediction_t *own = pto_step_call_prediction(step, call, columns->route[r].strategy);
-        bool known = own && own->price.has_interval;
-        print_interval(stream, columns, r, known ? own->price.low_s * times : 0,
-                       known ? own->price.high_s * times : 0);
+        const pto_prediction_t *prediction = pto_step_call_prediction(step, call, columns->route[r].strategy);
+        bool known = prediction && prediction->price.has_interval;
+        print_interval(stream, columns, r, known ? prediction->price.low_s * times : 0,
+                       known ? prediction->price.high_s * times : 0);
     }
     fputc('\n', stream);
 }
@@ -265,7 +266,7 @@ static void print_routes(FILE *stream, const columns_t *columns) {
         print_total(stream, columns, total);
 }
 
-/* The cheapest mix and as many strategies as fit. */
+/* As many columns as fit, but at least those of the cheapest mix and one strategy. */
 static int count_columns(FILE *stream, const columns_t *columns) {
     int used = name_width(stream, columns->step), width = pto_terminal_width(stream), shown = 0;
     while (shown < columns->count && (used += 2 + column_width(columns, shown)) <= width)
@@ -309,14 +310,14 @@ const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_opt
 
 const char *pto_step_compute_text(const pto_step_prediction_t *step, const pto_options_t *options,
                                   char text[PTO_STEP_COMPUTE_TEXT_MAX]) {
-    const char *of = pto_step_compute_of(step, options);
-    if (step->compute_s <= 0 || (!of && options->compute_scale == 0))
+    const char *origin = pto_step_compute_of(step, options);
+    if (step->compute_s <= 0 || (!origin && options->compute_scale == 0))
         return NULL;
     if (options->compute_scale > 0)
         snprintf(text, PTO_STEP_COMPUTE_TEXT_MAX, "%g times the workload's%s%s", options->compute_scale,
-                 of ? ", which is for " : "", of ? of : "");
+                 origin ? ", which is for " : "", origin ? origin : "");
     else
-        snprintf(text, PTO_STEP_COMPUTE_TEXT_MAX, "the workload's, for %s", of);
+        snprintf(text, PTO_STEP_COMPUTE_TEXT_MAX, "the workload's, for %s", origin);
     return text;
 }
 
@@ -329,10 +330,9 @@ void pto_print_computation(FILE *stream, const pto_step_prediction_t *step, cons
 
 void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
                                 const pto_options_t *options) {
-    const char *of = pto_step_compute_of(step, options);
     PTO_MORE(stream, pto_field_number("compute_s", step->compute_s),
              pto_field_number("compute_scale", options->compute_scale > 0 ? options->compute_scale : 1),
-             pto_field_text("compute_of", of));
+             pto_field_text("compute_of", pto_step_compute_of(step, options)));
 }
 
 static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {

@@ -1,4 +1,4 @@
-/* The prediction of a step, for people. */
+/* Printing the prediction of an application's step, for portolan step, replay, report and upgrade. */
 #ifndef PTO_STEP_TABLE_H
 #define PTO_STEP_TABLE_H
 
@@ -45,7 +45,8 @@ void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);
 
-/* Returns why the route of a call is unsure, as pto_choice_unpriced does; NULL: it is sure. */
+/* Returns the parameter that makes the route of a call unsure, as pto_choice_unpriced does; NULL if it is
+ * sure. */
 const char *pto_step_unsure(const pto_step_prediction_t *step, int call);
 /* Returns whether the route of a call was chosen together with those of calls that run at the same time. */
 bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call);
@@ -58,7 +59,7 @@ void pto_step_caveats_add(const pto_step_prediction_t *step, const pto_strategy_
                           pto_caveats_t *caveats);
 void pto_step_caveats_add_all(const pto_step_prediction_t *step, pto_caveats_t *caveats);
 
-/* Opens the machine of a workload, changes both as the options say, and predicts the step, which borrows from
+/* Opens the machine of a workload, changes both by the options, and predicts the step, which borrows from
  * both. Errors: those of pto_options_bind_workload and pto_step_predict. */
 pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
                            pto_error_t *err);

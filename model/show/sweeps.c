@@ -1,4 +1,5 @@
-/* Questions over two sweeps. A run is opened from the arguments as if only its values had been given. */
+/* A scenario predicted over two sweeps: finds the two axes among the options, and predicts a run for each
+ * value of them, opened from the command line as if only that value had been given. */
 #include "sweeps.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 
 /* --- ranges of --what-if -------------------------------------------------------------------------------- */
 
-/* "/", 2, "GB/s": one end of a range. */
+/* One end of a range, such as "/2" or "50 GB/s". */
 typedef struct {
     char relation[2]; /* "*", "/" or "" */
     double number;
@@ -25,7 +26,7 @@ static pto_status_t read_end(const char *text, range_end_t *end, pto_error_t *er
     if (*text == '*' || *text == '/')
         end->relation[0] = *text++;
     size_t length = strspn(text, "0123456789.eE+-");
-    /* An exponent's letter may be a unit's. */
+    /* An e at the end is not an exponent but the start of a unit. */
     while (length > 0 && (text[length - 1] == 'e' || text[length - 1] == 'E'))
         length--;
     snprintf(number, sizeof number, "%.*s", (int)length, text);
@@ -36,7 +37,7 @@ static pto_status_t read_end(const char *text, range_end_t *end, pto_error_t *er
     return pto_double_parse(number, &end->number, err);
 }
 
-/* FROM:TO or FROM:TO:FACTOR. The unit may be given once, behind TO. */
+/* FROM:TO or FROM:TO:FACTOR. The unit may be given once, after TO. */
 static pto_status_t read_range(const char *text, range_end_t *from, range_end_t *to, double *factor,
                                pto_error_t *err) {
     char part[3][PTO_AXIS_LABEL_MAX] = {"", "", "2"};
@@ -66,7 +67,7 @@ static pto_status_t read_range(const char *text, range_end_t *from, range_end_t 
     return PTO_OK;
 }
 
-static pto_status_t make_room(pto_axis_t *axis, int count, pto_error_t *err) {
+static pto_status_t allocate_axis(pto_axis_t *axis, int count, pto_error_t *err) {
     axis->count = count;
     axis->label = calloc((size_t)count, sizeof *axis->label);
     axis->change = calloc((size_t)count, sizeof *axis->change);
@@ -76,19 +77,19 @@ static pto_status_t make_room(pto_axis_t *axis, int count, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sweep");
 }
 
-/* A value of a parameter, PARAMETER=TEXT. */
-static void put_value(pto_axis_t *axis, int i, const char *text) {
+/* Set the i-th value of an axis to PARAMETER=TEXT. */
+static void set_value(pto_axis_t *axis, int i, const char *text) {
     snprintf(axis->label[i], sizeof axis->label[i], "%s", text);
     snprintf(axis->change[i], sizeof axis->change[i], "%s=%s", axis->heading, text);
 }
 
-static pto_status_t make_list(pto_axis_t *axis, const char *text, pto_error_t *err) {
+static pto_status_t parse_list(pto_axis_t *axis, const char *text, pto_error_t *err) {
     int count = 1;
     for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
         count++;
     if (count > PTO_AXIS_VALUES_MAX)
         return pto_error_set(err, PTO_ERR_RANGE, "%d values, at most %d", count, PTO_AXIS_VALUES_MAX);
-    pto_status_t status = make_room(axis, count, err);
+    pto_status_t status = allocate_axis(axis, count, err);
     for (int i = 0; i < count && status == PTO_OK; i++) {
         char value[PTO_AXIS_LABEL_MAX];
         size_t length = strcspn(text, ",");
@@ -96,33 +97,33 @@ static pto_status_t make_list(pto_axis_t *axis, const char *text, pto_error_t *e
             return pto_error_set(err, PTO_ERR_TYPE,
                                  length == 0 ? "a value is missing" : "a value is too long");
         snprintf(value, sizeof value, "%.*s", (int)length, text);
-        put_value(axis, i, value);
+        set_value(axis, i, value);
         text += length + (text[length] == ',');
     }
     return status;
 }
 
-static pto_status_t make_range(pto_axis_t *axis, const char *text, pto_error_t *err) {
+static pto_status_t parse_range(pto_axis_t *axis, const char *text, pto_error_t *err) {
     range_end_t from = {0}, to = {0};
     double factor = 1;
     pto_status_t status = read_range(text, &from, &to, &factor, err);
     if (status != PTO_OK)
         return status;
-    /* The last value may lie a rounding error above TO. */
+    /* Rounding may put the last value above TO. */
     int count = 1 + (int)floor(fmin(log(to.number / from.number) / log(factor) + 1e-9, PTO_AXIS_VALUES_MAX));
     if (count > PTO_AXIS_VALUES_MAX)
         return pto_error_set(err, PTO_ERR_RANGE, "more than %d values", PTO_AXIS_VALUES_MAX);
-    status = make_room(axis, count, err);
+    status = allocate_axis(axis, count, err);
     for (int i = 0; i < count && status == PTO_OK; i++) {
         char value[PTO_AXIS_LABEL_MAX];
         snprintf(value, sizeof value, "%s%.6g%s%s", from.relation, from.number * pow(factor, i),
                  *from.unit ? " " : "", from.unit);
-        put_value(axis, i, value);
+        set_value(axis, i, value);
     }
     return status;
 }
 
-static pto_status_t make_what_if(pto_axis_t *axis, const char *text, int index, pto_error_t *err) {
+static pto_status_t parse_what_if(pto_axis_t *axis, const char *text, int index, pto_error_t *err) {
     const char *equals = strchr(text, '=');
     pto_error_t fault = {.status = PTO_OK};
     axis->kind = PTO_AXIS_WHAT_IF;
@@ -131,17 +132,17 @@ static pto_status_t make_what_if(pto_axis_t *axis, const char *text, int index, 
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "--what-if: unknown parameter '%.40s...'", text);
     snprintf(axis->heading, sizeof axis->heading, "%.*s", (int)(equals - text), text);
     pto_status_t status =
-        strchr(equals, ',') ? make_list(axis, equals + 1, &fault) : make_range(axis, equals + 1, &fault);
+        strchr(equals, ',') ? parse_list(axis, equals + 1, &fault) : parse_range(axis, equals + 1, &fault);
     return status == PTO_OK ? status : pto_error_set(err, status, "--what-if: %s: %s", text, fault.message);
 }
 
-/* --- the axes of a question ----------------------------------------------------------------------------- */
+/* --- the axes ------------------------------------------------------------------------------------------- */
 
-static pto_status_t make_series(pto_axis_t *axis, pto_axis_kind_t kind, const pto_series_t *series,
-                                pto_error_t *err) {
+static pto_status_t create_series_axis(pto_axis_t *axis, pto_axis_kind_t kind, const pto_series_t *series,
+                                       pto_error_t *err) {
     axis->kind = kind;
     snprintf(axis->heading, sizeof axis->heading, "%s", kind == PTO_AXIS_NODES ? "Nodes" : "Messages");
-    pto_status_t status = make_room(axis, (int)series->count, err);
+    pto_status_t status = allocate_axis(axis, (int)series->count, err);
     for (int i = 0; i < axis->count && status == PTO_OK; i++) {
         axis->value[i] = series->value[i];
         snprintf(axis->label[i], sizeof axis->label[i], "%lld", (long long)series->value[i]);
@@ -149,10 +150,10 @@ static pto_status_t make_series(pto_axis_t *axis, pto_axis_kind_t kind, const pt
     return status;
 }
 
-static pto_status_t make_compare(pto_axis_t *axis, pto_error_t *err) {
+static pto_status_t create_compare_axis(pto_axis_t *axis, pto_error_t *err) {
     axis->kind = PTO_AXIS_COMPARE;
     snprintf(axis->heading, sizeof axis->heading, "Machine");
-    pto_status_t status = make_room(axis, 2, err);
+    pto_status_t status = allocate_axis(axis, 2, err);
     if (status == PTO_OK) {
         snprintf(axis->label[0], sizeof axis->label[0], "as it is");
         snprintf(axis->label[1], sizeof axis->label[1], "what if");
@@ -166,7 +167,7 @@ static pto_status_t too_many(pto_error_t *err) {
         "more than two sweeps: of bytes, nodes, messages, ranges of --what-if and --compare, two may vary");
 }
 
-/* A number of nodes given by a what-if would replace those that the scenario sweeps. */
+/* Whether a what-if sets the number of nodes, which the scenario sweeps. */
 static bool replaces_nodes(const pto_options_t *options) {
     static const char nodes[] = "nodes=";
     for (int i = 0; i < options->what_if_count && options->scenario.nodes.count > 1; i++)
@@ -176,6 +177,8 @@ static bool replaces_nodes(const pto_options_t *options) {
     return false;
 }
 
+/* Find what varies among the options: at most two of sweeps, ranges of --what-if, and --compare. The
+ * scenario's own sweep is not stored as an axis. */
 static pto_status_t find_axes(pto_sweeps_t *sweeps, const pto_options_t *options, pto_error_t *err) {
     const pto_scenario_t *scenario = &options->scenario;
     const pto_series_t *series[] = {&scenario->nodes, &scenario->messages, &scenario->bytes};
@@ -195,19 +198,19 @@ static pto_status_t find_axes(pto_sweeps_t *sweeps, const pto_options_t *options
     if (options->compare && ranges > 0)
         return pto_error_set(err, PTO_ERR_KEY, "--compare is with one machine, and --what-if names several");
     if (options->compare)
-        return make_compare(&sweeps->row, err);
+        return create_compare_axis(&sweeps->row, err);
     for (int i = 0; i < options->what_if_count && status == PTO_OK; i++)
         if (pto_what_if_is_range(options->what_if[i]))
-            status = make_what_if(sweeps->row.kind == PTO_AXIS_NONE ? &sweeps->row : &sweeps->column,
-                                  options->what_if[i], i, err);
+            status = parse_what_if(sweeps->row.kind == PTO_AXIS_NONE ? &sweeps->row : &sweeps->column,
+                                   options->what_if[i], i, err);
     for (size_t i = 0; i < 2 && swept == 2 && status == PTO_OK; i++)
         if (series[i]->count > 1)
-            return make_series(&sweeps->row, kind[i], series[i], err);
+            return create_series_axis(&sweeps->row, kind[i], series[i], err);
     return status;
 }
 
-/* Leave the options one value of an axis. */
-static pto_status_t take_value(const pto_axis_t *axis, int i, pto_options_t *options, pto_error_t *err) {
+/* Replace what varies along an axis by its i-th value. */
+static pto_status_t apply_value(const pto_axis_t *axis, int i, pto_options_t *options, pto_error_t *err) {
     pto_scenario_t *scenario = &options->scenario;
     pto_series_t *series = axis->kind == PTO_AXIS_NODES ? &scenario->nodes : &scenario->messages, one;
     if (axis->kind == PTO_AXIS_NONE)
@@ -230,16 +233,17 @@ static pto_status_t take_value(const pto_axis_t *axis, int i, pto_options_t *opt
     return PTO_OK;
 }
 
+/* pto_variant_t's `ask`: finds the axes the first time, and sets the values of the current run. */
 static pto_status_t ask(void *context, pto_options_t *options, pto_error_t *err) {
     pto_sweeps_t *sweeps = context;
     bool first = sweeps->row.kind == PTO_AXIS_NONE;
     pto_status_t status = first ? find_axes(sweeps, options, err) : PTO_OK;
     if (first && sweeps->row.kind == PTO_AXIS_COMPARE)
-        sweeps->at_row = 1; /* a wrong what-if is an error, whatever it is compared with */
+        sweeps->at_row = 1; /* the run with the what-ifs, so that wrong ones are reported */
     if (status == PTO_OK)
-        status = take_value(&sweeps->row, sweeps->at_row, options, err);
+        status = apply_value(&sweeps->row, sweeps->at_row, options, err);
     options->two_sweeps = sweeps->row.kind != PTO_AXIS_NONE;
-    return status == PTO_OK ? take_value(&sweeps->column, sweeps->at_column, options, err) : status;
+    return status == PTO_OK ? apply_value(&sweeps->column, sweeps->at_column, options, err) : status;
 }
 
 pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps) {
@@ -258,7 +262,7 @@ const pto_sweeps_run_t *pto_sweeps_run(const pto_sweeps_t *sweeps, int row, int 
     return &sweeps->run[row * range_columns(sweeps) + column];
 }
 
-/* The limit is that of all runs together. */
+/* Add a run's work; the limit is for all runs together. */
 static pto_status_t add_work(const pto_options_t *options, int64_t *work, pto_error_t *err) {
     int64_t more = 0;
     pto_status_t status = pto_check_work(&options->scenario, options->machine, 1, &more, err);
@@ -294,7 +298,7 @@ static pto_status_t predict_run(pto_sweeps_run_t *run, pto_error_t *err) {
     return status;
 }
 
-/* Keep why a run cannot be asked. Returns its status if that ends all of them. */
+/* Store why a run has no prediction. Returns an error if it concerns all runs. */
 static pto_status_t note_fault(pto_sweeps_t *sweeps, pto_sweeps_run_t *run, const pto_error_t *fault,
                                pto_error_t *first, pto_error_t *err) {
     const bool ends = fault->status == PTO_ERR_MEMORY || fault->status == PTO_ERR_TYPE;
@@ -307,7 +311,7 @@ static pto_status_t note_fault(pto_sweeps_t *sweeps, pto_sweeps_run_t *run, cons
     return PTO_OK;
 }
 
-/* Returns whether any run can be asked. */
+/* Predict the runs that could be opened; `*any` is set if one has a prediction. */
 static pto_status_t predict_runs(pto_sweeps_t *sweeps, bool *any, pto_error_t *first, pto_error_t *err) {
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++) {
         pto_error_t fault = {.status = PTO_OK};
@@ -362,7 +366,7 @@ void pto_sweeps_fini(pto_sweeps_t *sweeps) {
     fini_axis(&sweeps->column);
 }
 
-/* --- places --------------------------------------------------------------------------------------------- */
+/* --- rows and columns ----------------------------------------------------------------------------------- */
 
 const pto_predictions_t *pto_sweeps_any(const pto_sweeps_t *sweeps) {
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
@@ -377,9 +381,9 @@ int64_t pto_sweeps_columns(const pto_sweeps_t *sweeps) {
 }
 
 const pto_predictions_t *pto_sweeps_at(const pto_sweeps_t *sweeps, int row, int64_t column, int64_t *point) {
-    bool by_range = sweeps->column.count > 0;
-    const pto_sweeps_run_t *run = pto_sweeps_run(sweeps, row, by_range ? (int)column : 0);
-    *point = by_range ? 0 : column;
+    bool has_column_axis = sweeps->column.count > 0;
+    const pto_sweeps_run_t *run = pto_sweeps_run(sweeps, row, has_column_axis ? (int)column : 0);
+    *point = has_column_axis ? 0 : column;
     return *point < run->predictions.point_count ? &run->predictions : NULL; /* fewer if interrupted */
 }
 

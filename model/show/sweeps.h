@@ -1,5 +1,6 @@
-/* A command's question asked over two sweeps: numbers of nodes, ranges of --what-if, or a machine before and
- * after its what-ifs (--compare), each against the scenario's own sweep or another range. */
+/* A scenario predicted over two sweeps: the rows are numbers of nodes or messages, a range of --what-if, or a
+ * machine before and after its what-ifs (--compare); the columns are the scenario's own sweep or a second
+ * range. */
 #ifndef PTO_SWEEPS_H
 #define PTO_SWEEPS_H
 
@@ -22,32 +23,32 @@ typedef struct {
     int what_if;                      /* index of the --what-if with the range */
     int count;
     char (*label)[PTO_AXIS_LABEL_MAX];      /* "64", "/2", "50 GB/s" */
-    char (*change)[PTO_AXIS_LABEL_MAX * 3]; /* a range's: each as after --what-if */
+    char (*change)[PTO_AXIS_LABEL_MAX * 3]; /* of a range: the texts after --what-if */
     int64_t *value;                         /* numbers of nodes or messages */
 } pto_axis_t;
 
 /* Each run has its own scenario and machine. */
 typedef struct {
-    pto_options_t *options;        /* the first part of the command's own */
-    pto_predictions_t predictions; /* strategy_count 0: see reason */
+    pto_options_t *options;        /* the beginning of the command's own struct */
+    pto_predictions_t predictions; /* strategy_count 0: none, for this reason */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_sweeps_run_t;
 
 typedef struct {
-    pto_axis_t row;        /* PTO_AXIS_NONE: one sweep, which is no sweeps */
+    pto_axis_t row;        /* PTO_AXIS_NONE: there is one sweep only */
     pto_axis_t column;     /* a second range of --what-if; PTO_AXIS_NONE: the scenario's own sweep */
     int at_row, at_column; /* of the run that is being opened */
     size_t options_size;
     pto_sweeps_run_t *run; /* by row, then by column of a second range */
-    bool by_option;        /* as pto_options_t's, of the first run that failed */
+    bool by_option;        /* that of the first run that failed */
 } pto_sweeps_t;
 
-/* For pto_options_t: finds the axes among the options the first time, and leaves them the run at_row,
- * at_column. Errors: PTO_ERR_RANGE, PTO_ERR_TYPE, PTO_ERR_MEMORY. */
+/* For pto_options_t: finds the axes among the options the first time, and sets the values of the run at_row,
+ * at_column. Errors: PTO_ERR_KEY, PTO_ERR_RANGE, PTO_ERR_TYPE, PTO_ERR_MEMORY. */
 pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps);
 
-/* Predict all runs, within the limit together. A run that cannot be asked has a reason. Errors:
- * PTO_ERR_MEMORY; PTO_ERR_TYPE, for a value that is not one; that of the first run if none can be asked. */
+/* Predict all runs, with one limit of work for all. A run that cannot be predicted has a reason. Errors:
+ * PTO_ERR_MEMORY; PTO_ERR_TYPE for a malformed value; that of the first run if none can be predicted. */
 pto_status_t pto_sweeps_predict(pto_sweeps_t *sweeps, const pto_arguments_t *arguments, pto_error_t *err);
 void pto_sweeps_fini(pto_sweeps_t *sweeps);
 
@@ -57,7 +58,7 @@ const pto_sweeps_run_t *pto_sweeps_run(const pto_sweeps_t *sweeps, int row, int 
 /* Points along a row: of the scenario's own sweep, or of a second range. */
 int64_t pto_sweeps_columns(const pto_sweeps_t *sweeps);
 
-/* Returns the run and the point of its predictions at a place; NULL if it has no prediction there. */
+/* Returns the predictions and the point of a cell of the table; NULL if it has none. */
 const pto_predictions_t *pto_sweeps_at(const pto_sweeps_t *sweeps, int row, int64_t column, int64_t *point);
 
 /* "8 KiB", "/2": a column's heading. Returns `text`. */

@@ -1,8 +1,8 @@
-/* A sweeps as a gnuplot script: two panels with the same columns, the least time of each row above and a map
- * of the picks below. */
+/* Two sweeps as a gnuplot script: two panels with the same columns, the least time of each row above and a
+ * map of the picks below. */
 #include "sweeps_plot.h"
 
-/* In pixels. The legends are to the right of both panels. */
+/* The legends are to the right of both panels. */
 enum {
     WIDTH_PX = 1016,
     PANEL_LEFT_PX = 104,
@@ -25,7 +25,7 @@ static int height_px(const pto_sweeps_t *sweeps) {
     return MAP_BOTTOM_PX + map_px(sweeps) + BETWEEN_PX + LINES_PX + TITLE_PX;
 }
 
-/* Returns the pick at a place; -1 if there is none. */
+/* Returns the pick of a cell; -1 if there is none. */
 static int pick_at(const pto_sweeps_t *sweeps, int row, int64_t column) {
     int64_t point;
     const pto_predictions_t *predictions = pto_sweeps_at(sweeps, row, column, &point);
@@ -58,23 +58,23 @@ static void write_data(FILE *script, const pto_sweeps_t *sweeps) {
     }
 }
 
-static void write_margins(FILE *script, const pto_sweeps_t *sweeps, int bottom_px, int tall_px) {
+static void write_margins(FILE *script, const pto_sweeps_t *sweeps, int bottom_px, int panel_height_px) {
     double height = height_px(sweeps);
     fprintf(script,
             "set lmargin at screen %.4f\nset rmargin at screen %.4f\nset bmargin at screen %.4f\n"
             "set tmargin at screen %.4f\nset key at screen %.4f, %.4f left top Left reverse samplen 2\n",
             (double)PANEL_LEFT_PX / WIDTH_PX, (double)PANEL_RIGHT_PX / WIDTH_PX, bottom_px / height,
-            (bottom_px + tall_px) / height, (PANEL_RIGHT_PX + 8.0) / WIDTH_PX,
-            (bottom_px + tall_px) / height);
+            (bottom_px + panel_height_px) / height, (PANEL_RIGHT_PX + 8.0) / WIDTH_PX,
+            (bottom_px + panel_height_px) / height);
 }
 
-/* As many labels as there is room for. */
+/* Write the columns' tics, as many as fit. */
 static void write_columns(FILE *script, const pto_sweeps_t *sweeps, bool labelled) {
     enum { LABEL_CHARACTERS = 10 };
     char text[PTO_AXIS_LABEL_MAX];
     int64_t columns = pto_sweeps_columns(sweeps);
-    int64_t most = (PANEL_RIGHT_PX - PANEL_LEFT_PX) / (LABEL_CHARACTERS * CHARACTER_PX);
-    int64_t stride = (columns + most - 1) / most;
+    int64_t labels_max = (PANEL_RIGHT_PX - PANEL_LEFT_PX) / (LABEL_CHARACTERS * CHARACTER_PX);
+    int64_t stride = (columns + labels_max - 1) / labels_max;
     fprintf(script, "set xrange [-0.5:%lld.5]\nset xtics (", (long long)columns - 1);
     for (int64_t column = 0; column < columns; column += stride) {
         fputs(column > 0 ? ", " : "", script);

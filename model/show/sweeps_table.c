@@ -1,5 +1,5 @@
-/* Tables of questions over two sweeps: the cheapest at each place, the picks along each row, and a machine
- * before and after a change. */
+/* Tables of a scenario over two sweeps: the cheapest strategy in each cell, the picks along each row, and a
+ * machine before and after a change side by side. */
 #include "sweeps_table.h"
 
 #include <stdlib.h>
@@ -22,6 +22,7 @@ static int label_width(const pto_sweeps_t *sweeps) {
 
 /* --- the header ----------------------------------------------------------------------------------------- */
 
+/* The swept quantities, as bits of pto_sweep_kind_t. */
 static unsigned varying(const pto_sweeps_t *sweeps) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     bool swept = sweeps->column.kind == PTO_AXIS_NONE && any->point_count > 1;
@@ -39,7 +40,7 @@ static void print_axis(FILE *stream, const char *title, const pto_axis_t *axis) 
                        axis->label[axis->count - 1]);
 }
 
-/* The question, the machine, its changes, and what does not vary. */
+/* The scenario, the machine, its changes, and the quantities that do not vary. */
 static void print_header(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     const pto_sweeps_run_t *last = pto_sweeps_run(sweeps, sweeps->row.count - 1, 0);
@@ -56,11 +57,11 @@ static void print_header(FILE *stream, const char *command, const pto_sweeps_t *
     pto_print_question(stream, any, varying(sweeps));
 }
 
-/* --- the cheapest at each place ------------------------------------------------------------------------- */
+/* --- the cheapest in each cell -------------------------------------------------------------------------- */
 
-/* Strategies are named by letters, in the order in which they are met. */
+/* Letters stand for the strategies, in the order in which they first occur. */
 typedef struct {
-    char *letter; /* by strategy; 0: not the cheapest anywhere yet */
+    char *letter; /* by strategy; 0: has not occurred */
     int count;
     bool unsure;
 } legend_t;
@@ -85,7 +86,7 @@ static bool least_cost(const pto_predictions_t *predictions, int64_t point, int 
            pto_prediction_cost(pto_prediction_at(predictions, point, *winner), predictions->by, cost);
 }
 
-/* A cell of CELL_WIDTH, of which the last character is the mark. */
+/* A cell: the least cost, the letter of its strategy, and a mark as the last character. */
 static void print_cell(FILE *stream, const pto_sweeps_t *sweeps, int row, int64_t column, legend_t *legend) {
     char text[PTO_SECONDS_TEXT_MAX], cell[CELL_MAX] = "-";
     const char *mark = " ";
@@ -103,7 +104,7 @@ static void print_cell(FILE *stream, const pto_sweeps_t *sweeps, int row, int64_
     fprintf(stream, "%*s%s", CELL_WIDTH - 1, cell, mark);
 }
 
-/* A line without the blanks at its end. */
+/* Print a line without trailing blanks. */
 static void print_line(FILE *stream, const char *text) {
     size_t length = strlen(text);
     while (length > 0 && text[length - 1] == ' ')
@@ -176,7 +177,7 @@ static bool layouts_differ(const pto_sweeps_t *sweeps) {
     return false;
 }
 
-/* Why runs have no prediction, and what the others lack. */
+/* Why runs have no prediction, and the caveats of the others. */
 static void print_notes(FILE *stream, const pto_sweeps_t *sweeps) {
     pto_caveats_t caveats = {.count = 0};
     if (layouts_differ(sweeps))
@@ -191,15 +192,16 @@ static void print_notes(FILE *stream, const pto_sweeps_t *sweeps) {
 
 static void print_blocks(FILE *stream, const pto_sweeps_t *sweeps) {
     legend_t legend = {.letter = calloc((size_t)pto_sweeps_any(sweeps)->strategy_count, 1)};
-    int64_t columns = pto_sweeps_columns(sweeps),
-            wide = (pto_terminal_width(stream) - label_width(sweeps)) / CELL_WIDTH;
+    const int64_t columns = pto_sweeps_columns(sweeps);
+    int64_t per_block = (pto_terminal_width(stream) - label_width(sweeps)) / CELL_WIDTH;
     if (!legend.letter)
         return;
-    if (wide < 1)
-        wide = 1;
-    for (int64_t first = 0; first < columns; first += wide) {
+    if (per_block < 1)
+        per_block = 1;
+    for (int64_t first = 0; first < columns; first += per_block) {
         fputs(first > 0 ? "#\n" : "", stream);
-        print_block(stream, sweeps, first, first + wide < columns ? first + wide : columns, &legend);
+        print_block(stream, sweeps, first, first + per_block < columns ? first + per_block : columns,
+                    &legend);
     }
     print_legend(stream, sweeps, &legend);
     free(legend.letter);
@@ -213,7 +215,7 @@ static const char *marked_pick(const pto_predictions_t *predictions, int64_t poi
                           pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
-/* "12.3 us  dup_devptr ?", and the cost. */
+/* Print "12.3 us  dup_devptr ?". `*value` is the cost; returns false if no strategy applies. */
 static bool print_least(FILE *stream, const pto_predictions_t *predictions, int64_t point, int width,
                         double *value) {
     char text[PTO_SECONDS_TEXT_MAX] = "-", pick[PTO_ROUTE_TEXT_MAX] = "";
@@ -243,17 +245,17 @@ static int name_width(const pto_predictions_t *predictions, const char *title) {
 void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
                             const pto_predictions_t *after, const char *after_title, pto_marks_t *marks) {
     int left = name_width(before, before_title), right = name_width(after, after_title);
-    double was, is;
+    double before_cost, after_cost;
     fprintf(stream, "# %-*s  %-*s  %-*s   Saves\n", LABEL_LEAST - 2, pto_sweep_heading(before->sweep),
             left + 10, before_title, right + 10, after_title);
     for (int64_t point = 0; point < before->point_count && point < after->point_count; point++) {
         fprintf(stream, "%-*s", LABEL_LEAST, PTO_POINT_TEXT(before, before->point[point]));
         pto_marks_add(marks, pto_pick_marks(before, point));
         pto_marks_add(marks, pto_pick_marks(after, point));
-        bool both = print_least(stream, before, point, left, &was);
-        both = print_least(stream, after, point, right, &is) && both;
-        if (both && was > 0)
-            fprintf(stream, "  %5.1f%%", 100 * (1 - is / was));
+        bool both = print_least(stream, before, point, left, &before_cost);
+        both = print_least(stream, after, point, right, &after_cost) && both;
+        if (both && before_cost > 0)
+            fprintf(stream, "  %5.1f%%", 100 * (1 - after_cost / before_cost));
         fputc('\n', stream);
     }
 }
@@ -284,15 +286,15 @@ pto_status_t pto_crossings_or_points(const pto_predictions_t *predictions, pto_c
             *err = fault;
         return status;
     }
-    pto_crossing_t *made = calloc((size_t)predictions->point_count, sizeof *made);
-    if (!made)
+    pto_crossing_t *crossings = calloc((size_t)predictions->point_count, sizeof *crossings);
+    if (!crossings)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for crossings");
     *count = 0;
     for (int64_t i = 0; i + 1 < predictions->point_count; i++)
         if (pto_pick_at(predictions, i) != pto_pick_at(predictions, i + 1))
-            made[(*count)++] = (pto_crossing_t){
+            crossings[(*count)++] = (pto_crossing_t){
                 .at = predictions->point[i + 1], .winner = pto_pick_at(predictions, i + 1), .gap = i};
-    *crossing = made;
+    *crossing = crossings;
     return PTO_OK;
 }
 
@@ -305,7 +307,7 @@ static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) 
     return false;
 }
 
-/* "three_step~ below 2.1 KiB, then dup_devptr" */
+/* Print the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". */
 static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *predictions, bool *doubtful,
                                       pto_error_t *err) {
     pto_range_t *range = NULL;
@@ -317,13 +319,13 @@ static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *pre
     for (int64_t i = 0; status == PTO_OK && i <= crossings; i++) {
         int winner = i > 0 ? crossing[i - 1].winner : pto_pick_at(predictions, 0);
         bool at_point = i == 0 || i == crossings || crossing[i].gap > crossing[i - 1].gap;
-        bool doubt = at_point && is_doubtful(range, ranges, i > 0 ? crossing[i - 1].gap + 1 : 0);
-        *doubtful = *doubtful || doubt;
+        bool is_marked = at_point && is_doubtful(range, ranges, i > 0 ? crossing[i - 1].gap + 1 : 0);
+        *doubtful = *doubtful || is_marked;
         fprintf(stream, "%s%s%s",
                 i == 0          ? ""
                 : i < crossings ? ", "
                                 : ", then ",
-                winner < 0 ? "-" : predictions->strategy[winner]->name, doubt ? "~" : "");
+                winner < 0 ? "-" : predictions->strategy[winner]->name, is_marked ? "~" : "");
         if (i < crossings)
             fprintf(stream, " below %s", PTO_POINT_SHORT(predictions, crossing[i].at));
     }
@@ -332,7 +334,7 @@ static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *pre
     return status;
 }
 
-/* "three_step up to /2, then dup_devptr" */
+/* Print the picks along a range of --what-if: "three_step up to /2, then dup_devptr". */
 static void print_range_picks(FILE *stream, const pto_sweeps_t *sweeps, int row) {
     for (int64_t column = 0, start = 0; column < sweeps->column.count; column++) {
         int64_t point;

@@ -1,4 +1,4 @@
-/* Tables of questions over two sweeps. */
+/* Printing a scenario over two sweeps: tables, csv and JSON. */
 #ifndef PTO_SWEEPS_TABLE_H
 #define PTO_SWEEPS_TABLE_H
 
@@ -15,19 +15,19 @@ void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *swe
  * Errors: those of pto_crossings. */
 pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pto_error_t *err);
 
-/* All runs that have a prediction on standard output: in csv behind `heading`, or as a list in json. The
- * others are noted on standard error. */
+/* Print all runs that have a prediction to standard output: in csv after `heading`, or as a list in json. Why
+ * the others have none is printed to standard error. */
 typedef pto_status_t pto_print_run_t(pto_sweeps_run_t *run, pto_error_t *err);
 pto_status_t pto_print_sweeps_runs(pto_sweeps_t *sweeps, void (*heading)(void), pto_print_run_t *print,
                                    pto_error_t *err);
 
-/* pto_crossings, or the points of the sweep at which the pick is another one where bisection is too much
- * work. The caller frees `*crossing` with free(). */
+/* pto_crossings or, if bisection is too much work or interrupted, the points of the sweep at which the pick
+ * changes. The caller frees `*crossing`. */
 pto_status_t pto_crossings_or_points(const pto_predictions_t *predictions, pto_crossing_t **crossing,
                                      int64_t *count, pto_error_t *err);
 
-/* Two predictions of the same sweep side by side, and what the second one saves. One that was
- * interrupted ends the table. Adds the marks of its routes. */
+/* Print two predictions of the same sweep side by side, and what the second one saves, and add the marks of
+ * their picks. The table ends with the shorter one, which was interrupted. */
 void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
                             const pto_predictions_t *after, const char *after_title, pto_marks_t *marks);
 

@@ -1,4 +1,5 @@
-/* Columns and notes common to the tables of predict and pick. */
+/* What the commands' outputs of predictions have in common: headers, footers, csv columns, JSON members, and
+ * the texts of layouts, sizes and points. */
 #include "table.h"
 
 #include <stdlib.h>
@@ -216,21 +217,21 @@ void pto_print_header(FILE *stream, const char *command, const pto_predictions_t
     pto_print_question(stream, predictions, 1u << predictions->sweep);
 }
 
-/* Each reason once, with the points to which it applies. */
+/* Why a strategy does not apply at some points: one note for each range of points. */
 static void print_reasons(FILE *stream, const pto_predictions_t *predictions, int strategy) {
-    const char *said = NULL;
+    const char *printed = NULL;
     char from[PTO_BYTES_TEXT_MAX];
     for (int64_t point = 0; point < predictions->point_count; point++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
         pto_cost_t cost;
         if (pto_prediction_cost(prediction, predictions->by, &cost)) {
-            said = NULL;
+            printed = NULL;
             continue;
         }
-        if (!said)
+        if (!printed)
             pto_print_note(stream, "from %s: %s",
                            pto_point_text(predictions, predictions->point[point], from), prediction->reason);
-        said = prediction->reason;
+        printed = prediction->reason;
     }
 }
 
@@ -267,21 +268,21 @@ void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions)
     pto_print_json_more_procs(stream, predictions);
 }
 
-/* One note for each range of points. */
+/* What prices are extrapolated from: one note for each range of points. */
 static void print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
-        char said[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX];
+        char printed[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX];
         for (int64_t point = 0; point < predictions->point_count; point++) {
             const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
             if (!prediction->applicable || !pto_extrapolated_text(&prediction->price, text)) {
-                said[0] = '\0';
+                printed[0] = '\0';
                 continue;
             }
-            if (strcmp(text, said) != 0)
+            if (strcmp(text, printed) != 0)
                 pto_print_note(stream, "from %s: %s is extrapolated from %s",
                                PTO_POINT_TITLE(predictions, predictions->point[point]),
                                predictions->strategy[i]->name, text);
-            memcpy(said, text, sizeof said);
+            memcpy(printed, text, sizeof printed);
         }
     }
 }
@@ -313,8 +314,8 @@ static const char *shared_reason(const pto_predictions_t *predictions, int64_t p
     return strncmp(reason, name, length) == 0 && reason[length] == ' ' ? reason + length + 1 : reason;
 }
 
-/* Why a strategy that was not asked for applies at no point: the reason at the first one. NULL if it applies
- * somewhere, or if the scenario names its strategies. */
+/* Why a strategy has no column: it applies at no point, for the reason at the first one. NULL if it has a
+ * column, because it applies somewhere or the scenario names its strategies. */
 static const char *reason_to_hide(const pto_predictions_t *predictions, int strategy) {
     for (int64_t point = 0; point < predictions->point_count; point++) {
         pto_cost_t cost;
@@ -342,7 +343,8 @@ static void print_hidden(FILE *stream, const pto_predictions_t *predictions) {
     free(name);
 }
 
-/* Strategies that choose while they run have the price of their best fixed numbers. */
+/* A strategy that chooses its numbers during the run has a bound as its price: that with the best fixed
+ * numbers. */
 static void print_bound(FILE *stream, const pto_predictions_t *predictions, int index) {
     const pto_strategy_t *strategy = predictions->strategy[index];
     if (strategy->fixed)
@@ -354,7 +356,7 @@ bool pto_has_column(const pto_predictions_t *predictions, int strategy) {
     return !reason_to_hide(predictions, strategy);
 }
 
-/* A price of 0 looks like a fault unless it is explained. */
+/* Explain a price of 0, which looks like an error. */
 static void print_empty(FILE *stream, const pto_predictions_t *predictions) {
     bool is_free = false;
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
@@ -375,7 +377,8 @@ static bool has_mixed_messages(const pto_predictions_t *predictions) {
     return pto_machine_get(predictions->machine, key, &value, NULL) == PTO_OK;
 }
 
-static void print_unlike_ends(FILE *stream, const pto_predictions_t *predictions) {
+/* How messages between host and GPU memory are priced if the machine file has no parameters for them. */
+static void print_mixed_ends(FILE *stream, const pto_predictions_t *predictions) {
     const pto_pair_ends_t *ends = &predictions->scenario->ends;
     for (int i = 0; i < predictions->strategy_count && ends->from_host != ends->to_host &&
                     !has_mixed_messages(predictions);
@@ -391,7 +394,7 @@ static void print_unlike_ends(FILE *stream, const pto_predictions_t *predictions
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     pto_print_energy_note(stream, predictions);
     print_empty(stream, predictions);
-    print_unlike_ends(stream, predictions);
+    print_mixed_ends(stream, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
         if (!reason_to_hide(predictions, i)) {
             print_reasons(stream, predictions, i);

@@ -1,4 +1,4 @@
-/* Printing predictions: for people and for programs. */
+/* Printing predictions as tables, csv and JSON: what all commands have in common. */
 #ifndef PTO_TABLE_H
 #define PTO_TABLE_H
 
@@ -9,12 +9,14 @@
 #include "portolan/pick.h"
 #include "portolan/units.h"
 
-/* Prints the comment lines above a table: the question, the machine and the layout. */
+/* Prints the comment lines above a table: the scenario, the machine and its changes, the layout and the size.
+ */
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
 /* Prints the first two of these lines. */
 void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions);
-/* Prints the last of these lines, without what varies in the table: `varies` has bits of pto_sweep_kind_t. */
+/* Prints the last two, without the quantities that vary in the table: `varies` has bits of pto_sweep_kind_t.
+ */
 void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsigned varies);
 
 /* Prints a comment line with the machine's name and file, or two lines if one is too long. */
@@ -48,8 +50,8 @@ bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i);
  * docs/portolan.schema.json describes all objects. */
 void pto_print_json_start(FILE *stream, const pto_machine_t *machine);
 
-/* Prints, after this start, what was asked: the collective, the layout (without the nodes if these are
- * swept), and the parameters that plans use and the machine lacks. */
+/* Prints the next members: the collective, the layout (without the nodes if these are swept), and the
+ * parameters that plans use and the machine lacks. */
 void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions);
 
 /* Prints the layout as members of a JSON object. */
@@ -91,12 +93,13 @@ const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
-/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy, what it chose if `details`, and marks. */
+/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy, its algorithm and choices if `details`, and marks.
+ */
 enum { PTO_ROUTE_TEXT_MAX = 160 };
 const char *pto_route_text(const pto_strategy_t *strategy, const pto_prediction_t *prediction, bool details,
                            const char *marks, char text[PTO_ROUTE_TEXT_MAX]);
 
-/* Returns "12.3..14.5 us" of "12.3 us" and "14.5 us"; both whole if their units differ. */
+/* Returns "12.3..14.5 us" of "12.3 us" and "14.5 us"; both keep their units if these differ. */
 enum { PTO_INTERVAL_TEXT_MAX = 2 * PTO_SECONDS_TEXT_MAX };
 const char *pto_interval_text(const char *low, const char *high, char text[PTO_INTERVAL_TEXT_MAX]);
 
@@ -108,7 +111,7 @@ const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
 const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
-/* These return the texts in memory of their own, which lasts until the end of the block. */
+/* These return the texts in a compound literal, which lasts until the end of the block. */
 #define PTO_NODE_TEXT(layout) pto_node_text(layout, (char[PTO_LAYOUT_TEXT_MAX]){""})
 #define PTO_NODES_TEXT(layout) pto_nodes_text(layout, (char[PTO_LAYOUT_TEXT_MAX]){""})
 #define PTO_SIZE_TEXT(bytes) pto_size_text(bytes, (char[PTO_BYTES_TEXT_MAX]){""})
@@ -119,31 +122,33 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
 #define PTO_POINT_SHORT(predictions, value)                                                                  \
     pto_point_short(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})
 
-/* A note with names between two texts, the last of which may be empty; nothing if there are no names. */
+/* Prints a note with names between two texts, the second of which may be ""; nothing if there are no names.
+ */
 void pto_print_list(FILE *stream, const char *before, const char *const *name, int count, const char *after);
 
-/* Returns whether tables show a strategy: one that was named, or that applies somewhere. */
+/* Returns whether tables show a strategy: the user has named it, or it applies somewhere. */
 bool pto_has_column(const pto_predictions_t *predictions, int strategy);
 
-/* The comment lines below: strategies that do not apply, and parameters that are not priced. */
+/* Prints the comment lines below a table: strategies that do not apply, and parameters that are not priced.
+ */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
-/* Returns whether a table can have the bandwidths that the options ask for. Returns -1, or the exit code
- * after printing why not. */
+/* Checks that a table can have the bandwidths of --bandwidth. Returns -1, or the exit code after printing why
+ * not. */
 int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options);
 
-/* The whole table: the header; a row per point with the cost by each strategy (its energy if judged by that,
- * its bandwidth if asked for in place of times) and the cheapest strategy, with --ci another of their
- * intervals; the footer. Strategies that the scenario does not name are left out where the terminal is too
- * narrow, the most expensive first, unless --all is given. */
+/* Prints the whole table: the header; a row per point with the cost by each strategy (with --energy its
+ * energy, with
+ * --bandwidth its bandwidth) and the cheapest strategy; with --ci, a row of intervals after each; and the
+ * footer. If the terminal is too narrow, the most expensive strategies are left out, unless the scenario
+ * names them or --all is given. */
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
                      const pto_options_t *options);
 
-/* Errors: PTO_ERR_NOT_APPLICABLE if the machine file has no powers, so that strategies cannot be judged by
- * energy. */
+/* Checks that the machine file has powers, which energies need. Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_need_powers(const pto_machine_t *machine, pto_error_t *err);
 
-/* A comment line that says which parts the energies include if not all; only if judged by energy. */
+/* Prints a comment line if energies are those of the GPUs alone. */
 void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions);
 
 /* Heading of a table's first column. */

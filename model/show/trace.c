@@ -1,6 +1,6 @@
-/* The Chrome trace format ("Trace Event Format", the JSON object form): complete events (ph X) in
- * microseconds. A trace process is a node; its threads are the sides of ranks (the local one of each lane)
- * and the shared resources. Events on one thread never overlap. */
+/* A simulation in the Chrome trace format ("Trace Event Format", the JSON object form): complete events (ph
+ * X) in microseconds. A trace process is a node; its threads are, for each rank, sending, receiving and local
+ * work (one thread per lane), and the shared resources. Events on one thread never overlap. */
 #include "trace.h"
 
 #include <stdio.h>
@@ -10,44 +10,45 @@
 #include "portolan/printable.h"
 #include "table.h"
 
-enum { RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 5 };
-enum {
-    LANE_THREADS = PTO_LANES_MAX - 1
-}; /* the local sides of a rank's lanes but lane 0, after all others */
+/* The threads of a node, in this order: RANK_THREADS of each rank (send, receive, local work of lane 0),
+ * LINKS of the node, GPU_THREADS of each GPU, and LANE_THREADS of each rank (local work of the other lanes).
+ */
+enum { RANK_THREADS = 3, LINKS = 5, GPU_THREADS = 6, LANE_THREADS = PTO_LANES_MAX - 1 };
 
 struct pto_trace {
     const char *path;
     pto_output_t *output;
-    FILE *file; /* the output file */
+    FILE *file; /* of `output` */
     pto_layout_t layout;
     int64_t events_max;
     int64_t written;
     int64_t seen;
     int64_t threads_per_node;
-    bool *named; /* whether a thread has been named; after the threads of a node, the node itself */
+    bool *named; /* which threads of a node have been named; the last one stands for the node */
 };
 
 pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int64_t events_max,
                               pto_trace_t **trace, pto_error_t *err) {
-    pto_trace_t *made = calloc(1, sizeof *made);
-    if (!made)
+    pto_trace_t *created = calloc(1, sizeof *created);
+    if (!created)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
-    made->path = path;
-    made->layout = *layout;
-    made->events_max = events_max;
-    made->threads_per_node =
+    created->path = path;
+    created->layout = *layout;
+    created->events_max = events_max;
+    created->threads_per_node =
         layout->gpus_per_node * (layout->procs_per_gpu * (RANK_THREADS + LANE_THREADS) + GPU_THREADS) + LINKS;
-    made->named = calloc((size_t)((made->threads_per_node + 1) * layout->nodes), sizeof *made->named);
-    pto_status_t status = made->named ? pto_output_open(path, true, &made->output, err)
-                                      : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
+    created->named =
+        calloc((size_t)((created->threads_per_node + 1) * layout->nodes), sizeof *created->named);
+    pto_status_t status = created->named ? pto_output_open(path, true, &created->output, err)
+                                         : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
     if (status != PTO_OK) {
-        free(made->named);
-        free(made);
+        free(created->named);
+        free(created);
         return status;
     }
-    made->file = pto_output_stream(made->output);
-    fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", made->file);
-    *trace = made;
+    created->file = pto_output_stream(created->output);
+    fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", created->file);
+    *trace = created;
     return PTO_OK;
 }
 

@@ -14,8 +14,8 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
 /* A pto_span_visit_t; `context` is the trace. */
 void pto_trace_visit(void *context, const pto_span_t *span);
 
-/* Finish the file, or drop it, report in it and on standard error how many spans were omitted, and free the
- * trace. Errors: PTO_ERR_IO. */
+/* Finish the file, or delete it unless `keep`; report in it and on standard error how many spans were
+ * omitted; and free the trace. Errors: PTO_ERR_IO. */
 pto_status_t pto_trace_close(pto_trace_t *trace, bool keep, pto_error_t *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Draws the traffic between processes as a heat map: sources from top to bottom, destinations from left to
- * right. */
+/* The traffic between processes as a heat map: sources from top to bottom, destinations from left to right.
+ */
 #include "traffic_plot.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void write_cells(FILE *script, const pto_traffic_map_t *map) {
     fputs("e\n", script);
 }
 
-/* A cell is a whole number of pixels, so that all are of one size and have sharp edges. */
+/* A cell is a whole number of pixels, so that all have the same size and sharp edges. */
 static void write_margins(FILE *script, int64_t order) {
     const double side_px = (double)(SIDE_PX / order * order);
     fprintf(script,
@@ -49,7 +49,7 @@ static void write_margins(FILE *script, int64_t order) {
             (BOTTOM_PX + side_px) / HEIGHT_PX);
 }
 
-/* At ranks, of which there are at most sixteen between two. */
+/* Write tics at the ranks, at most TICS_MAX, whose distance is a power of two. */
 static void write_rank_tics(FILE *script, int64_t ranks) {
     enum { TICS_MAX = 16 };
     int64_t step = 1;
@@ -58,23 +58,22 @@ static void write_rank_tics(FILE *script, int64_t ranks) {
     fprintf(script, "set xtics 0,%lld\nset ytics 0,%lld\n", (long long)step, (long long)step);
 }
 
-/* At bytes that their labels have without rounding. */
+/* Write tics at powers of two and their multiples, whose labels need no rounding. */
 static void write_byte_tics(FILE *script, const pto_traffic_map_t *map) {
     enum { TICS_MAX = 6 };
-    double most = 0;
+    double max_bytes = 0;
     int64_t step = 1;
     for (int64_t i = 0; i < map->order * map->order; i++)
-        most = map->bytes[i] > most ? map->bytes[i] : most;
-    while (most / (double)step > TICS_MAX)
+        max_bytes = map->bytes[i] > max_bytes ? map->bytes[i] : max_bytes;
+    while (max_bytes / (double)step > TICS_MAX)
         step *= 2;
-    fprintf(script, "set cbrange [0:%.9g]\nset cbtics ('0 B' 0", most > 0 ? most : 1);
-    for (int64_t bytes = step; (double)bytes <= most; bytes += step) {
+    fprintf(script, "set cbrange [0:%.9g]\nset cbtics ('0 B' 0", max_bytes > 0 ? max_bytes : 1);
+    for (int64_t bytes = step; (double)bytes <= max_bytes; bytes += step)
         fprintf(script, ", '%s' %lld", PTO_SIZE_TEXT(bytes), (long long)bytes);
-    }
     fputs(")\n", script);
 }
 
-/* Pairs without traffic are not coloured. */
+/* Write the script. Pairs without traffic have no colour. */
 static void write_map(FILE *script, const void *context) {
     const pto_traffic_map_t *map = context;
     const long long end = map->order * map->ranks_per_cell - 1;

@@ -1,4 +1,4 @@
-/* A heat map of the bytes that each process sends to each. */
+/* A heat map of the bytes that each process sends to each other. */
 #ifndef PTO_TRAFFIC_PLOT_H
 #define PTO_TRAFFIC_PLOT_H
 
