@@ -1,7 +1,7 @@
-/* Two numbers for Cray MPICH, which has no file (its manual page intro_mpi): from which size on an allreduce
- * reduces GPU buffers by a kernel instead of by the CPU, and in blocks of how many bytes it sends them. Each
- * holds for all communicators. The page says what they do, not how: the prices are those of the steps that
- * they decide about. */
+/* Environment variables for Cray MPICH, which has no tuning file (its manual page intro_mpi): the size from
+ * which an allreduce reduces GPU buffers by a kernel instead of the CPU, and the block size of its messages.
+ * Both hold for all communicators. The page does not describe the algorithm, so that only the steps that they
+ * decide about are priced. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-/* The blocks that a written file may have (Cray's default: 8 MiB). Files that are read may have larger ones.
- */
+/* The range of block sizes that are written (Cray's default: 8 MiB). Files that are read may have larger
+ * ones. */
 enum { BLOCK_BYTES_LEAST = 64 << 10, BLOCK_BYTES_MOST = 64 << 20 };
 
-enum { REDUCTION, MESSAGE }; /* what a table is about */
-enum { BY_CPU, BY_KERNEL };  /* how vectors are combined */
+enum { REDUCTION, MESSAGE }; /* a table's step */
+enum { BY_CPU, BY_KERNEL };  /* the algorithms of a reduction */
 
-/* An algorithm that cuts messages into blocks: `id` is the size of a block. */
+/* An "algorithm" of messages: blocks of one size, which is the `id`. */
 #define BLOCKS(number, unit, shift)                                                                          \
     { .id = (number) << (shift), .name = "blocks of " #number " " unit }
 
@@ -52,8 +52,8 @@ static bool add(const pto_postal_t *cost, int64_t bytes, double *seconds) {
     return cost;
 }
 
-/* Combining two vectors in GPU memory: by a kernel, or by a copy to the host, the CPU and a copy back.
- * INFINITY where the machine does not know. */
+/* The time of reducing two vectors in GPU memory: by a kernel, or by a copy to the host, the CPU and a copy
+ * back. INFINITY if the machine file lacks a cost. */
 static double reduction_s(const pto_machine_t *machine, int how, int64_t bytes) {
     double seconds = 0;
     bool known =
@@ -71,7 +71,7 @@ static double message_s(const pto_machine_t *machine, int64_t bytes) {
     return row && add(&row->postal, bytes, &seconds) ? seconds : INFINITY;
 }
 
-/* A message between nodes in blocks, one after the other. */
+/* The time of a message between nodes in blocks, one after the other. */
 static double blocks_s(const pto_machine_t *machine, int64_t bytes, int64_t block_bytes) {
     int64_t whole = bytes / block_bytes, rest = bytes % block_bytes;
     double seconds = whole > 0 ? (double)whole * message_s(machine, block_bytes) : 0;
@@ -93,17 +93,18 @@ static bool kernel_is_as_fast(const pto_machine_t *machine, int64_t bytes, bool 
     return *known && gpu_s <= host_s;
 }
 
-/* Returns the least size from which on the kernel is as fast as the CPU; -1: none, or, with `*known` false, a
- * price is missing. */
+/* Returns the least size from which on the kernel is as fast as the CPU; -1 if there is none or, with
+ * `*known` false, a price is missing. */
 static int64_t find_threshold(const pto_export_t *export, bool *known) {
-    int64_t at = export->bytes.count;
+    int64_t first = export->bytes.count;
     *known = true;
-    while (at > 0 && kernel_is_as_fast(export->options.machine, export->bytes.value[at - 1], known))
-        at--;
-    return *known && at < export->bytes.count ? export->bytes.value[at] : -1;
+    while (first > 0 && kernel_is_as_fast(export->options.machine, export->bytes.value[first - 1], known))
+        first--;
+    return *known && first < export->bytes.count ? export->bytes.value[first] : -1;
 }
 
-/* Returns the least power of two for which a message costs its bytes, up to the tolerance; 0: unknown. */
+/* Returns the least power of two at which a message's start is within the tolerance of its bytes' time; 0 if
+ * the costs are unknown. */
 static int64_t find_block(const pto_export_t *export) {
     const pto_machine_t *machine = export->options.machine;
     for (int64_t bytes = BLOCK_BYTES_LEAST;; bytes *= 2) {
@@ -163,7 +164,7 @@ static const struct {
 
 static const char variables_begin[] = "MPICH_GPU_ALLREDUCE_";
 
-/* `value` has -1 for a variable that is not set. */
+/* Read a variable into `value`, which has -1 for each variable that is not set. */
 static pto_status_t read_variable(const pto_variable_t *variable, const char *path,
                                   int64_t value[VARIABLE_COUNT], pto_error_t *err) {
     int at = 0;
@@ -207,8 +208,8 @@ static pto_status_t read_variables(char *text, size_t size, const char *path, in
     return status;
 }
 
-/* Fills a table with what the file decides. Whether the CPU or a kernel reduces is known only if the file
- * says so: the default differs between releases. */
+/* Fills a table with the file's rules. Without USE_KERNEL, whether the CPU or a kernel reduces is unknown:
+ * the default differs between releases. */
 static void fill_table(const pto_export_t *export, pto_export_table_t *table,
                        const int64_t value[VARIABLE_COUNT]) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
@@ -225,7 +226,7 @@ static void fill_table(const pto_export_t *export, pto_export_table_t *table,
         }
     } else if (value[BLOCK] > 0) {
         const int64_t largest = export->bytes.value[export->bytes.count - 1];
-        /* Blocks of the largest size or more cut no message: all are alike. */
+        /* Blocks of the largest size or more are equivalent: no message is cut. */
         while (algorithm->name && algorithm->id != value[BLOCK] &&
                (value[BLOCK] < largest || algorithm->id < largest))
             algorithm++;

@@ -1,4 +1,5 @@
-/* Which algorithm a library should run from which size on, by price. */
+/* Decides which algorithm a library should run from which size on, by price, for all targets; and finds what
+ * a library cannot be told. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "portolan/units.h"
 #include "show/table.h"
 
-/* One communicator and one size of what was asked for. It borrows everything. */
+/* The scenario of a table's communicator. It borrows everything. */
 static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_table_t *table,
                                   pto_series_t bytes, pto_series_t nodes) {
     pto_scenario_t scenario = export->options.scenario;
@@ -55,7 +56,7 @@ static pto_status_t price_strategy(const pto_export_t *export, const pto_export_
         scenario.library.name = name;
     }
     if (scenario.layout.in_host && strcmp(strategy, "nccl") != 0)
-        strategy = "mpi"; /* nothing is staged, and no buffer is on a GPU */
+        strategy = "mpi"; /* buffers in host memory */
     pto_status_t status = pto_strategy_find(strategy, &found, &reason);
     if (status == PTO_OK)
         status = pto_plan_choose(&scenario, export->options.machine, 0, found, &plan, &price, NULL, &reason);
@@ -83,8 +84,8 @@ static bool may_run(const pto_export_t *export, const pto_export_table_t *table,
     if (algorithm->commutative && !export->commutative)
         return false;
     bool is_power = (table->ranks & (table->ranks - 1)) == 0;
-    return (is_power || !algorithm->powers) &&
-           (!algorithm->ranks_most || table->ranks <= algorithm->ranks_most);
+    return (is_power || !algorithm->needs_power) &&
+           (!algorithm->ranks_max || table->ranks <= algorithm->ranks_max);
 }
 
 pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
@@ -95,14 +96,14 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
     *best = NULL;
     *seconds = INFINITY;
     for (; algorithm->name && status == PTO_OK; algorithm++) {
-        double own = INFINITY;
+        double algorithm_s = INFINITY;
         if (!may_run(export, table, algorithm))
             continue;
-        status = pto_export_price(export, table, algorithm, bytes, &own, err);
-        priced = priced && isfinite(own);
-        if (own < *seconds) {
+        status = pto_export_price(export, table, algorithm, bytes, &algorithm_s, err);
+        priced = priced && isfinite(algorithm_s);
+        if (algorithm_s < *seconds) {
             *best = algorithm;
-            *seconds = own;
+            *seconds = algorithm_s;
         }
     }
     if (!priced && table->collective->needs_all)
@@ -112,19 +113,19 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
 
 /* --- rules ---------------------------------------------------------------------------------------------- */
 
-/* The price of an algorithm, or of what the library chooses by itself (NULL), which it keeps where that is
- * unknown. */
+/* The price of an algorithm, or for NULL of the library's default; 0 if the default is unknown, so that it
+ * wins. */
 static pto_status_t price_rule(const pto_export_t *export, const pto_export_table_t *table,
                                const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                                pto_error_t *err) {
     if (!algorithm)
-        algorithm = export->target->own(export, table, bytes).algorithm;
+        algorithm = export->target->default_rule(export, table, bytes).algorithm;
     *seconds = 0;
     return algorithm ? pto_export_price(export, table, algorithm, bytes, seconds, err) : PTO_OK;
 }
 
-/* The least size in (`slow`, `fast`], to a 64th, at which `next` is as fast as `last`, or faster than what
- * the library chooses. */
+/* Find by bisection the least size in (`slow`, `fast`], to a 64th, at which `next` is as fast as `last` or,
+ * if that is NULL, faster than the library's default. */
 static pto_status_t find_crossing(const pto_export_t *export, const pto_export_table_t *table,
                                   const pto_export_algorithm_t *last, const pto_export_algorithm_t *next,
                                   int64_t slow, int64_t fast, int64_t *crossing, pto_error_t *err) {
@@ -153,50 +154,52 @@ static pto_status_t add_rule(pto_export_table_t *table, int64_t from, const pto_
     return PTO_OK;
 }
 
-/* Where the price of `last` is within the tolerance, it stays. */
-static pto_status_t stays(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
-                          const pto_export_algorithm_t *last, double best_s, bool *stay, pto_error_t *err) {
+/* Whether the price of `last` is within the tolerance of the best, so that it needs no new rule. */
+static pto_status_t is_good_enough(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
+                                   const pto_export_algorithm_t *last, double best_s, bool *is_enough,
+                                   pto_error_t *err) {
     double last_s = INFINITY;
     pto_status_t status = last ? pto_export_price(export, table, last, bytes, &last_s, err) : PTO_OK;
-    *stay = isfinite(last_s) && last_s <= best_s * (1 + export->tolerance / 100);
+    *is_enough = isfinite(last_s) && last_s <= best_s * (1 + export->tolerance / 100);
     return status;
 }
 
-/* Choose a rule for a library whose own choice is known: NULL, unless another is sure to be better. */
-static pto_status_t prefer_own(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
-                               const pto_export_algorithm_t **best, double best_s, pto_error_t *err) {
-    if (!export->target->own || !*best)
+/* For a library whose default is known: set `*best` to NULL unless it is better than the default. */
+static pto_status_t prefer_default(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
+                                   const pto_export_algorithm_t **best, double best_s, pto_error_t *err) {
+    if (!export->target->default_rule || !*best)
         return PTO_OK;
-    bool stay;
-    pto_export_rule_t own = export->target->own(export, table, bytes);
-    pto_status_t status = stays(export, table, bytes, own.algorithm, best_s, &stay, err);
-    if (!own.algorithm || stay)
+    bool is_enough;
+    const pto_export_algorithm_t *own = export->target->default_rule(export, table, bytes).algorithm;
+    pto_status_t status = is_good_enough(export, table, bytes, own, best_s, &is_enough, err);
+    if (!own || is_enough)
         *best = NULL;
     return status;
 }
 
+/* Add a rule if another algorithm than the last rule's is to run from the at-th size on. */
 static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t at,
                               pto_error_t *err) {
     const int64_t *bytes = export->bytes.value;
     const pto_export_algorithm_t *best, *last = at > 0 ? table->rule[table->rule_count - 1].algorithm : NULL;
     double best_s;
-    bool stay = false;
+    bool is_enough = false;
     int64_t from = at > 0 ? bytes[at] : 0;
     pto_status_t status = pto_export_best(export, table, bytes[at], &best, &best_s, err);
     if (status == PTO_OK)
-        status = prefer_own(export, table, bytes[at], &best, best_s, err);
+        status = prefer_default(export, table, bytes[at], &best, best_s, err);
     if (status == PTO_OK)
-        status = stays(export, table, bytes[at], last, best_s, &stay, err);
-    stay = stay && best;
-    if (status != PTO_OK || (at > 0 && (stay || best == last)))
+        status = is_good_enough(export, table, bytes[at], last, best_s, &is_enough, err);
+    if (status != PTO_OK || (at > 0 && ((is_enough && best) || best == last)))
         return status;
-    if (at > 0 && ((last && best) || export->target->own))
+    if (at > 0 && ((last && best) || export->target->default_rule))
         status = find_crossing(export, table, last, best, bytes[at - 1], bytes[at], &from, err);
     return status == PTO_OK ? add_rule(table, from, best, err) : status;
 }
 
-/* Sizes below the first that was priced are the library's, unless they are those of less than one element. */
-static pto_status_t guard_smaller(const pto_export_t *export, pto_export_table_t *table, pto_error_t *err) {
+/* Leave sizes below the first one that was priced to the library, unless they are less than an element. */
+static pto_status_t leave_smaller_sizes(const pto_export_t *export, pto_export_table_t *table,
+                                        pto_error_t *err) {
     int64_t first_bytes = export->bytes.value[0];
     if (!table->rule[0].algorithm || first_bytes <= pto_datatype_bytes(export->options.scenario.datatype))
         return PTO_OK;
@@ -215,7 +218,7 @@ pto_status_t pto_export_decide(const pto_export_t *export, pto_export_table_t *t
     for (int64_t i = 0; i < export->bytes.count && status == PTO_OK; i++)
         status = decide_at(export, table, i, err);
     if (status == PTO_OK)
-        status = guard_smaller(export, table, err);
+        status = leave_smaller_sizes(export, table, err);
     if (status == PTO_OK && table->rule_count > 0 && table->rule[table->rule_count - 1].algorithm)
         status = add_rule(table, export->bytes.value[export->bytes.count - 1] + 1, NULL, err);
     return status;
@@ -225,6 +228,14 @@ const pto_export_algorithm_t *pto_export_algorithm(const pto_export_collective_t
                                                    const char *name) {
     const pto_export_algorithm_t *found = collective->algorithm;
     while (found->name && strcmp(found->name, name) != 0)
+        found++;
+    return found->name ? found : NULL;
+}
+
+const pto_export_algorithm_t *pto_export_algorithm_of_id(const pto_export_collective_t *collective,
+                                                         int64_t id) {
+    const pto_export_algorithm_t *found = collective->algorithm;
+    while (found->name && found->id != id)
         found++;
     return found->name ? found : NULL;
 }
@@ -245,11 +256,11 @@ int64_t pto_export_size(const pto_export_table_t *table, int64_t bytes) {
 static pto_status_t is_as_fast(const pto_export_t *export, const pto_export_table_t *table,
                                const char *strategy, const char *other, int64_t bytes, bool *as_fast,
                                pto_error_t *err) {
-    double own_s, other_s = 0;
-    pto_status_t status = price_strategy(export, table, strategy, NULL, bytes, &own_s, err);
+    double strategy_s, other_s = 0;
+    pto_status_t status = price_strategy(export, table, strategy, NULL, bytes, &strategy_s, err);
     if (status == PTO_OK)
         status = price_strategy(export, table, other, NULL, bytes, &other_s, err);
-    *as_fast = status == PTO_OK && own_s <= other_s;
+    *as_fast = status == PTO_OK && strategy_s <= other_s;
     return status;
 }
 
@@ -274,6 +285,7 @@ pto_status_t pto_export_last_size(const pto_export_t *export, const pto_export_t
 
 /* --- what the library cannot do ------------------------------------------------------------------------- */
 
+/* Write a line if a range's winner is faster than the library with its rules by more than the tolerance. */
 static pto_status_t write_range(const pto_export_t *export, const pto_export_table_t *table,
                                 const pto_predictions_t *predictions, const pto_range_t *range, FILE *stream,
                                 pto_error_t *err) {
@@ -283,11 +295,12 @@ static pto_status_t write_range(const pto_export_t *export, const pto_export_tab
     for (int64_t i = range->point_first; i < range->point_first + range->point_count && status == PTO_OK;
          i++) {
         const pto_export_algorithm_t *algorithm = pto_export_rule_at(table, predictions->point[i])->algorithm;
-        double own_s = INFINITY, best_s = pto_prediction_at(predictions, i, range->winner)->price.seconds;
-        status = algorithm ? pto_export_price(export, table, algorithm, predictions->point[i], &own_s, err)
-                           : price_strategy(export, table, table->collective->strategy, NULL,
-                                            predictions->point[i], &own_s, err);
-        gain = fmax(gain, own_s / best_s);
+        double library_s = INFINITY, best_s = pto_prediction_at(predictions, i, range->winner)->price.seconds;
+        status = algorithm
+                     ? pto_export_price(export, table, algorithm, predictions->point[i], &library_s, err)
+                     : price_strategy(export, table, table->collective->strategy, NULL, predictions->point[i],
+                                      &library_s, err);
+        gain = fmax(gain, library_s / best_s);
     }
     if (status != PTO_OK || gain <= 1 + export->tolerance / 100)
         return status;
@@ -311,8 +324,8 @@ static bool can_run(const pto_export_collective_t *collective, const pto_strateg
     return found;
 }
 
-static pto_status_t write_table(const pto_export_t *export, const pto_export_table_t *table, const char *but,
-                                FILE *stream, pto_error_t *err) {
+static pto_status_t write_table(const pto_export_t *export, const pto_export_table_t *table,
+                                const char *except, FILE *stream, pto_error_t *err) {
     int64_t nodes = table->nodes;
     pto_scenario_t scenario = scenario_at(export, table, export->bytes, (pto_series_t){&nodes, 1});
     pto_predictions_t predictions;
@@ -324,9 +337,9 @@ static pto_status_t write_table(const pto_export_t *export, const pto_export_tab
     status = pto_pick(&predictions, &range, &count, err);
     for (int64_t i = 0; i < count && status == PTO_OK; i++) {
         const pto_strategy_t *winner = range[i].winner >= 0 ? predictions.strategy[range[i].winner] : NULL;
-        /* A winner whose price lacks a cost that the others' have may not be one. */
-        bool sure = winner && !range[i].unpriced;
-        if (sure && !can_run(table->collective, winner) && !is_named(winner, but))
+        /* If a cost of the winner's is not priced, it may not be the cheapest. */
+        bool is_sure = winner && !range[i].unpriced;
+        if (is_sure && !can_run(table->collective, winner) && !is_named(winner, except))
             status = write_range(export, table, &predictions, &range[i], stream, err);
     }
     free(range);
@@ -334,17 +347,17 @@ static pto_status_t write_table(const pto_export_t *export, const pto_export_tab
     return status;
 }
 
-pto_status_t pto_export_write_missed(const pto_export_t *export, const char *but, FILE *stream,
+pto_status_t pto_export_write_missed(const pto_export_t *export, const char *except, FILE *stream,
                                      pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < export->table_count && status == PTO_OK; i++) {
         if (!pto_is_stopped())
-            status = write_table(export, &export->table[i], but, stream, err);
-        if (pto_is_stopped()) { /* the rules themselves are known */
+            status = write_table(export, &export->table[i], except, stream, err);
+        if (pto_is_stopped()) { /* not an error: the rules are complete */
             fputs("interrupted: what else may be faster is not listed\n", stream);
             return PTO_OK;
         }
-        if (export->shown)
+        if (export->shows_progress)
             pto_progress_add(1);
     }
     return status;

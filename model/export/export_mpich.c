@@ -1,9 +1,9 @@
-/* A selection file for MPICH 4.0: its own tree (mpich_tree.h) with branches for the communicators that were
- * priced. MPICH needs all of it; the branches end in what it had there.
+/* The selection file of MPICH 4.0: MPICH's own decision tree (mpich_tree.h), which a file has to contain as a
+ * whole, with branches added for the communicators that were priced.
  *
- * Its device ch4 (src/mpid/ch4/src/ch4_coll.h) splits broadcasts and reductions by node before they come to
- * this tree, so that on communicators with several processes a node these stay as they are. Alltoalls and
- * allgathers come to it whole. */
+ * The device ch4 (src/mpid/ch4/src/ch4_coll.h) splits broadcasts and reductions by node before it consults
+ * the tree. On communicators with several processes a node, these have no rules. Alltoalls and allgathers are
+ * not split. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -15,8 +15,8 @@
 #include "export.h"
 #include "mpich_tree.h"
 
-/* The scattered alltoall posts MPIR_CVAR_ALLTOALL_THROTTLE (32) messages at once. Recursive doubling asserts
- * that an allgather has a power of two of ranks. */
+/* The scattered alltoall posts MPIR_CVAR_ALLTOALL_THROTTLE (32) messages at once. An allgather by recursive
+ * doubling asserts that the number of ranks is a power of two. */
 /* clang-format off */
 #define ALGORITHM(algorithm_, name_) {.algorithm = (algorithm_), .name = (name_)}
 #define COLLECTIVE(collective_, name_, strategy_, total_, ...) \
@@ -25,7 +25,7 @@
 /* clang-format on */
 #define GATHERING                                                                                            \
     ALGORITHM("bruck", "brucks"),                                                                            \
-        {.algorithm = "recursive_doubling", .name = "recursive_doubling", .powers = true},                   \
+        {.algorithm = "recursive_doubling", .name = "recursive_doubling", .needs_power = true},              \
         ALGORITHM("ring", "ring")
 static const pto_export_collective_t collectives[] = {
     COLLECTIVE(ALLGATHER, "allgather", "cuda_aware", true, GATHERING),
@@ -34,7 +34,7 @@ static const pto_export_collective_t collectives[] = {
                ALGORITHM("recursive_doubling", "recursive_doubling"),
                ALGORITHM("rabenseifner", "reduce_scatter_allgather")),
     COLLECTIVE(ALLTOALL, "alltoall", "cuda_aware", false, ALGORITHM("bruck", "brucks"),
-               {.algorithm = "linear", .name = "scattered", .ranks_most = 32},
+               {.algorithm = "linear", .name = "scattered", .ranks_max = 32},
                ALGORITHM("pairwise", "pairwise")),
     COLLECTIVE(BROADCAST, "bcast", "cuda_aware", false, ALGORITHM("binomial", "binomial"),
                ALGORITHM("scatter_allgather", "scatter_ring_allgather")),
@@ -42,7 +42,7 @@ static const pto_export_collective_t collectives[] = {
                ALGORITHM("rabenseifner", "reduce_scatter_gather")),
     {.name = NULL}};
 
-/* MPICH's name of the algorithms behind this is MPIR_Allreduce_intra_NAME. */
+/* MPICH's name of an algorithm, as in MPIR_Allreduce_intra_NAME. */
 static void name_of(const pto_export_collective_t *collective, const char *algorithm, char *name,
                     size_t name_size) {
     snprintf(name, name_size, "MPIR_%c%s_intra_%s", toupper((unsigned char)collective->name[0]),
@@ -59,7 +59,7 @@ static bool is_split_by_node(const pto_export_table_t *table) {
 
 enum { PATH_MAX_BYTES = PTO_FOLDER_MAX + 32 };
 
-/* A file of libraries/mpich-4.0. */
+/* Find a file of libraries/mpich-4.0. */
 static bool find_file(const char *name, char path[PATH_MAX_BYTES]) {
     char folder[PTO_FOLDER_MAX];
     for (int i = 0; pto_library_folder(i, folder); i++) {
@@ -70,7 +70,7 @@ static bool find_file(const char *name, char path[PATH_MAX_BYTES]) {
     return false;
 }
 
-/* The names of MPICH's algorithms, each in a line; free() the text. */
+/* Read the names of MPICH's algorithms, one per line; the caller frees the text. */
 static pto_status_t read_names(char **names, pto_error_t *err) {
     enum { NAMES_BYTES_MAX = 1 << 16 };
     char path[PATH_MAX_BYTES];
@@ -91,7 +91,7 @@ static pto_status_t read_tree(const char *path, json_t **tree, pto_error_t *err)
     return status;
 }
 
-static pto_status_t read_own(pto_export_t *export, pto_error_t *err) {
+static pto_status_t read_defaults(pto_export_t *export, pto_error_t *err) {
     char path[PATH_MAX_BYTES];
     const char *generic = export->generic;
     if (!generic && find_file("generic.json", path))
@@ -100,9 +100,10 @@ static pto_status_t read_own(pto_export_t *export, pto_error_t *err) {
         return pto_error_set(
             err, PTO_ERR_IO,
             "cannot find libraries/mpich-4.0/generic.json beside the machine files; --generic names it");
-    return read_tree(generic, &export->own, err);
+    return read_tree(generic, &export->defaults, err);
 }
 
+/* The rule that a tree has for a call. */
 static pto_export_rule_t rule_of(const pto_export_t *export, const json_t *tree,
                                  const pto_export_table_t *table, int64_t bytes) {
     pto_mpich_call_t call = {.collective = table->collective->name,
@@ -119,16 +120,16 @@ static pto_export_rule_t rule_of(const pto_export_t *export, const json_t *tree,
     const pto_export_algorithm_t *found = pto_export_algorithm(table->collective, name);
     if (is_split_by_node(table))
         snprintf(rule.unpriced, sizeof rule.unpriced, "split by node");
-    else if (found && (!found->ranks_most || table->ranks <= found->ranks_most))
+    else if (found && (!found->ranks_max || table->ranks <= found->ranks_max))
         rule.algorithm = found;
     else
         snprintf(rule.unpriced, sizeof rule.unpriced, "%s", name);
     return rule;
 }
 
-static pto_export_rule_t own_rule(const pto_export_t *export, const pto_export_table_t *table,
-                                  int64_t bytes) {
-    return rule_of(export, export->own, table, bytes);
+static pto_export_rule_t default_rule_of(const pto_export_t *export, const pto_export_table_t *table,
+                                         int64_t bytes) {
+    return rule_of(export, export->defaults, table, bytes);
 }
 
 static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
@@ -148,8 +149,8 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
 
 /* --- writing -------------------------------------------------------------------------------------------- */
 
-/* {"KEY": child}, which takes the child. */
-static json_t *one(const char *key, json_t *child) {
+/* The object {"KEY": child}, which takes the reference to the child. */
+static json_t *object_of(const char *key, json_t *child) {
     json_t *node = json_object();
     if (json_object_set_new(node, key, child) != 0) {
         json_decref(node);
@@ -158,24 +159,25 @@ static json_t *one(const char *key, json_t *child) {
     return node;
 }
 
+/* The node of a rule; `own` is the branch of MPICH's own tree, for calls that the algorithm cannot take. */
 static json_t *algorithm_node(const pto_export_collective_t *collective,
                               const pto_export_algorithm_t *algorithm, json_t *own) {
     char key[96] = "algorithm=";
     name_of(collective, algorithm->name, key + strlen(key), sizeof key - strlen(key));
-    json_t *node = one(key, json_object());
+    json_t *node = object_of(key, json_object());
     if (strcmp(algorithm->algorithm, "rabenseifner") != 0)
         return node;
-    /* The algorithm cuts the vector, but only a predefined operation is sure to work on parts. A part must
-     * have an element. */
+    /* The algorithm cuts the vector. Only predefined operations certainly work on parts, and a part must have
+     * an element. */
     json_t *counts = json_object();
     json_object_set(counts, "count<pow2", own);
     json_object_set_new(counts, "count=any", node);
-    node = one("is_op_built_in=no", json_incref(own));
+    node = object_of("is_op_built_in=no", json_incref(own));
     json_object_set_new(node, "is_op_built_in=yes", counts);
     return node;
 }
 
-/* The rules of one communicator. MPICH keeps limits in an int. */
+/* The node of one communicator's rules. MPICH stores limits in an int. */
 static json_t *table_node(const pto_export_table_t *table, json_t *own) {
     const char *size = table->collective->total ? "total_msg_size" : "avg_msg_size";
     char key[64];
@@ -203,8 +205,8 @@ static bool has_rules(const pto_export_table_t *table) {
     return table->rule_count > 1 || table->rule[0].algorithm;
 }
 
-/* The communicators that have rules, each between others that keep what MPICH does. It reads `comm_size<` as
- * `<=` in places (mpich_tree.c). */
+/* The node of a collective: the communicators with rules, and MPICH's own branch for all others. The
+ * conditions are `comm_size<=`, because MPICH reads `comm_size<` as `<=` in some places (mpich_tree.c). */
 static json_t *collective_node(const pto_export_t *export, const pto_export_collective_t *collective,
                                json_t *own) {
     char key[64];
@@ -225,7 +227,8 @@ static json_t *collective_node(const pto_export_t *export, const pto_export_coll
     return node;
 }
 
-/* An alltoall in place has algorithms of its own. */
+/* Replace a collective's branch for intracommunicators in the tree, except for alltoalls in place, which have
+ * other algorithms. */
 static pto_status_t patch(const pto_export_t *export, const pto_export_collective_t *collective, json_t *tree,
                           pto_error_t *err) {
     char name[64];
@@ -245,19 +248,19 @@ static pto_status_t patch(const pto_export_t *export, const pto_export_collectiv
     return PTO_OK;
 }
 
-/* Check the tree against the rules for the calls that were priced, and against MPICH's own choice elsewhere:
- * its own branches, moved, could read `comm_size<` differently. */
+/* Check that the tree has the rules for the calls that were priced, and MPICH's own choice for the others: in
+ * their new places, MPICH's branches could read `comm_size<` differently. */
 static pto_status_t verify(const pto_export_t *export, const pto_export_table_t *table, const json_t *tree,
                            pto_error_t *err) {
     for (int64_t i = 0; i < export->bytes.count; i++) {
         int64_t bytes = export->bytes.value[i];
         const pto_export_algorithm_t *algorithm = pto_export_rule_at(table, bytes)->algorithm;
-        pto_export_rule_t own = own_rule(export, table, bytes), now = rule_of(export, tree, table, bytes);
+        const pto_export_algorithm_t *own = default_rule_of(export, table, bytes).algorithm,
+                                     *chosen = rule_of(export, tree, table, bytes).algorithm;
         if (!algorithm || pto_export_size(table, bytes) > INT_MAX)
-            algorithm = own.algorithm;
-        bool pieces =
-            algorithm && strcmp(algorithm->algorithm, "rabenseifner") == 0; /* for enough elements */
-        if (now.algorithm != algorithm && !(pieces && now.algorithm == own.algorithm))
+            algorithm = own;
+        bool needs_elements = algorithm && strcmp(algorithm->algorithm, "rabenseifner") == 0;
+        if (chosen != algorithm && !(needs_elements && chosen == own))
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                                  "%s on %" PRId64
                                  " ranks: MPICH's own tree has a branch that cannot be moved",
@@ -267,7 +270,7 @@ static pto_status_t verify(const pto_export_t *export, const pto_export_table_t 
 }
 
 static pto_status_t write_tree(const pto_export_t *export, FILE *stream, pto_error_t *err) {
-    json_t *tree = json_deep_copy(export->own);
+    json_t *tree = json_deep_copy(export->defaults);
     pto_status_t status = PTO_OK;
     const pto_export_collective_t *collective = NULL;
     for (int i = 0; i < export->table_count && status == PTO_OK; i++) {
@@ -326,8 +329,8 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
 
 const pto_export_target_t pto_export_mpich = {.name = "mpich-4.0",
                                               .collective = collectives,
-                                              .own = own_rule,
-                                              .read_own = read_own,
+                                              .default_rule = default_rule_of,
+                                              .read_defaults = read_defaults,
                                               .write = write_tree,
                                               .write_notes = write_notes,
                                               .read = read_file};

@@ -1,6 +1,7 @@
-/* Rules for the tuner plugin of tuner/: ring or tree, and the protocol, for allreduces on several nodes, by
- * the structure that extrapolates NCCL's prices (model/src/price/nccl.c). At a number of GPUs and nodes that
- * was measured, the times are those of NCCL's own choice, so that nothing is known to beat it. */
+/* Rules for NCCL through the tuner plugin of tuner/: ring or tree, and the protocol, for allreduces on
+ * several nodes. They are priced by the structure that extrapolates NCCL's times (model/src/price/nccl.c). At
+ * numbers of GPUs and nodes that were measured there are no rules: the times are those of NCCL's own choice,
+ * and others are unknown. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static const pto_export_collective_t collectives[] = {
                    ROW(TREE, SIMPLE, "tree,simple")}},
     {.name = NULL}};
 
-/* Bytes between nodes without a price would make the cheaper of two sums a guess. */
+/* Find the price of an algorithm for a call. False without a cost of bytes between nodes, which decides. */
 static bool find_route(const pto_export_t *export, const pto_export_table_t *table,
                        pto_nccl_algorithm_t algorithm, int64_t bytes, pto_nccl_route_t *route) {
     const pto_machine_t *machine = export->options.machine;
@@ -38,31 +39,33 @@ static bool find_route(const pto_export_t *export, const pto_export_table_t *tab
            pto_nccl_extrapolated(machine, PTO_NCCL_ALLREDUCE, algorithm, job, (double)bytes, route);
 }
 
-/* Without a run, prices follow NCCL's own constants and the links' rates, both of which NCCL has: a rule that
- * differs from its choice would rest on omissions of the model. */
+/* Whether the prices rest on no measurement but on NCCL's constants and the links' rates, which NCCL also
+ * has. A rule that differs from its choice would then rest on omissions of the model. */
 static bool is_known_to_nccl(const pto_nccl_route_t *ring) {
     return ring->base.nodes == 1 && ring->row->postal.sample_count == 0;
 }
 
-/* `any`: also by another protocol than the one that NCCL takes for this algorithm and size. */
+/* The price of an algorithm with its protocol. Unless `any`, only with the protocol that NCCL uses for this
+ * algorithm and size; INFINITY with another. */
 static double price_of(const pto_export_t *export, const pto_export_table_t *table,
                        const pto_export_algorithm_t *algorithm, int64_t bytes, bool any) {
     pto_nccl_route_t route;
     const int protocol = algorithm->id % PTO_NCCL_PROTOCOL_COUNT;
-    pto_nccl_algorithm_t own = (pto_nccl_algorithm_t)(algorithm->id / PTO_NCCL_PROTOCOL_COUNT);
-    if (!find_route(export, table, own, bytes, &route) || (!any && (int)route.protocol != protocol))
+    pto_nccl_algorithm_t kind = (pto_nccl_algorithm_t)(algorithm->id / PTO_NCCL_PROTOCOL_COUNT);
+    if (!find_route(export, table, kind, bytes, &route) || (!any && (int)route.protocol != protocol))
         return INFINITY;
     return pto_nccl_route_s(export->options.machine, PTO_NCCL_ALLREDUCE, &route) + route.more_s[protocol];
 }
 
-/* A file that is written leaves the protocol to NCCL's own comparison; one that is checked may name any. */
+/* Rules that are written have the protocol that NCCL would use; those of a checked file may name any. */
 static double price(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm, int64_t bytes) {
     return price_of(export, table, algorithm, bytes, export->check != NULL);
 }
 
-/* NCCL's own choice. Where it has the price's inputs, it chooses the cheaper of ring and tree. Elsewhere its
- * choice is unknown: the slower one stands for it, so that there is only a rule where they differ. */
+/* NCCL's own choice. If NCCL knows all inputs of the prices, it chooses the cheaper of ring and tree.
+ * Otherwise its choice is unknown; the slower one is assumed, so that there is a rule where their prices
+ * differ. */
 static pto_export_rule_t choice_of_nccl(const pto_export_t *export, const pto_export_table_t *table,
                                         int64_t bytes) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
@@ -134,22 +137,17 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-/* By the plugin's own reader: the first rule that holds for a call applies. A call is a single one on buffers
- * that are not registered. Whether NCCL can run an algorithm, and prefers one that the file keeps (#keep), is
- * known to NCCL alone. */
+/* A file is read by the plugin's own reader (tuner/rules.h); the first rule that matches a call applies.
+ * Calls are single ones on buffers that are not registered. Whether NCCL can run an algorithm, or prefers one
+ * of #keep, is not known here. The enumerators are NCCL's numbers. */
 enum { FILE_BYTES_MAX = 1 << 20, NCCL_TREE = 0, NCCL_RING = 1, NCCL_ALLREDUCE = 4 };
 
-/* The file's numbers of algorithms and protocols are NCCL's. */
 static const pto_export_algorithm_t *algorithm_of(const pto_export_collective_t *collective,
                                                   const tuner_rule_t *rule) {
-    pto_nccl_algorithm_t own =
-        rule->algorithm == NCCL_RING ? PTO_NCCL_ALGORITHM_RING : PTO_NCCL_ALGORITHM_TREE;
-    int id = (int)own * PTO_NCCL_PROTOCOL_COUNT + rule->protocol;
-    const pto_export_algorithm_t *found = collective->algorithm;
-    while (found->name && found->id != id)
-        found++;
-    bool priced = rule->algorithm == NCCL_RING || rule->algorithm == NCCL_TREE;
-    return priced && found->name ? found : NULL;
+    if (rule->algorithm != NCCL_RING && rule->algorithm != NCCL_TREE)
+        return NULL;
+    int kind = rule->algorithm == NCCL_RING ? PTO_NCCL_ALGORITHM_RING : PTO_NCCL_ALGORITHM_TREE;
+    return pto_export_algorithm_of_id(collective, kind * PTO_NCCL_PROTOCOL_COUNT + rule->protocol);
 }
 
 static bool is_for(const tuner_rule_t *rule, const pto_export_table_t *table) {
@@ -169,7 +167,7 @@ static const tuner_rule_t *first_rule(const tuner_rules_t *rules, const pto_expo
     return NULL;
 }
 
-/* The next size at which a rule begins or has ended; UINT64_MAX: none. */
+/* The next size at which a rule begins or has ended; UINT64_MAX if there is none. */
 static uint64_t next_limit(const tuner_rules_t *rules, const pto_export_table_t *table, uint64_t bytes) {
     uint64_t next = UINT64_MAX;
     for (int i = 0; i < rules->count; i++) {
@@ -190,11 +188,11 @@ static pto_status_t fill_table(const tuner_rules_t *rules, const char *path, pto
         if (table->rule_count == PTO_EXPORT_RULES_MAX)
             return pto_error_set_at(err, PTO_ERR_RANGE, path, 0, 0, "more than %d ranges of sizes",
                                     PTO_EXPORT_RULES_MAX);
-        pto_export_rule_t *made = &table->rule[table->rule_count++];
-        *made = (pto_export_rule_t){.from_bytes = (int64_t)bytes};
-        made->algorithm = rule ? algorithm_of(table->collective, rule) : NULL;
-        if (rule && !made->algorithm)
-            snprintf(made->unpriced, sizeof made->unpriced, "an algorithm without a price");
+        pto_export_rule_t *filled = &table->rule[table->rule_count++];
+        *filled = (pto_export_rule_t){.from_bytes = (int64_t)bytes};
+        filled->algorithm = rule ? algorithm_of(table->collective, rule) : NULL;
+        if (rule && !filled->algorithm)
+            snprintf(filled->unpriced, sizeof filled->unpriced, "an algorithm without a price");
     }
     return PTO_OK;
 }
@@ -226,7 +224,7 @@ const pto_export_target_t pto_export_nccl = {.name = "nccl",
                                              .collective = collectives,
                                              .gpus_only = true,
                                              .has_comments = true,
-                                             .own = choice_of_nccl,
+                                             .default_rule = choice_of_nccl,
                                              .price = price,
                                              .write = write_rules,
                                              .write_notes = write_notes,

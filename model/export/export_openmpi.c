@@ -1,10 +1,11 @@
-/* Rules for Open MPI's component `tuned`: the classic file of 4.1 and 5.0, and the JSON of 6.0.
+/* Rules for Open MPI's component `tuned`: the classic file of 4.1 and 5.0, and the JSON of 6.0, whose reader
+ * is in export_openmpi_json.c.
  *
- * Read in its sources (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, coll_tuned_decision_dynamic.c at
- * v4.1.4) and tried with 4.1.4: of each list the last entry applies that is not larger than the communicator
- * or the message. A communicator that is smaller than the first entry takes that entry, so that smaller ones
- * need an entry of their own, and so do larger ones. A message size that does not begin at 0 makes Open MPI
- * ignore the whole file, silently. */
+ * How Open MPI applies the classic file (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c,
+ * coll_tuned_decision_dynamic.c at v4.1.4; tried with 4.1.4): in each list, the last entry that is not larger
+ * than the communicator or the message applies. Communicators smaller than the first entry use that one. So
+ * smaller and larger communicators, which were not priced, need entries of their own. If the first message
+ * size is not 0, Open MPI silently ignores the whole file. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,10 @@
 #include "variables.h"
 
 /* Reductions of GPU buffers are always staged through host memory (component `cuda`, in 6.0 `accelerator`);
- * the others' buffers reach `tuned` as they are. A ring that a file selects reduces in another order than
- * that of the ranks whatever the operation: only Open MPI's own choice asks whether it is commutative. The
- * linear allgathers are not named: they gather to process 0 and broadcast. A pipeline is named without
- * segments: its whole vector goes from process to process. */
+ * other collectives get GPU buffers. A ring that a file selects does not reduce in the order of the ranks:
+ * only Open MPI's own choice asks whether the operation is commutative. The linear allgathers are left out,
+ * because they gather to process 0 and broadcast. A pipeline has no segments: the whole vector goes from
+ * process to process. */
 
 /* clang-format off */
 #define ALGORITHM(algorithm_, id_, name_) {.algorithm = (algorithm_), .id = (id_), .name = (name_)}
@@ -27,7 +28,7 @@
      .algorithm = {__VA_ARGS__}}
 /* clang-format on */
 static const pto_export_collective_t collectives[] = {
-    /* Not in JSON, whose list begins behind it. 4.1 looks up the mean of the blocks. */
+    /* First, because the list for JSON begins after it. 4.1 looks up the mean of the blocks. */
     COLLECTIVE(ALLGATHERV, 1, "allgatherv", "cuda_aware", false, ALGORITHM("bruck", 2, "bruck"),
                ALGORITHM("ring", 3, "ring")),
     COLLECTIVE(ALLGATHER, 0, "allgather", "cuda_aware", true, ALGORITHM("bruck", 2, "bruck"),
@@ -46,8 +47,8 @@ static const pto_export_collective_t collectives[] = {
                ALGORITHM("rabenseifner", 7, "rabenseifner")),
     {.name = NULL}};
 
-/* The tables of one collective: [first, returned value). */
-static int same_collective(const pto_export_t *export, int first) {
+/* Returns the end of the tables of one collective, which begin at `first`. */
+static int end_of_collective(const pto_export_t *export, int first) {
     int end = first + 1;
     while (end < export->table_count && export->table[end].collective == export->table[first].collective)
         end++;
@@ -73,7 +74,7 @@ static void write_table(FILE *stream, const pto_export_table_t *table) {
     }
 }
 
-/* Returns whether communicators just above a table's are covered by the next one. */
+/* Returns whether communicators just above a table's need an entry that leaves them to Open MPI. */
 static bool needs_guard(const pto_export_t *export, int at, int end) {
     return at + 1 == end || export->table[at + 1].ranks != export->table[at].ranks + 1;
 }
@@ -102,17 +103,17 @@ static void write_collective(const pto_export_t *export, FILE *stream, int first
 static pto_status_t write_classic(const pto_export_t *export, FILE *stream, pto_error_t *err) {
     (void)err;
     int count = 0;
-    for (int i = 0; i < export->table_count; i = same_collective(export, i))
+    for (int i = 0; i < export->table_count; i = end_of_collective(export, i))
         count++;
     fprintf(stream, "%-12d# collectives\n", count);
     for (int i = 0, end; i < export->table_count; i = end) {
-        end = same_collective(export, i);
+        end = end_of_collective(export, i);
         write_collective(export, stream, i, end);
     }
     return PTO_OK;
 }
 
-static pto_status_t write_limits(const pto_export_t *export, const char *but, FILE *stream,
+static pto_status_t write_limits(const pto_export_t *export, const char *except, FILE *stream,
                                  pto_error_t *err) {
     fputs("not expressed:\n"
           "alltoallv: Open MPI looks up all sizes as 0\n"
@@ -123,7 +124,7 @@ static pto_status_t write_limits(const pto_export_t *export, const char *but, FI
         fputs("allreduce by ring: a file selects it for operations that are not commutative too, with "
               "wrong results (--commutative allows it)\n",
               stream);
-    return pto_export_write_missed(export, but, stream, err);
+    return pto_export_write_missed(export, except, stream, err);
 }
 
 static pto_status_t write_classic_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
@@ -169,7 +170,7 @@ static pto_status_t write_json(const pto_export_t *export, FILE *stream, pto_err
     (void)err;
     fprintf(stream, "{\"rule_file_version\": 3, \"module\": \"tuned\",\n  \"collectives\": {");
     for (int i = 0, end; i < export->table_count; i = end) {
-        end = same_collective(export, i);
+        end = end_of_collective(export, i);
         fprintf(stream, "%s\n    \"%s\": [", i > 0 ? "," : "", export->table[i].collective->name);
         for (int at = i; at < end; at++)
             write_json_table(export, stream, &export->table[at], at == i);
@@ -179,8 +180,8 @@ static pto_status_t write_json(const pto_export_t *export, FILE *stream, pto_err
     return PTO_OK;
 }
 
-/* Up to which size component `accelerator` should stage: bytes of the vector, of one rank's block, or to each
- * partner. It has one number for all communicators. */
+/* The size up to which component `accelerator` should stage GPU buffers: bytes of the vector, of a rank's
+ * block, or to each partner. Open MPI has one number for all communicators. */
 static pto_status_t write_threshold(const pto_export_t *export, FILE *stream, const pto_export_table_t *table,
                                     pto_error_t *err) {
     int64_t bytes;
@@ -209,7 +210,7 @@ static pto_status_t write_json_notes(const pto_export_t *export, FILE *stream, p
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-/* What Open MPI would silently ignore or misread is an error here. */
+/* The reader of the classic file rejects what Open MPI would silently ignore or misread. */
 enum {
     FILE_BYTES_MAX = 16 << 20,
     COLLECTIVES_MAX = 22,
@@ -223,7 +224,7 @@ typedef struct {
     const char *at;
     int line;
     const char *line_begin;
-    int columns; /* of a rule: 5 in the second format, which ends with a limit of requests in flight */
+    int columns; /* of a rule: 4, or 5 in the second format, which adds a limit of requests in flight */
     pto_error_t *err;
 } reader_t;
 
@@ -245,8 +246,8 @@ static void skip_blanks(reader_t *reader) {
     }
 }
 
-/* Open MPI takes a leading 0 as octal, and skips what is not a digit one by one. */
-static pto_status_t read_number(reader_t *reader, int64_t most, const char *what, int64_t *number) {
+/* Rejects what Open MPI misreads: a leading 0 means octal, and characters that are not digits are skipped. */
+static pto_status_t read_number(reader_t *reader, int64_t max, const char *what, int64_t *number) {
     char digits[NUMBER_DIGITS_MAX + 1], message[96];
     skip_blanks(reader);
     size_t length = strspn(reader->at, "0123456789");
@@ -258,8 +259,8 @@ static pto_status_t read_number(reader_t *reader, int64_t most, const char *what
     digits[length] = '\0';
     if (pto_int64_parse(digits, number, NULL) != PTO_OK)
         return fault(reader, PTO_ERR_SYNTAX, "Open MPI reads a leading 0 as octal");
-    if (*number > most) {
-        snprintf(message, sizeof message, "%s is at most %" PRId64, what, most);
+    if (*number > max) {
+        snprintf(message, sizeof message, "%s is at most %" PRId64, what, max);
         return fault(reader, PTO_ERR_RANGE, message);
     }
     reader->at += length;
@@ -273,17 +274,10 @@ static const pto_export_collective_t *collective_of(int64_t id) {
     return found->name ? found : NULL;
 }
 
-static const pto_export_algorithm_t *algorithm_of(const pto_export_collective_t *collective, int64_t id) {
-    const pto_export_algorithm_t *found = collective->algorithm;
-    while (found->name && found->id != id)
-        found++;
-    return found->name ? found : NULL;
-}
-
-/* Open MPI's name, where it is known. */
+/* Open MPI's name of an algorithm, or its number. */
 static const char *algorithm_name(const pto_export_collective_t *collective, int64_t id, char *name,
                                   size_t size) {
-    const pto_export_algorithm_t *found = algorithm_of(collective, id);
+    const pto_export_algorithm_t *found = pto_export_algorithm_of_id(collective, id);
     if (collective->collective == PTO_COLLECTIVE_ALLTOALL && id == ALLTOALL_LINEAR_SYNC)
         return "linear_sync";
     if (found)
@@ -292,8 +286,9 @@ static const char *algorithm_name(const pto_export_collective_t *collective, int
     return name;
 }
 
-/* A size of the file is that of all ranks' blocks, of which portolan counts one. */
-static pto_export_rule_t make_rule(const pto_export_table_t *table, const int64_t number[RULE_COLUMNS_MAX]) {
+/* A rule of the file. If its size is that of all ranks' blocks, it is divided by the ranks: portolan counts
+ * one. */
+static pto_export_rule_t rule_of(const pto_export_table_t *table, const int64_t number[RULE_COLUMNS_MAX]) {
     pto_export_rule_t rule = {.from_bytes = number[0]};
     if (table->collective->total)
         rule.from_bytes = (number[0] + table->ranks - 1) / table->ranks;
@@ -301,7 +296,8 @@ static pto_export_rule_t make_rule(const pto_export_table_t *table, const int64_
         return rule;
     const char *form = number[3] != 0 ? " in segments" : "";
     char name[24], requests[40] = "";
-    rule.algorithm = number[3] == 0 && number[4] == 0 ? algorithm_of(table->collective, number[1]) : NULL;
+    if (number[3] == 0 && number[4] == 0)
+        rule.algorithm = pto_export_algorithm_of_id(table->collective, number[1]);
     if (number[4] > 0)
         snprintf(requests, sizeof requests, ", %" PRId64 " requests", number[4]);
     if (!rule.algorithm)
@@ -310,7 +306,8 @@ static pto_export_rule_t make_rule(const pto_export_table_t *table, const int64_
     return rule;
 }
 
-/* The rules of one number of ranks, into the tables for which they are the last ones so far. */
+/* Read the rules of one number of ranks into the tables of as many or more ranks, which later entries may
+ * overwrite, and if they are the first into all. */
 static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
                                const pto_export_collective_t *collective, int64_t ranks, bool first) {
     static const char *const what[RULE_COLUMNS_MAX] = {
@@ -331,7 +328,7 @@ static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
             if (table->collective != collective || (!first && ranks > table->ranks))
                 continue;
             table->rule_count = i == 0 ? 0 : table->rule_count;
-            table->rule[table->rule_count++] = make_rule(table, number);
+            table->rule[table->rule_count++] = rule_of(table, number);
         }
     }
     return status;
@@ -354,7 +351,7 @@ static pto_status_t read_collective(reader_t *reader, pto_export_t *export) {
     return status;
 }
 
-/* "rule-file-version-2" begins a file of five columns, which Open MPI reads from 5.0.7 on. */
+/* A file of five columns begins with "rule-file-version-2". Open MPI reads it from 5.0.7 on. */
 static pto_status_t read_version(reader_t *reader, const pto_export_t *export) {
     static const char begin[] = "rule-file-version-";
     if (strncmp(reader->at, begin, strlen(begin)) != 0)
@@ -391,7 +388,7 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
     if (status != PTO_OK)
         return status;
     for (int i = 0; i < export->table_count; i++) {
-        export->table[i].rule_count = 1; /* a collective that the file leaves out */
+        export->table[i].rule_count = 1; /* without a rule of the file, Open MPI decides */
         export->table[i].rule[0] = (pto_export_rule_t){.from_bytes = 0};
     }
     reader_t reader = {path, text, 1, text, 4, err};

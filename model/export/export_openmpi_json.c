@@ -1,7 +1,7 @@
-/* Reading Open MPI 6.0's rules in JSON, as its component `tuned` does (ompi/mca/coll/tuned/
- * coll_tuned_dynamic_file.c, main): of each list the first entry applies whose range holds the communicator
- * or the message, ends included. What is missing is no limit. What Open MPI would ignore, a part of the file
- * or all of it, is an error here. */
+/* The reader of Open MPI 6.0's rules in JSON, for `export --check`. It applies them as Open MPI's component
+ * `tuned` (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, main): in each list, the first entry whose range
+ * contains the communicator or the message, ends included; a missing end is no limit. What Open MPI would
+ * ignore, in part or as a whole, is an error. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const char *const distributions[] = {"any", "one-per-node", "single-node"
 
 typedef struct {
     const char *path;
-    char where[WHERE_MAX]; /* in the file */
+    char where[WHERE_MAX]; /* the place in the file, for errors: "bcast, communicators 1, rule 2" */
     pto_error_t *err;
 } reader_t;
 
@@ -36,7 +36,7 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, const cha
                             *reader->where ? reader->where : "the file", message);
 }
 
-static bool among(const char *const *words, const char *word) {
+static bool is_among(const char *const *words, const char *word) {
     while (*words && strcmp(*words, word) != 0)
         words++;
     return *words != NULL;
@@ -47,7 +47,7 @@ static pto_status_t check_keys(const reader_t *reader, const json_t *object, con
     if (!json_is_object(object))
         return fault(reader, PTO_ERR_TYPE, "is not an object");
     for (void *at = json_object_iter((json_t *)object); at; at = json_object_iter_next((json_t *)object, at))
-        if (!among(known, json_object_iter_key(at))) {
+        if (!is_among(known, json_object_iter_key(at))) {
             snprintf(message, sizeof message, "Open MPI does not know '%.40s'", json_object_iter_key(at));
             return fault(reader, PTO_ERR_SYNTAX, message);
         }
@@ -99,7 +99,7 @@ typedef struct {
     pto_export_rule_t rule; /* from 0 bytes */
 } entry_t;
 
-/* Open MPI has no name with others, and a name is printed. */
+/* Names are printed, and Open MPI's have no other characters. */
 static bool is_printable(const char *name) {
     while (*name >= ' ' && *name <= '~')
         name++;
@@ -107,28 +107,27 @@ static bool is_printable(const char *name) {
 }
 
 static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
-                                   const pto_export_collective_t *collective, pto_export_rule_t *made) {
+                                   const pto_export_collective_t *collective, pto_export_rule_t *parsed) {
     const json_t *value = json_object_get(rule, "alg"), *segment = json_object_get(rule, "seg_size");
     const char *name = json_string_value(value);
-    const pto_export_algorithm_t *found = collective->algorithm;
-    *made = (pto_export_rule_t){.from_bytes = 0};
+    *parsed = (pto_export_rule_t){.from_bytes = 0};
     if (name ? !is_printable(name) : !(json_is_integer(value) && json_integer_value(value) >= 0))
         return fault(reader, PTO_ERR_TYPE, "alg is not an algorithm's name or number");
     if (segment && !json_is_integer(segment))
         return fault(reader, PTO_ERR_TYPE, "seg_size is not a number of bytes");
     if (!name && json_integer_value(value) == 0)
         return PTO_OK;
-    while (found->name && (name ? strcmp(found->name, name) != 0 : found->id != json_integer_value(value)))
-        found++;
     bool whole = json_integer_value(segment) == 0;
-    made->algorithm = found->name && whole ? found : NULL;
-    if (made->algorithm)
+    if (whole)
+        parsed->algorithm = name ? pto_export_algorithm(collective, name)
+                                 : pto_export_algorithm_of_id(collective, json_integer_value(value));
+    if (parsed->algorithm)
         return PTO_OK;
     const char *in_segments = whole ? "" : ", in segments";
     if (name)
-        snprintf(made->unpriced, sizeof made->unpriced, "%.28s%s", name, in_segments);
+        snprintf(parsed->unpriced, sizeof parsed->unpriced, "%.28s%s", name, in_segments);
     else
-        snprintf(made->unpriced, sizeof made->unpriced, "algorithm %" JSON_INTEGER_FORMAT "%s",
+        snprintf(parsed->unpriced, sizeof parsed->unpriced, "algorithm %" JSON_INTEGER_FORMAT "%s",
                  json_integer_value(value), in_segments);
     return PTO_OK;
 }
@@ -155,7 +154,7 @@ static pto_status_t read_entries(reader_t *reader, const json_t *list,
     return status;
 }
 
-/* --- a table of what applies ---------------------------------------------------------------------------- */
+/* --- from the file's entries to tables ------------------------------------------------------------------ */
 
 static const pto_export_rule_t *rule_for(const entry_t *entry, size_t count, int64_t bytes) {
     static const pto_export_rule_t library_decides;
@@ -165,7 +164,7 @@ static const pto_export_rule_t *rule_for(const entry_t *entry, size_t count, int
     return &library_decides;
 }
 
-/* The next size at which an entry begins or has ended; INT64_MAX: none. */
+/* The next size at which an entry begins or has ended; INT64_MAX if there is none. */
 static int64_t next_limit(const entry_t *entry, size_t count, int64_t bytes) {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -176,20 +175,20 @@ static int64_t next_limit(const entry_t *entry, size_t count, int64_t bytes) {
     return next;
 }
 
-/* A size of the file may be that of all ranks' blocks, of which portolan counts one. Limits of different
- * sizes of the file can then be the same. */
+/* If the file's sizes are those of all ranks' blocks, they are divided by the ranks: portolan counts one
+ * block. Different limits of the file can then become the same size, and the later one applies. */
 static pto_status_t fill_table(const reader_t *reader, pto_export_table_t *table, const entry_t *entry,
                                size_t count) {
-    int64_t each = table->collective->total ? table->ranks : 1;
+    int64_t blocks = table->collective->total ? table->ranks : 1;
     table->rule_count = 0;
-    for (int64_t bytes = 0; bytes <= INT64_MAX - each; bytes = next_limit(entry, count, bytes)) {
-        int64_t from_bytes = bytes / each + (bytes % each > 0);
+    for (int64_t bytes = 0; bytes <= INT64_MAX - blocks; bytes = next_limit(entry, count, bytes)) {
+        int64_t from_bytes = bytes / blocks + (bytes % blocks > 0);
         int last = table->rule_count - 1;
-        bool again = last >= 0 && table->rule[last].from_bytes == from_bytes;
-        if (!again && ++last == PTO_EXPORT_RULES_MAX)
+        bool is_same_size = last >= 0 && table->rule[last].from_bytes == from_bytes;
+        if (!is_same_size && ++last == PTO_EXPORT_RULES_MAX)
             return fault(reader, PTO_ERR_RANGE, "rules has too many ranges");
-        /* The first size that is a multiple of the block decides. */
-        table->rule[last] = *rule_for(entry, count, from_bytes * each);
+        /* The entry that applies is that of the rounded-up size. */
+        table->rule[last] = *rule_for(entry, count, from_bytes * blocks);
         table->rule[last].from_bytes = from_bytes;
         table->rule_count = last + 1;
     }
@@ -204,9 +203,9 @@ static bool applies(const pto_export_table_t *table, const range_t *ranks, const
     return strcmp(distribution, "any") == 0 || table->nodes == table->ranks;
 }
 
-/* Reads one entry for communicators into the tables that no earlier entry covers. */
+/* Reads an entry for communicators into the tables that no earlier entry has filled. */
 static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_export_collective_t *collective,
-                              pto_export_t *export, bool *done) {
+                              pto_export_t *export, bool *is_filled) {
     entry_t entry[PTO_EXPORT_RULES_MAX];
     range_t ranks;
     size_t count;
@@ -215,7 +214,7 @@ static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_ex
         return status;
     const json_t *where = json_object_get(comm, "comm_rank_distribution");
     const char *distribution = where ? json_string_value(where) : distributions[0];
-    if (!distribution || !among(distributions, distribution))
+    if (!distribution || !is_among(distributions, distribution))
         return fault(reader, PTO_ERR_SYNTAX,
                      "comm_rank_distribution is not any, one-per-node or single-node");
     status = read_range(reader, comm, "comm_size_min", "comm_size_max", &ranks);
@@ -223,9 +222,9 @@ static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_ex
         status = read_entries(reader, json_object_get(comm, "rules"), collective, entry, &count);
     for (int t = 0; t < export->table_count && status == PTO_OK; t++) {
         pto_export_table_t *table = &export->table[t];
-        if (done[t] || table->collective != collective || !applies(table, &ranks, distribution))
+        if (is_filled[t] || table->collective != collective || !applies(table, &ranks, distribution))
             continue;
-        done[t] = true;
+        is_filled[t] = true;
         status = fill_table(reader, table, entry, count);
     }
     return status;
@@ -235,24 +234,24 @@ static const pto_export_collective_t *collective_of(const pto_export_t *export, 
     const pto_export_collective_t *found = export->target->collective;
     while (found->name && strcmp(found->name, name) != 0)
         found++;
-    return found; /* behind the last one: without algorithms, as without a name */
+    return found; /* without a name and algorithms if there is no such collective */
 }
 
 static pto_status_t read_collective(reader_t *reader, const char *name, const json_t *comms,
                                     pto_export_t *export) {
-    bool *done = calloc((size_t) export->table_count + 1, sizeof *done);
-    pto_status_t status = done ? PTO_OK : pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory");
+    bool *is_filled = calloc((size_t) export->table_count + 1, sizeof *is_filled);
+    pto_status_t status = is_filled ? PTO_OK : pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory");
     snprintf(reader->where, WHERE_MAX, "%.24s", name);
-    if (status == PTO_OK && !among(collectives, name))
+    if (status == PTO_OK && !is_among(collectives, name))
         status = fault(reader, PTO_ERR_SYNTAX,
                        "Open MPI has no such collective, and ignores the whole file without a word");
     if (status == PTO_OK && !json_is_array(comms))
         status = fault(reader, PTO_ERR_TYPE, "is not a list");
     for (size_t i = 0; i < json_array_size(comms) && status == PTO_OK; i++) {
         snprintf(reader->where, WHERE_MAX, "%.24s, communicators %zu", name, i + 1);
-        status = read_comm(reader, json_array_get(comms, i), collective_of(export, name), export, done);
+        status = read_comm(reader, json_array_get(comms, i), collective_of(export, name), export, is_filled);
     }
-    free(done);
+    free(is_filled);
     return status;
 }
 
@@ -287,7 +286,7 @@ pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_e
     if (!file)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
     for (int i = 0; i < export->table_count; i++) {
-        export->table[i].rule_count = 1; /* what the file leaves out */
+        export->table[i].rule_count = 1; /* without a rule of the file, Open MPI decides */
         export->table[i].rule[0] = (pto_export_rule_t){.from_bytes = 0};
     }
     reader_t reader = {.path = path, .err = err};

@@ -1,7 +1,7 @@
-/* Variables for UCC (Unified Collective Communication), which runs a collective on GPU buffers by one of its
- * transport layers: which of NCCL and UCP, from which size on. A score of `inf` wins over the layers' own
- * scores (UCC's docs/user_guide.md, and src/coll_score/ucc_coll_score.c at 8263de47). UCC compares the bytes
- * of the destination buffer. */
+/* Environment variables for UCC (Unified Collective Communication), which runs a collective on GPU buffers by
+ * one of its transport layers: which of NCCL and UCP it uses for which sizes. The layer with the highest
+ * score runs a call; a score of `inf` beats the layers' default scores (UCC's docs/user_guide.md,
+ * src/coll_score/ucc_coll_score.c at 8263de47). UCC compares the bytes of the destination buffer. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static const pto_export_collective_t collectives[] = {ROW(ALLGATHER, "allgather"
                                                       ROW(REDUCE, "reduce", false),
                                                       {.name = NULL}};
 
-/* Returns the last size of a rule's range. UCC's ranges include both ends and must not be a single size. */
+/* Returns the last size of a rule's range. UCC's ranges include both ends, and must have more than one size.
+ */
 static int64_t last_size(const pto_export_table_t *table, int rule) {
     int64_t first = pto_export_size(table, table->rule[rule].from_bytes);
     int64_t last = pto_export_size(table, table->rule[rule + 1].from_bytes) - 1;
@@ -33,14 +34,15 @@ static int64_t last_size(const pto_export_table_t *table, int rule) {
 }
 
 static void add_range(pto_text_t *text, const pto_export_table_t *table, int rule, const char *layer) {
-    bool by_broadcasts = table->collective->collective == PTO_COLLECTIVE_ALLGATHERV &&
-                         strcmp(layer, "NCCL") == 0; /* by itself it takes NCCL's messages */
+    bool by_broadcasts =
+        table->collective->collective == PTO_COLLECTIVE_ALLGATHERV &&
+        strcmp(layer, "NCCL") == 0; /* UCC's default would be NCCL's point-to-point messages */
     pto_text_add(text, "%s:cuda:%" PRId64 "-%" PRId64 ":[%" PRId64 "-%" PRId64 "]:inf%s",
                  table->collective->name, pto_export_size(table, table->rule[rule].from_bytes),
                  last_size(table, rule), table->ranks, table->ranks, by_broadcasts ? ":@bcast" : "");
 }
 
-/* The ranges of one layer, in one line. */
+/* Write the ranges of one layer as one line. */
 static pto_status_t write_layer(const pto_export_t *export, FILE *stream, const char *layer,
                                 pto_error_t *err) {
     pto_text_t text = {.text = NULL};
@@ -90,30 +92,31 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-/* Of the layers that may run a call, the one with the highest score does; a layer that the file does not name
- * has its own score. Which layers there are is only known of UCP, and of those that the file names. */
+/* To check a file, find the layer that runs a call: the one with the highest score, which is its default
+ * score if the file does not set it. Only UCP, and the layers that the file sets, are known to be built in.
+ */
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-/* The scores that layers have by themselves (src/components/tl/.../tl_....h). SHARP has to be switched on,
- * the others with a score of 0 do not run collectives on NVIDIA's GPUs. CUDA only works within a node. */
-static const int64_t own_scores[PTO_UCC_LAYER_COUNT] = {
+/* The layers' default scores (src/components/tl/.../tl_....h). SHARP has to be enabled; the others with 0 do
+ * not run collectives on NVIDIA's GPUs. CUDA only works within a node. */
+static const int64_t default_scores[PTO_UCC_LAYER_COUNT] = {
     [PTO_UCC_NCCL] = 20, [PTO_UCC_UCP] = 10, [PTO_UCC_CUDA] = 40, [PTO_UCC_RCCL] = 0};
 
-/* --- which settings hold -------------------------------------------------------------------------------- */
+/* --- which settings apply ------------------------------------------------------------------------------- */
 
 typedef struct {
     const pto_ucc_rules_t *rules;
     const pto_export_table_t *table;
     unsigned collective; /* its bit */
-    bool ucp_is_set;     /* outside sections, whose settings of UCP are then unused */
+    bool ucp_is_set;     /* outside sections, so that UCC ignores UCP's settings in sections */
 } reader_t;
 
 static bool within(const pto_ucc_range_t *range, int64_t value) {
     return range->first <= value && value <= range->last;
 }
 
-/* A section of which no known condition fails may hold. */
-static bool may_hold(const pto_ucc_section_t *section, const pto_export_table_t *table) {
+/* Whether no condition that is known here excludes a section. */
+static bool may_apply(const pto_ucc_section_t *section, const pto_export_table_t *table) {
     return within(&section->ranks, table->ranks) && within(&section->nodes, table->nodes) &&
            within(&section->ranks_per_node, table->ranks / table->nodes);
 }
@@ -126,10 +129,10 @@ static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
     return team && (setting->collectives & reader->collective) &&
            (setting->memories & 1u << PTO_UCC_MEMORY_CUDA) &&
            (setting->section < 0 ||
-            (!reader->ucp_is_set && may_hold(&rules->section[setting->section], reader->table)));
+            (!reader->ucp_is_set && may_apply(&rules->section[setting->section], reader->table)));
 }
 
-/* Returns whether it holds from this size up to the next limit. */
+/* Returns whether a setting applies from this size up to the next limit. */
 static bool holds(const reader_t *reader, const pto_ucc_setting_t *setting, int64_t bytes) {
     if (setting->bytes_begin == setting->bytes_end)
         return true;
@@ -139,7 +142,7 @@ static bool holds(const reader_t *reader, const pto_ucc_setting_t *setting, int6
     return false;
 }
 
-/* The next size at which a range begins or ends; INT64_MAX: none. */
+/* The next size at which a range begins or ends; INT64_MAX if there is none. */
 static int64_t next_limit(const reader_t *reader, int64_t bytes) {
     int64_t next = INT64_MAX;
     for (int s = 0; s < reader->rules->setting_count; s++) {
@@ -157,64 +160,66 @@ static int64_t next_limit(const reader_t *reader, int64_t bytes) {
 
 /* --- which layer runs a call ---------------------------------------------------------------------------- */
 
-/* The settings of all layers from a size on. */
+/* The settings that apply from a size on. */
 typedef struct {
-    const pto_ucc_setting_t *setting[PTO_UCC_LAYER_COUNT];
-    bool named;          /* by a setting of any owner */
-    const char *unknown; /* why the layer cannot be known */
-} standing_t;
+    const pto_ucc_setting_t *setting[PTO_UCC_LAYER_COUNT]; /* NULL: none for this layer */
+    bool is_any;                                           /* a layer or component has a setting */
+    const char *unknown;                                   /* why the layer cannot be determined, or NULL */
+} settings_t;
 
-static standing_t find_standing(const reader_t *reader, int64_t bytes) {
-    standing_t standing = {.unknown = NULL};
+static settings_t find_settings(const reader_t *reader, int64_t bytes) {
+    settings_t settings = {.unknown = NULL};
     for (int s = 0; s < reader->rules->setting_count; s++) {
         const pto_ucc_setting_t *setting = &reader->rules->setting[s];
         if (!is_for(reader, setting) || !holds(reader, setting, bytes))
             continue;
-        standing.named = true;
+        settings.is_any = true;
         if (setting->owner >= PTO_UCC_LAYER_COUNT)
-            standing.unknown = "decided by a component";
+            settings.unknown = "decided by a component";
         else if (setting->section >= 0)
-            standing.unknown = "decided in a section";
+            settings.unknown = "decided in a section";
         else
-            standing.setting[setting->owner] = setting;
+            settings.setting[setting->owner] = setting;
     }
-    if (standing.named && reader->rules->components_given)
-        standing.unknown = "decided by a component";
-    return standing;
+    if (settings.is_any && reader->rules->components_given)
+        settings.unknown = "decided by a component";
+    return settings;
 }
 
-/* 0: it does not run. */
-static int64_t score_of(const reader_t *reader, const standing_t *standing, int layer, bool *sure) {
+/* The score of a layer; 0 if it does not run. `*sure`: it is known to be built in. */
+static int64_t score_of(const reader_t *reader, const settings_t *settings, int layer, bool *sure) {
     const pto_ucc_rules_t *rules = reader->rules;
-    const pto_ucc_setting_t *setting = standing->setting[layer];
+    const pto_ucc_setting_t *setting = settings->setting[layer];
     bool used = rules->layers_used >> layer & 1;
     *sure = setting || layer == PTO_UCC_UCP;
     if ((rules->layers_given && !used) || (layer == PTO_UCC_CUDA && reader->table->nodes > 1))
         return 0;
-    return setting && setting->score >= 0 ? setting->score : own_scores[layer];
+    return setting && setting->score >= 0 ? setting->score : default_scores[layer];
 }
 
-/* Name the algorithm that a layer runs, among the collective's. */
-static void name_layer(const reader_t *reader, const standing_t *standing, int layer,
+/* Set the rule to the algorithm of a layer. It is priced if the layer's own algorithm is the one that
+ * portolan prices: the default, except for NCCL's allgatherv, which is priced by broadcasts. */
+static void name_layer(const reader_t *reader, const settings_t *settings, int layer,
                        pto_export_rule_t *rule) {
-    const pto_ucc_setting_t *setting = standing->setting[layer];
+    const pto_ucc_setting_t *setting = settings->setting[layer];
     const char *algorithm = setting ? setting->algorithm : "";
     const pto_export_collective_t *collective = reader->table->collective;
     const pto_export_algorithm_t *found =
         pto_export_algorithm(collective, pto_ucc_owner_name((pto_ucc_owner_t)layer));
-    bool gathers = layer == PTO_UCC_NCCL && collective->collective == PTO_COLLECTIVE_ALLGATHERV;
-    bool priced = gathers ? strcmp(algorithm, "bcast") == 0 || strcmp(algorithm, "2") == 0 : !*algorithm;
+    bool by_broadcasts = layer == PTO_UCC_NCCL && collective->collective == PTO_COLLECTIVE_ALLGATHERV;
+    bool priced =
+        by_broadcasts ? strcmp(algorithm, "bcast") == 0 || strcmp(algorithm, "2") == 0 : !*algorithm;
     if (found && priced)
         rule->algorithm = found;
     else
         snprintf(rule->unpriced, sizeof rule->unpriced, "%s%s%s", pto_ucc_owner_name((pto_ucc_owner_t)layer),
-                 *algorithm ? " @"
-                 : gathers  ? ", its own choice"
-                            : "",
+                 *algorithm      ? " @"
+                 : by_broadcasts ? ", its own choice"
+                                 : "",
                  algorithm);
 }
 
-/* Where a layer that may not be built in has the highest score. */
+/* Describe a rule where layers that may not be built in have the highest scores. */
 static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t sure_score, int best,
                         pto_export_rule_t *rule) {
     const pto_ucc_rules_t *rules = reader->rules;
@@ -230,10 +235,10 @@ static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t s
              nccl_out ? "; not NCCL" : "");
 }
 
-/* Returns the rule from a size on, and the score of the layer that may run there. */
+/* Returns the rule that applies from a size on, and the highest score. */
 static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_t *score) {
-    standing_t standing = find_standing(reader, bytes);
-    const bool named = standing.named || reader->rules->layers_given;
+    settings_t settings = find_settings(reader, bytes);
+    const bool has_settings = settings.is_any || reader->rules->layers_given;
     pto_export_rule_t rule = {.from_bytes = 0};
     int best = -1;
     int64_t sure_score = 0, unsure_score = 0;
@@ -241,23 +246,23 @@ static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_
     int64_t unsure[PTO_UCC_LAYER_COUNT] = {0};
     for (int layer = 0; layer < PTO_UCC_LAYER_COUNT; layer++) {
         bool sure;
-        int64_t own = score_of(reader, &standing, layer, &sure);
+        int64_t layer_score = score_of(reader, &settings, layer, &sure);
         if (!sure) {
-            unsure_score = own > unsure_score ? own : unsure_score;
-            unsure[layer] = own;
-        } else if (own > 0 && own >= sure_score) {
-            tie = own == sure_score;
-            sure_score = own;
+            unsure_score = layer_score > unsure_score ? layer_score : unsure_score;
+            unsure[layer] = layer_score;
+        } else if (layer_score > 0 && layer_score >= sure_score) {
+            tie = layer_score == sure_score;
+            sure_score = layer_score;
             best = layer;
         }
     }
     *score = sure_score > unsure_score ? sure_score : unsure_score;
-    if (standing.unknown)
-        snprintf(rule.unpriced, sizeof rule.unpriced, "%s", standing.unknown);
-    else if (named && tie && sure_score > unsure_score)
+    if (settings.unknown)
+        snprintf(rule.unpriced, sizeof rule.unpriced, "%s", settings.unknown);
+    else if (has_settings && tie && sure_score > unsure_score)
         snprintf(rule.unpriced, sizeof rule.unpriced, "layers with the same score");
-    else if (named && best >= 0 && sure_score > unsure_score)
-        name_layer(reader, &standing, best, &rule);
+    else if (has_settings && best >= 0 && sure_score > unsure_score)
+        name_layer(reader, &settings, best, &rule);
     else if (reader->rules->layers_given && unsure_score > sure_score)
         name_unsure(reader, unsure, sure_score, best, &rule);
     return rule;
@@ -265,11 +270,12 @@ static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
-/* A size at which two ranges meet goes to the layer with the higher score, else to the upper range. A size of
- * the file may be that of all ranks' blocks, of which portolan counts one. */
+/* Fill a table with the file's rules. A size at which two ranges meet belongs to the one with the higher
+ * score, else to the upper one. If sizes are those of all ranks' blocks, they are divided by the ranks:
+ * portolan counts one. */
 static pto_status_t fill_table(const reader_t *reader, pto_export_table_t *table, const char *path,
                                pto_error_t *err) {
-    int64_t each = table->collective->total ? table->ranks : 1, last_score = 0;
+    int64_t blocks = table->collective->total ? table->ranks : 1, last_score = 0;
     int limits = 0;
     table->rule_count = 0;
     for (int64_t bytes = 0; bytes < INT64_MAX; bytes = next_limit(reader, bytes)) {
@@ -279,11 +285,11 @@ static pto_status_t fill_table(const reader_t *reader, pto_export_table_t *table
         int64_t score;
         pto_export_rule_t rule = find_rule(reader, bytes, &score);
         int64_t begin = bytes > 0 && last_score > score ? bytes + 1 : bytes;
-        rule.from_bytes = begin / each + (begin % each > 0);
+        rule.from_bytes = begin / blocks + (begin % blocks > 0);
         last_score = score;
         int last = table->rule_count - 1;
-        bool again = last >= 0 && table->rule[last].from_bytes == rule.from_bytes;
-        last += !again;
+        bool is_same_size = last >= 0 && table->rule[last].from_bytes == rule.from_bytes;
+        last += !is_same_size;
         table->rule[last] = rule;
         table->rule_count = last + 1;
     }

@@ -1,6 +1,7 @@
-/* Read in the sources of MPICH 4.0.2 (src/mpi/coll/src/csel.c): an object's keys are conditions, of which the
- * first that holds is entered, and a leaf names an algorithm. MPICH stops at a key that it does not know, and
- * where no condition holds. Its own tree is maint/tuning/coll/mpir/generic.json. */
+/* MPICH's decision tree as MPICH 4.0.2 reads it (src/mpi/coll/src/csel.c): the keys of an object are
+ * conditions; the first one that holds is followed, down to a leaf that names an algorithm. MPICH aborts at a
+ * key that it does not know, and where no condition holds. Its own tree is
+ * maint/tuning/coll/mpir/generic.json. */
 #include "mpich_tree.h"
 
 #include <limits.h>
@@ -27,8 +28,8 @@ static const char *const collectives[] = {
     "ineighbor_alltoall", "ineighbor_alltoallv", "ineighbor_alltoallw"};
 /* clang-format on */
 
-/* The subject of a condition: the values behind `=`, and whether there are numbers behind `<` and `<=`. The
- * first two words exclude each other and leave nothing out if `any` is not among them. */
+/* The subject of a condition: the words that may follow `=`, and whether numbers may follow `<` and `<=`.
+ * Unless the first word is `any`, the first two cover all cases and exclude each other. */
 typedef struct {
     const char *name;
     bool has_limits;
@@ -51,7 +52,7 @@ static const subject_t subjects[] = {
     {"count", true, {"any"}},
     {.name = NULL}};
 
-/* A key, taken apart. */
+/* A parsed key. */
 typedef struct {
     const subject_t *subject;
     char relation; /* '=', '<', or 'l' for `<=` */
@@ -73,7 +74,7 @@ static bool is_word(const subject_t *subject, const char *value) {
     return false;
 }
 
-/* False: MPICH 4.0 does not know the key. It knows `comm_avg_ppn<=` alone. */
+/* Parse a key. Returns false if MPICH 4.0 does not know it; of count and comm_avg_ppn, it knows only `<=`. */
 static bool read_condition(const char *key, condition_t *condition) {
     size_t length = strcspn(key, "<=");
     const subject_t *subject = subjects;
@@ -81,28 +82,28 @@ static bool read_condition(const char *key, condition_t *condition) {
         subject++;
     if (!subject->name || !key[length])
         return false;
-    bool has_equal = key[length] == '<' && key[length + 1] == '=';
+    bool is_less_equal = key[length] == '<' && key[length + 1] == '=';
     *condition = (condition_t){.subject = subject,
                                .relation = key[length] == '=' ? '='
-                                           : has_equal        ? 'l'
+                                           : is_less_equal    ? 'l'
                                                               : '<',
-                               .value = key + length + 1 + has_equal};
+                               .value = key + length + 1 + is_less_equal};
     if (condition->relation == '=')
         return is_word(subject, condition->value);
     condition->below_power = strcmp(key, "count<pow2") == 0;
     if (condition->below_power)
         return true;
-    bool counts = strcmp(subject->name, "count") == 0 || strcmp(subject->name, "comm_avg_ppn") == 0;
-    return subject->has_limits && !(counts && condition->relation == '<') &&
+    bool only_less_equal = strcmp(subject->name, "count") == 0 || strcmp(subject->name, "comm_avg_ppn") == 0;
+    return subject->has_limits && !(only_less_equal && condition->relation == '<') &&
            read_limit(condition->value, &condition->limit);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- checking a tree ------------------------------------------------------------------------------------ */
 
 typedef struct {
     const char *file;
-    const char *names;         /* of algorithms, each in a line */
-    char path[PATH_BYTES_MAX]; /* of the node, in keys */
+    const char *names;         /* of algorithms, one per line */
+    char path[PATH_BYTES_MAX]; /* the keys that lead to the node */
     pto_error_t *err;
 } reader_t;
 
@@ -112,7 +113,7 @@ static pto_status_t refuse(const reader_t *reader, const char *format, const cha
     return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->file, 0, 0, "%s: %s", reader->path, message);
 }
 
-/* Returns whether one of two conditions always holds: the last of an object's, and its opposite. */
+/* Returns whether an object has the opposite of its last condition, so that one of them always holds. */
 static bool has_opposite(const json_t *node, const condition_t *last) {
     char other[64];
     const char *const *word = last->subject->word;
@@ -212,8 +213,9 @@ pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, 
     return status;
 }
 
-/* --- asking --------------------------------------------------------------------------------------------- */
+/* --- looking up a call ---------------------------------------------------------------------------------- */
 
+/* The largest power of two up to n. */
 static int64_t power_below(int64_t n) {
     int64_t power = 1;
     while (power <= n / 2)
@@ -231,28 +233,29 @@ static int64_t value_of(const pto_mpich_call_t *call, const subject_t *subject) 
     return strcmp(subject->name, "total_msg_size") == 0 ? call->bytes * call->ranks : call->bytes;
 }
 
-static bool is_so(const pto_mpich_call_t *call, const condition_t *condition) {
+/* Whether a condition with `=` holds. */
+static bool is_equal(const pto_mpich_call_t *call, const condition_t *condition) {
     const char *value = condition->value;
-    bool split = call->ranks > call->nodes;
+    bool is_split = call->ranks > call->nodes; /* by node: several ranks are on one */
     if (strcmp(value, "any") == 0)
         return true;
     if (strcmp(value, "pow2") == 0)
         return power_below(call->ranks) == call->ranks;
     if (strcmp(value, "node_comm_size") == 0)
-        return split && call->nodes == 1;
+        return is_split && call->nodes == 1;
     if (strcmp(condition->subject->name, "comm_hierarchy") == 0)
-        return strcmp(value, split ? "parent" : "flat") == 0;
+        return strcmp(value, is_split ? "parent" : "flat") == 0;
     return strcmp(value, condition->subject->word[0]) == 0;
 }
 
-/* Returns whether MPICH decides this once for a communicator: conditions up to the first that is about the
- * call. */
+/* Returns whether a condition is about the communicator. MPICH decides such conditions once per communicator,
+ * up to the first one that is about the call. */
 static bool is_of_communicator(const subject_t *subject) {
     return strncmp(subject->name, "comm_", 5) == 0 || strcmp(subject->name, "is_node_consecutive") == 0;
 }
 
-/* 4.0.2 reads `comm_size<` as `<=` where it decides for each call (MPIR_Csel_search), otherwise not
- * (prune_tree). */
+/* Whether a key's condition holds. 4.0.2 reads `comm_size<` as `<=` where it decides for each call
+ * (MPIR_Csel_search), that is after the first condition about the call, and as `<` before (prune_tree). */
 static bool holds(const pto_mpich_call_t *call, const char *key, bool *each_call) {
     condition_t condition;
     if (!read_condition(key, &condition))
@@ -260,7 +263,7 @@ static bool holds(const pto_mpich_call_t *call, const char *key, bool *each_call
     bool of_communicator = is_of_communicator(condition.subject);
     *each_call = *each_call || !of_communicator;
     if (condition.relation == '=')
-        return is_so(call, &condition);
+        return is_equal(call, &condition);
     int64_t value = value_of(call, condition.subject);
     if (condition.below_power)
         return value < power_below(call->ranks);

@@ -1,4 +1,4 @@
-/* The decision tree by which MPICH chooses the algorithm of a call, as in its JSON files. */
+/* The decision tree by which MPICH chooses the algorithm of a collective call, in its JSON form. */
 #ifndef PTO_MPICH_TREE_H
 #define PTO_MPICH_TREE_H
 
@@ -7,7 +7,7 @@
 
 #include "portolan/api.h"
 
-/* One call, of a predefined operation on a communicator with equally many ranks on each node. */
+/* A call with a predefined operation, on a communicator with the same number of ranks on each node. */
 typedef struct {
     const char *collective; /* MPICH's name */
     int64_t ranks;
@@ -17,11 +17,11 @@ typedef struct {
 } pto_mpich_call_t;
 
 /* Reads a file for MPICH 4.0, which aborts or crashes on one that it cannot read or that leaves out a case.
- * The caller releases the tree with json_decref. Errors: those of reading a file; PTO_ERR_SYNTAX with line
- * and column, or with the path of the node. `names` has the algorithms that MPICH knows, each in a line. */
+ * `names` has the algorithms that MPICH knows, one per line. The caller releases the tree with json_decref.
+ * Errors: those of reading a file; PTO_ERR_SYNTAX with line and column, or with the path of the node. */
 pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, pto_error_t *err);
 
-/* Checks a tree that was read from `path`, or one that was made here (NULL), in the same way. */
+/* Checks a tree that was read from `path`, or one that was built here (NULL), in the same way. */
 pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *names, pto_error_t *err);
 
 /* Returns the name of the algorithm that MPICH runs, borrowed from a tree that pto_mpich_read returned. */

@@ -1,4 +1,5 @@
-/* Placements as a rankfile of Open MPI, a host file of Slurm, and CUDA_VISIBLE_DEVICES by rank. */
+/* portolan map's placements as files for launchers: a rankfile of Open MPI, a host file of Slurm, and
+ * CUDA_VISIBLE_DEVICES by rank. */
 #include "placement_export.h"
 
 #include <stdint.h>
@@ -16,7 +17,7 @@ static int64_t host_count(const char *hosts) {
     return count;
 }
 
-/* The name of a node; without names, a made-up one. */
+/* Print the name of a node: from --hosts, else "node0", "node1" and so on. */
 static void print_host(FILE *file, const char *hosts, int64_t node) {
     if (!hosts) {
         fprintf(file, "node%lld", (long long)node);
@@ -27,7 +28,7 @@ static void print_host(FILE *file, const char *hosts, int64_t node) {
     fprintf(file, "%.*s", (int)strcspn(hosts, ","), hosts);
 }
 
-/* Returns a process's core among those of its socket. The processes of a socket's GPUs follow one another. */
+/* Returns the core of a process within its socket: those of a socket's GPUs follow each other. */
 static int64_t core_of_socket(const pto_layout_t *layout, pto_rank_t at) {
     return at.gpu % layout->gpus_per_socket * layout->procs_per_gpu + at.core;
 }
@@ -47,7 +48,7 @@ static pto_status_t check_cores(const pto_placement_export_t *placement, pto_err
     return PTO_OK;
 }
 
-/* Open MPI counts a slot without a socket over the cores of all sockets, so cores are numbered by socket. */
+/* In a rankfile, a slot is SOCKET:CORE; a number alone would count the cores of all sockets. */
 static void print_process(FILE *file, const pto_placement_export_t *placement, pto_placement_form_t form,
                           int64_t process) {
     const pto_layout_t *layout = placement->layout;

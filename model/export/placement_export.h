@@ -1,4 +1,4 @@
-/* Writing a placement in the forms that launchers take. */
+/* Writing a placement of processes in the formats of launchers, for portolan map. */
 #ifndef PTO_PLACEMENT_EXPORT_H
 #define PTO_PLACEMENT_EXPORT_H
 
@@ -15,9 +15,10 @@ typedef enum {
 } pto_placement_form_t;
 
 typedef struct {
-    const pto_mapping_t *mapping; /* bound */
+    const pto_mapping_t *mapping; /* bound to the layout */
     const pto_layout_t *layout;
-    const char *hosts; /* the nodes' names, separated by commas; NULL: node0, node1 ...; not in a rankfile */
+    const char
+        *hosts; /* the nodes' names, separated by commas; NULL: node0, node1, ..., except in a rankfile */
     int64_t cores_per_socket; /* of the machine; for a rankfile */
     bool force;               /* replace an existing file */
 } pto_placement_export_t;

@@ -1,5 +1,5 @@
-/* UCC's variables in a file. UCC reads such a file itself (UCC_CONFIG_FILE): then a line has a limit, and
- * names need `UCC_`. Sections hold for some CPUs and teams, and for the layer UCP only. */
+/* Reads UCC's variables from a file that UCC itself could read (UCC_CONFIG_FILE), or from a script. Lines
+ * have a limit, and names need `UCC_`. Sections apply to some CPUs and teams, and only to the layer UCP. */
 #include "ucc_rules.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/grow.h"
 
-enum { SECTIONS_MOST = 256, SECTION_NAME_MAX = 127 };
+enum { SECTIONS_MAX = 256, SECTION_NAME_MAX = 127 };
 
 static const char *const owners[PTO_UCC_OWNER_COUNT] = {
     [PTO_UCC_NCCL] = "NCCL",          [PTO_UCC_UCP] = "UCP",     [PTO_UCC_CUDA] = "CUDA",
@@ -21,9 +21,10 @@ const char *pto_ucc_owner_name(pto_ucc_owner_t owner) { return owners[owner]; }
 typedef struct {
     const char *path;
     pto_ucc_rules_t *rules;
-    const char *section;              /* whose conditions were read last; NULL: none */
-    bool has_basic_layers;            /* UCC_CL_BASIC_TLS was read */
-    unsigned seen[SECTIONS_MOST + 1]; /* bits of owners whose scores a section, or the file before, has */
+    const char *section;   /* the last one whose conditions were read, or NULL */
+    bool has_basic_layers; /* UCC_CL_BASIC_TLS was read */
+    unsigned seen[SECTIONS_MAX +
+                  1]; /* owners whose scores were read, as bits: outside sections, then by section */
     pto_error_t *err;
 } reader_t;
 
@@ -34,7 +35,7 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, int line,
 
 /* --- sections ------------------------------------------------------------------------------------------- */
 
-/* RANKS or FROM-TO. */
+/* Read N or N-N. */
 static bool read_range(const char *text, pto_ucc_range_t *range) {
     int64_t end[2] = {0};
     for (int i = 0; i < 2; i++) {
@@ -53,7 +54,8 @@ static bool read_range(const char *text, pto_ucc_range_t *range) {
     return false;
 }
 
-/* One KEY=VALUE. Of vendor, model and socket nothing can be known. */
+/* Read one KEY=VALUE of a section. Conditions about vendor, model and socket are ignored: a machine file
+ * lacks them. */
 static bool read_condition(char *text, pto_ucc_section_t *section) {
     pto_ucc_range_t any;
     char *value = strchr(text, '=');
@@ -87,7 +89,7 @@ static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable
             return fault(reader, PTO_ERR_SYNTAX, variable->section_line, 1,
                          "a section's conditions are vendor=, model=, team_size=, ppn=, sock= and nnodes=, "
                          "with numbers N or N-N");
-    if (rules->section_count == SECTIONS_MOST)
+    if (rules->section_count == SECTIONS_MAX)
         return fault(reader, PTO_ERR_TOO_LARGE, variable->section_line, 1, "one section too many");
     if (!PTO_EXTEND(rules->section, rules->section_count))
         return pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory for UCC's settings");
@@ -98,7 +100,7 @@ static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable
 
 /* --- variables ------------------------------------------------------------------------------------------ */
 
-/* `all`, names, or `^` and the names that are left out. */
+/* Read a list of layers: `all`, names, or `^` and the names that are excluded. */
 static pto_status_t read_layers(reader_t *reader, const pto_variable_t *variable) {
     pto_ucc_rules_t *rules = reader->rules;
     char *rest = variable->value;
@@ -120,7 +122,7 @@ static pto_status_t read_layers(reader_t *reader, const pto_variable_t *variable
     return PTO_OK;
 }
 
-/* The owner of NAME in UCC_TL_NAME_TUNE or UCC_CL_NAME_TUNE, -1 if it is another variable. */
+/* Find the layer of UCC_TL_NAME_TUNE or the component of UCC_CL_NAME_TUNE; -1 for another variable. */
 static pto_status_t find_owner(const reader_t *reader, const pto_variable_t *variable, int *owner) {
     static const char end[] = "_TUNE";
     const char *name = variable->name;

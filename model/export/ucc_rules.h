@@ -1,6 +1,7 @@
-/* UCC's variables about its layers, as UCC reads them (src/coll_score/ucc_coll_score.c and
+/* UCC's variables that set the scores of its layers, as UCC reads them (src/coll_score/ucc_coll_score.c and
  * src/utils/ucc_parser.c at 8263de47): UCC_TL_<LAYER>_TUNE and UCC_CL_<COMPONENT>_TUNE. A value consists of
- * settings that `#` separates, and a setting of qualifiers that `:` separates, in any order. */
+ * settings separated by `#`, and a setting of qualifiers separated by `:`, in any order (ucc_settings.c has
+ * the grammar). */
 #ifndef PTO_UCC_RULES_H
 #define PTO_UCC_RULES_H
 
@@ -13,7 +14,7 @@
 
 enum { PTO_UCC_ALGORITHM_MAX = 20, PTO_UCC_SCORE_INFINITE = INT32_MAX, PTO_UCC_LINE_MAX = 8191 };
 
-/* The layers, then the components that run collectives through layers. */
+/* Owners of scores: the layers, then the components that run collectives through layers. */
 typedef enum {
     PTO_UCC_NCCL,
     PTO_UCC_UCP,
@@ -38,26 +39,26 @@ typedef enum {
     PTO_UCC_MEMORY_COUNT
 } pto_ucc_memory_t;
 
-/* INT64_MAX: no limit. Of teams both ends are included; ranges of bytes may share one. */
+/* INT64_MAX is no limit. Both ends are included, but two ranges of bytes may share an end. */
 typedef struct {
     int64_t first;
     int64_t last;
 } pto_ucc_range_t;
 
-/* Without ranges it holds for all sizes or teams. */
+/* A setting without ranges applies to all sizes or teams. */
 typedef struct {
     pto_ucc_owner_t owner;
-    int section;                           /* whose conditions must hold; -1: none */
+    int section;                           /* the index of its section; -1: outside sections */
     unsigned collectives;                  /* bits in the order of pto_ucc_collective */
     unsigned memories;                     /* bits of pto_ucc_memory_t */
-    int64_t score;                         /* -1: the owner's; 0: it never runs */
-    char algorithm[PTO_UCC_ALGORITHM_MAX]; /* "": the owner's choice */
-    int bytes_begin, bytes_end;            /* in the rules' ranges */
+    int64_t score;                         /* -1: the owner's default; 0: never runs */
+    char algorithm[PTO_UCC_ALGORITHM_MAX]; /* "": the owner's default */
+    int bytes_begin, bytes_end;            /* indices of the rules' ranges */
     int team_begin, team_end;
     int line, column;
 } pto_ucc_setting_t;
 
-/* UCC also knows conditions about CPUs, of which a machine file says nothing. */
+/* The conditions of a section. Those about CPUs are not stored: a machine file cannot decide them. */
 typedef struct {
     pto_ucc_range_t ranks, ranks_per_node, nodes;
 } pto_ucc_section_t;
@@ -67,14 +68,13 @@ typedef struct {
     pto_ucc_setting_t *setting;
     pto_ucc_range_t *range;
     pto_ucc_section_t *section;
-    bool layers_given;     /* by UCC_CL_BASIC_TLS */
-    unsigned layers_used;  /* bits of pto_ucc_owner_t, where they are given */
-    bool components_given; /* by UCC_CLS, and others than `basic` */
-    int conditional_line;  /* of a script: the first that may not run; 0: none */
+    bool layers_given;     /* by UCC_CL_BASIC_TLS or UCC_TLS */
+    unsigned layers_used;  /* bits of pto_ucc_owner_t, if layers_given */
+    bool components_given; /* UCC_CLS has other components than `basic` */
+    int conditional_line;  /* the first line of a script that may not run; 0: none */
 } pto_ucc_rules_t;
 
-/* Returns the place of a name in UCC's list of collectives, or -1. UCC does not distinguish upper and lower
- * case. */
+/* Returns the index of a name in UCC's list of collectives, or -1, ignoring case as UCC does. */
 int pto_ucc_collective(const char *name);
 const char *pto_ucc_owner_name(pto_ucc_owner_t owner);
 
@@ -82,9 +82,9 @@ const char *pto_ucc_owner_name(pto_ucc_owner_t owner);
 pto_status_t pto_ucc_settings_add(const pto_variable_t *variable, const char *path, pto_ucc_owner_t owner,
                                   int section, pto_ucc_rules_t *rules, pto_error_t *err);
 
-/* Read a text, which it changes, and which ends in a NUL behind its `size` bytes; free with
- * pto_ucc_rules_fini. Errors: PTO_ERR_SYNTAX, _RANGE, _TOO_LARGE with line and column, also where UCC would
- * ignore a part without saying so, or all of it with a message; PTO_ERR_MEMORY. */
+/* Read a text, which is changed, and which ends in a NUL after its `size` bytes; free with
+ * pto_ucc_rules_fini. Errors: PTO_ERR_SYNTAX, _RANGE, _TOO_LARGE with line and column, also for what UCC
+ * would silently ignore in part, or reject with a message; PTO_ERR_MEMORY. */
 pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_ucc_rules_t *rules,
                                 pto_error_t *err);
 void pto_ucc_rules_fini(pto_ucc_rules_t *rules);

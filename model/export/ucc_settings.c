@@ -1,4 +1,4 @@
-/* The grammar of UCC's variables about scores:
+/* The parser of the values of UCC's variables that set scores. Their grammar is:
  *
  *     value     = setting *( "#" setting )
  *     setting   = qualifier *( ":" qualifier ), each kind at most once, and a score or an algorithm
@@ -8,8 +8,8 @@
  *     score     = digits | "inf"
  *     algorithm = "@" name or number
  *
- * UCC skips empty parts. It ignores a setting without a score and an algorithm, and ranges that are empty or
- * overlap, where they are not the last ones; these are errors here. */
+ * UCC skips empty parts. It ignores a setting with neither score nor algorithm, empty ranges, and ranges that
+ * overlap, except the last ones; these are errors here. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,7 +18,7 @@
 #include "base/grow.h"
 #include "ucc_rules.h"
 
-enum { SETTINGS_MOST = 4096, RANGES_MOST = 8192 };
+enum { SETTINGS_MAX = 4096, RANGES_MAX = 8192 };
 
 static const char digits[] = "0123456789";
 
@@ -30,23 +30,23 @@ static const char *const memories[] = {"host", "cuda", "cuda_managed", "rocm", "
 
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
-/* The only collective of NCCL with a choice. */
+/* The algorithms of allgatherv, the only collective for which layer NCCL has a choice. */
 static const char *const nccl_algorithms[] = {"p2p", "bcopy", "bcast", "0", "1", "2"};
 
-static int place_in(const char *const *words, int count, const char *word) {
+static int index_of(const char *const *words, int count, const char *word) {
     for (int i = 0; i < count; i++)
         if (strcasecmp(words[i], word) == 0)
             return i;
     return -1;
 }
 
-int pto_ucc_collective(const char *name) { return place_in(collectives, COLLECTIVE_COUNT, name); }
+int pto_ucc_collective(const char *name) { return index_of(collectives, COLLECTIVE_COUNT, name); }
 
 typedef struct {
     const pto_variable_t *variable;
     const char *path;
     pto_ucc_rules_t *rules;
-    pto_ucc_setting_t *setting; /* the one that is read */
+    pto_ucc_setting_t *setting; /* the current one */
     pto_error_t *err;
 } reader_t;
 
@@ -54,19 +54,19 @@ static int column_of(const reader_t *reader, const char *at) {
     return reader->variable->column + (int)(at - reader->variable->value);
 }
 
-/* About the part of the value that begins at `at`. */
+/* An error about the part of the value that begins at `at`. */
 static pto_status_t fault(const reader_t *reader, pto_status_t status, const char *at, const char *message) {
     return pto_error_set_at(reader->err, status, reader->path, reader->variable->line, column_of(reader, at),
                             "'%.40s' %s", at, message);
 }
 
-/* About the setting that begins at `at`, of which the qualifiers have been separated. */
+/* An error about the setting that begins at `at`, whose text is no longer whole. */
 static pto_status_t setting_fault(const reader_t *reader, const char *at, const char *message) {
     return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->path, reader->variable->line,
                             column_of(reader, at), "%s", message);
 }
 
-/* Returns the next part that is not empty, which then ends in a NUL; NULL: none. */
+/* Returns the next part that is not empty, terminated by a NUL; NULL if there is none. */
 static char *next_part(char **rest, const char *delimiter) {
     char *part = *rest + strspn(*rest, delimiter);
     if (!*part)
@@ -79,19 +79,19 @@ static char *next_part(char **rest, const char *delimiter) {
 
 /* --- numbers and ranges --------------------------------------------------------------------------------- */
 
-static pto_status_t read_digits(const reader_t *reader, const char *text, size_t length, int64_t most,
+static pto_status_t read_digits(const reader_t *reader, const char *text, size_t length, int64_t max,
                                 int64_t *number) {
     *number = 0;
     for (size_t i = 0; i < length; i++)
-        if (!pto_multiply(*number, 10, number) || !pto_add(*number, text[i] - '0', number) || *number > most)
+        if (!pto_multiply(*number, 10, number) || !pto_add(*number, text[i] - '0', number) || *number > max)
             return fault(reader, PTO_ERR_RANGE, text, "is too large");
     return PTO_OK;
 }
 
-/* Returns the factor of a unit, 0 if UCX has no such unit. */
+/* Returns the bytes of a unit; 0 if UCX has no such unit. */
 static int64_t unit_bytes(const char *unit) {
     static const char *const units[] = {"", "b", "k", "kb", "m", "mb", "g", "gb", "t", "tb"};
-    int at = place_in(units, sizeof units / sizeof *units, unit);
+    int at = index_of(units, sizeof units / sizeof *units, unit);
     return at < 0 ? 0 : (int64_t)1 << 10 * (at / 2);
 }
 
@@ -122,7 +122,7 @@ static pto_status_t read_ranks(const reader_t *reader, const char *text, bool ma
 
 static pto_status_t add_range(const reader_t *reader, const char *at, pto_ucc_range_t range) {
     pto_ucc_rules_t *rules = reader->rules;
-    if (rules->range_count == RANGES_MOST)
+    if (rules->range_count == RANGES_MAX)
         return fault(reader, PTO_ERR_TOO_LARGE, at, "is one range too many");
     if (!PTO_EXTEND(rules->range, rules->range_count))
         return pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory for UCC's settings");
@@ -190,7 +190,7 @@ static pto_status_t read_words(const reader_t *reader, char *list) {
         int collective = pto_ucc_collective(word);
         int memory = strcasecmp(word, "CudaManaged") == 0   ? PTO_UCC_CUDA_MANAGED
                      : strcasecmp(word, "RocmManaged") == 0 ? PTO_UCC_ROCM_MANAGED
-                                                            : place_in(memories, PTO_UCC_MEMORY_COUNT, word);
+                                                            : index_of(memories, PTO_UCC_MEMORY_COUNT, word);
         if (collective < 0 && memory < 0)
             return fault(reader, PTO_ERR_SYNTAX, word, "is not something that UCC knows");
         found[memory >= 0] |= 1u << (memory >= 0 ? memory : collective);
@@ -205,7 +205,7 @@ static pto_status_t read_words(const reader_t *reader, char *list) {
     return PTO_OK;
 }
 
-/* A name is printed. */
+/* The name must be printable, as it is printed later. */
 static pto_status_t read_algorithm(const reader_t *reader, const char *text) {
     size_t length = strlen(text + 1);
     for (const char *at = text + 1; *at; at++)
@@ -241,8 +241,8 @@ static pto_status_t read_qualifier(const reader_t *reader, char *text) {
     return read_words(reader, text);
 }
 
-/* UCC refuses all of a variable of which a layer does not know an algorithm. Of the layers that portolan
- * prices, it knows those of NCCL. */
+/* UCC rejects a variable as a whole if a layer does not have one of its algorithms. Only those of NCCL are
+ * checked here. */
 static pto_status_t check_algorithm(const reader_t *reader, const char *at) {
     const pto_ucc_setting_t *setting = reader->setting;
     enum { NCCL_ALGORITHMS = sizeof nccl_algorithms / sizeof *nccl_algorithms };
@@ -283,7 +283,8 @@ static pto_status_t read_setting(const reader_t *reader, char *text) {
 
 /* --- settings that overlap ------------------------------------------------------------------------------ */
 
-static bool teams_meet(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a, const pto_ucc_setting_t *b) {
+static bool teams_overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a,
+                          const pto_ucc_setting_t *b) {
     if (a->team_begin == a->team_end || b->team_begin == b->team_end)
         return true;
     for (int i = a->team_begin; i < a->team_end; i++)
@@ -294,7 +295,7 @@ static bool teams_meet(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a,
     return false;
 }
 
-/* A size at which two ranges meet belongs to both. */
+/* Ranges may share an end. */
 static bool sizes_overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a,
                           const pto_ucc_setting_t *b) {
     if (a->bytes_begin == a->bytes_end || b->bytes_begin == b->bytes_end)
@@ -306,18 +307,18 @@ static bool sizes_overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t 
     return false;
 }
 
-static bool clash(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a, const pto_ucc_setting_t *b) {
+static bool overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a, const pto_ucc_setting_t *b) {
     if (a == b)
         return a->bytes_begin < a->bytes_end && sizes_overlap(rules, a, a);
     return (a->collectives & b->collectives) && (a->memories & b->memories) && sizes_overlap(rules, a, b) &&
-           teams_meet(rules, a, b);
+           teams_overlap(rules, a, b);
 }
 
 static pto_status_t check_overlaps(const reader_t *reader, int begin) {
     const pto_ucc_rules_t *rules = reader->rules;
     for (int i = begin; i < rules->setting_count; i++)
         for (int k = begin; k <= i; k++)
-            if (clash(rules, &rules->setting[i], &rules->setting[k]))
+            if (overlap(rules, &rules->setting[i], &rules->setting[k]))
                 return pto_error_set_at(
                     reader->err, PTO_ERR_RANGE, reader->path, rules->setting[i].line,
                     rules->setting[i].column,
@@ -333,7 +334,7 @@ pto_status_t pto_ucc_settings_add(const pto_variable_t *variable, const char *pa
     char *rest = variable->value;
     pto_status_t status = PTO_OK;
     for (char *text; status == PTO_OK && (text = next_part(&rest, "#"));) {
-        if (rules->setting_count == SETTINGS_MOST)
+        if (rules->setting_count == SETTINGS_MAX)
             return fault(&reader, PTO_ERR_TOO_LARGE, text, "is one setting too many");
         if (!PTO_EXTEND(rules->setting, rules->setting_count))
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for UCC's settings");

@@ -1,4 +1,7 @@
-/* Reading lines NAME=VALUE. */
+/* Reads variables from lines NAME=VALUE, configuration files and shell scripts. A script is not run: its
+ * assignments are found by their syntax, and those that may not be executed are marked as conditional. In
+ * this file, functions named after_X return the text after an X, or NULL if the text does not begin with one.
+ */
 #include "variables.h"
 
 #include <ctype.h>
@@ -31,7 +34,7 @@ pto_status_t pto_variables_begin(pto_variables_t *variables, char *text, size_t 
     return fault(variables, (int)(zero - line_begin) + 1, "a byte 0");
 }
 
-static pto_status_t take_line(pto_variables_t *variables, char **line) {
+static pto_status_t next_line(pto_variables_t *variables, char **line) {
     *line = variables->next;
     size_t length = strcspn(*line, "\n");
     char *end = *line + length;
@@ -50,7 +53,7 @@ static void trim_end(char *text) {
         text[--length] = '\0';
 }
 
-/* A `;` behind a blank begins a comment. */
+/* Cut off a comment, which begins with a `;` after a blank. */
 static void cut_comment(char *text) {
     for (char *at = text; (at = strchr(at, ';')); at++)
         if (at > text && strchr(blanks, at[-1])) {
@@ -95,7 +98,6 @@ static pto_status_t read_variable(const pto_variables_t *variables, char *line, 
 
 /* --- scripts -------------------------------------------------------------------------------------------- */
 
-/* Past a word and the blanks behind it; NULL: the line does not begin with it. */
 static char *after_word(char *line, const char *word) {
     size_t length = strlen(word);
     if (strncmp(line, word, length) != 0 || !line[length] || !strchr(blanks, line[length]))
@@ -103,7 +105,7 @@ static char *after_word(char *line, const char *word) {
     return line + length + strspn(line + length, blanks);
 }
 
-/* Past "PE 0:" and its like, which a launcher may have labelled; the line itself: it has none. */
+/* After "PE 0:", before which a launcher may have put a label; the line itself if it has none. */
 static char *after_rank(char *line) {
     for (char *at = strstr(line, "PE "); at; at = strstr(at + 1, "PE ")) {
         char *rank = at + strlen("PE "), *end = rank + strspn(rank, "0123456789");
@@ -113,7 +115,7 @@ static char *after_rank(char *line) {
     return line;
 }
 
-/* Past the word by which a batch system knows its options among comments; NULL: the line is a comment. */
+/* After the word with which a batch system marks its options in comments; NULL for a plain comment. */
 static char *after_directive(char *line) {
     static const char *const words[] = {"#SBATCH", "#PBS", "#BSUB", "#flux:", "#FLUX:", "#PJM", "#COBALT"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -169,8 +171,8 @@ int pto_variables_find(const char *text, const char *prefix) {
     return 0;
 }
 
-/* The value of an assignment: a word, or a quoted text. What the shell would compute is refused of a variable
- * that is wanted. */
+/* Read the value of an assignment, a word or a quoted text. A value that the shell would compute is an error
+ * if the variable is wanted. */
 static pto_status_t read_value(pto_variables_t *variables, const char *line, char *value, bool wanted,
                                pto_variable_t *variable) {
     const char quote = *value == '"' || *value == '\'' ? *value : '\0';
@@ -191,11 +193,12 @@ static pto_status_t read_value(pto_variables_t *variables, const char *line, cha
     return PTO_OK;
 }
 
-/* Past an option that a line begins with and that sets a variable; NULL: it does not. */
+/* After an option that sets a variable: at its NAME. */
 static char *after_setting(pto_variables_t *variables, char *at) {
     static const struct {
         const char *name;
-        enum { NAMED, ASSIGNED, LISTED } kind; /* -genv NAME VALUE or -x NAME=VALUE; -e NAME=VALUE; a list */
+        /* NAMED: NAME VALUE or NAME=VALUE follows. ASSIGNED: NAME=VALUE. LISTED: NAME=VALUE,... */
+        enum { NAMED, ASSIGNED, LISTED } kind;
     } options[] = {{"-x ", NAMED},        {"--env ", NAMED},    {"-env ", NAMED},
                    {"-genv ", NAMED},     {"--genv ", NAMED},   {"-e ", ASSIGNED}, /* also of srun: a file */
                    {"-E ", ASSIGNED},     {"--env=", ASSIGNED}, {"--export=", LISTED},
@@ -205,7 +208,7 @@ static char *after_setting(pto_variables_t *variables, char *at) {
             continue;
         char *name = at + strlen(options[i].name);
         name += strspn(name, blanks);
-        while (options[i].kind == LISTED && name[strcspn(name, ",= \t")] == ',') /* ALL, or a name alone */
+        while (options[i].kind == LISTED && name[strcspn(name, ",= \t")] == ',') /* skip ALL and bare names */
             name += strcspn(name, ",") + 1;
         const size_t length = strspn(name, name_characters);
         if (options[i].kind != NAMED && (length == 0 || name[length] != '='))
@@ -216,7 +219,7 @@ static char *after_setting(pto_variables_t *variables, char *at) {
     return NULL;
 }
 
-/* Past the next option of a launcher that sets a variable; NULL: the line has none. */
+/* After the line's next option that sets a variable; NULL if there is none. */
 static char *after_option(pto_variables_t *variables, char *line) {
     for (char *at = line; *at; at += strcspn(at, blanks), at += strspn(at, blanks)) {
         char *found = after_setting(variables, at);
@@ -226,7 +229,7 @@ static char *after_option(pto_variables_t *variables, char *line) {
     return NULL;
 }
 
-/* The next name behind `unset`, whose value is NULL. Returns whether the line has one. */
+/* Read the next name after `unset` as a variable whose value is NULL. Returns false if there is none. */
 static bool read_unset(pto_variables_t *variables, char *line, pto_variable_t *variable) {
     char *shell = after_word(line, "unset"), *csh = after_word(line, "unsetenv");
     char *name = variables->in_unset ? line : shell ? shell : csh;
@@ -244,7 +247,7 @@ static bool read_unset(pto_variables_t *variables, char *line, pto_variable_t *v
     return true;
 }
 
-/* The first assignment of a line; no name: there is none. */
+/* Read the first assignment of a line; the variable has no name if there is none. */
 static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_variable_t *variable) {
     static const char *const words[] = {"export", "declare -x", "env"};
     char *at = after_rank(line), *after;
@@ -266,11 +269,11 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
     }
     char *equals = at + name + strspn(at + name, blanks);
     if (name == 0 || (setenv && (equals == at + name || !*equals || *equals == '-'))) {
-        variables->rest = *equals ? equals : NULL; /* behind a name alone, whose value is the environment's */
+        variables->rest = *equals ? equals : NULL; /* a bare name exports what the environment has */
         return PTO_OK;
     }
     char *value = setenv ? equals : equals + 1;
-    if (!setenv && equals > at + name) /* as MPICH_ENV_DISPLAY prints it */
+    if (!setenv && equals > at + name) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
         value += strspn(value, blanks);
     pto_status_t status = read_value(variables, line, value, is_wanted(variables, at), variable);
     at[name] = '\0';
@@ -279,7 +282,7 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
     return status;
 }
 
-/* Past a word of the shell's; NULL: the line does not begin with it. */
+/* After one of these keywords of the shell. */
 static char *after_keyword(char *line, const char *const *words, size_t count) {
     for (size_t i = 0; i < count; i++) {
         size_t length = strlen(words[i]);
@@ -294,7 +297,7 @@ static char *after_semicolon(char *line) {
     return end ? end + 1 : line + strlen(line);
 }
 
-/* Past the parenthesis that closes the one that a text begins with; NULL: there is none. */
+/* After the parenthesis that closes the one with which a text begins; NULL if there is none. */
 static char *after_parenthesis(char *text) {
     int depth = 0;
     for (char *at = text; *at; at++) {
@@ -305,8 +308,8 @@ static char *after_parenthesis(char *text) {
     return NULL;
 }
 
-/* Past the head of a conditional or loop. csh's `if (...) setenv X Y` and `else if (...) then` open none, nor
- * do the labels of its `switch`. */
+/* After the head of a conditional or loop, which adds to the depth. csh's `if (...) setenv X Y` and
+ * `else if (...) then` do not, nor do the labels of its `switch`. */
 static char *after_head(pto_variables_t *variables, char *keyword, char *head, bool is_divided) {
     char *command = *keyword == 'i' && *head == '(' && head[1] != '(' ? after_parenthesis(head) : NULL;
     char *in = strstr(head, " in");
@@ -326,8 +329,8 @@ static char *after_head(pto_variables_t *variables, char *keyword, char *head, b
     return after_semicolon(head);
 }
 
-/* Past the braces of a function, or of what follows `&&`, and others; NULL: the line does not begin with any.
- */
+/* After a function's name, or an opening or closing brace. Commands in the braces of a function or after `&&`
+ * may not run. */
 static char *after_brace(pto_variables_t *variables, char *line) {
     static const char *const function[] = {"function"}, *const opening[] = {"{"}, *const closing[] = {"}"};
     char *name = after_keyword(line, function, 1), *after = name ? name : line;
@@ -350,7 +353,7 @@ static char *after_brace(pto_variables_t *variables, char *line) {
     return after;
 }
 
-/* Past what opens, divides and closes conditionals and loops. */
+/* After the keywords that open, divide and close conditionals and loops, at the command. */
 static char *after_keywords(pto_variables_t *variables, char *line) {
     static const char *const opening[] = {"if",   "for",    "while",   "until",
                                           "case", "select", "foreach", "switch"};
@@ -378,7 +381,7 @@ static char *after_keywords(pto_variables_t *variables, char *line) {
     }
 }
 
-/* Past the end of a command; NULL: it is the last of its line. What follows `&&` or `||` may not run. */
+/* After the end of a command; NULL if it is the last of its line. What follows `&&` or `||` may not run. */
 static char *after_command(pto_variables_t *variables, char *line) {
     char quote = '\0';
     for (char *at = line; *at; at++) {
@@ -394,46 +397,48 @@ static char *after_command(pto_variables_t *variables, char *line) {
     return NULL;
 }
 
-/* Notes the word that ends the lines behind `<<`, which are another script or file. */
-static void begin_here(pto_variables_t *variables, const char *line) {
+/* Store the word that ends a here-document, if one begins. Its lines may be another script. */
+static void begin_here_document(pto_variables_t *variables, const char *line) {
     const char *word = strstr(line, "<<");
     word = word ? word + 2 + (word[2] == '-') : "";
     word += strspn(word, " '\"\\");
     const size_t length = strspn(word, name_characters);
-    if (length == 0 || length >= sizeof variables->here || isdigit((unsigned char)*word))
+    if (length == 0 || length >= sizeof variables->here_end || isdigit((unsigned char)*word))
         return;
-    memcpy(variables->here, word, length);
-    variables->here[length] = '\0';
+    memcpy(variables->here_end, word, length);
+    variables->here_end[length] = '\0';
     variables->depth++;
 }
 
-/* The next line of a script, without the blanks around it. One that ends so goes on in the next. */
-static pto_status_t take_script_line(pto_variables_t *variables, char **line) {
-    pto_status_t status = take_line(variables, line);
+/* The next line of a script, without the blanks around it. It continues in the next if it ends in `\`, `&` or
+ * `|`. */
+static pto_status_t next_script_line(pto_variables_t *variables, char **line) {
+    pto_status_t status = next_line(variables, line);
     if (status != PTO_OK)
         return status;
     trim_end(*line);
     *line += strspn(*line, blanks);
     const size_t length = strlen(*line);
-    variables->in_condition = variables->in_condition && variables->goes_on;
-    variables->goes_on = length > 0 && strchr("\\&|", (*line)[length - 1]);
-    if (*variables->here && strcmp(*line, variables->here) == 0) {
-        variables->here[0] = '\0';
+    variables->in_condition = variables->in_condition && variables->continues;
+    variables->continues = length > 0 && strchr("\\&|", (*line)[length - 1]);
+    if (*variables->here_end && strcmp(*line, variables->here_end) == 0) {
+        variables->here_end[0] = '\0';
         variables->depth -= variables->depth > 0;
-    } else if (!*variables->here && **line != '#')
-        begin_here(variables, *line);
+    } else if (!*variables->here_end && **line != '#')
+        begin_here_document(variables, *line);
     return PTO_OK;
 }
 
+/* Read the next assignment or `unset`; the variable has no name if the text has ended. */
 static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *variable) {
     while (variables->rest || variables->next) {
         char *line = variables->rest;
-        pto_status_t status = line ? PTO_OK : take_script_line(variables, &line);
+        pto_status_t status = line ? PTO_OK : next_script_line(variables, &line);
         variables->in_list = variables->in_list && variables->rest;
         variables->in_unset = variables->in_unset && variables->rest;
         if (status != PTO_OK)
             return status;
-        if (variables->rest) /* `X=1 && Y=2`: the first does not fail */
+        if (variables->rest) /* in `X=1 && Y=2`, the first cannot fail */
             line += strspn(line, " \t&");
         variables->in_condition = variables->in_condition && !(variables->rest && variables->ends_command);
         variables->ends_command = false;
@@ -443,7 +448,7 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
             status = read_assignment(variables, line, variable);
         variable->is_conditional = variables->depth > 0 || variables->in_condition;
         if (variable->value && !is_wanted(variables, variable->name) &&
-            strstr(variable->value, variables->prefix)) { /* ARGS="-x NAME=VALUE", for a launcher */
+            strstr(variable->value, variables->prefix)) { /* ARGS="-x NAME=VALUE": options for a launcher */
             variables->rest = variable->value;
             variables->in_condition = true;
             variables->ends_command = false;
@@ -456,74 +461,76 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
     return PTO_OK;
 }
 
-static pto_status_t take_back(pto_variables_t *variables, const pto_variable_t *unset, pto_variable_t *kept) {
-    if (unset->is_conditional || variables->launch_line >= kept->line)
+/* Remove a variable that is unset. */
+static pto_status_t remove_variable(pto_variables_t *variables, const pto_variable_t *unset,
+                                    pto_variable_t *found) {
+    if (unset->is_conditional || variables->launch_line >= found->line)
         return pto_error_set_at(variables->err, PTO_ERR_SYNTAX, variables->path, unset->line, 1,
                                 "line %d sets this variable, %s; a script is not run: check what `env` "
                                 "prints at a launch",
-                                kept->line,
+                                found->line,
                                 unset->is_conditional ? "and a conditional takes it back"
                                                       : "for a program that is started before this line");
-    *kept = variables->kept[--variables->kept_count];
+    *found = variables->found[--variables->found_count];
     return PTO_OK;
 }
 
-static pto_status_t keep(pto_variables_t *variables, const pto_variable_t *variable) {
+/* Store a variable that the script sets, or remove it if its value is NULL. A second value is an error. */
+static pto_status_t add_variable(pto_variables_t *variables, const pto_variable_t *variable) {
     int at = 0;
-    while (at < variables->kept_count && strcmp(variables->kept[at].name, variable->name) != 0)
+    while (at < variables->found_count && strcmp(variables->found[at].name, variable->name) != 0)
         at++;
-    pto_variable_t *kept = &variables->kept[at];
-    const bool known = at < variables->kept_count;
+    pto_variable_t *found = &variables->found[at];
+    const bool known = at < variables->found_count;
     if (!variable->value)
-        return known ? take_back(variables, variable, kept) : PTO_OK;
-    if (known && strcmp(kept->value, variable->value) != 0)
+        return known ? remove_variable(variables, variable, found) : PTO_OK;
+    if (known && strcmp(found->value, variable->value) != 0)
         return pto_error_set_at(variables->err, PTO_ERR_SYNTAX, variables->path, variable->line,
                                 variable->column,
                                 "'%.24s' here, '%.24s' on line %d; a script is not run%s: check what `env` "
                                 "prints at a launch",
-                                variable->value, kept->value, kept->line,
+                                variable->value, found->value, found->line,
                                 variable->is_conditional ? ", nor its conditionals and loops" : "");
-    if (at == PTO_VARIABLES_KEPT_MAX)
+    if (at == PTO_VARIABLES_FOUND_MAX)
         return pto_error_set_at(variables->err, PTO_ERR_TOO_LARGE, variables->path, variable->line, 1,
                                 "one variable too many");
     if (variable->is_conditional && variables->conditional_line == 0)
         variables->conditional_line = variable->line;
     if (!known) {
-        *kept = *variable;
-        variables->kept_count++;
+        *found = *variable;
+        variables->found_count++;
     }
     return PTO_OK;
 }
 
-/* The next of the variables that the whole script has set. */
-static pto_status_t next_kept(pto_variables_t *variables, pto_variable_t *variable) {
+/* Read the whole script at the first call; then return the variables that it sets, one by one. */
+static pto_status_t next_found(pto_variables_t *variables, pto_variable_t *variable) {
     pto_status_t status = PTO_OK;
     while (status == PTO_OK && (variables->rest || variables->next)) {
         pto_variable_t found = {.name = NULL};
         status = next_assignment(variables, &found);
         if (status == PTO_OK && found.name && is_wanted(variables, found.name))
-            status = keep(variables, &found);
+            status = add_variable(variables, &found);
     }
-    if (status == PTO_OK && variables->given < variables->kept_count)
-        *variable = variables->kept[variables->given++];
+    if (status == PTO_OK && variables->returned_count < variables->found_count)
+        *variable = variables->found[variables->returned_count++];
     return status;
 }
 
-/* A configuration file takes a line that begins with a blank for more of the variable before. */
 pto_status_t pto_variables_next(pto_variables_t *variables, pto_variable_t *variable) {
     bool sections = variables->form == PTO_VARIABLES_SECTIONS;
     *variable = (pto_variable_t){.name = NULL};
     if (variables->form == PTO_VARIABLES_SCRIPT)
-        return next_kept(variables, variable);
+        return next_found(variables, variable);
     while (variables->next) {
         char *line;
-        pto_status_t status = take_line(variables, &line);
+        pto_status_t status = next_line(variables, &line);
         if (status != PTO_OK)
             return status;
         const char *first = line + strspn(line, blanks);
         if (*first == '\0' || *first == '#' || (sections && *first == ';'))
             continue;
-        if (first > line)
+        if (first > line) /* in a configuration file, it would continue the previous variable */
             return fault(variables, 1, "a line must not begin with a blank");
         if (sections) {
             cut_comment(line);

@@ -1,5 +1,6 @@
-/* Files of lines NAME=VALUE: variables of the environment, or a configuration file with sections. Lines that
- * begin with `#` are comments. */
+/* A reader of files that set variables: lines NAME=VALUE as `env` prints them, a configuration file with
+ * sections, or a shell script. `portolan export --check` reads UCC's and Cray MPICH's variables with it.
+ * Lines that begin with `#` are comments. */
 #ifndef PTO_VARIABLES_H
 #define PTO_VARIABLES_H
 
@@ -8,16 +9,17 @@
 
 #include "portolan/api.h"
 
-/* Other lines of a configuration file: sections, comments that begin with `;`, and blanks around names and
- * values. */
 typedef enum {
+    /* Lines NAME=VALUE alone. */
     PTO_VARIABLES_ENVIRONMENT,
+    /* A configuration file, which also has sections [NAME], comments that begin with `;`, and blanks around
+     * names and values. */
     PTO_VARIABLES_SECTIONS,
-    /* The environment's variables as a shell script sets them (`export`, `declare -x`, `setenv`, NAME=VALUE),
-     * as options of launchers and batch systems do (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`,
-     * `#PBS -v`), or as MPICH_ENV_DISPLAY prints them ("PE 0:   NAME = VALUE"). Other lines are passed over.
-     * `unset` takes a value back. Texts behind `<<` are read as if they were conditional. The script is not
-     * run: two values of a variable are an error. */
+    /* Variables that a shell script sets (`export`, `declare -x`, `setenv`, NAME=VALUE), or options of
+     * launchers and batch systems (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`, `#PBS -v`), or
+     * that MPICH_ENV_DISPLAY prints ("PE 0:   NAME = VALUE"). Other lines are skipped. The script is not run:
+     * `unset` removes a variable, two values of one are an error, and here-documents (`<<`) count as
+     * conditional. */
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
 
@@ -29,49 +31,50 @@ typedef struct {
     int section_line;
     int line;
     int column;          /* of the value */
-    bool is_conditional; /* of a script: it may not be set */
+    bool is_conditional; /* the script may not set it */
 } pto_variable_t;
 
-enum { PTO_VARIABLES_KEPT_MAX = 64 };
+enum { PTO_VARIABLES_FOUND_MAX = 64 };
 
-/* A reader of variables. It changes the text, which the caller frees after the last variable. */
+/* A reader. It changes the text, which the caller frees after the last variable. */
 typedef struct {
     const char *path;
     pto_variables_form_t form;
-    const char *prefix;    /* of the names that are wanted of a script */
-    size_t line_bytes_max; /* 0: any */
-    char *next;            /* NULL behind the last line */
-    char *rest;            /* further assignments of a script's line; NULL: none */
-    bool in_list;          /* the rest is one of `--export=NAME=VALUE,...` */
-    bool in_unset;         /* the rest is further names of `unset` */
-    int depth;             /* of `if`, `for`, functions and the like around the line */
-    bool in_condition;     /* the command follows `&&`, `||` or csh's `if (...)` */
-    bool ends_command;     /* before the rest */
-    bool goes_on;          /* the line goes on in the next one */
-    bool in_head;          /* before the braces of a function */
-    unsigned braces;       /* that are open, the last one in the lowest bit: it counts in the depth */
-    char here[32];         /* the line that ends a text within the script; "": it is in none */
-    int launch_line;       /* the last one that starts a program; 0: none */
-    int conditional_line;  /* the first one that sets a wanted variable within `if` and the like; 0: none */
-    pto_variable_t kept[PTO_VARIABLES_KEPT_MAX]; /* what a script has set */
-    int kept_count;
-    int given; /* of these, to the caller */
-    int line;
-    const char *section; /* NULL before the first one */
+    const char *prefix;    /* of the names that are read from a script */
+    size_t line_bytes_max; /* 0: no limit */
+    char *next;            /* the next line; NULL after the last */
+    int line;              /* the number of the current line */
+    const char *section;   /* the current section; NULL before the first */
     int section_line;
     pto_error_t *err;
+    /* The rest concerns scripts. */
+    char *rest;           /* the unread part of the line; NULL: none */
+    bool in_list;         /* `rest` continues a list of `--export=NAME=VALUE,...` */
+    bool in_unset;        /* `rest` has further names of `unset` */
+    int depth;            /* of `if`, `for`, functions and so on around the line */
+    bool in_condition;    /* the command follows `&&`, `||` or csh's `if (...)` */
+    bool ends_command;    /* a command ends before `rest` */
+    bool continues;       /* the next line continues this one */
+    bool in_head;         /* between a function's name and its brace */
+    unsigned braces;      /* a bit for each open brace, the innermost lowest: whether it counts in `depth` */
+    char here_end[32];    /* the line that ends the current here-document; "": in none */
+    int launch_line;      /* the last line that starts a program; 0: none */
+    int conditional_line; /* the first line that sets a variable conditionally; 0: none */
+    pto_variable_t found[PTO_VARIABLES_FOUND_MAX];
+    int found_count;
+    int returned_count; /* how many of these the caller has got */
 } pto_variables_t;
 
-/* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
+/* Returns whether a text is a script or MPICH_ENV_DISPLAY's output, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);
 
-/* Returns the first line that sets a variable whose name begins so, or 0. */
+/* Returns the first line that sets a variable whose name begins with the prefix, or 0. */
 int pto_variables_find(const char *text, const char *prefix);
 
-/* Begin to read a text that ends in a NUL behind its `size` bytes. Errors: PTO_ERR_SYNTAX. */
+/* Begin to read a text that ends in a NUL after its `size` bytes. Errors: PTO_ERR_SYNTAX. */
 pto_status_t pto_variables_begin(pto_variables_t *variables, char *text, size_t size);
 
-/* The next variable; its name is NULL behind the last one. Errors: PTO_ERR_SYNTAX, _TOO_LARGE, with line and
+/* The next variable; its name is NULL after the last one. Errors: PTO_ERR_SYNTAX, _TOO_LARGE, with line and
  * column. */
 pto_status_t pto_variables_next(pto_variables_t *variables, pto_variable_t *variable);
 

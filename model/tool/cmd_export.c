@@ -367,7 +367,7 @@ static pto_status_t decide(pto_export_t *export, pto_error_t *err) {
         status = pto_is_stopped()
                      ? pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted; no rules are written")
                      : pto_export_decide(export, &export->table[i], err);
-        if (export->shown)
+        if (export->shows_progress)
             pto_progress_add(1);
     }
     return status;
@@ -392,7 +392,7 @@ static bool note_lack_of_rules(const pto_export_t *export) {
 
 /* All tables are priced twice: for the rules, and for the notes on what the rules cannot express. */
 static pto_status_t decide_and_write(pto_export_t *export, bool *lacks_rules, pto_error_t *err) {
-    export->shown = pto_progress_begin("pricing rules", 2 * (int64_t) export->table_count, 0);
+    export->shows_progress = pto_progress_begin("pricing rules", 2 * (int64_t) export->table_count, 0);
     pto_status_t status = decide(export, err);
     if (status == PTO_OK)
         status = pto_options_name_file(&export->options)
@@ -400,7 +400,7 @@ static pto_status_t decide_and_write(pto_export_t *export, bool *lacks_rules, pt
                      : print_file(export, err);
     if (status == PTO_OK && export->target->has_comments)
         *lacks_rules = note_lack_of_rules(export);
-    if (export->shown)
+    if (export->shows_progress)
         pto_progress_end();
     return status;
 }
@@ -412,8 +412,8 @@ static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, 
         status = pto_export_check_work(export, err);
     if (status != PTO_OK || export->check)
         return status == PTO_OK ? check_file(export, err) : status;
-    if (export->target->read_own)
-        status = export->target->read_own(export, err);
+    if (export->target->read_defaults)
+        status = export->target->read_defaults(export, err);
     return status == PTO_OK ? decide_and_write(export, lacks_rules, err) : status;
 }
 
@@ -432,7 +432,7 @@ static int run(const pto_arguments_t *given) {
     if (code == 0 && lacks_rules)
         code = NO_RULE;
     free(export.table);
-    json_decref(export.own);
+    json_decref(export.defaults);
     pto_series_fini(&export.nodes);
     pto_series_fini(&export.bytes);
     pto_options_fini(&export.options);

@@ -90,9 +90,9 @@ static const pto_syntax_t syntax = {.program = "portolan run",
  * same launcher, on the same CPUs and GPUs, and portolan fit writes the machine file as a whole or not at
  * all, and never over an existing one. */
 typedef struct {
-    const char *machine; /* the path of the file to write */
-    const char *budget;  /* portolan-calibrate's --budget */
-    const char *library; /* --library: its build's portolan-calibrate is used; NULL: the installed one */
+    const char *machine;  /* the path of the file to write */
+    const char *budget;   /* portolan-calibrate's --budget */
+    const char *library;  /* --library: its build's portolan-calibrate is used; NULL: the installed one */
     char *const *command; /* LAUNCHER ... -- PROGRAM ...; ends with NULL */
     int separator;        /* the index of that -- */
 } calibration_t;
