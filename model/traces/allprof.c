@@ -1,7 +1,8 @@
-/* Traces of liballprof (Hoefler, Siebert, Lumsdaine, "LogGOPSim", HPDC 2010): a file for each process, a line
- * for each call: MPI_Bcast:BEGIN:BUFFER:COUNT:TYPE,SIZE,EXTENT:ROOT:COMMUNICATOR,RANK,PROCESSES:END. The
- * arguments are those of MPI, in their order; times are in microseconds. The places below are those of its
- * mpipclog.c (LogGOPSim's repository at 76451de), which knows MPI's routines up to version 1.2. */
+/* Reads traces of liballprof (Hoefler, Siebert, Lumsdaine, "LogGOPSim", HPDC 2010), which have a file for
+ * each process and a line for each call:
+ * MPI_Bcast:BEGIN:BUFFER:COUNT:TYPE,SIZE,EXTENT:ROOT:COMMUNICATOR,RANK, PROCESSES:END. The arguments are
+ * MPI's, in MPI's order; times are in microseconds. The indexes below follow mpipclog.c (LogGOPSim's
+ * repository at 76451de), which has MPI's routines up to version 1.2. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +11,13 @@
 
 enum { FIELDS_MAX = PTO_RECORDING_COLUMNS_MAX };
 
-/* The places of arguments in a line, whose fields 0 and 1 are the name and the begin; 0: none. */
+/* The indexes of arguments among a line's fields, of which 0 and 1 are the name and the begin; 0 if none. */
 static const struct {
     const char *routine;
     pto_collective_t collective;
     int count, type, communicator, peer;
-    bool is_output; /* the count is that of the output */
-    bool by_block;  /* and of the block for one process */
+    bool is_output; /* the count is of the output */
+    bool by_block;  /* the count is of the block for one process */
 } routines[] = {
     {"MPI_Bcast", PTO_COLLECTIVE_BROADCAST, 3, 4, 6, 0, false, false},
     {"MPI_Allreduce", PTO_COLLECTIVE_ALLREDUCE, 4, 5, 7, 0, false, false},
@@ -33,7 +34,7 @@ static const struct {
     {"MPI_Isend", PTO_COLLECTIVE_PAIR, 3, 4, 7, 5, false, false},
     {"MPI_Issend", PTO_COLLECTIVE_PAIR, 3, 4, 7, 5, false, false},
     {"MPI_Irecv", PTO_COLLECTIVE_PAIR, 3, 4, 7, 5, false, false},
-    /* The two messages, there and back, count as one. */
+    /* Its two messages, there and back, count as one. */
     {"MPI_Sendrecv", PTO_COLLECTIVE_PAIR, 3, 4, 12, 5, false, false},
 };
 enum { ROUTINES = sizeof routines / sizeof *routines };
@@ -51,7 +52,7 @@ static bool is_administration(const char *routine) {
     return false;
 }
 
-/* "2,4,4": three numbers. */
+/* Reads three numbers, "2,4,4". */
 static bool read_three(char *text, double number[3]) {
     char *end = text;
     for (int i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-/* Common parts of the outputs of benchmarks: who took part, the meaning of a row, and several programs in one
+/* Reads what the outputs of benchmarks have in common: the processes, the rows, and several programs in one
  * log. */
 #include <ctype.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ void pto_bench_forget_processes(pto_recording_reader_t *reader) {
     listed->last_rank = 0;
 }
 
-/* Each process is listed once, unless the output is of several runs. */
+/* Notes a rank. It may be listed only once, as a second time would be of another run. */
 static pto_status_t add_rank(pto_recording_reader_t *reader, int64_t rank) {
     pto_recording_listed_t *listed = &reader->listed;
     if (rank < 0 || rank >= RANKS_MAX)
@@ -79,7 +79,8 @@ pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, con
     return PTO_OK;
 }
 
-/* The nodes of a list; -1 if they have different numbers of processes, 0 if a host has no name. */
+/* Returns how many nodes are listed; -1 if they have different numbers of processes, 0 if a host has no name.
+ */
 static int64_t listed_nodes(const pto_recording_listed_t *listed) {
     for (int i = 0; i < listed->host_count; i++) {
         if (listed->host[i].name[0] == '\0')
@@ -90,7 +91,7 @@ static int64_t listed_nodes(const pto_recording_listed_t *listed) {
     return listed->host_count;
 }
 
-/* More processes on a host than the machine has places for on a node. */
+/* Fails as a host has more processes than a node of the machine has places. */
 static pto_status_t fail_crowded(pto_recording_reader_t *reader, int64_t on_host) {
     const int64_t places = reader->options->gpus_per_node;
     int64_t fitting = places;
@@ -110,7 +111,7 @@ static pto_status_t fail_crowded(pto_recording_reader_t *reader, int64_t on_host
 static pto_status_t fail_processes(pto_recording_reader_t *reader, int64_t stated) {
     const pto_recording_options_t *options = reader->options;
     const long long procs = (long long)stated, nodes = (long long)options->nodes;
-    const long long each = (long long)options->gpus_per_node;
+    const long long per_node = (long long)options->gpus_per_node;
     if (options->places_assumed)
         return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
                                   "the file lists %lld process%s, which --nodes %lld cannot have in equal "
@@ -119,8 +120,8 @@ static pto_status_t fail_processes(pto_recording_reader_t *reader, int64_t state
     return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
                               "the file lists %lld process%s, and %lld node%s of %lld %s %lld; `portolan "
                               "predict` answers for other shapes",
-                              procs, procs == 1 ? "" : "es", nodes, nodes == 1 ? "" : "s", each,
-                              nodes == 1 ? "has" : "have", nodes * each);
+                              procs, procs == 1 ? "" : "es", nodes, nodes == 1 ? "" : "s", per_node,
+                              nodes == 1 ? "has" : "have", nodes * per_node);
 }
 
 static pto_status_t fail_missing(pto_recording_reader_t *reader) {
@@ -134,7 +135,7 @@ static pto_status_t fail_missing(pto_recording_reader_t *reader) {
                               (long long)listed->last_rank, (long long)missing);
 }
 
-/* How many processes there were, and on how many nodes where the file lists them and the options do not say.
+/* Finds how many processes there were, and on how many nodes; fails if the options' nodes cannot have them.
  */
 static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const pto_recording_options_t *options = reader->options;
@@ -153,8 +154,9 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
     return fits ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-/* A log may have runs on several numbers of processes; those that don't fit are left out. */
-static pto_status_t pass_over_procs(pto_recording_reader_t *reader, int64_t stated) {
+/* Skips a row whose processes the options' nodes cannot have: a log may have runs on several numbers of them.
+ */
+static pto_status_t skip_procs(pto_recording_reader_t *reader, int64_t stated) {
     pto_bench_t *benchmark = &reader->benchmark;
     if (reader->listed.procs > 0)
         return fail_processes(reader, stated);
@@ -167,8 +169,8 @@ static pto_status_t pass_over_procs(pto_recording_reader_t *reader, int64_t stat
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
 
-/* Returns the most that a GPU can send, in one direction: NVLink's rates from NVIDIA's data sheets. Others,
- * and host memory, send less than the fastest link sold. */
+/* Returns the highest rate at which a GPU can send: NVLink's in one direction, by NVIDIA's data sheets; for
+ * other GPUs and host memory, a rate above any link on the market. */
 static double fastest_link(const char *gpu) {
     static const struct {
         const char *name;
@@ -180,8 +182,8 @@ static double fastest_link(const char *gpu) {
     return 2e12;
 }
 
-/* Returns the least that one of `procs` processes sends, in-network reduction and broadcast included, in a
- * call of `bytes` as in a scenario. */
+/* Returns the least number of bytes that one of `procs` processes sends in a call, even if switches reduce
+ * and broadcast. */
 static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
     const double bytes = (double)kind->call.bytes;
     if (kind->call.collective == PTO_COLLECTIVE_MESSAGES)
@@ -191,7 +193,7 @@ static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
 
 static pto_status_t check_rate(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds) {
-    /* Any number of processes can be asked of a file that does not say how many there were. */
+    /* If the file does not say how many processes there were, the options may name any number. */
     const bool is_stated = reader->listed.procs > 0 || reader->benchmark.procs > 0;
     const double rate = seconds > 0 ? least_sent(kind, is_stated ? kind->procs : 2) / seconds : 0;
     const double most = fastest_link(reader->trace->gpu);
@@ -224,9 +226,9 @@ pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_for
 }
 
 const char *pto_bench_value(const char *line, const char *label) {
-    const char *behind = line + strlen(label);
-    const size_t between = pto_text_begins(line, label) ? strspn(behind, " :=") : 0;
-    return between > 0 ? behind + between : NULL;
+    const char *after = line + strlen(label);
+    const size_t between = pto_text_begins(line, label) ? strspn(after, " :=") : 0;
+    return between > 0 ? after + between : NULL;
 }
 
 int64_t pto_bench_count(const char *text) {
@@ -266,9 +268,9 @@ pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader) {
                               naming ? naming : "--collective");
 }
 
-/* Returns the largest block of a vector. OSU divides elements, not bytes: MPI_Reduce_scatter of fewer
- * elements than processes gives some of them nothing, and MPI_Reduce_scatter_block moves nothing at all. 0:
- * of such calls. */
+/* Returns the bytes of a vector's largest block. OSU divides elements, not bytes: 0 if there are fewer
+ * elements than processes, as then MPI_Reduce_scatter gives some processes nothing, and
+ * MPI_Reduce_scatter_block moves nothing at all. */
 static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t procs) {
     const int64_t element = benchmark->element_bytes > 0 ? benchmark->element_bytes : 1;
     const int64_t elements = bytes / element, rest = elements % procs;
@@ -277,7 +279,7 @@ static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t 
     return (elements / procs + (rest > 0 && !benchmark->rounds_down)) * element;
 }
 
-/* A row that is measured, and of something that portolan has. */
+/* Counts a row whose collective portolan has. */
 static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind_t *kind, int64_t bytes,
                               double value) {
     const pto_bench_t *benchmark = &reader->benchmark;
@@ -316,7 +318,7 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
         return PTO_OK;
     }
     if (find_processes(reader, &kind) != PTO_OK)
-        return pass_over_procs(reader, kind.procs);
+        return skip_procs(reader, kind.procs);
     if (reader->listed.procs > 0 && reader->listed.procs != reader->listed.last_rank + 1)
         return fail_missing(reader);
     if (options->places_assumed && kind.nodes > 0 && kind.procs / kind.nodes > options->gpus_per_node)
@@ -381,12 +383,12 @@ pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *
 static const pto_bench_format_t *const formats[] = {&pto_osu_format, &pto_nccl_tests_format, &pto_imb_format,
                                                     &pto_ucc_format, &pto_ucx_format};
 
-/* The first characters of headings. */
+/* The characters that headings begin with. */
 static const char first_characters[] = "#CSs|";
 
 enum { FORMAT_COUNT = (int)(sizeof formats / sizeof *formats) };
 
-/* Returns the index of the format whose heading the line is; -1: of none. */
+/* Returns the index of the format whose heading the line is; -1 if there is none. */
 static int heading_at(const char *line) {
     for (int i = 0; i < FORMAT_COUNT; i++)
         if (formats[i]->is_heading(line))
@@ -404,8 +406,8 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
     return NULL;
 }
 
-/* Returns the heading behind a debug line of NCCL that has not ended; the line itself: there is none. */
-static char *behind_debug(char *line) {
+/* Returns the heading after a debug line of NCCL that has no end of line; the whole line if there is none. */
+static char *after_debug(char *line) {
     char *at = strstr(line, " NCCL ");
     for (at = at ? strchr(at, '#') : NULL; at; at = strchr(at + 1, '#'))
         if (heading_at(at) >= 0)
@@ -414,17 +416,17 @@ static char *behind_debug(char *line) {
 }
 
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
-    const pto_bench_format_t *own = NULL;
-    line = behind_debug(line);
+    const pto_bench_format_t *format = NULL; /* the file's */
+    line = after_debug(line);
     const char first = line[strspn(line, " \t")];
     const int heading = first && strchr(first_characters, first) ? heading_at(line) : -1;
     for (int i = 0; i < FORMAT_COUNT; i++)
         if (formats[i]->format == reader->trace->format)
-            own = formats[i];
+            format = formats[i];
     if (heading >= 0)
-        reader->benchmark.is_foreign = formats[heading] != own;
+        reader->benchmark.is_foreign = formats[heading] != format;
     if (!reader->benchmark.is_foreign)
-        return own->read_line(reader, line);
+        return format->read_line(reader, line);
     char *field[PTO_RECORDING_COLUMNS_MAX];
     int64_t bytes;
     if (pto_recording_split(line, " \t", true, field) > 1 && pto_recording_whole(field[0], &bytes))

@@ -1,6 +1,6 @@
-/* Nodes of Chakra execution traces (MLCommons). A trace is that of one process. As in ASTRA-sim and in
- * Chakra's converter, `comm_size` is what the process contributes: its vector, its block of a gather, its
- * blocks for all. */
+/* Counts nodes of Chakra execution traces (MLCommons), each of which is of one process. As in ASTRA-sim and
+ * in Chakra's converter, `comm_size` is what the process contributes: its vector, its block of a gather, or
+ * its blocks for all. */
 #include "chakra.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ pto_chakra_node_t pto_chakra_node(void) {
                                .procs = -1};
 }
 
-/* CollectiveCommType of Chakra's schema. */
+/* Returns the collective of a CollectiveCommType of Chakra's schema. */
 static pto_collective_t collective_of(double type) {
     static const pto_collective_t known[] = {
         PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,         PTO_COLLECTIVE_ALLGATHER,

@@ -7,25 +7,25 @@
 /* NodeType of Chakra's schema. */
 enum { PTO_CHAKRA_SEND = 5, PTO_CHAKRA_RECV = 6, PTO_CHAKRA_COLLECTIVE = 7 };
 
-/* Numbers are negative where the node does not have them. */
+/* Numbers are negative if the node does not have them. */
 typedef struct {
     int type;
     const char *name;
-    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: by its name */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if only the name says which */
     double bytes;                /* comm_size: what the process contributes */
     double source, destination;
     double procs;  /* of its process group */
-    double micros; /* 0: unknown */
+    double micros; /* 0 if unknown */
     bool is_cpu_op;
 } pto_chakra_node_t;
 
-/* Returns a node without anything known. */
+/* Returns a node of which nothing is known. */
 pto_chakra_node_t pto_chakra_node(void);
-/* Set an attribute by its name, to a number or (text not NULL) a text. Others are passed over. */
+/* Sets an attribute by its name, to the text or, if it is NULL, to the number; unknown ones are ignored. */
 void pto_chakra_set(pto_chakra_node_t *node, const char *attribute, double number, const char *text);
-/* Count it if it communicates. */
+/* Counts a node if it communicates. */
 pto_status_t pto_chakra_count(pto_recording_reader_t *reader, const pto_chakra_node_t *node);
-/* Take the rank from the file's name, as in "trace.3.et", unless the options give it. */
+/* Sets the rank by the file's name, as in "trace.3.et", unless the options give it. */
 void pto_chakra_find_rank(pto_recording_reader_t *reader);
 
 #endif

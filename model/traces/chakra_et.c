@@ -1,5 +1,5 @@
-/* Chakra execution traces in protobuf: messages one after another, each with its length as a varint in front.
- * The first is the GlobalMetadata, the others are nodes. protobuf-c reads the messages (chakra.proto). */
+/* Reads Chakra execution traces in protobuf: messages one after another, each after its length as a varint.
+ * The first is the GlobalMetadata, the others are nodes. protobuf-c parses the messages (chakra.proto). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void set_place(pto_recording_reader_t *reader) {
     reader->column = reader->source->offset < INT32_MAX - 1 ? (int)reader->source->offset + 1 : INT32_MAX;
 }
 
-/* The length of the next message; `*more` false: the file ends. */
+/* Reads the length of the next message; `*more` is false if the file ends. */
 static pto_status_t read_length(pto_recording_reader_t *reader, size_t *length, bool *more) {
     uint64_t value = 0;
     set_place(reader);
@@ -61,7 +61,7 @@ static pto_status_t read_message(pto_recording_reader_t *reader, size_t length, 
     return PTO_OK;
 }
 
-/* Negative numbers are of no use here. */
+/* Returns the attribute's number; -1 if it is none, as no attribute that is read is negative. */
 static double number_of(const Chakra__AttributeProto *attribute) {
     switch (attribute->value_case) {
     case CHAKRA__ATTRIBUTE_PROTO__VALUE_DOUBLE_VAL:
@@ -95,7 +95,7 @@ static double number_of(const Chakra__AttributeProto *attribute) {
     }
 }
 
-static pto_status_t take_node(pto_recording_reader_t *reader, const message_t *message) {
+static pto_status_t read_node(pto_recording_reader_t *reader, const message_t *message) {
     if (message->size == 0)
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "not Chakra's protobuf: a node without content");
     Chakra__Node *unpacked = chakra__node__unpack(NULL, message->size, message->bytes);
@@ -116,7 +116,7 @@ static pto_status_t take_node(pto_recording_reader_t *reader, const message_t *m
     return status;
 }
 
-static pto_status_t take_metadata(pto_recording_reader_t *reader, const message_t *message) {
+static pto_status_t read_metadata(pto_recording_reader_t *reader, const message_t *message) {
     Chakra__GlobalMetadata *metadata = chakra__global_metadata__unpack(NULL, message->size, message->bytes);
     if (!metadata)
         return pto_recording_fail(reader, PTO_ERR_SYNTAX,
@@ -136,7 +136,7 @@ pto_status_t pto_recording_read_chakra(pto_recording_reader_t *reader) {
         if (status == PTO_OK && more)
             status = read_message(reader, length, &message);
         if (status == PTO_OK && more)
-            status = reader->known ? take_node(reader, &message) : take_metadata(reader, &message);
+            status = reader->known ? read_node(reader, &message) : read_metadata(reader, &message);
     }
     free(message.bytes);
     return status;

@@ -1,15 +1,10 @@
-/* Execution traces in JSON: Chakra's `workload_graph`, its protobuf as protobuf's tools write it in JSON, and
- * the trace of PyTorch's observer, from which Chakra's converter starts. */
+/* Reads execution traces in JSON: Chakra's `workload_graph`, Chakra's protobuf as protobuf's tools write it
+ * in JSON, and the trace of PyTorch's observer, from which Chakra's converter starts. */
 #include <string.h>
 
 #include "chakra.h"
 
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-/* Returns a number, a boolean, or a number in quotes as protobuf writes those of 64 bits; -1: none. */
+/* Returns a number, a boolean, or a number in quotes, as protobuf writes those of 64 bits; else -1. */
 static double number_of(const json_t *value) {
     double number = json_number_value(value);
     int64_t whole;
@@ -25,7 +20,7 @@ static double micros_of(const json_t *value) {
     return micros > 0 && micros < 1e15 ? micros : 0;
 }
 
-/* Types that are not read are as good as none. */
+/* Returns a node's type; -1 for types that are not read. */
 static int type_of(double number) { return number <= PTO_CHAKRA_COLLECTIVE ? (int)number : -1; }
 
 /* --- workload_graph ------------------------------------------------------------------------------------- */
@@ -38,7 +33,7 @@ pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t 
         return pto_recording_fail(reader, PTO_ERR_TYPE, "a node is not an object");
     pto_chakra_find_rank(reader);
     node.type = type_of(number_of(json_object_get(object, "NodeType")));
-    node.name = text_of(object, "Name");
+    node.name = pto_json_text(object, "Name");
     node.micros = micros_of(json_object_get(object, "runtime"));
     json_object_foreach((json_t *)object, key, value) {
         pto_chakra_set(&node, key, number_of(value), json_string_value(value));
@@ -56,7 +51,7 @@ static int type_named(const char *name) {
 }
 
 pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *record) {
-    const char *type = text_of(record, "type");
+    const char *type = pto_json_text(record, "type");
     const json_t *attribute;
     size_t i;
     if (!strstr(type, "_NODE") && !json_object_get(record, "version"))
@@ -65,10 +60,10 @@ pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *rec
     pto_chakra_node_t node = pto_chakra_node();
     pto_chakra_find_rank(reader);
     node.type = type_named(type);
-    node.name = text_of(record, "name");
+    node.name = pto_json_text(record, "name");
     node.micros = micros_of(json_object_get(record, "durationMicros"));
     json_array_foreach(json_object_get(record, "attr"), i, attribute) {
-        const char *name = text_of(attribute, "name"), *key;
+        const char *name = pto_json_text(attribute, "name"), *key;
         json_t *value;
         json_object_foreach((json_t *)attribute, key, value) {
             if (strcmp(key, "name") != 0)
@@ -80,8 +75,8 @@ pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *rec
 
 /* --- PyTorch's execution trace -------------------------------------------------------------------------- */
 
-/* Returns the bytes of the tensors in a list of lists of them. A tensor is [id, storage, offset, elements,
- * bytes of an element, device]. */
+/* Returns the bytes of all tensors in nested lists. A tensor is [id, storage, offset, elements, bytes of an
+ * element, device]. */
 static double tensor_bytes(const json_t *value, int depth) {
     enum { DEPTH_MAX = 4 };
     const json_t *element;
@@ -101,14 +96,14 @@ static const json_t *attribute_of(const json_t *node, const char *name) {
     const json_t *attribute;
     size_t i;
     json_array_foreach(json_object_get(node, "attrs"), i, attribute) {
-        if (strcmp(text_of(attribute, "name"), name) == 0)
+        if (strcmp(pto_json_text(attribute, "name"), name) == 0)
             return json_object_get(attribute, "value");
     }
     return NULL;
 }
 
-/* Traces of schema 1.1 name what a call does; before, it stands among the inputs: the tensors, ..., the
- * collective's name, the splits, the size of the group. */
+/* Traces of schema 1.1 have attributes for what a call does. In older ones it is among the inputs: tensors,
+ * ..., the collective's name, the splits, the size of the group. */
 pto_status_t pto_pytorch_node(pto_recording_reader_t *reader, const json_t *node) {
     const json_t *inputs = json_object_get(json_object_get(node, "inputs"), "values"), *value;
     const json_t *outputs = json_object_get(json_object_get(node, "outputs"), "values");
@@ -118,7 +113,7 @@ pto_status_t pto_pytorch_node(pto_recording_reader_t *reader, const json_t *node
     size_t i, last = json_array_size(inputs);
     if (!json_is_object(node))
         return pto_recording_fail(reader, PTO_ERR_TYPE, "a node is not an object");
-    if (strcmp(text_of(node, "name"), "record_param_comms") != 0)
+    if (strcmp(pto_json_text(node, "name"), "record_param_comms") != 0)
         return PTO_OK;
     json_array_foreach(inputs, i, value) {
         if (!name)

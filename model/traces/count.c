@@ -1,4 +1,4 @@
-/* From what a trace says of a call to a collective of portolan's with its bytes. */
+/* Finds the collective, bytes and distance of a call that a trace describes, and counts it. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 /* --- names ---------------------------------------------------------------------------------------------- */
 
-/* Lower case, without underscores, and without what libraries write in front. */
+/* Writes a name in lower case, without underscores, hyphens and libraries' prefixes. */
 static void plain_name(const char *name, char *plain, size_t size) {
     static const char *const fronts[] = {"c10d::", "nccl:",    "ncclkernel", "nccldevkernel",
                                          "nccl",   "multimem", "oneshot",    "twoshot"};
@@ -26,8 +26,8 @@ static void plain_name(const char *name, char *plain, size_t size) {
     }
 }
 
-/* Returns how many characters of a plain name a collective's own name is, without its underscores; 0: it does
- * not begin with it. Messages between neighbors and blocks that differ between owners have no names there. */
+/* Returns how many characters of a plain name are the collective's own name, without underscores; 0 if it
+ * does not begin with that. Traces have no names for halos and for blocks that differ between owners. */
 static size_t length_of(const char *plain, pto_collective_t collective) {
     size_t length = 0;
     if (!pto_collective_is_in_mpi(collective) || pto_collective_is_by_owner(collective) ||
@@ -98,7 +98,7 @@ int pto_recording_element_bytes(const char *type) {
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-/* Bytes as scenarios have them: of a process's vector or of one block. Negative: unknown. */
+/* Returns the bytes as in scenarios: of a process's vector or of one block. Negative if unknown. */
 static double scenario_bytes(const pto_recorded_call_t *call, int64_t procs) {
     const double in = call->input_bytes, out = call->output_bytes;
     switch (pto_collective_data(call->collective)) {
@@ -113,6 +113,7 @@ static double scenario_bytes(const pto_recorded_call_t *call, int64_t procs) {
     }
 }
 
+/* Returns the distance of two ranks; of neighbors, if they are unknown. */
 static pto_level_t distance_of(const pto_recording_options_t *options, int64_t rank, int64_t peer) {
     if (rank < 0 || peer < 0 || rank == peer) {
         rank = 0;

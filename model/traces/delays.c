@@ -1,11 +1,11 @@
-/* Which processes, nodes and links make others wait: matches the calls of all processes, and brings their
- * clocks together.
+/* Finds which processes, nodes and links make others wait. This file matches the calls of all processes and
+ * synchronizes their clocks; late.c and slow.c then judge them.
  *
- * The clocks of nodes differ, and those of calls.csv start with each process. A process leaves a call in
- * which each waits for all others at about the same time as they do, whoever came last; so the offset of its
- * clock is the median of what its ends differ from the others', among the calls that take least, in which a
- * slow link shows least. A drift is the resistant line's (Tukey, Exploratory Data Analysis, 1977, chapter 5):
- * from the medians of the first and of the last third. */
+ * The clocks of nodes differ, and those of calls.csv start with each process. All processes leave a call in
+ * which each waits for all others at about the same time, whoever arrived last. So the offset of a process's
+ * clock is the median difference of its exit times from the others', in the fastest calls, which a slow link
+ * affects least. The drift is the slope of the resistant line (Tukey, Exploratory Data Analysis, 1977,
+ * chapter 5), from the medians of the first and of the last third. */
 #include "delays.h"
 
 #include <gsl/gsl_sort.h>
@@ -58,8 +58,8 @@ static bool is_message(const pto_timed_t *timed) {
     return timed->way == PTO_TIMED_SEND || timed->way == PTO_TIMED_RECEIVE;
 }
 
-/* Calls with the same key follow each other in the same order on all their processes: collectives of one
- * group, and messages of one sender, receiver and tag. */
+/* All processes make the calls of one key in the same order: collectives of one group, or messages of one
+ * sender, receiver and tag. */
 enum { KEYS = 4 };
 
 static void key_of(const pto_timed_t *timed, int32_t key[KEYS]) {
@@ -80,7 +80,7 @@ static int compare_keys(const pto_timed_t *a, const pto_timed_t *b) {
     return 0;
 }
 
-/* Each process's calls of a key, in their order. */
+/* Sorts by key, then process, then the order of its calls. */
 static int by_process(const void *left, const void *right) {
     const pto_timed_t *a = left, *b = right;
     int order = compare_keys(a, b);
@@ -93,7 +93,7 @@ static int by_process(const void *left, const void *right) {
     return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-/* The processes of each call of a key; of a message, its sender first. */
+/* Sorts by key, then call, then process; the sender of a message comes first. */
 static int by_call(const void *left, const void *right) {
     const pto_timed_t *a = left, *b = right;
     int order = compare_keys(a, b);
@@ -119,8 +119,8 @@ static void number_calls(pto_timeline_t *timeline) {
     qsort(timed, timeline->count, sizeof *timed, by_call);
 }
 
-/* Returns whether these are all processes of one call. */
-static bool is_whole(const pto_timed_t *timed, size_t count) {
+/* Returns whether all processes of the call are there. */
+static bool is_complete(const pto_timed_t *timed, size_t count) {
     if (count < 2)
         return false;
     if (is_message(timed))
@@ -133,9 +133,9 @@ static bool is_whole(const pto_timed_t *timed, size_t count) {
     return true;
 }
 
-/* Returns whether the calls of a key match by their order. Messages don't if sends and receives differ in
- * number: some were received by a call that names no source or tag. Collectives of traces that may begin
- * within the job don't if their processes have different numbers of them. */
+/* Returns whether the calls of a key can be matched by their order. Messages cannot if sends and receives
+ * differ in number, as some receives then named no source or tag. Nor can collectives, in traces that may
+ * begin in the middle of the job, if their processes have different numbers of them. */
 static bool is_paired(const pto_timed_t *timed, size_t count) {
     size_t sends = 0;
     for (size_t i = 0; i < count; i++)
@@ -146,7 +146,7 @@ static bool is_paired(const pto_timed_t *timed, size_t count) {
     return timed->is_numbered || !timed->is_part || calls * (size_t)timed->procs == count;
 }
 
-static void match(const pto_timeline_t *timeline, pto_comparison_t *comparison) {
+static void match_calls(const pto_timeline_t *timeline, pto_comparison_t *comparison) {
     const pto_timed_t *timed = timeline->timed;
     for (size_t first = 0, end; first < timeline->count; first = end) {
         for (end = first; end < timeline->count && compare_keys(&timed[first], &timed[end]) == 0;)
@@ -155,7 +155,7 @@ static void match(const pto_timeline_t *timeline, pto_comparison_t *comparison) 
         for (size_t i = first, next; i < end && paired; i = next) {
             for (next = i; next < end && timed[next].number == timed[i].number;)
                 next++;
-            if (is_whole(&timed[i], next - i))
+            if (is_complete(&timed[i], next - i))
                 comparison->matched[comparison->count++] =
                     (pto_matched_t){.timed = &timed[i], .procs = (int)(next - i), .transfer_s = -1};
         }
@@ -171,19 +171,19 @@ static double shortest(const pto_matched_t *matched) {
     return least_s;
 }
 
-/* How well a kind of call serves to bring clocks together: those of all processes best, those in which each
- * waits for all others before those from a root. Processes that send to a root leave as they came. */
-enum { WORTH_MOST = 3 };
+/* Returns how well a kind of call synchronizes clocks: best are calls of all processes, then others in which
+ * each waits for all, then calls from a root. Processes that only send to a root need not leave together. */
+enum { QUALITY_MAX = 3 };
 
-static int worth_of(const pto_comparison_t *comparison, const pto_matched_t *matched) {
+static int clock_quality(const pto_comparison_t *comparison, const pto_matched_t *matched) {
     if (is_message(matched->timed) || matched->timed->is_bare || matched->timed->way == PTO_TIMED_TO_ROOT)
         return 0;
     if (matched->timed->way != PTO_TIMED_BY_ALL)
         return 1;
-    return matched->procs < comparison->procs ? WORTH_MOST - 1 : WORTH_MOST;
+    return matched->procs < comparison->procs ? QUALITY_MAX - 1 : QUALITY_MAX;
 }
 
-/* A group of calls: its end, and the times that half of them and a quarter of them stay below. */
+/* A group of calls: the index after its last one, and the median and lower quartile of their times. */
 typedef struct {
     size_t end;
     double half_s, quarter_s;
@@ -202,43 +202,44 @@ static group_t group_at(const pto_comparison_t *comparison, size_t first, double
     return group;
 }
 
-/* The time of the calls of all processes that take least; HUGE_VAL: there are not enough. */
-static double least_of_all(const pto_comparison_t *comparison, double *scratch) {
+/* Returns the median time of the fastest group of all processes; HUGE_VAL if none has enough calls. */
+static double fastest_of_all(const pto_comparison_t *comparison, double *scratch) {
     enum { CALLS_MIN = 8 };
     double least_s = HUGE_VAL;
     group_t group;
     for (size_t first = 0; first < comparison->count; first = group.end) {
         group = group_at(comparison, first, scratch);
-        if (group.end - first >= CALLS_MIN && worth_of(comparison, &comparison->matched[first]) == WORTH_MOST)
+        if (group.end - first >= CALLS_MIN &&
+            clock_quality(comparison, &comparison->matched[first]) == QUALITY_MAX)
             least_s = fmin(least_s, group.half_s);
     }
     return least_s;
 }
 
-/* Mark the calls that bring clocks together: the half that takes least of the group of all processes that
- * takes least or, where there is none, of each group of most worth. */
-static void choose(pto_comparison_t *comparison, bool *is_chosen, double *scratch) {
-    const double least_s = least_of_all(comparison, scratch);
+/* Chooses the calls to synchronize clocks by: the faster half of the fastest group of all processes or, if
+ * there is none, of each group of the best quality. */
+static void choose_calls(pto_comparison_t *comparison, bool *is_chosen, double *scratch) {
+    const double least_s = fastest_of_all(comparison, scratch);
     int most = 0;
     group_t group;
     for (size_t i = 0; i < comparison->count; i++) {
-        const int worth = worth_of(comparison, &comparison->matched[i]);
-        most = worth > most ? worth : most;
+        const int quality = clock_quality(comparison, &comparison->matched[i]);
+        most = quality > most ? quality : most;
     }
-    if (most == WORTH_MOST && least_s == HUGE_VAL)
+    if (most == QUALITY_MAX && least_s == HUGE_VAL)
         most--;
     for (size_t first = 0; first < comparison->count; first = group.end) {
-        const int worth = worth_of(comparison, &comparison->matched[first]);
+        const int quality = clock_quality(comparison, &comparison->matched[first]);
         group = group_at(comparison, first, scratch);
-        if (worth == 0 || worth < most || (most == WORTH_MOST && group.half_s > least_s))
+        if (quality == 0 || quality < most || (most == QUALITY_MAX && group.half_s > least_s))
             continue;
-        comparison->leaving_s = fmax(comparison->leaving_s, group.quarter_s);
+        comparison->exit_skew_s = fmax(comparison->exit_skew_s, group.quarter_s);
         for (size_t i = first; i < group.end; i++)
             is_chosen[i] = shortest(&comparison->matched[i]) <= group.half_s;
     }
 }
 
-/* The median of the ends of the processes whose clocks are known; false: there are none. */
+/* Finds the median exit time of the processes whose clocks are known; false if there are none. */
 static bool median_end(const pto_comparison_t *comparison, const pto_matched_t *matched, double *scratch,
                        double *end_s) {
     size_t count = 0;
@@ -249,7 +250,7 @@ static bool median_end(const pto_comparison_t *comparison, const pto_matched_t *
     return count > 0;
 }
 
-/* The line of one process. `item` has its ends, and what they differ by. */
+/* Fits the clock of one process. `item` has its exit times and their differences from the others'. */
 static void fit_clock(pto_process_clock_t *clock, pto_item_t *item, size_t count, double *scratch) {
     enum { DRIFT_COUNT_MIN = 12 };
     const size_t third = count / 3;
@@ -276,8 +277,8 @@ static void fit_clock(pto_process_clock_t *clock, pto_item_t *item, size_t count
     clock->is_known = true;
 }
 
-/* Fit the clocks of all processes that have calls with processes whose clocks are known. Returns whether
- * there are new ones. */
+/* Fits the clocks of all processes that have chosen calls with processes whose clocks are known. Returns
+ * whether this makes more clocks known. */
 static bool fit_clocks(pto_comparison_t *comparison, const bool *is_chosen, int part, pto_item_t *item,
                        double *scratch) {
     size_t count = 0;
@@ -288,8 +289,8 @@ static bool fit_clocks(pto_comparison_t *comparison, const bool *is_chosen, int 
         if (!is_chosen[i] || !median_end(comparison, matched, scratch, &end_s))
             continue;
         for (int k = 0; k < matched->procs; k++) {
-            const double own_s = matched->timed[k].end_s;
-            item[count++] = (pto_item_t){matched->timed[k].rank, own_s, own_s - end_s};
+            const double exit_s = matched->timed[k].end_s;
+            item[count++] = (pto_item_t){matched->timed[k].rank, exit_s, exit_s - end_s};
         }
     }
     qsort(item, count, sizeof *item, pto_item_compare);
@@ -305,11 +306,11 @@ static bool fit_clocks(pto_comparison_t *comparison, const bool *is_chosen, int 
     return found;
 }
 
-/* From one process to all that it has calls with, and on; then a few times all by all. */
-static void bring_clocks_together(pto_comparison_t *comparison, bool *is_chosen, pto_item_t *item,
-                                  double *scratch) {
+/* Fits clocks from one process to all that it has calls with, and on from these; then refines all of them. */
+static void synchronize_clocks(pto_comparison_t *comparison, bool *is_chosen, pto_item_t *item,
+                               double *scratch) {
     enum { PARTS_MAX = 64, ROUNDS = 4 };
-    choose(comparison, is_chosen, scratch);
+    choose_calls(comparison, is_chosen, scratch);
     for (int part = 0, first = 0; part < PARTS_MAX; part++) {
         while (first < comparison->procs && comparison->clock[first].is_known)
             first++;
@@ -336,22 +337,22 @@ static bool has_same_clock(const pto_comparison_t *comparison, const pto_timed_t
     return a->is_bare || (one->is_known && other->is_known && one->part == other->part);
 }
 
-static bool waits(const pto_timed_t *timed) {
+static bool waits_for_others(const pto_timed_t *timed) {
     return timed->way == PTO_TIMED_BY_ALL || timed->way == PTO_TIMED_RECEIVE ||
            (timed->way == PTO_TIMED_FROM_ROOT && timed->rank != timed->peer) ||
            (timed->way == PTO_TIMED_TO_ROOT && timed->rank == timed->peer);
 }
 
-/* A message takes at least the shorter of its two calls. Where most of those from one process to another seem
- * to take less, their clocks are further apart than processes were assumed to leave a call together. */
-static void widen_leaving(pto_comparison_t *comparison, double *scratch) {
+/* A message takes at least as long as the shorter of its two calls. Where most messages between two processes
+ * seem to take less, processes leave calls further apart than assumed. */
+static void widen_exit_skew(pto_comparison_t *comparison, double *scratch) {
     enum { CALLS_MIN = 5 };
     for (size_t first = 0, end; first < comparison->count; first = end) {
         const pto_timed_t *timed = comparison->matched[first].timed;
-        const bool tells = is_message(timed) && has_same_clock(comparison, timed, timed + 1);
+        const bool is_comparable = is_message(timed) && has_same_clock(comparison, timed, timed + 1);
         for (end = first; end < comparison->count && compare_keys(timed, comparison->matched[end].timed) == 0;
              end++) {
-            if (!tells)
+            if (!is_comparable)
                 continue;
             const pto_timed_t *send = comparison->matched[end].timed, *receive = send + 1;
             scratch[end - first] = shortest(&comparison->matched[end]) -
@@ -359,14 +360,14 @@ static void widen_leaving(pto_comparison_t *comparison, double *scratch) {
                                    fmax(pto_comparison_time(comparison, send, send->begin_s),
                                         pto_comparison_time(comparison, receive, receive->begin_s));
         }
-        if (tells && end - first >= CALLS_MIN)
-            comparison->leaving_s =
-                fmax(comparison->leaving_s, gsl_stats_median(scratch, 1, end - first) / 2);
+        if (is_comparable && end - first >= CALLS_MIN)
+            comparison->exit_skew_s =
+                fmax(comparison->exit_skew_s, gsl_stats_median(scratch, 1, end - first) / 2);
     }
 }
 
-/* When the last process that others wait for came; false: it is not known who that is, or their clocks cannot
- * be compared. */
+/* Finds when the last process that others wait for arrived; false if it is not known who that is, or if their
+ * clocks cannot be compared. */
 static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matched, double *clock_s) {
     const pto_timed_way_t way = matched->timed->way;
     const bool is_rootless =
@@ -380,7 +381,7 @@ static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matc
             matched->arrival_s =
                 fmax(matched->arrival_s, pto_comparison_time(comparison, timed, timed->begin_s));
         if (!timed->is_bare)
-            *clock_s = fmax(*clock_s, comparison->leaving_s + comparison->clock[timed->rank].noise_s);
+            *clock_s = fmax(*clock_s, comparison->exit_skew_s + comparison->clock[timed->rank].noise_s);
         is_known = is_known && has_same_clock(comparison, timed, matched->timed);
     }
     comparison->found->rootless += is_rootless;
@@ -388,9 +389,8 @@ static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matc
     return is_known && !is_rootless;
 }
 
-/* The longest time from when both a process and all that it waits for are there to when it leaves. It is as
- * uncertain as two clocks; but it is at least the shortest duration, for whoever came last was there all that
- * time. */
+/* Finds the longest time from when a process and all that it waits for have arrived until it leaves. This is
+ * as uncertain as two clocks, but not below the shortest duration: that of whoever arrived last. */
 static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *matched) {
     static const double half_us = 5e-7;
     double clock_s, least_s = HUGE_VAL, most_s = 0, transfer_s = 0;
@@ -401,8 +401,8 @@ static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *mat
         const double duration_s = timed->end_s - timed->begin_s;
         const double begin_s = pto_comparison_time(comparison, timed, timed->begin_s);
         const double end_s = pto_comparison_time(comparison, timed, timed->end_s);
-        least_s = fmin(least_s, waits(timed) || timed->way == PTO_TIMED_SEND ? duration_s : 0);
-        if (!waits(timed))
+        least_s = fmin(least_s, waits_for_others(timed) || timed->way == PTO_TIMED_SEND ? duration_s : 0);
+        if (!waits_for_others(timed))
             continue;
         most_s = fmax(most_s, duration_s);
         transfer_s = fmax(transfer_s, end_s - fmax(begin_s, matched->arrival_s));
@@ -417,22 +417,22 @@ static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *mat
     }
 }
 
-/* Marks all messages from one process to another as crowded, or none, as most of them are. Which single ones
- * seem to be crowded depends on how well clocks are known, and so do their times. */
-static void agree_on_crowds(const pto_comparison_t *comparison) {
+/* Marks all messages from one process to another as contended if most of them are, else none: which single
+ * ones seem to be depends on how well clocks are known, and so do their times. */
+static void agree_on_contention(const pto_comparison_t *comparison) {
     pto_matched_t *matched = comparison->matched;
     for (size_t first = 0, end; first < comparison->count; first = end) {
-        size_t crowded = 0;
+        size_t contended = 0;
         for (end = first;
              end < comparison->count && compare_keys(matched[first].timed, matched[end].timed) == 0; end++)
-            crowded += matched[end].is_crowded;
+            contended += matched[end].is_contended;
         for (size_t i = first; i < end; i++)
-            matched[i].is_crowded = 2 * crowded > end - first;
+            matched[i].is_contended = 2 * contended > end - first;
     }
 }
 
-/* A send may return before its message has left; the sender's next one then takes longer on the best link. */
-static void find_crowded(const pto_comparison_t *comparison, pto_item_t *item) {
+/* A send may return before its message has left; the sender's next message then takes longer on any link. */
+static void find_contended(const pto_comparison_t *comparison, pto_item_t *item) {
     static const double part_max = 0.1; /* of a message's own time */
     double busy_s = -HUGE_VAL;
     size_t count = 0;
@@ -448,10 +448,10 @@ static void find_crowded(const pto_comparison_t *comparison, pto_item_t *item) {
         const double begin_s = pto_comparison_time(comparison, send, send->begin_s);
         if (k > 0 && item[k].place != item[k - 1].place)
             busy_s = -HUGE_VAL;
-        matched->is_crowded = busy_s - begin_s > part_max * matched->transfer_s;
+        matched->is_contended = busy_s - begin_s > part_max * matched->transfer_s;
         busy_s = fmax(busy_s, pto_comparison_time(comparison, receive, receive->end_s));
     }
-    agree_on_crowds(comparison);
+    agree_on_contention(comparison);
 }
 
 static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t *trace) {
@@ -467,10 +467,10 @@ static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t
     }
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- finding delays ------------------------------------------------------------------------------------- */
 
-/* Who comes late because of messages that the files don't show, over a slow link, looks as who computes
- * longer: beside slow places, none is named late. */
+/* A process delayed by messages over a slow link that the files do not show looks like one that computes
+ * longer. So where places are slow, no process is reported late. */
 static void drop_ambiguous(const pto_comparison_t *comparison, int late) {
     pto_delays_t *found = comparison->found;
     if (!(found->is_bare || found->hides_messages) || found->count == late)
@@ -496,30 +496,30 @@ static bool compare(pto_comparison_t *comparison, size_t timed) {
     double *scratch = malloc((timed + 1) * sizeof *scratch);
     bool able = is_chosen && item && scratch;
     if (able)
-        bring_clocks_together(comparison, is_chosen, item, scratch);
+        synchronize_clocks(comparison, is_chosen, item, scratch);
     if (able)
-        widen_leaving(comparison, scratch);
+        widen_exit_skew(comparison, scratch);
     for (size_t i = 0; i < comparison->count && able; i++)
         time_transfer(comparison, &comparison->matched[i]);
     if (able)
-        find_crowded(comparison, item);
+        find_contended(comparison, item);
     free(is_chosen);
     free(item);
     free(scratch);
     return able && find_delays(comparison);
 }
 
-/* Returns the first process of the largest communicator that shows no calls, although several others do; -1:
- * there is none. */
+/* Returns the first process of the largest communicator without calls, if several others have some; else
+ * -1. */
 static int64_t find_missing(const pto_timeline_t *timeline, const bool *has_called, int procs) {
-    int64_t largest = 0, shown = 0, missing = 0;
+    int64_t largest = 0, callers = 0, missing = 0;
     for (size_t i = 0; i < timeline->count; i++)
         largest = timeline->timed[i].procs > largest ? timeline->timed[i].procs : largest;
     for (int i = 0; i < procs; i++)
-        shown += has_called[i];
+        callers += has_called[i];
     while (missing < procs && has_called[missing])
         missing++;
-    return shown > 1 && missing < largest ? missing : -1;
+    return callers > 1 && missing < largest ? missing : -1;
 }
 
 pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_options_t *options,
@@ -543,7 +543,7 @@ pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_optio
     found.missing = able ? find_missing(timeline, has_called, comparison.procs) : -1;
     free(has_called);
     if (able)
-        match(timeline, &comparison);
+        match_calls(timeline, &comparison);
     found.is_bare = able && comparison.count > 0 && comparison.matched->timed->is_bare;
     able = able && compare(&comparison, timeline->count);
     if (able)

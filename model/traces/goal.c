@@ -1,5 +1,5 @@
-/* GOAL (Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009), in LogGOPSim's text
- * form:
+/* Reads GOAL (Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009), in LogGOPSim's
+ * text form:
  *
  *   num_ranks 4
  *   rank 0 {
@@ -10,14 +10,15 @@
  *     l2 irequires l1
  *   }
  *
- * The messages of one rank are read. Dependencies and computation are not: messages follow each other. */
+ * Only the messages of one rank are counted, as if one followed another: dependencies and computation are
+ * ignored. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "reader.h"
 
-/* The words of a line, one after another. */
+/* The words of a line, and the index of the next one. */
 typedef struct {
     char *word[PTO_RECORDING_COLUMNS_MAX];
     int count;
@@ -26,7 +27,8 @@ typedef struct {
 
 static const char *next(words_t *words) { return words->at < words->count ? words->word[words->at++] : ""; }
 
-static bool follows(words_t *words, const char *word) {
+/* Returns whether the next word is `word`, and skips it if so. */
+static bool accept(words_t *words, const char *word) {
     bool found = words->at < words->count && strcmp(words->word[words->at], word) == 0;
     words->at += found;
     return found;
@@ -40,7 +42,7 @@ static pto_status_t read_number(pto_recording_reader_t *reader, words_t *words, 
                : pto_recording_fail(reader, PTO_ERR_SYNTAX, "'%s' instead of %s", word, what);
 }
 
-/* "1024b" */
+/* Reads a size, "1024b". */
 static pto_status_t read_size(pto_recording_reader_t *reader, words_t *words, int64_t *bytes) {
     const char *word = next(words);
     char *end;
@@ -50,11 +52,11 @@ static pto_status_t read_size(pto_recording_reader_t *reader, words_t *words, in
                : pto_recording_fail(reader, PTO_ERR_SYNTAX, "'%s' instead of a size such as 1024b", word);
 }
 
-/* tag, cpu and nic, in any order. */
+/* Skips tag, cpu and nic, in any order. */
 static pto_status_t read_options(pto_recording_reader_t *reader, words_t *words) {
     pto_status_t status = PTO_OK;
     int64_t number;
-    while (status == PTO_OK && (follows(words, "tag") || follows(words, "cpu") || follows(words, "nic")))
+    while (status == PTO_OK && (accept(words, "tag") || accept(words, "cpu") || accept(words, "nic")))
         status = read_number(reader, words, "a number", &number);
     return status;
 }
@@ -62,7 +64,7 @@ static pto_status_t read_options(pto_recording_reader_t *reader, words_t *words)
 static pto_status_t read_message(pto_recording_reader_t *reader, words_t *words, const char *direction) {
     int64_t bytes, peer = 0;
     pto_status_t status = read_size(reader, words, &bytes);
-    if (status == PTO_OK && !follows(words, direction))
+    if (status == PTO_OK && !accept(words, direction))
         status = pto_recording_fail(reader, PTO_ERR_SYNTAX, "'%s' instead of '%s'", next(words), direction);
     if (status == PTO_OK)
         status = read_number(reader, words, "a rank", &peer);
@@ -92,7 +94,7 @@ static pto_status_t open_rank(pto_recording_reader_t *reader, words_t *words) {
     if (status == PTO_OK && rank >= reader->goal_ranks)
         return pto_recording_fail(reader, PTO_ERR_RANGE, "rank %lld of %lld", (long long)rank,
                                   (long long)reader->goal_ranks);
-    if (status == PTO_OK && !follows(words, "{"))
+    if (status == PTO_OK && !accept(words, "{"))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no '{' after the rank");
     reader->goal_rank = rank;
     if (reader->trace->rank < 0)
@@ -102,16 +104,16 @@ static pto_status_t open_rank(pto_recording_reader_t *reader, words_t *words) {
 
 static pto_status_t read_statement(pto_recording_reader_t *reader, words_t *words) {
     int64_t number;
-    if (follows(words, "num_ranks")) {
+    if (accept(words, "num_ranks")) {
         pto_status_t status = read_number(reader, words, "a number of ranks", &reader->goal_ranks);
         reader->job_procs = reader->goal_ranks;
         return status;
     }
-    if (follows(words, "rank"))
+    if (accept(words, "rank"))
         return open_rank(reader, words);
     if (reader->goal_rank < 0)
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "'%s' outside of a rank", next(words));
-    if (follows(words, "}")) {
+    if (accept(words, "}")) {
         reader->goal_rank = -1;
         return PTO_OK;
     }
@@ -119,16 +121,16 @@ static pto_status_t read_statement(pto_recording_reader_t *reader, words_t *word
     size_t length = strlen(word);
     if (length > 1 && word[length - 1] == ':')
         words->at++;
-    if (follows(words, "send"))
+    if (accept(words, "send"))
         return read_message(reader, words, "to");
-    if (follows(words, "recv"))
+    if (accept(words, "recv"))
         return read_message(reader, words, "from");
-    if (follows(words, "calc")) {
+    if (accept(words, "calc")) {
         pto_status_t status = read_number(reader, words, "nanoseconds", &number);
         return status == PTO_OK ? read_options(reader, words) : status;
     }
     word = next(words);
-    if ((follows(words, "requires") || follows(words, "irequires")) && *next(words) != '\0')
+    if ((accept(words, "requires") || accept(words, "irequires")) && *next(words) != '\0')
         return PTO_OK;
     return pto_recording_fail(reader, PTO_ERR_SYNTAX, "'%s' is not a statement of GOAL", word);
 }

@@ -1,4 +1,4 @@
-/* Read the Intel MPI Benchmarks: "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions
+/* Reads the Intel MPI Benchmarks: "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions
  * t_min[usec] t_max[usec] t_avg[usec]". oneCCL's benchmark prints the same with colons: "# Benchmarking:
  * allreduce". */
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* Bytes are those of a vector or of a block; Reduce_scatter's too, unless IMB was built as IMB2018. */
+/* Sizes are bytes of a vector or of a block, also of Reduce_scatter unless IMB was built as IMB2018. */
 #define TEST(id, name, in, routine, ...) PTO_BENCH_TEST_##in(id, routine, false)
 static const pto_bench_test_t tests[] = {
     PTO_COLLECTIVE_TABLE(TEST) /* */
@@ -24,14 +24,14 @@ static bool is_heading(const char *line) {
            (*line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks"));
 }
 
-/* Returns a non-blocking collective, "Iallreduce" or "Iallreduce_pure"; NULL: none of portolan's. */
+/* Returns the test of a non-blocking collective, "Iallreduce" or "Iallreduce_pure"; NULL if there is none. */
 static const pto_bench_test_t *find_non_blocking(const char *name) {
-    char own[64];
-    snprintf(own, sizeof own, "%s", *name == 'I' ? name + 1 : "");
-    char *pure = strstr(own, "_pure");
+    char blocking[64];
+    snprintf(blocking, sizeof blocking, "%s", *name == 'I' ? name + 1 : "");
+    char *pure = strstr(blocking, "_pure");
     if (pure)
         *pure = '\0';
-    const pto_bench_test_t *test = pto_bench_test(tests, TEST_COUNT, own);
+    const pto_bench_test_t *test = pto_bench_test(tests, TEST_COUNT, blocking);
     return test && test->collective != PTO_COLLECTIVE_PAIR ? test : NULL;
 }
 
@@ -47,15 +47,15 @@ static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) 
     return pto_bench_name(reader, name, test);
 }
 
-/* Buffers are in host memory, unless the program was told to allocate them on a GPU. */
-static void note_memory(pto_recording_reader_t *reader, const char *line) {
+/* Sets where buffers are: in host memory, unless the program was told to allocate them on a GPU. */
+static void read_memory(pto_recording_reader_t *reader, const char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
     if (strstr(line, "mem_alloc_type") && (strstr(line, "device") || strstr(line, "gpu")))
         benchmark->on_gpus = true;
     benchmark->on_host = !benchmark->on_gpus;
 }
 
-/* The column of the time: of the average over the processes, if there are several. */
+/* Finds the column of the time: that of the average over processes, if there is one. */
 static bool read_columns(pto_bench_t *benchmark, const char *line) {
     char copy[512], *field[PTO_RECORDING_COLUMNS_MAX];
     snprintf(copy, sizeof copy, "%s", line);
@@ -72,7 +72,7 @@ static bool read_columns(pto_bench_t *benchmark, const char *line) {
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
-    note_memory(reader, line);
+    read_memory(reader, line);
     const char *test = pto_bench_value(line, benchmarking), *procs = pto_bench_value(line, "# #processes");
     if (test)
         return name_test(reader, test);

@@ -1,12 +1,11 @@
-/* Read NCCL's inspector plugin (plugins/profiler/inspector, NCCL 2.28 and later): an object for each
- * collective or message of one process.
+/* Reads dumps of NCCL's inspector plugin (plugins/profiler/inspector, NCCL 2.28 and later): an object for
+ * each collective or message of one process.
  *
- * The plugin has no specification but its source, and no public dump of it was found. Whether
- * `coll_msg_size_bytes` of an allgather, a reduce-scatter or an all-to-all is that of one block (the count in
- * NCCL's call) or of all blocks is therefore decided by the record itself. Assumed is that `coll_algobw_gbs`
- * is the algorithm bandwidth as NVIDIA defines it in doc/PERFORMANCE.md of nccl-tests: the bytes of all
- * blocks by the time, here `coll_exec_time_us`. Records without it are taken to have one block's size, and
- * are counted. */
+ * The plugin's only specification is its source, and no public dump was found. Whether `coll_msg_size_bytes`
+ * of an allgather, a reduce-scatter or an all-to-all is that of one block (the count in NCCL's call) or of
+ * all blocks is therefore decided for each record: `coll_algobw_gbs` is assumed to be the algorithm bandwidth
+ * of doc/PERFORMANCE.md of nccl-tests, the bytes of all blocks over the time, here `coll_exec_time_us`.
+ * Records without it are taken to have one block's size, and are counted. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +25,7 @@ static void name_process(const json_t *record, char name[PROCESS_MAX]) {
     snprintf(name, PROCESS_MAX, "%.200s %.0f", host ? host : "", number_of(metadata, "pid"));
 }
 
-/* A file may hold several processes; the first is replayed. */
+/* Returns whether the process is the file's first one, which is replayed. */
 static bool is_first_process(pto_recording_reader_t *reader, const char *process) {
     if (reader->process[0] == '\0')
         snprintf(reader->process, sizeof reader->process, "%s", process);
@@ -52,9 +51,9 @@ static double block_bytes(const json_t *call, double bytes, double us, double pr
 
 /* --- times ---------------------------------------------------------------------------------------------- */
 
-/* When the last channel's kernel stopped, in microseconds of the host's clock; 0: only verbose dumps
- * (NCCL_INSPECTOR_DUMP_VERBOSE) say so. Its start is the host's, too, but later by as much as a proxy thread
- * looked away; the GPU's own duration before the end is nearer. */
+/* Returns when the last channel's kernel stopped, in microseconds of the host's clock; 0 if the dump is not
+ * verbose (NCCL_INSPECTOR_DUMP_VERBOSE). Its start time is not used: a proxy thread notes it late, so the
+ * stop time less the GPU's own duration is more exact. */
 static double stop_us(const json_t *call) {
     const json_t *events = json_object_get(json_object_get(call, "event_trace_ts"), "kernel_events"), *event;
     double last_us = 0;
@@ -63,7 +62,7 @@ static double stop_us(const json_t *call) {
     return last_us < 1e18 ? last_us : 0;
 }
 
-/* Processes are told apart by host and process id, and calls by NCCL's own number of them. */
+/* Adds the times of a call. Host and process id identify a process, and NCCL's own numbers its calls. */
 static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *record, const json_t *call,
                               const pto_recorded_call_t *counted, const char *name, const char *process) {
     const char *communicator = json_string_value(json_object_get(json_object_get(record, "header"), "id"));
@@ -88,8 +87,8 @@ static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *reco
     timed.end_s = end_us > 0 ? 1e-6 * (end_us - reader->first_us) : 0;
     timed.begin_s = timed.end_s - counted->seconds;
     snprintf(id, sizeof id, "%.120s %lld", communicator, (long long)counted->procs);
-    if (!pto_timeline_seat(reader->options->timeline, id, (int32_t)counted->rank, timed.procs, process,
-                           &timed))
+    if (!pto_timeline_set_member(reader->options->timeline, id, (int32_t)counted->rank, timed.procs, process,
+                                 &timed))
         return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for the times of calls");
     return pto_recording_time(reader, id, pto_collective_name(counted->collective), &timed);
 }

@@ -1,6 +1,6 @@
-/* Recordings in JSON. jansson reads each event of a trace as a document of its own, so that memory depends on
- * the largest event and not on the file. The brackets, commas and keys around the events are read here, and
- * of events without effect, most of a Kineto trace, only where they end. */
+/* Reads recordings in JSON. jansson parses each event of a trace as a document of its own, so memory depends
+ * on the largest event and not on the file. This file reads the brackets, commas and keys around the events,
+ * and skips events without effect, which are most of a Kineto trace. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,11 +10,11 @@ enum { VALUE_MAX = 4 << 20, PROCS_MAX = 1 << 24 };
 
 /* --- values --------------------------------------------------------------------------------------------- */
 
-/* Bytes for jansson, up to where a value may end, so that it never reads beyond one. */
+/* Gives jansson bytes up to where a value may end, so that it never reads beyond one. */
 typedef struct {
     pto_source_t *source;
     size_t used;
-    bool is_plain; /* a number, true, false or null: the byte after it ends it */
+    bool is_plain; /* a number, true, false or null, which the byte after it ends */
 } feed_t;
 
 static bool ends_value(const feed_t *feed, int byte) {
@@ -40,7 +40,7 @@ static size_t feed_some(void *buffer, size_t room, void *data) {
     return used;
 }
 
-/* Past white space; -1 at the end. */
+/* Skips white space; returns the byte after it, or -1 at the end. */
 static int next_byte(pto_source_t *source) {
     for (size_t size; (size = pto_source_fill(source)) > 0;) {
         const unsigned char *from = source->buffer + source->at;
@@ -69,7 +69,7 @@ static pto_status_t fail_here(pto_recording_reader_t *reader, const char *expect
                : pto_recording_fail(reader, PTO_ERR_SYNTAX, "byte %d instead of %s", byte, expected);
 }
 
-/* Any value; free it with json_decref. The reader's place is that of its begin, or that of an error. */
+/* Reads any value, to be freed with json_decref. Sets the reader's place to its begin, or to an error. */
 static pto_status_t read_value(pto_recording_reader_t *reader, json_t **value) {
     int first = next_byte(reader->source);
     feed_t feed = {.source = reader->source, .is_plain = first != '{' && first != '[' && first != '"'};
@@ -93,13 +93,18 @@ static pto_status_t read_value(pto_recording_reader_t *reader, json_t **value) {
         "not JSON: %s", error.text);
 }
 
+const char *pto_json_text(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
 /* --- the structure around the events -------------------------------------------------------------------- */
 
 typedef pto_status_t element_t(pto_recording_reader_t *reader, const json_t *element);
-/* Whether an object can have an effect, from its text. */
+/* Returns whether an object of this text can have an effect. */
 typedef bool may_matter_t(const char *text);
 
-/* Move past a comma, or past the closing bracket (`*more` false). */
+/* Skips a comma, or the closing bracket: then `*more` is false. */
 static pto_status_t next_member(pto_recording_reader_t *reader, char close, bool *more) {
     int byte = next_byte(reader->source);
     if (byte != ',' && byte != close)
@@ -109,7 +114,7 @@ static pto_status_t next_member(pto_recording_reader_t *reader, char close, bool
     return PTO_OK;
 }
 
-/* Past an opening bracket; false: nothing is in it. */
+/* Skips an opening bracket; and the closing one, and returns false, if nothing is between them. */
 static bool open_bracket(pto_source_t *source, char close) {
     pto_source_skip(source, 1);
     if (next_byte(source) != close)
@@ -118,7 +123,7 @@ static bool open_bracket(pto_source_t *source, char close) {
     return false;
 }
 
-/* Returns the bytes of an object or array; 0: they end beyond the text. */
+/* Returns the length of an object or array; 0 if the text ends before it does. */
 static size_t length_of(const char *text, size_t size) {
     size_t depth = 0;
     for (size_t i = 0; i < size; i++) {
@@ -133,8 +138,8 @@ static size_t length_of(const char *text, size_t size) {
     return 0;
 }
 
-/* Move past an object that does not matter, without parsing it. False: it matters, or the buffer does not
- * hold all of it. */
+/* Skips an object without effect, without parsing it. False if it may have an effect, or if the buffer does
+ * not hold all of it. */
 static bool skip_object(pto_recording_reader_t *reader, may_matter_t *may_matter) {
     pto_source_t *source = reader->source;
     if (next_byte(source) != '{')
@@ -155,7 +160,7 @@ static bool skip_object(pto_recording_reader_t *reader, may_matter_t *may_matter
     return skips;
 }
 
-/* An array. `element` (NULL: nothing) is given each of its elements, but not objects without effect. */
+/* Reads an array, and passes each element to `element`, unless that is NULL or the object has no effect. */
 static pto_status_t read_array(pto_recording_reader_t *reader, element_t *element, may_matter_t *may_matter) {
     pto_status_t status = PTO_OK;
     bool more = open_bracket(reader->source, ']');
@@ -218,28 +223,28 @@ static const struct {
     const char *key;
     pto_recording_format_t format;
     element_t *element;
-    may_matter_t *may_matter; /* NULL: all do */
+    may_matter_t *may_matter; /* NULL if all events do */
 } arrays[] = {
     {"traceEvents", PTO_RECORDING_KINETO, pto_kineto_event, pto_kineto_may_matter},
     {"workload_graph", PTO_RECORDING_CHAKRA_JSON, pto_chakra_graph_node, NULL},
     {"nodes", PTO_RECORDING_PYTORCH_ET, pto_pytorch_node, NULL},
 };
 
-/* Read Kineto's list of the GPUs that a process sees, of which the first names all. */
-static pto_status_t note_device(pto_recording_reader_t *reader, const json_t *device) {
+/* Reads one of the GPUs that a process sees, from Kineto's list. */
+static pto_status_t read_device(pto_recording_reader_t *reader, const json_t *device) {
     const char *name = json_string_value(json_object_get(device, "name"));
     if (name)
         pto_recording_note_gpu(reader, name);
     return PTO_OK;
 }
 
-/* Members that are kept until their object ends. */
-static const char *const kept[] = {"header",  "metadata", "coll_perf", "p2p_perf",       "id",
-                                   "name",    "type",     "attr",      "durationMicros", "distributedInfo",
-                                   "version", "ngpus",    "args",      "config",         "results"};
+/* Members that are stored until their object ends. */
+static const char *const stored_members[] = {
+    "header",         "metadata",        "coll_perf", "p2p_perf", "id",   "name",   "type",   "attr",
+    "durationMicros", "distributedInfo", "version",   "ngpus",    "args", "config", "results"};
 
-/* How many processes there are, and which of them wrote this, for the events that follow. */
-static pto_status_t note_job(pto_recording_reader_t *reader, const char *key, const json_t *value) {
+/* Reads how many processes there are, and which one wrote the file, for the events that follow. */
+static pto_status_t read_job(pto_recording_reader_t *reader, const char *key, const json_t *value) {
     const bool is_kineto = strcmp(key, "distributedInfo") == 0;
     const json_t *procs = is_kineto ? json_object_get(value, "world_size") : value;
     double count = json_number_value(procs), rank = json_number_value(json_object_get(value, "rank"));
@@ -271,12 +276,12 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
             return status == PTO_OK ? read_array(reader, arrays[i].element, arrays[i].may_matter) : status;
         }
     if (first == '[' && strcmp(key, "deviceProperties") == 0)
-        return read_array(reader, note_device, NULL);
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (strcmp(key, kept[i]) == 0) {
+        return read_array(reader, read_device, NULL);
+    for (size_t i = 0; i < sizeof stored_members / sizeof *stored_members; i++)
+        if (strcmp(key, stored_members[i]) == 0) {
             pto_status_t status = read_value(reader, &value);
             if (status == PTO_OK)
-                status = note_job(reader, key, value);
+                status = read_job(reader, key, value);
             if (value && json_object_set_new(record, key, value) != 0 && status == PTO_OK)
                 status = pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory");
             return status;
@@ -286,8 +291,8 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
     return first == '{' ? read_object(reader, skip_value, NULL) : skip_value(reader, key, NULL);
 }
 
-/* Read the objects of a document that are not in arrays of events. */
-static pto_status_t take_record(pto_recording_reader_t *reader, const json_t *record) {
+/* Reads the stored members of a document. */
+static pto_status_t read_record(pto_recording_reader_t *reader, const json_t *record) {
     if (json_object_get(record, "results") && json_object_get(record, "config"))
         return pto_nccl_tests_record(reader, record);
     if (json_object_get(record, "coll_perf") || json_object_get(record, "p2p_perf"))
@@ -308,14 +313,14 @@ static pto_status_t read_document(pto_recording_reader_t *reader) {
     if (status == PTO_OK) {
         reader->line = line;
         reader->column = column;
-        status = take_record(reader, record);
+        status = read_record(reader, record);
     }
     json_decref(record);
     return status;
 }
 
-/* Whether an array is of documents: its first object has a member that only documents have, and is not an
- * event of Kineto, whose phase would come before. */
+/* Returns whether an array is of documents: a member that only documents have comes first, and not the phase
+ * of an event of Kineto. */
 static bool has_documents(pto_source_t *source) {
     static const char *const members[] = {"\"traceEvents\"", "\"results\"", "\"coll_perf\"", "\"p2p_perf\"",
                                           "\"workload_graph\""};
@@ -341,8 +346,7 @@ static pto_status_t read_documents(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* A document, or several one after another or in an array. Another array is Kineto's events without what it
- * writes around them. */
+/* Reads documents, one after another or in an array. Any other array has Kineto's events alone. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader) {
     pto_source_t *source = reader->source;
     pto_status_t status = PTO_OK;

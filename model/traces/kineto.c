@@ -1,7 +1,7 @@
-/* Traces of PyTorch's profiler (Kineto), in the JSON of Chrome's trace viewer. A kernel of a collective has
- * in its `args` what PyTorch's ParamCommsDebugInfo records: the collective, the elements in and out, their
- * type, the process group with its ranks. `dur` is in microseconds. Where a trace has no kernels, the calls
- * that launch them (`record_param_comms`) are taken, without times. */
+/* Reads traces of PyTorch's profiler (Kineto), in the JSON of Chrome's trace viewer. The `args` of a
+ * collective's kernel have what PyTorch's ParamCommsDebugInfo records: the collective, its elements in and
+ * out, their type, and the process group with its ranks. `dur` is in microseconds. If a trace has no kernels,
+ * the calls that launch them (`record_param_comms`) count instead, without times. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,7 @@
 #include "base/text.h"
 #include "reader.h"
 
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-/* -1: it is not there, or not a whole number of 0 and up. */
+/* Returns a member that is a whole number of 0 or more; else -1. */
 static int64_t whole_of(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
     double number = json_number_value(value);
@@ -26,10 +21,11 @@ static int64_t whole_of(const json_t *object, const char *key) {
 
 /* --- process groups ------------------------------------------------------------------------------------- */
 
-/* "[0, 1, 2]"; a long list ends in "...", and is then known by its first rank and stride. */
+/* Reads the ranks of a group, "[0, 1, 2]"; those of a long list, which ends in "...", from start and stride.
+ */
 static pto_status_t add_members(pto_recording_reader_t *reader, const json_t *args, const char *group,
                                 int64_t procs, int *number) {
-    json_t *ranks = json_loads(text_of(args, "Process Group Ranks"), 0, NULL);
+    json_t *ranks = json_loads(pto_json_text(args, "Process Group Ranks"), 0, NULL);
     int64_t start = whole_of(args, "Global rank start"), stride = whole_of(args, "Global rank stride");
     bool listed = json_is_array(ranks) && json_array_size(ranks) == (size_t)procs;
     pto_status_t status = PTO_OK;
@@ -51,7 +47,7 @@ static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *arg
                                int *number) {
     enum { PROCS_MAX = 1 << 20 };
     char group[160];
-    snprintf(group, sizeof group, "%s %lld", text_of(args, "Process Group Name"), (long long)procs);
+    snprintf(group, sizeof group, "%s %lld", pto_json_text(args, "Process Group Name"), (long long)procs);
     *number = -1;
     if (procs > PROCS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "a process group of %lld ranks",
@@ -62,26 +58,26 @@ static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *arg
 
 /* --- times ---------------------------------------------------------------------------------------------- */
 
-/* A process group, as all its processes name it: by name alone, those of different processes may differ. */
+/* Names a process group alike on all its processes; the same name alone may mean different groups. */
 static void name_group(const json_t *args, int64_t procs, char name[192]) {
-    const char *ranks = text_of(args, "Process Group Ranks");
-    snprintf(name, 192, "%.128s %lld %lld %lld %016llx", text_of(args, "Process Group Name"),
+    const char *ranks = pto_json_text(args, "Process Group Ranks");
+    snprintf(name, 192, "%.128s %lld %lld %lld %016llx", pto_json_text(args, "Process Group Name"),
              (long long)procs, (long long)whole_of(args, "Global rank start"),
              (long long)whole_of(args, "Global rank stride"),
              (unsigned long long)pto_hash_bytes(PTO_HASH_START, ranks, strlen(ranks)));
 }
 
-/* Returns the rank in the job of a member of the group; -1: the trace does not say. */
+/* Returns the rank in the job of a member of the group; -1 if the trace does not say. */
 static int32_t rank_of_member(const json_t *args, int64_t member) {
-    json_t *ranks = json_loads(text_of(args, "Process Group Ranks"), 0, NULL);
+    json_t *ranks = json_loads(pto_json_text(args, "Process Group Ranks"), 0, NULL);
     const json_t *rank = member >= 0 ? json_array_get(ranks, (size_t)member) : NULL;
     const double number = json_is_integer(rank) ? (double)json_integer_value(rank) : -1;
     json_decref(ranks);
     return number >= 0 && number < PTO_TIMED_RANKS_MAX ? (int32_t)number : -1;
 }
 
-/* When a kernel ran. The clock is that of the process's host, and its beginning does not matter: the clocks
- * of processes are brought together by the calls themselves. */
+/* Adds when a kernel ran, by the clock of the process's host, whatever its origin: delays.c synchronizes
+ * clocks. */
 static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
                               const pto_recorded_call_t *call, const char *name) {
     const json_t *begin = json_object_get(event, "ts");
@@ -99,7 +95,7 @@ static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *even
                          .peer = rank_of_member(args, call->peer),
                          .tag = -1,
                          .procs = (int32_t)call->procs,
-                         .seat = -1,
+                         .membership = -1,
                          .is_part = true,
                          .bytes = (int64_t)fmax(0, fmin(1e18, fmax(call->input_bytes, call->output_bytes))),
                          .begin_s = 1e-6 * (begin_us - reader->first_us)};
@@ -114,7 +110,7 @@ static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *even
 
 static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
                                const char *name, bool is_launch) {
-    const int element = pto_recording_element_bytes(text_of(args, "dtype"));
+    const int element = pto_recording_element_bytes(pto_json_text(args, "dtype"));
     const int64_t in = whole_of(args, "In msg nelems"), out = whole_of(args, "Out msg nelems");
     double seconds = 1e-6 * json_number_value(json_object_get(event, "dur"));
     pto_recorded_call_t call = {.collective = pto_recording_collective(name),
@@ -144,12 +140,11 @@ static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *eve
 
 /* --- kernels of symmetric memory ------------------------------------------------------------------------ */
 
-/* PyTorch's own kernels (symm_mem::multimem_all_reduce_ and the like) have no such `args`: the operator that
- * launches one has its tensor, and the same "External id". The group is not said: all processes of the node,
- * which such kernels cannot leave. */
-static pto_status_t remember_operator(pto_recording_reader_t *reader, const json_t *event,
-                                      const json_t *args) {
-    const char *name = text_of(event, "name") + strlen("symm_mem::");
+/* Stores an operator of symmetric memory (symm_mem::multimem_all_reduce_ and others). Its kernels have no
+ * such `args`, but the same "External id" as the operator, which has the tensor. The trace does not name the
+ * group: it is taken to be all processes of the node, beyond which such kernels cannot reach. */
+static pto_status_t store_operator(pto_recording_reader_t *reader, const json_t *event, const json_t *args) {
+    const char *name = pto_json_text(event, "name") + strlen("symm_mem::");
     const json_t *dims = json_array_get(json_object_get(args, "Input Dims"), 0), *dim;
     const char *type = json_string_value(json_array_get(json_object_get(args, "Input type"), 0));
     double bytes = type ? pto_recording_element_bytes(type) : 0;
@@ -183,8 +178,7 @@ static pto_status_t count_launched(pto_recording_reader_t *reader, const json_t 
                                        .seconds = seconds});
 }
 
-/* A kernel that communicates, as its name says, although the trace does not say what: one of a library's own.
- */
+/* Returns whether a kernel communicates, by its name: libraries' own kernels have no other sign of it. */
 static bool communicates(const char *kernel) {
     static const char *const parts[] = {"nccl",       "all_reduce", "allreduce",      "cross_device_reduce",
                                         "all_gather", "allgather",  "reduce_scatter", "all_to_all",
@@ -201,18 +195,18 @@ bool pto_kineto_may_matter(const char *text) {
 }
 
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event) {
-    const char *name = text_of(event, "name"), *category = text_of(event, "cat");
+    const char *name = pto_json_text(event, "name"), *category = pto_json_text(event, "cat");
     const json_t *args = json_object_get(event, "args");
-    const char *collective = text_of(args, "Collective name");
+    const char *collective = pto_json_text(args, "Collective name");
     if (!json_is_object(event))
         return pto_recording_fail(reader, PTO_ERR_TYPE, "an event is not an object");
     bool is_kernel = strcmp(category, "kernel") == 0;
-    if (strcmp(text_of(event, "ph"), "X") != 0 || strcmp(collective, "wait") == 0)
+    if (strcmp(pto_json_text(event, "ph"), "X") != 0 || strcmp(collective, "wait") == 0)
         return PTO_OK;
     if (*collective != '\0' && (is_kernel || strcmp(name, "record_param_comms") == 0))
         return count_call(reader, event, args, collective, !is_kernel);
     if (pto_text_begins(name, "symm_mem::"))
-        return remember_operator(reader, event, args);
+        return store_operator(reader, event, args);
     if (!is_kernel || !communicates(name))
         return PTO_OK;
     const pto_launch_t *launch = pto_launches_find(&reader->launches, whole_of(args, "External id"));

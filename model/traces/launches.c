@@ -1,5 +1,5 @@
-/* The kernels that operators launch, found by the id that both have: a trace has all operators before the
- * first kernel. */
+/* A hash table of operators, by the id that the kernels they launch have as well. A trace has all operators
+ * before the first kernel. */
 #include <stdlib.h>
 
 #include "base/hash.h"

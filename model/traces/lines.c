@@ -1,4 +1,4 @@
-/* The formats in lines of text, and portolan's own calls.csv among them. */
+/* Reads recordings in lines of text: recognizes their format, and reads portolan's own calls.csv. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -49,7 +49,7 @@ typedef enum {
     COMMUNICATOR,
     PROCS,
     BYTES,
-    SPACE, /* the last that all files have */
+    SPACE, /* the last column that all files have */
     ROUTE,
     PEER,
     TAG,
@@ -74,11 +74,11 @@ static const char *const field_name[FIELD_COUNT] = {
 
 static const struct {
     const char *routine;
-    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: none of portolan's */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if portolan does not have it */
     pto_timed_way_t way;
-    bool by_block;   /* `bytes` are those of the blocks for all processes */
+    bool by_block;   /* `bytes` are of the blocks of all processes */
     bool has_no_end; /* it returns before the message has arrived */
-    bool enqueues;   /* its times are those of the host alone */
+    bool enqueues;   /* it only enqueues the call, so its times are not the call's */
 } routines[] = {
     PTO_COLLECTIVE_TABLE(ROUTINE) /* */
     {"MPI_Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, PTO_TIMED_BY_ALL, true, false, false},
@@ -145,7 +145,7 @@ static size_t find_routine(const char *name) {
     return r;
 }
 
-/* Counts a call of the process that is replayed; as skipped, if its communicator or size is unknown. */
+/* Counts a call of the replayed process; as skipped, if its communicator or size is unknown. */
 static pto_status_t count_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], size_t routine,
                                int communicator, double seconds) {
     pto_recording_kind_t kind = {.communicator = communicator};
@@ -175,7 +175,7 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
     return pto_recording_add(reader, &kind, routines[routine].enqueues ? 0 : seconds);
 }
 
-/* Returns a number of a process or tag; -1: none. */
+/* Reads a rank, tag or number of processes; -1 if the text is none. */
 static int32_t small_number(const char *text) {
     int64_t number;
     return text && pto_recording_whole(text, &number) && number < INT32_MAX ? (int32_t)number : -1;
@@ -189,7 +189,7 @@ static pto_status_t time_call(pto_recording_reader_t *reader, char *const value[
                          .peer = small_number(value[PEER]),
                          .tag = small_number(value[TAG]),
                          .procs = small_number(value[PROCS]),
-                         .seat = -1,
+                         .membership = -1,
                          .has_no_end = routines[routine].has_no_end,
                          .begin_s = begin_s,
                          .end_s = end_s};
@@ -233,9 +233,9 @@ static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
     return status == PTO_OK && is_timed ? time_call(reader, value, routine, begin_s, end_s) : status;
 }
 
-/* --- any ------------------------------------------------------------------------------------------------ */
+/* --- all formats ---------------------------------------------------------------------------------------- */
 
-/* Recognize the first line that belongs to a format; others before it are passed over. */
+/* Recognizes the format by the first line that only one format has; lines before it are ignored. */
 static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
     char *heading;
     const pto_bench_format_t *benchmark = pto_bench_find(line, &heading);
@@ -276,7 +276,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     }
 }
 
-/* A progress bar returns to the beginning of its line: what follows is a line of its own. */
+/* Reads the parts of a line between carriage returns, as of progress bars, like lines. */
 static pto_status_t read_overwritten(pto_recording_reader_t *reader, char *line) {
     pto_status_t status = PTO_OK;
     pto_drop_escapes(line);

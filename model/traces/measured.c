@@ -1,5 +1,4 @@
-/* Outputs of OSU's benchmarks and of nccl-tests as measured collectives; what a file is that a command cannot
- * read. */
+/* Reads outputs of benchmarks as measured collectives, and says what a file is that a command cannot read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +7,12 @@
 #include "base/text_file.h"
 #include "reader.h"
 
-/* A path, and what stands after it. */
+/* A path, and the layout after it. */
 typedef struct {
     char path[4096];
     int64_t nodes, gpus_per_node;
-    char named[64];              /* behind them; "": nothing */
-    pto_collective_t collective; /* of that name; PTO_COLLECTIVE_COUNT: as the file says, or none */
+    char named[64];              /* the collective's name, "" if none is given */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if none is given, or if the name is unknown */
 } measured_t;
 
 static void find_collective(const char *name, pto_collective_t *collective) {
@@ -32,8 +31,8 @@ static bool read_shape(const char *text, measured_t *measured) {
            measured->gpus_per_node > 0 && measured->nodes < 1 << 24 && measured->gpus_per_node < 1 << 24;
 }
 
-/* "osu.txt:2x4" is osu.txt, measured on 2 nodes with 4 processes on each; "t.txt:1x2:allreduce" has the times
- * of allreduces. Returns false if `text` does not end so. */
+/* Splits "osu.txt:2x4", which is osu.txt measured on 2 nodes with 4 processes each, or "t.txt:1x2:allreduce",
+ * which has times of allreduces. False if `text` does not end like that. */
 static bool split_shape(const char *text, measured_t *measured) {
     char *path = measured->path, *colon;
     *measured = (measured_t){.collective = PTO_COLLECTIVE_COUNT};
@@ -52,7 +51,7 @@ static bool split_shape(const char *text, measured_t *measured) {
     return true;
 }
 
-/* What is said of a log, as provenance of its rows. */
+/* The key of remarks on a log, which are provenance of its rows. */
 static const char remark_key[] = "of the log";
 
 const char pto_recording_non_blocking[] =
@@ -71,7 +70,7 @@ static void add_remarks(const pto_recording_t *trace, pto_text_t *text) {
         pto_text_add(text, "# %s=%s\n", remark_key, pto_recording_non_blocking);
 }
 
-/* The rows as collectives.csv, one for each size. */
+/* Writes a row of collectives.csv for each size. */
 static void write_rows(const pto_recording_t *trace, pto_text_t *text) {
     add_remarks(trace, text);
     pto_text_add(text,
@@ -115,14 +114,14 @@ static pto_status_t read_benchmark(const measured_t *measured, pto_collectives_t
     return status;
 }
 
-/* Options that only tell the format. */
+/* Options for finding out only the format. */
 static const pto_recording_options_t any_shape = {.rank = -1,
                                                   .nodes = 1,
                                                   .gpus_per_node = 1,
                                                   .shape_unknown = true,
                                                   .collective = PTO_COLLECTIVE_ALLREDUCE};
 
-/* A file without a shape behind its name that is not collectives.csv. */
+/* Fails for a file without a layout after its name that is not collectives.csv. */
 static pto_status_t fail_shapeless(const char *path, pto_status_t status, pto_error_t *err) {
     pto_recording_t trace;
     if (pto_recording_read(path, &any_shape, &trace, NULL) != PTO_OK)
@@ -137,8 +136,8 @@ static pto_status_t fail_shapeless(const char *path, pto_status_t status, pto_er
                             pto_recording_format_name(format), path);
 }
 
-/* Returns what stands behind the name of a file and a colon; NULL: the text is no such name. */
-static const char *behind_file(const char *text, measured_t *measured) {
+/* Returns the text after a file's name and a colon; NULL if `text` does not begin with a file's name. */
+static const char *text_after_file(const char *text, measured_t *measured) {
     char *path = measured->path, *colon;
     snprintf(path, sizeof measured->path, "%s", text);
     while ((colon = strrchr(path, ':')) != NULL) {
@@ -159,11 +158,11 @@ pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *coll
         return read_benchmark(&measured, collectives, err);
     }
     pto_status_t status = pto_collectives_read(path, collectives, err);
-    const char *behind = status == PTO_ERR_IO ? behind_file(path, &measured) : NULL;
-    if (behind)
+    const char *after = status == PTO_ERR_IO ? text_after_file(path, &measured) : NULL;
+    if (after)
         return pto_error_set(err, PTO_ERR_IO,
                              "%s: '%s' is not NODESxGPUS (2x4) or NODESxGPUS:COLLECTIVE (2x4:allreduce)",
-                             path, behind);
+                             path, after);
     return status == PTO_OK || status == PTO_ERR_IO || status == PTO_ERR_MEMORY
                ? status
                : fail_shapeless(path, status, err);
@@ -171,14 +170,14 @@ pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *coll
 
 const char *pto_recording_remark(const pto_collectives_t *collectives, int *next) {
     while (*next < collectives->provenance_count) {
-        const pto_provenance_t *said = &collectives->provenance[(*next)++];
-        if (strcmp(said->key, remark_key) == 0)
-            return said->value;
+        const pto_provenance_t *provenance = &collectives->provenance[(*next)++];
+        if (strcmp(provenance->key, remark_key) == 0)
+            return provenance->value;
     }
     return NULL;
 }
 
-/* A plain collectives.csv of several machines has the same status, but no shape after its path. */
+/* A collectives.csv of several machines has the same status, but no layout after its path. */
 bool pto_recording_contradicts(const char *path, pto_status_t status) {
     measured_t measured = {.nodes = 0};
     const bool has_shape = split_shape(path, &measured);
@@ -197,7 +196,7 @@ pto_status_t pto_recording_explain(const char *path, bool is_recording, pto_stat
     pto_error_t cause = {0};
     pto_samples_t samples = {0};
     pto_collectives_t collectives = {0};
-    if (status == PTO_ERR_IO && behind_file(path, &measured))
+    if (status == PTO_ERR_IO && text_after_file(path, &measured))
         return pto_error_set(err, status,
                              "%s: a layout behind a file's name is for `portolan score` and `portolan fit "
                              "--collectives`",

@@ -1,4 +1,4 @@
-/* Read nccl-tests and rccl-tests, as a table and (-J) as JSON. */
+/* Reads nccl-tests and rccl-tests, as a table and (-J) as JSON. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* The first whose name a program contains. */
+/* A test is the first of these that the program's name contains. */
 static const pto_bench_test_t tests[] = {
     {"all_reduce", PTO_COLLECTIVE_ALLREDUCE, false}, {"reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
     {"reduce", PTO_COLLECTIVE_REDUCE, false},        {"broadcast", PTO_COLLECTIVE_BROADCAST, false},
@@ -16,18 +16,18 @@ static const pto_bench_test_t tests[] = {
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* Their names in JSON. */
+/* The names of these tests in JSON. */
 static const char *const experiments[TEST_COUNT] = {"AllReduce", "ReduceScatter", "Reduce", "Broadcast",
                                                     "AllGather", "AlltoAll",      "Gather", "Scatter"};
 
-/* Returns whether a program is named after a benchmark: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
+/* Returns whether a program is named after a test: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
 static bool is_named(const char *program, const char *test) {
     const char *found = strstr(program, test);
     const char *end = found ? found + strlen(test) : "-";
     return *end == '\0' || pto_text_begins(end, "_perf");
 }
 
-/* A path or name of a program, up to the first blank. */
+/* Sets the test by the path or name of a program, which ends at the first blank. */
 static pto_status_t name_program(pto_recording_reader_t *reader, const char *text) {
     char program[sizeof reader->benchmark.program];
     const char *end = text + strcspn(text, " \t\r"), *begin = end;
@@ -60,7 +60,7 @@ static bool is_rank(const char *line) {
     return *line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Rank ");
 }
 
-/* Any of the lines above the rows: the first ones may be missing. */
+/* Returns whether a line is one of those above the rows, of which the first may be missing. */
 static bool is_heading(const char *line) {
     return pto_text_begins(line, "# nThread") || pto_text_begins(line, "# nccl-tests") ||
            pto_text_begins(line, starting) || pto_text_begins(line, "# Using devices") ||
@@ -88,7 +88,7 @@ static void read_columns(pto_bench_t *benchmark, char *line) {
     benchmark->wrong_column = 0;
     for (int i = benchmark->columns - 1; i >= 0; i--)
         if (is_word(field[i], "time"))
-            benchmark->column = i; /* the first, out of place */
+            benchmark->column = i; /* the first is out of place */
         else if (is_word(field[i], "size"))
             benchmark->size_column = i;
         else if (strcmp(field[i], "#wrong") == 0)
@@ -154,7 +154,7 @@ static pto_status_t name_experiment(pto_recording_reader_t *reader, const char *
     return pto_bench_name(reader, i < TEST_COUNT ? tests[i].name : name, i < TEST_COUNT ? &tests[i] : NULL);
 }
 
-/* A call that is replayed from a trace runs in place alone: `out_of_place` is null. */
+/* Reads a result. Calls replayed from a trace run in place only: their `out_of_place` is null. */
 static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *result) {
     const json_t *size = json_object_get(result, "size"), *runs = json_object_get(result, "out_of_place");
     const json_t *time =

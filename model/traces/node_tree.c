@@ -1,5 +1,5 @@
-/* From a PCI tree to a topology: only devices are kept, and the switches in which several of them meet; a
- * link has the rate of the slowest PCIe link that it replaces. All switches between GPUs are one vertex. */
+/* Writes a PCI tree as a topology. Of the tree, only devices remain, and switches that join several of them;
+ * a link has the rate of the slowest PCIe link that it replaces. All switches between GPUs are one vertex. */
 #include "node_tree.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ static bool is_device(const pto_tree_place_t *place) {
     return place->role == PTO_TREE_GPU || place->role == PTO_TREE_NIC;
 }
 
-/* Switches with one branch, or none, that leads to a device are passed over. */
+/* A switch gets no number if only one of its branches, or none, leads to a device. */
 pto_status_t pto_node_tree_number_switches(pto_node_tree_t *tree, pto_error_t *err) {
     int switches = 0;
     int *branches = calloc((size_t)tree->count + 1, sizeof *branches);
@@ -25,15 +25,16 @@ pto_status_t pto_node_tree_number_switches(pto_node_tree_t *tree, pto_error_t *e
     return PTO_OK;
 }
 
-static void put_link(pto_text_t *text, const char *from, int from_number, const char *to, int to_number,
-                     double gb_per_s, const char *comment) {
+static void write_link(pto_text_t *text, const char *from, int from_number, const char *to, int to_number,
+                       double gb_per_s, const char *comment) {
     pto_text_add(text, "  - {between: [%s.%d, %s.%d], s_per_byte: %.8g} # %s\n", from, from_number, to,
                  to_number, 1e-9 / gb_per_s, comment);
 }
 
-/* Returns the parent of a place, and the slowest link up to there; INFINITY: none is known. */
-static const pto_tree_place_t *above(const pto_node_tree_t *tree, const pto_tree_place_t *place,
-                                     double *gb_per_s) {
+/* Returns the socket or numbered switch above a place, NULL if there is none, and the rate of the slowest
+ * link up to there, INFINITY if unknown. */
+static const pto_tree_place_t *parent_of(const pto_node_tree_t *tree, const pto_tree_place_t *place,
+                                         double *gb_per_s) {
     *gb_per_s = INFINITY;
     for (;;) {
         *gb_per_s = place->gb_per_s > 0 ? fmin(*gb_per_s, place->gb_per_s) : *gb_per_s;
@@ -45,12 +46,12 @@ static const pto_tree_place_t *above(const pto_node_tree_t *tree, const pto_tree
     }
 }
 
-/* Rates that the file does not have are taken to be that of the fastest PCIe link. */
+/* Returns the rate of the fastest PCIe link, which stands in for unknown rates. */
 static double fastest_pci(const pto_node_tree_t *tree) {
     double fastest = 0, gb_per_s;
     for (int i = 0; i < tree->count; i++)
         if (is_device(&tree->place[i])) {
-            (void)above(tree, &tree->place[i], &gb_per_s);
+            (void)parent_of(tree, &tree->place[i], &gb_per_s);
             fastest = isfinite(gb_per_s) ? fmax(fastest, gb_per_s) : fastest;
         }
     return fastest > 0 ? fastest : 16;
@@ -62,34 +63,35 @@ int pto_node_tree_socket(const pto_node_tree_t *tree, int place) {
     return tree->place[place].role == PTO_TREE_SOCKET ? tree->place[place].number : 0;
 }
 
-static void put_pci_link(const pto_node_tree_t *tree, const pto_tree_place_t *place, double fallback,
-                         pto_text_t *text) {
+static void write_pci_link(const pto_node_tree_t *tree, const pto_tree_place_t *place, double fallback,
+                           pto_text_t *text) {
     static const char *const kind[] = {
         [PTO_TREE_SWITCH] = "switch", [PTO_TREE_GPU] = "gpu", [PTO_TREE_NIC] = "nic"};
     double gb_per_s;
-    const pto_tree_place_t *to = above(tree, place, &gb_per_s);
+    const pto_tree_place_t *to = parent_of(tree, place, &gb_per_s);
     const bool known = isfinite(gb_per_s), on_socket = !to || to->role == PTO_TREE_SOCKET;
     if (place->role == PTO_TREE_GPU && tree->to_cpu[place->number] > 0)
-        put_link(text, "gpu", place->number, "socket", pto_node_tree_socket(tree, tree->gpu[place->number]),
-                 tree->to_cpu[place->number], tree->link_name);
+        write_link(text, "gpu", place->number, "socket", pto_node_tree_socket(tree, tree->gpu[place->number]),
+                   tree->to_cpu[place->number], tree->link_name);
     else
-        put_link(text, kind[place->role], place->number, on_socket ? "socket" : "switch", to ? to->number : 0,
-                 known ? gb_per_s : fallback, known ? "PCIe" : "PCIe, inferred: its rate is not known");
+        write_link(text, kind[place->role], place->number, on_socket ? "socket" : "switch",
+                   to ? to->number : 0, known ? gb_per_s : fallback,
+                   known ? "PCIe" : "PCIe, inferred: its rate is not known");
 }
 
-static void put_gpu_links(const pto_node_tree_t *tree, pto_text_t *text) {
+static void write_gpu_links(const pto_node_tree_t *tree, pto_text_t *text) {
     for (int i = 0; i < tree->gpus; i++) {
         for (int j = i + 1; j < tree->gpus; j++) {
             const double rate = fmax(tree->between[i][j], tree->between[j][i]);
             if (rate > 0)
-                put_link(text, "gpu", i, "gpu", j, rate, tree->link_name);
+                write_link(text, "gpu", i, "gpu", j, rate, tree->link_name);
         }
         if (tree->to_switch[i] > 0)
-            put_link(text, "gpu", i, "nvswitch", 0, tree->to_switch[i], tree->link_name);
+            write_link(text, "gpu", i, "nvswitch", 0, tree->to_switch[i], tree->link_name);
     }
 }
 
-static void put_comment(const pto_tree_place_t *place, pto_text_t *text) {
+static void write_comment(const pto_tree_place_t *place, pto_text_t *text) {
     if (is_device(place))
         pto_text_add(text, "# %s.%d: %s\n", place->role == PTO_TREE_GPU ? "gpu" : "nic", place->number,
                      place->comment);
@@ -102,17 +104,17 @@ void pto_node_tree_write(const pto_node_tree_t *tree, const char *name, const ch
     const double fallback = fastest_pci(tree);
     pto_text_add(text, "topology: \"%s\"\nsource: \"%s\"\n", name, source);
     for (int i = 0; i < tree->count; i++)
-        put_comment(&tree->place[i], text);
+        write_comment(&tree->place[i], text);
     pto_text_add(text, "devices: {gpus: %d, sockets: %d, nics: %d}\nlinks:\n", tree->gpus,
                  tree->sockets > 0 ? tree->sockets : 1, tree->nics);
-    put_gpu_links(tree, text);
+    write_gpu_links(tree, text);
     for (int i = 0; i < tree->count; i++)
         if (is_device(&tree->place[i]) ||
             (tree->place[i].role == PTO_TREE_SWITCH && tree->place[i].number >= 0))
-            put_pci_link(tree, &tree->place[i], fallback, text);
+            write_pci_link(tree, &tree->place[i], fallback, text);
     for (int i = 0; i < tree->sockets; i++)
         for (int j = i + 1; j < tree->sockets; j++)
-            put_link(text, "socket", i, "socket", j, fallback, "inferred: as fast as PCIe; to be measured");
+            write_link(text, "socket", i, "socket", j, fallback, "inferred: as fast as PCIe; to be measured");
 }
 
 void pto_node_tree_destroy(pto_node_tree_t *tree) {

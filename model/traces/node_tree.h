@@ -1,4 +1,4 @@
-/* The PCI tree of a node and the links of its GPUs, as readers of other tools' topologies find them. */
+/* The PCI tree of a node and the links of its GPUs, which readers of other tools' topologies fill in. */
 #ifndef PTO_TRACES_NODE_TREE_H
 #define PTO_TRACES_NODE_TREE_H
 
@@ -17,11 +17,11 @@ typedef enum {
 } pto_tree_role_t;
 
 typedef struct {
-    int parent; /* -1: none */
+    int parent; /* -1 if none */
     pto_tree_role_t role;
-    double gb_per_s;   /* of the link to the parent; 0: not known */
-    char comment[128]; /* of GPUs and NICs: what the file calls it; of others: a network device left out */
-    int number;        /* among those of its role; switches in which branches do not meet: -1 */
+    double gb_per_s;   /* of the link to the parent; 0 if unknown */
+    char comment[128]; /* what the file calls a GPU or NIC, or a network device that is left out; else "" */
+    int number;        /* index among places of its role; -1 for switches that do not join branches */
 } pto_tree_place_t;
 
 typedef struct {
@@ -35,13 +35,13 @@ typedef struct {
     double to_switch[PTO_TREE_GPUS_MAX], to_cpu[PTO_TREE_GPUS_MAX];
 } pto_node_tree_t;
 
-/* Number the switches in which branches meet, once all devices have their roles. */
+/* Numbers the switches that join branches, once all devices have their roles. */
 pto_status_t pto_node_tree_number_switches(pto_node_tree_t *tree, pto_error_t *err);
 
-/* Returns the socket of a place; the first where it has none. */
+/* Returns the socket of a place; 0 if it has none. */
 int pto_node_tree_socket(const pto_node_tree_t *tree, int place);
 
-/* The text of a topology file. */
+/* Writes the text of a topology file. */
 void pto_node_tree_write(const pto_node_tree_t *tree, const char *name, const char *source, pto_text_t *text);
 
 void pto_node_tree_destroy(pto_node_tree_t *tree);

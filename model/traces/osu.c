@@ -1,4 +1,4 @@
-/* Read OSU's micro-benchmarks: "# OSU MPI-CUDA Allreduce Latency Test v7.4", then "# Size  Avg
+/* Reads OSU's micro-benchmarks: "# OSU MPI-CUDA Allreduce Latency Test v7.4", then "# Size  Avg
  * Latency(us)". */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "reader.h"
 
-enum { ELEMENT_BYTES = 4 }; /* a float or an int; releases before 7.0 don't say which */
-enum { WINDOW = 64 };       /* messages in flight, unless osu_bw is told otherwise, which it does not print */
+enum { ELEMENT_BYTES = 4 }; /* a float or an int; releases before 7.0 do not say which */
+enum { WINDOW = 64 };       /* messages in flight by default; osu_bw does not print other values */
 
-/* The first whose name a title contains. */
+/* A test is the first of these that its title contains. */
 static const pto_bench_test_t tests[] = {
     {"Neighborhood", PTO_COLLECTIVE_COUNT, false},    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
     {"Gatherv", PTO_COLLECTIVE_COUNT, false},         {"Scatterv", PTO_COLLECTIVE_COUNT, false},
@@ -21,7 +21,7 @@ static const pto_bench_test_t tests[] = {
     {"Gather", PTO_COLLECTIVE_GATHER, false},         {"Scatter", PTO_COLLECTIVE_SCATTER, false},
 };
 
-/* Between two processes, or pairs of them; the whole title after "# OSU MPI" and the kind of memory. */
+/* Tests between two processes or pairs of them, by how the title goes on after the kind of memory. */
 static const pto_bench_test_t pairs[] = {
     {"Latency Test", PTO_COLLECTIVE_PAIR, false},
     {"Latency Persistent Test", PTO_COLLECTIVE_PAIR, false},
@@ -38,14 +38,14 @@ static bool is_columns(const char *line) {
     return pto_text_begins(line, "Size ") && (strstr(line, "(us)") || strstr(line, "MB/s"));
 }
 
-/* Such a line with the unit of something else. */
+/* Returns whether a line is one of columns in another unit. */
 static bool has_other_unit(const char *line) {
     line += strspn(line, "#" PTO_BENCH_BLANKS);
     return pto_text_begins(line, "Size") && strchr(line, '(') && !strstr(line, "(us)") &&
            !strstr(line, "MB/s");
 }
 
-/* A title, or the line of columns of a table that was copied without its title. */
+/* Returns whether a line is a title, or the columns of a table that was copied without its title. */
 static bool is_heading(const char *line) { return pto_text_begins(line, "# OSU ") || is_columns(line); }
 
 static pto_status_t read_title(pto_recording_reader_t *reader, const char *line) {
@@ -79,7 +79,8 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     return pto_bench_name(reader, program, test);
 }
 
-/* Before which column of a heading a text stands; -1: it is not there. A column's name ends with its unit. */
+/* Returns the column of a heading that contains a text; -1 if none does. A column's name ends with its unit.
+ */
 static int column_of(const char *line, const char *name) {
     const char *found = strstr(line, name);
     int column = found ? 1 : -1;
@@ -100,8 +101,8 @@ static int count_columns(const char *line) {
     return columns;
 }
 
-/* Which column has the time of the call: "Pure Comm.(us)" of a non-blocking one, whose others contain the
- * computation that overlaps with it; else the average, or the first. */
+/* Finds the column of the call's time: "Pure Comm.(us)" of a non-blocking call, whose other columns include
+ * the overlapping computation; else the average, or the first. */
 static void read_columns(pto_recording_reader_t *reader, const char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
     const bool overlaps = strstr(line, "Overall") != NULL;
@@ -123,7 +124,7 @@ static void read_pairs(pto_bench_t *benchmark, const char *line) {
         benchmark->messages = pto_bench_count(window + 15);
 }
 
-/* "1024   38.77   37.98 ...": other lines are of other programs that printed in between. */
+/* Reads a row, "1024   38.77   37.98 ...". Other lines are output of other programs. */
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
     int64_t bytes;

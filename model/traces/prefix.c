@@ -1,17 +1,18 @@
-/* Remove the launcher's prefix of each line: `srun --label` ("0: "), `mpirun --tag-output` ("[1,0]<stdout>:")
- * and --timestamp-output, Hydra's -prepend-rank ("[0] "), kubectl's and Docker's names, and time stamps. The
- * text before a benchmark's own first line is the sample; other lines lose what has the same form. Launchers
- * that mark what they read at once, and not whole lines, put their mark into the middle of a row as well. */
+/* Removes the prefix that a launcher writes before each line: `srun --label` ("0: "), `mpirun --tag-output`
+ * ("[1,0]<stdout>:") and --timestamp-output, Hydra's -prepend-rank ("[0] "), kubectl's and Docker's names,
+ * and time stamps. The text before a benchmark's first line is the sample; other lines lose a prefix of the
+ * same form. Launchers that mark each piece of output, and not whole lines, also put it in the middle of a
+ * row. */
 #include <ctype.h>
 #include <string.h>
 
 #include "reader.h"
 
-/* In a form, a run of digits is DIGITS, a run of word characters with a letter is WORD, and white space is a
- * blank. Other characters stand for themselves. */
+/* In a form, a run of digits is DIGITS, a run of word characters with a letter is WORD, white space is a
+ * blank, and other characters are themselves. */
 enum { DIGITS = 1, WORD = 2 };
 
-/* WORD for a letter, DIGITS for a digit and for what joins words and numbers, 0 for any other character. */
+/* Returns WORD for a letter, DIGITS for a digit or what joins words and numbers, 0 for other characters. */
 static int part_of(char c) {
     if (c >= '0' && c <= '9')
         return DIGITS;
@@ -20,9 +21,8 @@ static int part_of(char c) {
     return c == '-' || c == '_' || c == '.' || c == '@' || c == '/' || c == '+' ? DIGITS : 0;
 }
 
-/* Past a run that begins before `end`, and ends there or at the end of the text (`end` may be NULL); its
- * kind: DIGITS, WORD, ' ' or the character itself. */
-static char take_run(const char **text, const char *end) {
+/* Skips a run, which ends at `end` (may be NULL) at the latest. Returns its character in the form. */
+static char next_run(const char **text, const char *end) {
     const char *at = *text;
     char kind = *at++;
     int part = part_of(kind);
@@ -42,24 +42,24 @@ static char take_run(const char **text, const char *end) {
 bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length) {
     const char *end = line + length;
     size_t used = 0;
-    pto_prefix_t made = {.blanks = 0};
+    pto_prefix_t learnt = {.blanks = 0};
     while (end > line && (end[-1] == ' ' || end[-1] == '\t')) {
         end--;
-        made.blanks++;
+        learnt.blanks++;
     }
-    while (line < end && used + 1 < sizeof made.form) {
-        char kind = take_run(&line, end);
+    while (line < end && used + 1 < sizeof learnt.form) {
+        char kind = next_run(&line, end);
         if (used > 0 || kind != ' ')
-            made.form[used++] = kind;
+            learnt.form[used++] = kind;
     }
-    if ((used == 0 && made.blanks == 0) || line < end)
+    if ((used == 0 && learnt.blanks == 0) || line < end)
         return false;
-    *prefix = made;
+    *prefix = learnt;
     return true;
 }
 
-/* Join a row of numbers in which its own prefix stands again, as in "[0] 12[0] 34". Only prefixes that end
- * like launchers' marks are looked for: text such as "0: " may be part of a row. */
+/* Removes the prefix from within a row of numbers, as in "[0] 12[0] 34", if it ends like a launcher's mark:
+ * text such as "0: " may be part of the row. */
 static void join_row(const char *prefix, char *row) {
     char mark[sizeof((pto_prefix_t *)0)->form];
     size_t length = (size_t)(row - prefix);
@@ -78,8 +78,8 @@ static void join_row(const char *prefix, char *row) {
     }
 }
 
-/* Remember the text of a prefix. What follows a run of digits or a word directly may be a part of it. */
-static void keep_text(pto_prefix_t *prefix, const char *line, size_t length, int blanks) {
+/* Stores the text of a prefix, unless what follows it may be a part of its last run of digits or word. */
+static void store_text(pto_prefix_t *prefix, const char *line, size_t length, int blanks) {
     const char end = prefix->form[strlen(prefix->form) - 1];
     const bool is_apart = blanks > 0 || (end != DIGITS && end != WORD && end != ' ');
     prefix->last_length = 0;
@@ -105,12 +105,12 @@ char *pto_prefix_skip(pto_prefix_t *prefix, char *line) {
     while (*at == ' ' || *at == '\t')
         at++;
     for (const char *form = prefix->form; *form; form++)
-        if (*at == '\0' || take_run(&at, NULL) != *form)
+        if (*at == '\0' || next_run(&at, NULL) != *form)
             return line;
     for (; blanks < prefix->blanks && (*at == ' ' || *at == '\t'); blanks++)
         at++;
     char *row = line + (at - line);
-    keep_text(prefix, line, (size_t)(row - line), blanks);
+    store_text(prefix, line, (size_t)(row - line), blanks);
     join_row(line, row);
     return row;
 }

@@ -1,4 +1,4 @@
-/* Shared functions of the readers of the formats: counting calls, communicators, errors with their place. */
+/* What the readers of all formats share: counting calls, communicators, and errors with their place. */
 #ifndef PTO_TRACES_READER_H
 #define PTO_TRACES_READER_H
 
@@ -9,34 +9,34 @@
 #include "texts.h"
 #include "timeline.h"
 
-/* A call by its communicator, before its shape is known. */
+/* Equal calls on one communicator, whose shape is not known yet. */
 typedef struct {
     pto_recording_call_t call;
-    int communicator; /* -1: unknown */
+    int communicator; /* -1 if unknown */
     int64_t procs;
-    int64_t nodes;  /* that the communicator extends over; 0: not given; -1: in unequal numbers */
-    bool is_launch; /* on a CPU; where the file has the GPU's calls as well, it is one of them */
-    int number;     /* among the reader's kinds */
+    int64_t nodes;  /* of the communicator; 0 if not given, -1 if they have unequal numbers of processes */
+    bool is_launch; /* on a CPU, of a call that the file may have as a GPU's as well */
+    int number;     /* index among the reader's kinds */
 } pto_recording_kind_t;
 
 enum { PTO_RECORDING_COLUMNS_MAX = 24, PTO_BENCH_ROW_MAX = 1024 };
 
-/* The form of what a launcher puts before each line (prefix.c); an empty form: nothing. */
+/* The form of the prefix that a launcher writes before each line (prefix.c); empty if there is none. */
 typedef struct {
     char form[128];
-    int blanks; /* that follow */
+    int blanks; /* that follow the prefix */
     size_t last_length;
-    char last[256]; /* the text of the last one, which often comes again */
+    char last[256]; /* the last prefix's text, which the next line often has as well */
 } pto_prefix_t;
 
-/* The processes that a benchmark lists, by host. */
+/* A host, and how many processes a benchmark lists on it. */
 typedef struct {
     char name[64];
     int64_t procs;
 } pto_recording_host_t;
 
 typedef struct {
-    int64_t procs; /* 0: none yet */
+    int64_t procs; /* 0 if none yet */
     int host_count;
     size_t host_room;
     pto_recording_host_t *host;
@@ -47,34 +47,34 @@ typedef struct {
 
 /* The table of a benchmark that is being read. */
 typedef struct {
-    char program[64];            /* "": the file does not name it */
-    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: unknown, or none of portolan's */
+    char program[64];            /* "" if the file does not name it */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if unknown, or if portolan does not have it */
     bool of_all;                 /* sizes are bytes of the blocks of all processes */
     bool on_host;                /* the buffers are in host memory */
     bool of_nccl;                /* OSU's benchmarks of NCCL */
-    bool on_gpus;                /* IMB: the program was told to allocate them on a GPU */
-    bool is_foreign;             /* rows of another format than the file's are passed over */
-    int column;                  /* of the value in each row; 0: no heading yet */
+    bool on_gpus;                /* IMB was told to allocate the buffers on a GPU */
+    bool is_foreign;             /* the rows are of another format than the file's, and are skipped */
+    int column;                  /* of the value in each row; 0 before the heading */
     int columns;                 /* of the heading */
-    int least;                   /* columns that a row must have */
-    int numbers;                 /* how many of the first are whole numbers */
+    int least;                   /* how many columns a row must have */
+    int numbers;                 /* how many of the first columns are whole numbers */
     int size_column;
-    int wrong_column;    /* nccl-tests: of how many elements were wrong; 0: none */
+    int wrong_column;    /* nccl-tests: of the number of wrong elements; 0 if none */
     bool is_rate;        /* the value is 10^6 bytes a second, else microseconds */
-    int64_t messages;    /* that are in flight at once, where the benchmark sends messages; else 0 */
-    int64_t procs;       /* as the heading says; 0: it does not */
-    int64_t unfit_procs; /* of the first row whose processes the options' nodes don't have */
+    int64_t messages;    /* in flight at once, if the benchmark sends messages; else 0 */
+    int64_t procs;       /* of the heading; 0 if it does not say */
+    int64_t unfit_procs; /* of the first row that is of another number of processes than the options' */
     int unfit_line;
-    int64_t message_bytes;        /* ucx_perftest: of the test; 0: not known */
-    int element_bytes;            /* OSU: what it divides among the processes, where `of_all`; else 0 */
-    bool rounds_down;             /* its blocks leave a remainder out */
-    char torn[PTO_BENCH_ROW_MAX]; /* the beginning of a row that another line interrupted; "": none */
-    char debug_host[64];          /* of a debug line; "": there was none */
+    int64_t message_bytes;        /* ucx_perftest: of the test; 0 if unknown */
+    int element_bytes;            /* OSU: of the elements that it divides among processes, if `of_all` */
+    bool rounds_down;             /* its blocks leave out a remainder */
+    char torn[PTO_BENCH_ROW_MAX]; /* the beginning of a row that another line interrupted; "" if none */
+    char debug_host[64];          /* of a debug line; "" if there was none */
 } pto_bench_t;
 
-/* An operator's request to the kernels that it launches. */
+/* An operator that launches a kernel. */
 typedef struct {
-    int64_t id; /* 1 and up; 0: none */
+    int64_t id; /* from 1 on; 0 if none */
     pto_collective_t collective;
     double bytes;
 } pto_launch_t;
@@ -84,11 +84,10 @@ typedef struct {
     pto_launch_t *slot;
 } pto_launches_t;
 
-/* Kineto: which process wrote the file, and of how many. Where that came after the calls, the file is read a
- * second time. */
+/* Kineto: which process wrote the file, and of how many. */
 typedef struct {
-    int64_t rank, procs; /* -1, 0: unknown */
-    bool came_late;
+    int64_t rank, procs; /* -1 and 0 if unknown */
+    bool came_late;      /* after the first calls: then the file is read a second time */
 } pto_recording_job_t;
 
 typedef struct {
@@ -98,118 +97,117 @@ typedef struct {
     const pto_recording_options_t *options;
     pto_recording_t *trace;
     pto_error_t *err;
-    bool known; /* the format of trace->format */
+    bool known; /* trace->format is set */
     int column_count;
-    int columns[PTO_RECORDING_COLUMNS_MAX]; /* calls.csv: what each of its columns is; -1: not used */
+    int columns[PTO_RECORDING_COLUMNS_MAX]; /* calls.csv: the field of each column; -1 if not used */
     pto_prefix_t prefix;
     pto_bench_t benchmark;
     pto_recording_listed_t listed;
     int64_t goal_ranks;      /* GOAL */
-    int64_t goal_rank;       /* GOAL: of the block that is open; -1: none */
+    int64_t goal_rank;       /* GOAL: of the open block; -1 if none */
     pto_launches_t launches; /* Kineto */
     bool has_first_us;       /* Kineto, NCCL inspector */
-    double first_us;         /* of the first timed call; times are from there, to be exact */
+    double first_us;         /* of the first timed call; times count from there, which keeps them exact */
     char process[256];       /* NCCL inspector: of the first call */
     int64_t job_procs;
     pto_recording_job_t *job;
-    bool has_job;       /* what `job` is from has been read */
-    int64_t most_rank;  /* that a message names */
+    bool has_job;       /* what sets `job` has been read */
+    int64_t most_rank;  /* the highest rank in messages */
     bool has_gpu_calls; /* besides launches */
     pto_recording_skipped_t launch_skipped;
-    pto_recording_groups_t own_groups, *groups; /* of all files, where calls.csv's are compared */
+    pto_recording_groups_t own_groups,
+        *groups; /* `groups`: the timeline's, if it compares files of calls.csv */
     pto_text_index_t kinds;
     pto_recording_kind_t *kind;
     size_t kind_room;
-    int last_kind; /* of the call that was counted last; -1: it was left out */
+    int last_kind; /* of the last counted call; -1 if it was left out */
 } pto_recording_reader_t;
 
 bool pto_recording_is_benchmark(pto_recording_format_t format);
-/* Returns whether traces of a format may leave open how many processes there were. Benchmarks may as well. */
+/* Returns whether traces of a format, benchmarks aside, may not say how many processes there were. */
 bool pto_recording_takes_nodes(pto_recording_format_t format);
-/* Set the error, at the place of what is being read. Returns `status`. */
+/* Sets the error, at the place of what is being read. Returns `status`. */
 pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t status, const char *format, ...)
     PTO_PRINTF_LIKE(3, 4);
-/* The format is known now. PTO_ERR_SYNTAX if the options ask for another, or if it was another before. */
+/* Sets the format. PTO_ERR_SYNTAX if the options ask for another one, or if it was another one before. */
 pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_format_t format);
 
-/* The name of a GPU of the machine that the file is from. The first one is kept, unless it is too long. */
+/* Stores the name of a GPU of the machine that the file is from: the first one that is not too long. */
 void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name);
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-/* Count a call; 0 seconds: unknown. */
+/* Counts a call; 0 seconds if unknown. */
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds);
 
-/* Note when a process was in a call: the one that was counted last. Nothing without a timeline, and if
- * neither the rank nor a seat is known. */
+/* Adds the times of the call that was counted last to the timeline, if there is one and the rank is known. */
 pto_status_t pto_recording_time(pto_recording_reader_t *reader, const char *communicator, const char *routine,
                                 pto_timed_t *timed);
 
-/* Returns the number of a communicator that was seen before; -1: it was not. */
+/* Returns the number of a communicator; -1 if it is new. */
 int pto_recording_known_communicator(const pto_recording_reader_t *reader, const char *id);
-/* The number of a communicator that this process has made a call on. */
+/* Adds a process to a communicator, which may be new, and finds its number. */
 pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const char *id, int64_t rank,
                                         int *number);
 
-/* A trace's record of one call of one process. */
+/* A call of one process, as a trace records it. */
 typedef struct {
-    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: none of portolan's */
-    double input_bytes;          /* of the process; negative: unknown */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if portolan does not have it */
+    double input_bytes;          /* of the process; negative if unknown */
     double output_bytes;         /* the same */
-    int64_t procs;               /* 0: those of the options */
-    int64_t nodes;               /* 0: not given */
-    int communicator;            /* -1: unknown */
-    int64_t rank, peer;          /* of a message; negative: unknown, then they are neighbors */
+    int64_t procs;               /* 0 for those of the options */
+    int64_t nodes;               /* 0 if not given */
+    int communicator;            /* -1 if unknown */
+    int64_t rank, peer;          /* of a message; negative if unknown: then they are taken for neighbors */
     const char *route;           /* a strategy, or "mpi" */
     bool is_launch;
-    double seconds; /* 0: unknown */
+    double seconds; /* 0 if unknown */
 } pto_recorded_call_t;
 
-/* Count it among the calls or among those that cannot be replayed. Errors: PTO_ERR_KEY if the number of
+/* Counts a call, or counts it as skipped if it cannot be replayed. Errors: PTO_ERR_KEY if the number of
  * processes is not known; those of pto_recording_add. */
 pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recorded_call_t *call);
 
 /* Returns the collective that a name begins with, as PyTorch and NCCL write them: "_allgather_base",
- * "AllGather", "c10d::allgather_", "ncclDevKernel_AllGather_RING_LL"; a send or receive is
- * PTO_COLLECTIVE_PAIR. PTO_COLLECTIVE_COUNT: none. */
+ * "AllGather", "c10d::allgather_", "ncclDevKernel_AllGather_RING_LL". PTO_COLLECTIVE_PAIR for a send or
+ * receive, PTO_COLLECTIVE_COUNT for other names. */
 pto_collective_t pto_recording_collective(const char *name);
-/* Returns which processes the call of that name makes wait, as far as it follows from the collective: who is
- * the root is not in the traces of NCCL. */
+/* Returns which processes wait for which in a call of that name. NCCL's traces do not say who is the root. */
 pto_timed_way_t pto_recording_way(pto_collective_t collective, const char *name);
-/* Returns the bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0: unknown. */
+/* Returns the bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0 if unknown. */
 int pto_recording_element_bytes(const char *type);
 
 /* --- launches ------------------------------------------------------------------------------------------- */
 
-/* Remember a launch; those beyond 2^20 and those without an id are not. False: out of memory. */
+/* Adds a launch that has an id, up to 2^20 of them. False if out of memory. */
 bool pto_launches_add(pto_launches_t *launches, const pto_launch_t *launch);
-/* NULL: it is not known. */
+/* NULL if there is none. */
 const pto_launch_t *pto_launches_find(const pto_launches_t *launches, int64_t id);
 
 /* --- texts ---------------------------------------------------------------------------------------------- */
 
-/* Cut a line at its separators, several of which count as one if `joined`; the number of fields. */
+/* Splits a line at separators; if `joined`, several in a row count as one. Returns the number of fields. */
 int pto_recording_split(char *line, const char *separators, bool joined,
                         char *field[PTO_RECORDING_COLUMNS_MAX]);
-/* A whole number of 0 and up; false: it is not one. */
+/* Reads a whole number of 0 or more; false if the text is none. */
 bool pto_recording_whole(const char *text, int64_t *value);
-/* Such a number, or one of KiB, MiB or GiB ("4M", "4MiB"); -1 for "4MB", which may be 4,000,000 bytes. */
+/* Reads such a number, or one of KiB, MiB or GiB ("4M", "4MiB"); -1 for "4MB", which may be 4,000,000. */
 bool pto_recording_size(const char *text, int64_t *bytes);
-/* A finite time from 0 to 1e12; false: it is not one. */
+/* Reads a finite time from 0 to 1e12; false if the text is none. */
 bool pto_recording_seconds(const char *text, double *value);
 
 /* --- formats -------------------------------------------------------------------------------------------- */
 
-/* All formats in lines of text. */
+/* Reads a file of any format in lines of text. */
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
-/* Between the columns of tables as they are printed, and as they are copied into others. */
+/* What separates columns, in tables as printed and as copied into other documents. */
 #define PTO_BENCH_BLANKS " \t\r|,;"
 
-/* A test of a benchmark. Sizes are bytes of a vector or of a block, or (`of_all`) of the blocks of all. */
+/* A test of a benchmark. Sizes are bytes of a vector or of a block or, if `of_all`, of the blocks of all. */
 typedef struct {
     const char *name;
-    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: one that portolan does not have */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if portolan does not have it */
     bool of_all;
 } pto_bench_test_t;
 
@@ -222,7 +220,8 @@ typedef struct {
 #define PTO_BENCH_TEST_NEIGHBORS(id, routine, of_all)
 #define PTO_BENCH_TEST_NONE(id, routine, of_all)
 
-/* A benchmark's tests, its own lines that begin its output, and the rows and comments that follow. */
+/* A benchmark: its tests, the lines by which its output is recognized, and how the lines after them are read.
+ */
 typedef struct {
     pto_recording_format_t format;
     const pto_bench_test_t *test;
@@ -234,50 +233,49 @@ typedef struct {
 extern const pto_bench_format_t pto_osu_format, pto_nccl_tests_format, pto_imb_format, pto_ucc_format,
     pto_ucx_format;
 
-/* Returns the benchmark whose heading a line holds, which `*heading` points to; NULL: none. */
+/* Returns the benchmark whose heading a line has, and sets `*heading` to where it begins; NULL if none. */
 const pto_bench_format_t *pto_bench_find(char *line, char **heading);
-/* At the first heading. PTO_ERR_NOT_APPLICABLE: the options name a collective that the benchmark does not
- * have. */
+/* Sets the format, at the first heading. PTO_ERR_NOT_APPLICABLE if the benchmark does not have the collective
+ * that the options name. */
 pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format);
-/* A line of a file whose format is that of a benchmark. */
+/* Reads a line of a file whose format is that of a benchmark. */
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
-/* Returns the value that a line has behind a label; NULL: it is another line. */
+/* Returns the value after a label at the beginning of a line; NULL if the line is another one. */
 const char *pto_bench_value(const char *line, const char *label);
-/* Returns the number of processes or messages that the text begins with; 0: none, or one above 2^20. */
+/* Returns the number of processes or messages that the text begins with; 0 if none, or above 2^20. */
 int64_t pto_bench_count(const char *text);
-/* Returns the test of that name; NULL: there is none. */
+/* Returns the test of that name; NULL if there is none. */
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name);
-/* Names what the rows measure; `test` is NULL if portolan does not have it. PTO_ERR_NOT_APPLICABLE if the
+/* Sets what the rows measure; `test` is NULL if portolan does not have it. PTO_ERR_NOT_APPLICABLE if the
  * options name another collective. */
 pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test);
 /* Adds a row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
-/* Adds a row of whole numbers and times in columns of their own; counts one without its size or time. */
+/* Reads a row of plain columns, and adds it; one without size or time is counted as skipped. */
 pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line);
-/* Where a debug line of NCCL begins, even within a row; NULL: nowhere. */
+/* Returns where a debug line of NCCL begins, even within a row; NULL if there is none. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
-/* A line without the debug line of NCCL that is within it; the row behind one. */
+/* Returns a line without the debug line of NCCL in it, which may be before, within or after a row. */
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
-/* Puts a row together that other output has interrupted. False: more of it follows, or the line is not part
- * of a row. */
+/* Joins the parts of a row that other output has interrupted. False if more of it must follow, or if the line
+ * is no part of a row. */
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
-/* PTO_ERR_SYNTAX if commas stand within the numbers of a row, whose columns blanks separate. */
+/* PTO_ERR_SYNTAX if the numbers of a row have commas in them while blanks separate its columns. */
 pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *row);
-/* Drops the row that was being put together: the rest of it is missing. */
+/* Drops and counts the interrupted row, the rest of which is missing. */
 void pto_bench_drop_torn(pto_recording_reader_t *reader);
-/* Fails as the file does not name its collective. */
+/* Fails because the file does not name its collective. */
 pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader);
-/* Adds a process that the file lists. The name of its host has `length` characters; 0: the file does not name
- * it. */
+/* Adds a process that the file lists. The name of its host has `length` characters, 0 if it is not given. */
 pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, const char *host, size_t length);
 void pto_bench_forget_processes(pto_recording_reader_t *reader);
-/* Fails if there were rows of unknown programs alone. */
+/* Fails if all rows were of unknown programs. */
 pto_status_t pto_bench_end(pto_recording_reader_t *reader);
 
-/* Learns the form of the first `length` bytes of a line; false: they are not a prefix. */
+/* Stores the form of the first `length` bytes of a line as prefix; false if they are too long, or none. */
 bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length);
-/* Returns the text after the prefix; the whole line if it has none. */
+/* Returns the text after the prefix; the whole line if it has no prefix. */
 char *pto_prefix_skip(pto_prefix_t *prefix, char *line);
 
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);
@@ -285,17 +283,19 @@ pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_end(pto_recording_reader_t *reader);
 /* Reads a file of any format in JSON. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader);
+/* Returns a member that is a text; "" if there is none. */
+const char *pto_json_text(const json_t *object, const char *key);
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event);
-/* False: pto_kineto_event would do nothing with the event that is this text. */
+/* False if pto_kineto_event would ignore the event with this text. */
 bool pto_kineto_may_matter(const char *text);
-/* nccl-tests with -J. */
+/* Reads an output of nccl-tests with -J. */
 pto_status_t pto_nccl_tests_record(pto_recording_reader_t *reader, const json_t *record);
 pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record);
-/* A node of `workload_graph`, of the `nodes` of PyTorch's execution trace, and of a protobuf in JSON. */
+/* Read a node of `workload_graph`, of the `nodes` of PyTorch's execution trace, and of a protobuf in JSON. */
 pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t *object);
 pto_status_t pto_pytorch_node(pto_recording_reader_t *reader, const json_t *node);
 pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *record);
-/* Chakra in protobuf. */
+/* Reads Chakra's protobuf. */
 pto_status_t pto_recording_read_chakra(pto_recording_reader_t *reader);
 
 #endif

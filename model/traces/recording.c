@@ -1,4 +1,4 @@
-/* Reading recorded calls: what the formats have in common. Each has its own file in this folder. */
+/* Reads recordings: what their formats have in common. Each format has a file of its own in this folder. */
 #include "portolan/recording.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ bool pto_recording_takes_nodes(pto_recording_format_t format) {
            format == PTO_RECORDING_PYTORCH_ET;
 }
 
-/* Options that a format has no use for, because its files say these things themselves. */
+/* Fails if an option is given that the format has no use for. */
 static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_format_t format) {
     const pto_recording_options_t *options = reader->options;
     const bool is_chakra = format == PTO_RECORDING_CHAKRA || format == PTO_RECORDING_CHAKRA_JSON;
@@ -153,8 +153,8 @@ pto_status_t pto_recording_time(pto_recording_reader_t *reader, const char *comm
                : pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for the times of calls");
 }
 
-static pto_status_t make_room(pto_recording_reader_t *reader, pto_recording_members_t *members,
-                              int64_t rank) {
+static pto_status_t reserve_members(pto_recording_reader_t *reader, pto_recording_members_t *members,
+                                    int64_t rank) {
     int64_t ranks = members->ranks ? members->ranks : 64;
     if (rank < members->ranks)
         return PTO_OK;
@@ -191,7 +191,7 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
         reader->groups->count++;
     }
     pto_recording_members_t *members = &reader->groups->members[*number];
-    pto_status_t status = make_room(reader, members, rank);
+    pto_status_t status = reserve_members(reader, members, rank);
     if (status != PTO_OK)
         return status;
     members->count += !members->has[rank];
@@ -205,23 +205,24 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
 
 /* --- shapes --------------------------------------------------------------------------------------------- */
 
-/* Returns the number of members on each node of a communicator that was seen whole; 0: it differs. */
+/* Returns how many members a communicator, all of whose members are known, has on each node; 0 if it differs.
+ */
 static int64_t members_on_a_node(const pto_recording_members_t *members, int64_t node_procs) {
-    int64_t each = 0;
+    int64_t per_node = 0;
     for (int64_t first = 0; first < members->ranks; first += node_procs) {
         int64_t here = 0;
         for (int64_t rank = first; rank < first + node_procs && rank < members->ranks; rank++)
             here += members->has[rank];
         if (here == 0)
             continue;
-        if (each != 0 && here != each)
+        if (per_node != 0 && here != per_node)
             return 0;
-        each = here;
+        per_node = here;
     }
-    return each;
+    return per_node;
 }
 
-/* The processes of the job, as far as it is known, with a communicator of `procs`. */
+/* Returns how many processes the job has, as far as known, given a communicator of `procs`. */
 static int64_t job_size(const pto_recording_reader_t *reader, int64_t procs) {
     const pto_recording_options_t *options = reader->options;
     int64_t known = reader->job_procs > procs ? reader->job_procs : procs;
@@ -245,7 +246,8 @@ static pto_status_t check_job(pto_recording_reader_t *reader) {
                               (long long)job);
 }
 
-/* Where the file does not show all members, they follow each other. False: uneven. */
+/* Finds the shape of a kind's communicator. Members are taken to have consecutive ranks unless all are known.
+ * False if nodes have different numbers of them. */
 static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const int64_t node_procs = reader->options->gpus_per_node;
     if (kind->call.collective == PTO_COLLECTIVE_PAIR) {
@@ -254,17 +256,17 @@ static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_
         kind->call.per_node = 1;
         return true;
     }
-    int64_t each = kind->procs < node_procs ? kind->procs : node_procs;
+    int64_t per_node = kind->procs < node_procs ? kind->procs : node_procs;
     int64_t job = job_size(reader, kind->procs);
     if (kind->communicator >= 0 && reader->groups->members[kind->communicator].count == kind->procs)
-        each = reader->groups->members[kind->communicator].on_a_node;
+        per_node = reader->groups->members[kind->communicator].on_a_node;
     else if (kind->nodes != 0)
-        each = kind->nodes > 0 && kind->procs % kind->nodes == 0 ? kind->procs / kind->nodes : 0;
-    if (each < 1 || kind->procs % each != 0)
+        per_node = kind->nodes > 0 && kind->procs % kind->nodes == 0 ? kind->procs / kind->nodes : 0;
+    if (per_node < 1 || kind->procs % per_node != 0)
         return false;
-    kind->call.nodes = kind->procs / each;
-    kind->call.gpus_per_node = each;
-    kind->call.per_node = (job < node_procs ? job : node_procs) / each; /* 0: more than fit a node */
+    kind->call.nodes = kind->procs / per_node;
+    kind->call.gpus_per_node = per_node;
+    kind->call.per_node = (job < node_procs ? job : node_procs) / per_node; /* 0 if more than fit a node */
     if (kind->call.per_node < 1 || job == kind->procs)
         kind->call.per_node = 1;
     return true;
@@ -286,7 +288,7 @@ static int by_kind(const void *left, const void *right) {
     return strcmp(a->call.route, b->call.route);
 }
 
-/* Calls of communicators of one shape are one kind. */
+/* Makes the recording's calls: kinds on communicators of one shape become one call. */
 static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *trace, int *call_of_kind) {
     int count = 0;
     for (int i = 0; i < reader->groups->count; i++)
@@ -363,9 +365,9 @@ bool pto_recording_left_out(const pto_recording_skipped_t *skipped, int *next,
     return false;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
-/* Text has no control characters but white space and terminals' escapes; protobuf has tags among them. */
+/* Returns whether bytes are not text: the tags of protobuf are control characters. */
 static bool is_binary(pto_source_t *source) {
     size_t size = pto_source_fill(source);
     for (size_t i = 0; i < size && i < 4096; i++) {
@@ -413,7 +415,7 @@ static pto_status_t fail_unknown(pto_recording_reader_t *reader) {
 static pto_status_t read_source(pto_source_t *source, const char *path,
                                 const pto_recording_options_t *options, pto_recording_job_t *job,
                                 pto_recording_t *trace, pto_error_t *err) {
-    pto_recording_t made = {.rank = job->rank >= 0 ? job->rank : options->rank};
+    pto_recording_t recording = {.rank = job->rank >= 0 ? job->rank : options->rank};
     pto_recording_reader_t reader = {.path = path,
                                      .source = source,
                                      .line = 1,
@@ -422,7 +424,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
                                      .job_procs = job->procs,
                                      .job = job,
                                      .has_job = job->came_late,
-                                     .trace = &made,
+                                     .trace = &recording,
                                      .goal_rank = -1,
                                      .most_rank = -1,
                                      .last_kind = -1,
@@ -438,7 +440,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     if (status == PTO_OK)
         status = check_job(&reader);
     if (status == PTO_OK)
-        status = finish(&reader, &made);
+        status = finish(&reader, &recording);
     pto_recording_groups_fini(&reader.own_groups);
     pto_text_index_fini(&reader.kinds);
     free(reader.kind);
@@ -446,13 +448,13 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     free(reader.listed.host);
     free(reader.listed.has_rank);
     if (status == PTO_OK)
-        *trace = made;
+        *trace = recording;
     else
-        pto_recording_fini(&made);
+        pto_recording_fini(&recording);
     return status;
 }
 
-/* A file, or (path that only names it) a text, which is not NULL. */
+/* Reads a text that `path` names or, if it is NULL, the file. */
 static pto_status_t read_once(const char *text, size_t text_size, const char *path,
                               const pto_recording_options_t *options, pto_recording_job_t *job,
                               bool *is_repeatable, pto_recording_t *trace, pto_error_t *err) {
@@ -529,24 +531,24 @@ static pto_status_t bind_call(const pto_recording_call_t *from, const pto_machin
 
 pto_status_t pto_recording_workload(const pto_recording_t *trace, const pto_machine_t *machine, bool in_host,
                                     pto_workload_t *workload, pto_error_t *left_out, pto_error_t *err) {
-    pto_workload_t made = {.call = calloc((size_t)trace->count + 1, sizeof *made.call)};
+    pto_workload_t result = {.call = calloc((size_t)trace->count + 1, sizeof *result.call)};
     pto_status_t status = PTO_OK;
-    if (!made.call)
+    if (!result.call)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for calls");
     for (int i = 0; i < trace->count && status == PTO_OK; i++) {
         const pto_recording_call_t *from = &trace->call[i];
-        made.call[i] = (pto_workload_call_t){.times = from->times, .entry = made.entry_count++};
-        made.call[i].communicators = (pto_communicators_t){
+        result.call[i] = (pto_workload_call_t){.times = from->times, .entry = result.entry_count++};
+        result.call[i].communicators = (pto_communicators_t){
             .count = from->per_node, .per_node = from->per_node, .per_socket = from->per_node};
-        pto_scenario_init(&made.call[i].scenario);
-        made.call_count++;
-        left_out[i].status = bind_call(from, machine, in_host, &made.call[i], &left_out[i]);
+        pto_scenario_init(&result.call[i].scenario);
+        result.call_count++;
+        left_out[i].status = bind_call(from, machine, in_host, &result.call[i], &left_out[i]);
         if (left_out[i].status == PTO_ERR_MEMORY)
             status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for calls");
     }
     if (status == PTO_OK)
-        *workload = made;
+        *workload = result;
     else
-        pto_workload_fini(&made);
+        pto_workload_fini(&result);
     return status;
 }

@@ -1,12 +1,12 @@
-/* Which nodes and links are slow: those whose calls take longer, after the last arrival, than equal calls on
- * other nodes or processes.
+/* Finds which nodes and links are slow: those whose calls take longer, after the last arrival, than equal
+ * calls on other nodes or processes.
  *
- * The calls are sorted by kind (routine, bytes, processes, nodes, crowded or not) and by the set of places
- * they use: nodes, or processes of one node. What is usual for a kind is the lower quartile of the medians of
- * its sets, so that a slow node may be in half of them. A set is slow if all its kinds together take longer
- * than is usual by more than a margin (the lower quartile of its calls) and than their noise. Slow sets are
- * then explained by as few places as possible: by a link that no equal pair of places shows to be all right,
- * or by a node that no set that is all right has. */
+ * Calls are sorted by kind (routine, bytes, processes, nodes, contended or not) and by the set of places that
+ * they use: nodes, or processes of one node. The usual time of a kind is the lower quartile of the medians of
+ * its sets, so a slow node may be in half of them. A set is slow if, over all its kinds, even the lower
+ * quartile of its calls exceeds the usual time by a margin, and the medians exceed it by more than their
+ * error. Slow sets are then explained by as few places as possible: by a link, unless the same two places
+ * alone are normal, or by a node, unless a normal set has it. */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -18,32 +18,33 @@
 
 enum { PLACES_MAX = PTO_DELAY_PLACES_MAX, SETS_MAX = 256, CALLS_MIN = 5 };
 
-/* Links between nodes are alike; those within a node may be of different kinds. */
+/* The margins of sets of nodes and of sets of processes: links within a node may be of different kinds. */
 static const double node_margin = 1.3, process_margin = 1.5;
 /* Standard errors of medians. */
 static const double error_factor = 4;
 
-/* The resources of calls. */
+/* A set of places that calls use, and the sums of the calls' times. */
 typedef struct {
     bool is_node;
     int count;
     int64_t place[PLACES_MAX]; /* in order */
     int64_t calls;
-    double low_s, usual_s;              /* of calls of kinds that other sets have, too */
-    double quartile_s;                  /* which most calls take, however many others disturbed the rest */
-    double apart_high_s, apart_usual_s; /* the same, of calls that are not crowded */
-    double variance;                    /* of low_s */
-    bool is_slow, is_fine;              /* neither: within the noise */
+    double low_s, usual_s; /* of kinds that other sets have as well */
+    double quartile_s;     /* by lower quartiles, which disturbed calls do not change */
+    double uncontended_high_s,
+        uncontended_usual_s; /* upper bounds and usual times, of calls without contention */
+    double variance;         /* of low_s */
+    bool is_slow, is_normal; /* neither if within the noise */
     bool is_explained;
 } set_t;
 
-/* The calls of one kind that use one set. */
+/* The calls of one kind on one set. */
 typedef struct {
     int kind, set;
-    bool is_crowded;
+    bool is_contended;
     int64_t calls;
-    double low_s, high_s;       /* medians of what a call took at least and at most */
-    double error_s, quartile_s; /* of what it took at least */
+    double low_s, high_s;       /* medians of the bounds of a call's time */
+    double error_s, quartile_s; /* of the lower bounds */
 } cell_t;
 
 typedef struct {
@@ -51,7 +52,7 @@ typedef struct {
     pto_text_index_t set_names, kind_names, cell_names;
     set_t *set;
     cell_t *cell;
-    pto_item_t *low, *high; /* a call's cell and bounds */
+    pto_item_t *low, *high; /* the bounds of each call, by cell */
     size_t items;
     double *scratch;
 } sets_t;
@@ -63,7 +64,7 @@ static int by_place(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* False: its places are too many, or one. */
+/* False if it has too many places, or only one. */
 static bool find_places(const pto_comparison_t *comparison, const pto_matched_t *matched, set_t *set) {
     const int64_t node_procs =
         comparison->options->gpus_per_node > 0 ? comparison->options->gpus_per_node : 1;
@@ -94,7 +95,7 @@ static bool spans_sockets(const pto_recording_options_t *options, const set_t *s
     return spans;
 }
 
-/* Returns the number of a set, which is remembered if it is new; SETS_MAX: there are too many; -1: out of
+/* Returns the number of a set, after adding it if it is new; SETS_MAX if there are too many, -1 if out of
  * memory. */
 static int set_number(sets_t *sets, const set_t *set) {
     char name[PLACES_MAX * 21 + 16];
@@ -110,7 +111,7 @@ static int set_number(sets_t *sets, const set_t *set) {
     return number;
 }
 
-/* Returns the cell of a call; -1: out of memory. */
+/* Returns the cell of a call; -1 if out of memory. */
 static int cell_number(sets_t *sets, const pto_matched_t *matched, const set_t *set, int set_at) {
     char name[160];
     int64_t bytes = matched->timed[0].bytes;
@@ -118,13 +119,13 @@ static int cell_number(sets_t *sets, const pto_matched_t *matched, const set_t *
         bytes = matched->timed[i].bytes > bytes ? matched->timed[i].bytes : bytes;
     snprintf(name, sizeof name, "%d %lld %d %d %d %d %d", (int)matched->timed->routine, (long long)bytes,
              matched->procs, set->count, set->is_node, spans_sockets(sets->comparison->options, set),
-             matched->is_crowded);
+             matched->is_contended);
     const int kind = pto_text_index_add(&sets->kind_names, name);
     snprintf(name, sizeof name, "%d %d", kind, set_at);
     const int before = sets->cell_names.count,
               number = kind >= 0 ? pto_text_index_add(&sets->cell_names, name) : -1;
     if (number == before)
-        sets->cell[number] = (cell_t){.kind = kind, .set = set_at, .is_crowded = matched->is_crowded};
+        sets->cell[number] = (cell_t){.kind = kind, .set = set_at, .is_contended = matched->is_contended};
     return number;
 }
 
@@ -150,9 +151,8 @@ static bool collect(sets_t *sets) {
 
 /* --- what is usual -------------------------------------------------------------------------------------- */
 
-/* Take a cell's calls, of which each took at least the value of an item; of messages, those of the slower
- * direction. */
-static void take_lows(cell_t *cell, pto_item_t *item, size_t count, double *scratch) {
+/* Summarizes the lower bounds of a cell's calls; of messages, those of the slower direction. */
+static void find_lows(cell_t *cell, pto_item_t *item, size_t count, double *scratch) {
     static const double of_median = 1.2533; /* its standard error, by that of a mean */
     cell->low_s = 0;
     for (size_t first = 0, end; first < count; first = end) {
@@ -160,12 +160,12 @@ static void take_lows(cell_t *cell, pto_item_t *item, size_t count, double *scra
             scratch[end - first] = item[end].value;
         const size_t part = end - first;
         gsl_sort(scratch, 1, part);
-        const double own_s = gsl_stats_median_from_sorted_data(scratch, 1, part);
-        if (own_s < cell->low_s)
+        const double low_s = gsl_stats_median_from_sorted_data(scratch, 1, part);
+        if (low_s < cell->low_s)
             continue;
-        cell->low_s = own_s;
+        cell->low_s = low_s;
         cell->quartile_s = scratch[part / 4];
-        cell->error_s = of_median / sqrt((double)part) * pto_item_spread(item + first, part, own_s, scratch);
+        cell->error_s = of_median / sqrt((double)part) * pto_item_spread(item + first, part, low_s, scratch);
     }
 }
 
@@ -180,7 +180,7 @@ static double median_high(pto_item_t *item, size_t count) {
     return median_s;
 }
 
-static void take_medians(sets_t *sets) {
+static void find_medians(sets_t *sets) {
     pto_item_t *low = sets->low, *high = sets->high;
     qsort(low, sets->items, sizeof *low, pto_item_compare);
     qsort(high, sets->items, sizeof *high, pto_item_compare);
@@ -190,7 +190,7 @@ static void take_medians(sets_t *sets) {
             end++;
         cell->calls = (int64_t)(end - first);
         cell->high_s = median_high(high + first, end - first);
-        take_lows(cell, low + first, end - first, sets->scratch);
+        find_lows(cell, low + first, end - first, sets->scratch);
     }
 }
 
@@ -200,16 +200,15 @@ static int by_kind(const void *left, const void *right) {
                               : (a->set > b->set) - (a->set < b->set);
 }
 
-/* Compare each set's calls of a kind with those of the others. */
+/* Adds to each set the times of its calls, and the usual times of their kinds. */
 static void compare_cells(sets_t *sets) {
     const size_t cells = (size_t)sets->cell_names.count;
     qsort(sets->cell, cells, sizeof *sets->cell, by_kind);
     for (size_t first = 0, end; first < cells; first = end) {
         size_t count = 0;
         for (end = first; end < cells && sets->cell[end].kind == sets->cell[first].kind; end++)
-            if (sets->cell[end].calls >= CALLS_MIN) {
+            if (sets->cell[end].calls >= CALLS_MIN)
                 sets->scratch[count++] = sets->cell[end].high_s;
-            }
         if (count < 2)
             continue;
         sets->comparison->found->slow_told = true;
@@ -225,21 +224,21 @@ static void compare_cells(sets_t *sets) {
             set->low_s += calls * cell->low_s;
             set->quartile_s += calls * cell->quartile_s;
             set->usual_s += calls * usual_s;
-            set->apart_high_s += cell->is_crowded ? 0 : calls * cell->high_s;
-            set->apart_usual_s += cell->is_crowded ? 0 : calls * usual_s;
+            set->uncontended_high_s += cell->is_contended ? 0 : calls * cell->high_s;
+            set->uncontended_usual_s += cell->is_contended ? 0 : calls * usual_s;
             set->variance += calls * cell->error_s * calls * cell->error_s;
         }
     }
 }
 
-static void judge(sets_t *sets) {
+static void classify_sets(sets_t *sets) {
     for (int i = 0; i < sets->set_names.count; i++) {
         set_t *set = &sets->set[i];
         const double margin = set->is_node ? node_margin : process_margin;
         set->is_slow = set->usual_s > 0 && set->quartile_s > margin * set->usual_s &&
                        set->low_s - set->usual_s > error_factor * sqrt(set->variance);
-        set->is_fine =
-            !set->is_slow && set->apart_usual_s > 0 && set->apart_high_s <= margin * set->apart_usual_s;
+        set->is_normal = !set->is_slow && set->uncontended_usual_s > 0 &&
+                         set->uncontended_high_s <= margin * set->uncontended_usual_s;
     }
 }
 
@@ -252,7 +251,7 @@ static bool has_place(const set_t *set, int64_t place) {
     return false;
 }
 
-/* Returns whether it could explain that a set is slow. */
+/* Returns whether a delay could be the reason why a set is slow. */
 static bool explains(const pto_delay_t *delay, const set_t *set) {
     bool has_all = set->is_node == delay->is_node;
     for (int i = 0; i < delay->place_count; i++)
@@ -260,23 +259,23 @@ static bool explains(const pto_delay_t *delay, const set_t *set) {
     return has_all;
 }
 
-/* How many slow sets it explains; 0 if a set is as usual that it would slow down. Calls on several places
- * need not use the link between two of them. */
-static int explained(const sets_t *sets, const pto_delay_t *delay) {
+/* Returns how many slow sets a delay explains; 0 if it would slow a set that is normal. Calls on more than
+ * two places need not use the link between two of them. */
+static int count_explained(const sets_t *sets, const pto_delay_t *delay) {
     int count = 0;
     for (int i = 0; i < sets->set_names.count; i++) {
         const set_t *set = &sets->set[i];
-        if (!(set->is_slow || set->is_fine) || !explains(delay, set))
+        if (!(set->is_slow || set->is_normal) || !explains(delay, set))
             continue;
-        if (set->is_fine && (delay->cause == PTO_DELAY_SLOW || set->count == 2))
+        if (set->is_normal && (delay->cause == PTO_DELAY_SLOW || set->count == 2))
             return 0;
         count += set->is_slow && !set->is_explained;
     }
     return count;
 }
 
-/* Returns the node or link of a set that explains most; how many others explain as much. A link is rather
- * believed than a node, and a node than several links. */
+/* Finds the node or link of a set that explains most slow sets, and how many others explain as many. Returns
+ * how many it explains. A link is preferred to a node, and a node to several links. */
 static int find_best(const sets_t *sets, const set_t *set, pto_delay_t *best, int *ties) {
     int most = 0;
     *ties = 0;
@@ -290,7 +289,7 @@ static int find_best(const sets_t *sets, const set_t *set, pto_delay_t *best, in
                 delay.place[0] = set->place[j];
                 delay.place[1] = set->place[i];
             }
-            const int count = explained(sets, &delay);
+            const int count = count_explained(sets, &delay);
             const bool is_simpler = best->cause == PTO_DELAY_SLOW && i != j;
             if (count > most || (count == most && count > 0 && is_simpler)) {
                 most = count;
@@ -316,20 +315,20 @@ static void mark_explained(sets_t *sets, pto_delay_t *delay) {
     delay->ratio = low_s / usual_s;
 }
 
-/* The best explanation of all sets that have none; false: all are explained. */
+/* Finds the best explanation of the slow sets that have none; false if all have one. */
 static bool explain_next(sets_t *sets, pto_delay_t *delay) {
     int most = 0, ties = 0;
     const set_t *from = NULL;
     for (int i = 0; i < sets->set_names.count; i++) {
         const set_t *set = &sets->set[i];
         pto_delay_t best = {.cause = PTO_DELAY_SLOW_AMONG};
-        int own_ties = 0, count = 0;
+        int set_ties = 0, count = 0;
         if (!set->is_slow || set->is_explained)
             continue;
-        count = find_best(sets, set, &best, &own_ties);
-        if (!from || count > most || (count == most && own_ties < ties)) {
+        count = find_best(sets, set, &best, &set_ties);
+        if (!from || count > most || (count == most && set_ties < ties)) {
             most = count;
-            ties = own_ties;
+            ties = set_ties;
             from = set;
             *delay = best;
         }
@@ -345,7 +344,7 @@ static bool explain_next(sets_t *sets, pto_delay_t *delay) {
     return true;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- finding what is slow ------------------------------------------------------------------------------- */
 
 bool pto_find_slow(pto_comparison_t *comparison) {
     sets_t sets = {.comparison = comparison,
@@ -357,9 +356,9 @@ bool pto_find_slow(pto_comparison_t *comparison) {
     bool able = sets.set && sets.cell && sets.low && sets.high && sets.scratch && collect(&sets);
     pto_delay_t delay;
     if (able) {
-        take_medians(&sets);
+        find_medians(&sets);
         compare_cells(&sets);
-        judge(&sets);
+        classify_sets(&sets);
     }
     while (able && explain_next(&sets, &delay))
         able = pto_delays_add(comparison->found, &delay);

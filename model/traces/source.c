@@ -1,4 +1,4 @@
-/* Bytes of recordings. zlib reads gzip files and passes others through. */
+/* Reads the bytes of recordings through zlib, which unpacks gzip files and passes others through. */
 #include "source.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/text_file.h"
 
-/* Without a limit of the user's. No trace that was seen is packed to less than a hundredth. */
+/* The limits if the user sets none. gzip packs known traces to more than a hundredth of their size. */
 static const int64_t limit_default = (int64_t)1 << 31, ratio_from_bytes = (int64_t)1 << 26;
 enum { RATIO_MAX = 500 };
 
@@ -58,7 +58,7 @@ void pto_source_close(pto_source_t *source) {
     source->text = NULL;
 }
 
-/* Bytes behind those that the buffer holds. */
+/* Reads bytes after those that the buffer has; returns how many. */
 static size_t read_some(pto_source_t *source) {
     const size_t room = PTO_SOURCE_BUFFER - source->end;
     if (!source->file) {
@@ -85,8 +85,8 @@ static int64_t work_of(const pto_source_t *source) {
     return source->offset + PTO_SOURCE_ITEM_BYTES * source->items;
 }
 
-/* Nothing in a file may make its reader run for hours. `packed` is the part of the file that has been read;
- * of a pipe it is unknown, and negative. */
+/* Fails if reading the file would take too long. `packed` is how many bytes of the file have been read; it is
+ * negative for a pipe, of which this is unknown. */
 static void check_limits(pto_source_t *source, int64_t packed) {
     const int64_t limit = source->limit > 0 ? source->limit : limit_default;
     if (source->limit == 0 && source->offset > ratio_from_bytes && packed > 0 &&

@@ -13,42 +13,43 @@ enum { PTO_SOURCE_BUFFER = 1 << 16, PTO_SOURCE_LINE_MAX = 1 << 24, PTO_SOURCE_IT
 
 /* Zeroed at first. `line` and `column` are the place of the next byte, counted from 1. */
 typedef struct {
-    gzFile file;        /* NULL: `memory` */
-    const char *memory; /* what is left of it */
+    gzFile file;        /* NULL if `memory` is read */
+    const char *memory; /* the rest of the text */
     size_t memory_size;
     size_t at, end; /* of the buffer */
     pto_status_t status;
-    char reason[128]; /* unless PTO_OK */
+    char reason[128]; /* unless `status` is PTO_OK */
     int line;
     int64_t column;
-    int64_t offset; /* bytes before the next one */
-    int64_t items;  /* lines, values and messages so far, which take time however short they are */
-    int64_t limit;  /* of `offset` and PTO_SOURCE_ITEM_BYTES for each item; 0: what takes about a minute */
-    char *text;     /* of the last line */
+    int64_t offset; /* of the next byte */
+    int64_t items;  /* lines, values and messages so far: each takes time, however short it is */
+    int64_t limit;  /* of `offset` + PTO_SOURCE_ITEM_BYTES for each item; 0 for about a minute's work */
+    char *text;     /* the last line */
     size_t text_room;
-    double file_bytes;                            /* compressed, if it is; 0: unknown */
-    void (*progress)(void *context, double part); /* NULL: none; called when the buffer is filled */
+    double file_bytes;                            /* as compressed; 0 if unknown */
+    void (*progress)(void *context, double part); /* called when the buffer is filled; may be NULL */
     void *context;
     unsigned char buffer[PTO_SOURCE_BUFFER + 1]; /* one more for a reader's zero byte */
 } pto_source_t;
 
-/* Errors: PTO_ERR_IO. Close in any case. */
+/* Opens a file. Errors: PTO_ERR_IO. The source is to be closed in any case. */
 pto_status_t pto_source_open(pto_source_t *source, const char *path, pto_error_t *err);
-/* `text` is borrowed. */
+/* Reads from a text, which is borrowed. */
 void pto_source_open_memory(pto_source_t *source, const char *text, size_t text_size);
 void pto_source_close(pto_source_t *source);
 
-/* Fill an empty buffer; the number of bytes in it. 0: the end, or an error (`status`). */
+/* Fills the buffer if it is empty. Returns how many bytes it has; 0 at the end or after an error (`status`).
+ */
 size_t pto_source_fill(pto_source_t *source);
-/* Read more behind the bytes that the buffer holds; false: it is full, or as pto_source_fill's 0. */
+/* Reads more bytes after those in the buffer; false if it is full, at the end, or after an error. */
 bool pto_source_extend(pto_source_t *source);
-/* Move past bytes of the buffer. */
+/* Skips bytes of the buffer. */
 void pto_source_skip(pto_source_t *source, size_t size);
-/* Returns the next byte, which stays; -1: as pto_source_fill's 0. */
+/* Returns the next byte without skipping it; -1 at the end or after an error. */
 int pto_source_peek(pto_source_t *source);
 
-/* Returns the next line without its end, valid until the next call; NULL at the end, after an error, and
- * where the line is longer than PTO_SOURCE_LINE_MAX or has a zero byte in it. */
+/* Returns the next line without its end, valid until the next call; NULL at the end or after an error, as of
+ * a line of more than PTO_SOURCE_LINE_MAX bytes or with a zero byte. */
 char *pto_source_line(pto_source_t *source);
 
 #endif

@@ -1,4 +1,4 @@
-/* An index of texts: a hash table of the numbers that texts were given. */
+/* A hash table of texts and their numbers. */
 #include "texts.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* Different texts, numbered in the order in which they were added. */
+/* An index that numbers different texts in the order in which they are added. */
 #ifndef PTO_TRACES_TEXTS_H
 #define PTO_TRACES_TEXTS_H
 
@@ -9,16 +9,16 @@ typedef struct {
     int count;
     size_t slots; /* a power of two */
     char **text;
-    int *slot; /* 1 + the number of its text; 0: free */
+    int *slot; /* 1 + the number of its text; 0 if free */
 } pto_text_index_t;
 
-/* Returns the number of a text, new or not; -1: out of memory. */
+/* Returns the number of a text, after adding it if it is new; -1 if out of memory. */
 int pto_text_index_add(pto_text_index_t *index, const char *text);
-/* -1: it is not there. */
+/* Returns the number of a text; -1 if it is not there. */
 int pto_text_index_find(const pto_text_index_t *index, const char *text);
 void pto_text_index_fini(pto_text_index_t *index);
 
-/* Takes out what colors or underlines text on a terminal. */
+/* Removes the escape sequences that color or underline text on a terminal. */
 void pto_drop_escapes(char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Collects the calls of all processes, of each up to a limit that falls as processes are added. */
+/* Collects the calls of all processes, up to a limit per process that falls as processes are added. */
 #include "timeline.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ enum { TIMED_MAX = 1 << 19 };
 pto_timeline_t *pto_timeline_create(void) {
     pto_timeline_t *timeline = calloc(1, sizeof *timeline);
     if (timeline)
-        timeline->kept = INT32_MAX;
+        timeline->calls_max = INT32_MAX;
     return timeline;
 }
 
@@ -29,11 +29,11 @@ void pto_timeline_destroy(pto_timeline_t *timeline) {
         return;
     pto_text_index_fini(&timeline->names);
     pto_text_index_fini(&timeline->processes);
-    pto_text_index_fini(&timeline->seats);
+    pto_text_index_fini(&timeline->memberships);
     pto_recording_groups_fini(&timeline->groups);
     free(timeline->timed);
     free(timeline->process);
-    free(timeline->seat);
+    free(timeline->membership);
     free(timeline);
 }
 
@@ -45,16 +45,16 @@ size_t pto_timeline_count(const pto_timeline_t *timeline) { return timeline->cou
 
 /* --- adding --------------------------------------------------------------------------------------------- */
 
-/* Keep the first half of the calls of the process that has most, and as many of each other one. */
-static void cut(pto_timeline_t *timeline) {
+/* Halves the calls of the process that has most, and keeps at most as many of each other one. */
+static void halve_calls(pto_timeline_t *timeline) {
     int32_t most = 0;
-    size_t count = 0, before = 0; /* of these, those of earlier files */
+    size_t count = 0, before = 0; /* `before`: of earlier files */
     for (size_t i = 0; i < timeline->count; i++)
         most = timeline->timed[i].order > most ? timeline->timed[i].order : most;
-    timeline->kept = (most + 1) / 2;
+    timeline->calls_max = (most + 1) / 2;
     timeline->is_cut = true;
     for (size_t i = 0; i < timeline->count; i++) {
-        if (timeline->timed[i].order >= timeline->kept)
+        if (timeline->timed[i].order >= timeline->calls_max)
             continue;
         before += i < timeline->file_first;
         timeline->timed[count++] = timeline->timed[i];
@@ -63,8 +63,8 @@ static void cut(pto_timeline_t *timeline) {
     timeline->count = count;
 }
 
-/* Until the first collective ends, it is not known how long a process was outside since the one before. */
-static void follow(pto_timed_process_t *process, pto_timed_t *timed) {
+/* Tracks how long a process was outside of calls since its last collective; NaN before the first one. */
+static void track_outside(pto_timed_process_t *process, pto_timed_t *timed) {
     if (!process->has_called)
         *process = (pto_timed_process_t){
             .has_called = true, .order = process->order, .end_s = timed->begin_s, .outside_s = NAN};
@@ -90,14 +90,14 @@ bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed) {
         return false;
     pto_timed_process_t *process = &timeline->process[timed->rank];
     if (!timeline->is_unordered) {
-        follow(process, &added);
+        track_outside(process, &added);
         if (timed->way == PTO_TIMED_NOT)
             return true;
     }
     added.order = process->order++;
-    if (timeline->count == TIMED_MAX && added.order < timeline->kept)
-        cut(timeline);
-    if (added.order >= timeline->kept) {
+    if (timeline->count == TIMED_MAX && added.order < timeline->calls_max)
+        halve_calls(timeline);
+    if (added.order >= timeline->calls_max) {
         timeline->is_cut = true;
         return true;
     }
@@ -114,7 +114,7 @@ void pto_timeline_begin_file(pto_timeline_t *timeline) {
     timeline->is_unordered = false;
 }
 
-/* Each process's calls as they began. Where only durations are known, they stay in the file's order. */
+/* Sorts by process, then by begin; calls of which only durations are known stay in the file's order. */
 static int by_begin(const void *left, const void *right) {
     const pto_timed_t *a = left, *b = right;
     int order = (a->rank > b->rank) - (a->rank < b->rank);
@@ -125,8 +125,8 @@ static int by_begin(const void *left, const void *right) {
     return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-/* Calls that are not compared were kept only for the time that they take. */
-static void put_in_order(pto_timeline_t *timeline) {
+/* Sorts the file's calls, and drops those that are not compared: they only count for outside_s. */
+static void sort_calls(pto_timeline_t *timeline) {
     pto_timed_t *timed = timeline->timed;
     size_t kept = timeline->file_first;
     if (kept == timeline->count)
@@ -139,7 +139,7 @@ static void put_in_order(pto_timeline_t *timeline) {
             process = (pto_timed_process_t){.order = 0};
         rank = timed[i].rank;
         timed[kept] = timed[i];
-        follow(&process, &timed[kept]);
+        track_outside(&process, &timed[kept]);
         timed[kept].order = process.order;
         if (timed[kept].way != PTO_TIMED_NOT) {
             kept++;
@@ -154,70 +154,71 @@ void pto_timeline_end_file(pto_timeline_t *timeline, const int *call_of_kind) {
         if (timeline->timed[i].call >= 0)
             timeline->timed[i].call = call_of_kind ? call_of_kind[timeline->timed[i].call] : -1;
     if (timeline->is_unordered)
-        put_in_order(timeline);
+        sort_calls(timeline);
 }
 
-/* --- seats ---------------------------------------------------------------------------------------------- */
+/* --- memberships ---------------------------------------------------------------------------------------- */
 
-static void name_seat(char name[32], int communicator, int rank) {
+static void name_membership(char name[32], int communicator, int rank) {
     snprintf(name, 32, "%d %d", communicator, rank);
 }
 
-bool pto_timeline_seat(pto_timeline_t *timeline, const char *communicator, int32_t rank, int32_t procs,
-                       const char *process, pto_timed_t *timed) {
+bool pto_timeline_set_member(pto_timeline_t *timeline, const char *communicator, int32_t rank, int32_t procs,
+                             const char *process, pto_timed_t *timed) {
     char name[32];
     const int group = pto_timeline_name(timeline, communicator);
     const int member = group >= 0 ? pto_text_index_add(&timeline->processes, process) : -1;
-    const int before = timeline->seats.count;
+    const int before = timeline->memberships.count;
     if (member < 0)
         return false;
-    name_seat(name, group, rank);
-    timed->seat = pto_text_index_add(&timeline->seats, name);
+    name_membership(name, group, rank);
+    timed->membership = pto_text_index_add(&timeline->memberships, name);
     timed->rank = member;
-    if (timed->seat < 0 || !PTO_RESERVE(timeline->seat, timeline->seat_room, timed->seat + 1))
+    if (timed->membership < 0 ||
+        !PTO_RESERVE(timeline->membership, timeline->membership_room, timed->membership + 1))
         return false;
-    if (timed->seat == before)
-        timeline->seat[before] = (pto_seat_t){group, rank, procs, member};
+    if (timed->membership == before)
+        timeline->membership[before] = (pto_membership_t){group, rank, procs, member};
     return true;
 }
 
-/* Returns the communicator of most processes, of which most are known; -1: there is none. */
+/* Returns the communicator with most processes and, of several, with most known ones; -1 if there is none. */
 static int largest_communicator(const pto_timeline_t *timeline, int *known) {
     int largest = -1, procs = 0;
-    for (int i = 0; i < timeline->seats.count; i++)
-        known[timeline->seat[i].communicator]++;
-    for (int i = 0; i < timeline->seats.count; i++) {
-        const pto_seat_t *seat = &timeline->seat[i];
-        if (seat->procs > procs || (seat->procs == procs && known[seat->communicator] > known[largest])) {
-            largest = seat->communicator;
-            procs = seat->procs;
+    for (int i = 0; i < timeline->memberships.count; i++)
+        known[timeline->membership[i].communicator]++;
+    for (int i = 0; i < timeline->memberships.count; i++) {
+        const pto_membership_t *membership = &timeline->membership[i];
+        if (membership->procs > procs ||
+            (membership->procs == procs && known[membership->communicator] > known[largest])) {
+            largest = membership->communicator;
+            procs = membership->procs;
         }
     }
     return largest;
 }
 
-/* Returns the rank in the job of who has a seat; -1: it is unknown, as where one process has several of them.
- */
-static int32_t seated_rank(const pto_seat_t *seat, int largest, const int32_t *rank) {
-    return seat->communicator == largest ? seat->rank : rank[seat->process];
+/* Returns the rank in the job of a member; negative if unknown, or if its process has several ranks. */
+static int32_t job_rank(const pto_membership_t *membership, int largest, const int32_t *rank) {
+    return membership->communicator == largest ? membership->rank : rank[membership->process];
 }
 
 static bool place_call(const pto_timeline_t *timeline, int largest, const int32_t *rank, pto_timed_t *timed) {
     char name[32];
-    const pto_seat_t *seat = &timeline->seat[timed->seat];
-    timed->rank = seated_rank(seat, largest, rank);
+    const pto_membership_t *membership = &timeline->membership[timed->membership];
+    timed->rank = job_rank(membership, largest, rank);
     if (timed->peer < 0)
         return timed->rank >= 0;
-    name_seat(name, seat->communicator, timed->peer);
-    const int peer = pto_text_index_find(&timeline->seats, name);
-    timed->peer = peer >= 0 ? seated_rank(&timeline->seat[peer], largest, rank) : -1;
+    name_membership(name, membership->communicator, timed->peer);
+    const int peer = pto_text_index_find(&timeline->memberships, name);
+    timed->peer = peer >= 0 ? job_rank(&timeline->membership[peer], largest, rank) : -1;
     return timed->rank >= 0 && timed->peer >= 0;
 }
 
 bool pto_timeline_place(pto_timeline_t *timeline) {
     enum { NONE = -1, SEVERAL = -2 };
-    const int seats = timeline->seats.count, processes = timeline->processes.count;
-    if (seats == 0)
+    const int memberships = timeline->memberships.count, processes = timeline->processes.count;
+    if (memberships == 0)
         return true;
     int32_t *rank = malloc((size_t)processes * sizeof *rank);
     int *known = calloc((size_t)timeline->names.count, sizeof *known);
@@ -226,13 +227,13 @@ bool pto_timeline_place(pto_timeline_t *timeline) {
         size_t kept = 0;
         for (int i = 0; i < processes; i++)
             rank[i] = NONE;
-        for (int i = 0; i < seats; i++) {
-            const pto_seat_t *seat = &timeline->seat[i];
-            if (seat->communicator == largest)
-                rank[seat->process] = rank[seat->process] == NONE ? seat->rank : SEVERAL;
+        for (int i = 0; i < memberships; i++) {
+            const pto_membership_t *membership = &timeline->membership[i];
+            if (membership->communicator == largest)
+                rank[membership->process] = rank[membership->process] == NONE ? membership->rank : SEVERAL;
         }
         for (size_t i = 0; i < timeline->count; i++)
-            if (timeline->timed[i].seat < 0 || place_call(timeline, largest, rank, &timeline->timed[i]))
+            if (timeline->timed[i].membership < 0 || place_call(timeline, largest, rank, &timeline->timed[i]))
                 timeline->timed[kept++] = timeline->timed[i];
         timeline->count = kept;
     }

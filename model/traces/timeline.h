@@ -1,4 +1,4 @@
-/* When each process was in each call: what delays.c compares. Times of a process are by its own clock. */
+/* A timeline: when each process was in each call, by its own clock. delays.c compares these times. */
 #ifndef PTO_TRACES_TIMELINE_H
 #define PTO_TRACES_TIMELINE_H
 
@@ -8,7 +8,7 @@
 /* Calls of processes with higher ranks are not compared. */
 enum { PTO_TIMED_RANKS_MAX = 1 << 20 };
 
-/* Which processes a call makes wait. */
+/* Which processes wait for which others in a call. */
 typedef enum {
     PTO_TIMED_NOT,       /* the call is not compared */
     PTO_TIMED_BY_ALL,    /* each waits for all others */
@@ -22,53 +22,55 @@ typedef enum {
 typedef struct {
     pto_timed_way_t way;
     int32_t rank;
-    int32_t peer; /* of a message, or the root; -1: unknown */
+    int32_t peer; /* of a message, or the root; -1 if unknown */
     int32_t tag;
     int32_t procs;
-    int32_t routine;  /* numbers of pto_timeline_name */
-    int32_t group;    /* the same, of communicator and routine */
-    int32_t order;    /* among the calls of its process */
-    int32_t call;     /* of the recording; -1: none */
-    int32_t number;   /* among those of its process in its group; of the trace, or 0: delays.c counts them */
-    int32_t seat;     /* of pto_timeline_seat, which `rank` and `peer` then follow from; -1: none */
-    bool is_numbered; /* by the trace, in the same way on all processes */
-    bool is_part;     /* of a trace that may begin within the job */
-    bool has_no_end;  /* it returns before the message has arrived */
-    bool is_bare;     /* only its duration is known: it ends at 0 */
-    bool is_rounded;  /* its duration is in whole microseconds */
+    int32_t routine; /* number of its name (pto_timeline_name) */
+    int32_t group;   /* number of the name of communicator and routine */
+    int32_t order;   /* index among the calls of its process */
+    int32_t call;    /* index of its kind, and later of the recording's call; -1 if none */
+    int32_t
+        number; /* index among the calls of its process and group, if is_numbered; delays.c counts others */
+    int32_t membership; /* of pto_timeline_set_member, from which `rank` and `peer` are found; -1 if none */
+    bool is_numbered;   /* the trace numbers its calls, alike on all processes */
+    bool is_part;       /* of a trace that may begin in the middle of the job */
+    bool has_no_end;    /* it returns before the message has arrived */
+    bool is_bare;       /* only its duration is known: it ends at 0 */
+    bool is_rounded;    /* its duration is in whole microseconds */
     int64_t bytes;
     double begin_s, end_s;
-    double outside_s; /* of all calls, since the end of the process's last collective; NaN: unknown */
+    double outside_s; /* outside of all calls since the process's last collective; NaN if unknown */
 } pto_timed_t;
 
-/* The processes that were seen to call on a communicator. */
+/* The processes with calls on a communicator. */
 typedef struct {
     bool *has; /* by rank */
     int64_t ranks;
     int64_t count;
-    int64_t on_a_node; /* of the members, once all are known; 0: it differs */
+    int64_t on_a_node; /* members on each node, once all are known; 0 if it differs */
 } pto_recording_members_t;
 
 typedef struct {
     pto_text_index_t names;
     int count;
-    pto_recording_members_t *members; /* by the number of its name */
-    int64_t room;                     /* of all */
-    int64_t procs;                    /* the highest rank and one */
+    pto_recording_members_t *members; /* by the number of the communicator's name */
+    int64_t room;                     /* ranks that all of them have room for */
+    int64_t procs;                    /* the highest rank + 1 */
 } pto_recording_groups_t;
 
-/* A process, by the calls that were added. */
+/* What the calls added so far say of a process. */
 typedef struct {
     bool has_called;
-    int32_t order;           /* of its next call */
-    double end_s, outside_s; /* since its last collective */
+    int32_t order;    /* of its next call */
+    double end_s;     /* of its calls so far */
+    double outside_s; /* outside of calls since its last collective */
 } pto_timed_process_t;
 
 /* A process as a member of a communicator. */
 typedef struct {
-    int32_t communicator, rank, procs; /* its rank in it, and the number of its processes */
+    int32_t communicator, rank, procs; /* its rank in the communicator, which has `procs` processes */
     int32_t process;
-} pto_seat_t;
+} pto_membership_t;
 
 struct pto_timeline {
     pto_text_index_t names;
@@ -76,33 +78,32 @@ struct pto_timeline {
     size_t count, room;
     pto_timed_t *timed;
     size_t file_first; /* the first call of the file that is being read */
-    bool is_unordered; /* the calls of a process in this file need not follow each other in time */
-    int32_t kept;      /* of the calls of each process */
+    bool is_unordered; /* the calls of a process may be in any order in this file */
+    int32_t calls_max; /* how many calls of each process are stored at most */
     bool is_cut;       /* there were more */
     bool hides_messages;
     size_t process_room;
     pto_timed_process_t *process; /* by rank */
-    /* Where traces name processes and their ranks in communicators, not in the job. */
-    pto_text_index_t processes, seats;
-    size_t seat_room;
-    pto_seat_t *seat;
+    /* For traces with the ranks of processes in communicators, but not in the job. */
+    pto_text_index_t processes, memberships;
+    size_t membership_room;
+    pto_membership_t *membership;
 };
 
-/* Returns the number of a text; -1: out of memory. */
+/* Returns the number of a text; -1 if out of memory. */
 int pto_timeline_name(pto_timeline_t *timeline, const char *text);
-/* The number of a process with this rank in a communicator of `procs`, and of the process itself, which
- * stands for its rank until pto_timeline_place. False: out of memory. */
-bool pto_timeline_seat(pto_timeline_t *timeline, const char *communicator, int32_t rank, int32_t procs,
-                       const char *process, pto_timed_t *timed);
-/* Add a call; of one that is not compared, only the time counts. `order` and `outside_s` are filled in.
- * False: out of memory. */
+/* Sets the membership of a process that has this rank in a communicator of `procs`. Until pto_timeline_place,
+ * `timed->rank` is the number of the process. False if out of memory. */
+bool pto_timeline_set_member(pto_timeline_t *timeline, const char *communicator, int32_t rank, int32_t procs,
+                             const char *process, pto_timed_t *timed);
+/* Adds a call, and sets its `order` and `outside_s`. False if out of memory. */
 bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed);
-/* Begin and end a file. In the end, the numbers of kinds become those of the recording's calls; NULL: none
- * is. */
+/* Begin and end a file. At the end, `call` becomes the index of the recording's call; -1 if call_of_kind is
+ * NULL. */
 void pto_timeline_begin_file(pto_timeline_t *timeline);
 void pto_timeline_end_file(pto_timeline_t *timeline, const int *call_of_kind);
-/* Give processes with seats their rank in the largest communicator as their rank in the job, and leave out
- * the calls of those that have none. False: out of memory. */
+/* Sets the ranks of processes that have memberships to those in the largest communicator, and drops the calls
+ * of processes that are not in it. False if out of memory. */
 bool pto_timeline_place(pto_timeline_t *timeline);
 void pto_recording_groups_fini(pto_recording_groups_t *groups);
 

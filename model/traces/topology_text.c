@@ -1,6 +1,6 @@
-/* `nvidia-smi topo -m` has a matrix of devices, with how two of them are joined; behind it, of each GPU, its
- * CPUs and NUMA node; below it the names of NICs. `rocm-smi --showtopo` has matrices of GPUs (links of one
- * hop are direct), and the NUMA node of each. Neither has a rate. */
+/* Reads what `nvidia-smi topo -m` and `rocm-smi --showtopo` print. The former is a matrix of how devices are
+ * joined, with the CPUs and NUMA node of each GPU to the right of it, and the names of NICs below it. The
+ * latter has matrices of GPUs (links of one hop are direct), and the NUMA node of each. Neither has rates. */
 #include "topology_text.h"
 #include "texts.h"
 
@@ -18,24 +18,25 @@ enum {
     DEVICES_MAX = PTO_TREE_GPUS_MAX + PTO_TREE_NICS_MAX,
     WORDS_MAX = DEVICES_MAX + 16,
     NAME_MAX_BYTES = 32,
-    NVLINKS_MAX = 18 /* of a GPU; more to all others together go through switches */
+    NVLINKS_MAX = 18 /* of a GPU; if it has more to all others together, these go through switches */
 };
 
-/* From near to far. On_switch and nearer: without crossing a CPU. */
+/* From near to far; paths up to ON_SWITCH do not cross a CPU. */
 enum { ON_BRIDGE, ON_SWITCH, ON_HOST_BRIDGE, ON_SOCKET, ON_NODE, NEARNESS_COUNT };
 
-/* A matrix of rocm-smi, whose bit is set in what joins two GPUs: one hop, xGMI. nvidia-smi has but one. */
+/* Which matrix is being read: nvidia-smi's only one, or rocm-smi's of hops or of kinds of links. The latter
+ * are bits in `links` as well, set if two GPUs are one hop apart and if xGMI joins them. */
 typedef enum { ONLY, HOPS, KINDS, NO_MATRIX = 4 } matrix_t;
 
 typedef struct {
     char name[NAME_MAX_BYTES];
     bool is_gpu;
-    char node[NAME_MAX_BYTES]; /* of NUMA, or its CPUs; "": not said */
+    char node[NAME_MAX_BYTES]; /* the NUMA node, or else the CPUs; "" if not given */
     char comment[NAME_MAX_BYTES];
-    unsigned rows; /* a bit for each matrix that has this device's row */
-    int number;    /* among GPUs, or NICs */
-    int socket;    /* -1: not known yet */
-    int group;     /* the first device of those that share a switch */
+    unsigned rows; /* a bit for each matrix whose row of this device was read */
+    int number;    /* index among GPUs, or among NICs */
+    int socket;    /* -1 if not known yet */
+    int group;     /* the first of the devices that share its switch */
 } device_t;
 
 typedef struct {
@@ -46,7 +47,7 @@ typedef struct {
     unsigned char nearness[DEVICES_MAX][DEVICES_MAX];
     int links[PTO_TREE_GPUS_MAX][PTO_TREE_GPUS_MAX];
     bool xgmi;
-    unsigned matrices; /* a bit each */
+    unsigned matrices; /* a bit for each that was found */
     pto_error_t *err;
 } import_t;
 
@@ -86,7 +87,7 @@ static int find_device(const import_t *import, const char *name) {
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
-static bool are_alike(const import_t *import, int a, int b, matrix_t matrix) {
+static bool are_symmetric(const import_t *import, int a, int b, matrix_t matrix) {
     const int from = import->device[a].number, to = import->device[b].number;
     const bool gpus = import->device[a].is_gpu && import->device[b].is_gpu;
     const int differ = gpus ? import->links[from][to] ^ import->links[to][from] : 0;
@@ -98,7 +99,7 @@ static pto_status_t end_row(import_t *import, int from, matrix_t matrix) {
     const device_t *device = import->device;
     import->device[from].rows |= 1U << matrix;
     for (int to = 0; to < import->devices; to++)
-        if ((device[to].rows & 1U << matrix) && !are_alike(import, from, to, matrix))
+        if ((device[to].rows & 1U << matrix) && !are_symmetric(import, from, to, matrix))
             return pto_error_set_at(import->err, PTO_ERR_SYNTAX, import->path, import->line, 1,
                                     "%s is joined to %s otherwise than in the row of %s", device[from].name,
                                     device[to].name, device[to].name);
@@ -120,7 +121,7 @@ static pto_status_t check_rows(const import_t *import) {
 
 /* --- nvidia-smi ----------------------------------------------------------------------------------------- */
 
-/* The columns, up to "CPU Affinity". */
+/* Adds the devices that the columns name, up to "CPU Affinity". */
 static pto_status_t add_devices(import_t *import, char **word, int words) {
     int gpus = 0, nics = 0;
     for (int i = 0; i < words; i++)
@@ -140,7 +141,7 @@ static pto_status_t add_devices(import_t *import, char **word, int words) {
     return PTO_OK;
 }
 
-/* "NV4": four links, which say nothing of PCIe. */
+/* Reads how two devices are joined: "NV4" is by four NVLinks, without saying how by PCIe. */
 static pto_status_t read_cell(import_t *import, int from, int to, const char *word) {
     static const char *const name[NEARNESS_COUNT] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
     const int links = strncmp(word, "NV", 2) == 0 ? atoi(word + 2) : 0;
@@ -159,7 +160,7 @@ static pto_status_t read_cell(import_t *import, int from, int to, const char *wo
     return fail(import, PTO_ERR_SYNTAX, "unknown connection of two devices: ", word);
 }
 
-/* Behind the matrix are CPUs and NUMA node; either may be blank, or N/A. */
+/* Reads a device's row. To the right of the matrix are CPUs and NUMA node, which may be blank or N/A. */
 static pto_status_t read_row(import_t *import, int from, char **word, int words) {
     pto_status_t status = PTO_OK;
     if (words < 1 + import->devices)
@@ -203,8 +204,9 @@ static pto_status_t read_rocm_row(import_t *import, matrix_t matrix, char **word
     return end_row(import, from, matrix);
 }
 
-/* Links of more hops than one pass through another GPU, which two GPUs alone do not have. */
-static pto_status_t settle_rocm_links(import_t *import) {
+/* Replaces the bits of `links` by 1 if two GPUs have a direct xGMI link. That needs the matrix of hops,
+ * unless there are just two GPUs. */
+static pto_status_t resolve_rocm_links(import_t *import) {
     const bool has_hops = import->matrices & 1U << HOPS, has_kinds = import->matrices & 1U << KINDS;
     const int wanted = (has_hops ? HOPS : 0) | (has_kinds ? KINDS : 0);
     if (!has_hops && !(has_kinds && import->devices == 2))
@@ -239,7 +241,7 @@ static pto_status_t read_rocm_line(import_t *import, matrix_t *matrix, const cha
 
 /* --- the tree ------------------------------------------------------------------------------------------- */
 
-/* GPUs by the NUMA nodes that are named, NICs by the nearest device that has a socket. */
+/* Finds the sockets: of GPUs by their NUMA nodes, of NICs by the nearest device with a known socket. */
 static int find_sockets(import_t *import) {
     int sockets = 0;
     for (int i = 0; i < import->devices; i++)
@@ -269,8 +271,9 @@ static void find_groups(import_t *import) {
         }
 }
 
-/* Sockets, then a switch for each device, of which those of several devices are kept, then devices. */
-static void plant(const import_t *import, double pcie_gb_per_s, pto_node_tree_t *tree) {
+/* Fills the tree: sockets, then a switch for each device, of which only those of several count, then devices.
+ */
+static void build_tree(const import_t *import, double pcie_gb_per_s, pto_node_tree_t *tree) {
     const int switches = tree->sockets, devices = switches + import->devices;
     for (int i = 0; i < tree->sockets; i++)
         tree->place[i] = (pto_tree_place_t){.parent = -1, .role = PTO_TREE_SOCKET, .number = i};
@@ -291,8 +294,9 @@ static void plant(const import_t *import, double pcie_gb_per_s, pto_node_tree_t 
     tree->count = devices + import->devices;
 }
 
-/* More links to all others than a GPU has go through switches, which have all that it has to one. */
-static void join_gpus(const import_t *import, double gb_per_s, pto_node_tree_t *tree) {
+/* Sets the rates of the links of GPUs. If a GPU has more links to all others than NVLINKS_MAX, they go
+ * through switches, and each number is that of all its links. */
+static void set_gpu_links(const import_t *import, double gb_per_s, pto_node_tree_t *tree) {
     for (int i = 0; i < tree->gpus; i++) {
         int most = 0, all = 0;
         for (int j = 0; j < tree->gpus; j++) {
@@ -321,8 +325,8 @@ static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_tex
     const bool known = rates.gpu_link_gb_per_s > 0;
     const bool all_known = known && rates.pcie_gb_per_s > 0;
     tree.link_name = (known ? link_name : inferred)[import->xgmi];
-    plant(import, rates.pcie_gb_per_s, &tree);
-    join_gpus(import, known ? rates.gpu_link_gb_per_s : usual_gb_per_s[import->xgmi], &tree);
+    build_tree(import, rates.pcie_gb_per_s, &tree);
+    set_gpu_links(import, known ? rates.gpu_link_gb_per_s : usual_gb_per_s[import->xgmi], &tree);
     pto_status_t status = pto_node_tree_number_switches(&tree, import->err);
     char name[NAME_MAX_BYTES];
     const char *last = strrchr(import->path, '/');
@@ -336,10 +340,9 @@ static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_tex
                : status;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------ */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
-/* The first line that names a GPU is that of columns, with nothing before it but what a launcher puts there.
- */
+/* Learns a launcher's prefix from the first line that names a GPU, which is that of columns. */
 static void learn_prefix(pto_prefix_t *prefix, bool *is_learnt, const char *line) {
     const char *first = strstr(line, "GPU0");
     if (*is_learnt || !first)
@@ -386,14 +389,14 @@ static pto_status_t read_lines(import_t *import, char *text) {
         import->matrices = 1U << ONLY;
     if (status == PTO_OK)
         status = check_rows(import);
-    return status == PTO_OK && import->xgmi ? settle_rocm_links(import) : status;
+    return status == PTO_OK && import->xgmi ? resolve_rocm_links(import) : status;
 }
 
 pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pto_topology_t **topology,
                                     pto_error_t *err) {
     char *text = NULL;
     size_t size;
-    pto_text_t made = {0};
+    pto_text_t written = {0};
     import_t *import = calloc(1, sizeof *import);
     if (!import)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for '%s'", path);
@@ -404,10 +407,10 @@ pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pt
     if (status == PTO_OK)
         status = read_lines(import, text);
     if (status == PTO_OK)
-        status = write_tree(import, rates, &made);
+        status = write_tree(import, rates, &written);
     if (status == PTO_OK)
-        status = pto_topology_create(made.text, made.length, path, topology, err);
-    free(made.text);
+        status = pto_topology_create(written.text, written.length, path, topology, err);
+    free(written.text);
     free(import);
     free(text);
     return status;

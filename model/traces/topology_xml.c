@@ -1,8 +1,7 @@
-/* hwloc's objects and NCCL's `cpu`, `pci` and `gpu` elements, as one tree.
+/* Reads hwloc's objects, or NCCL's `cpu`, `pci` and `gpu` elements, into a PCI tree.
  *
- * NCCL (src/graph/xml.cc) counts the links of a GPU to a peer, an NVSwitch or a CPU by the class of the
- * target; how fast one is follows from the GPU's architecture. It knows NUMA nodes, which are taken for
- * sockets. */
+ * NCCL (src/graph/xml.cc) writes how many links a GPU has to a peer, an NVSwitch or a CPU, by the class of
+ * the target; their rate follows from the GPU's architecture. Its NUMA nodes are taken for sockets. */
 #include "topology_xml.h"
 
 #include <ctype.h>
@@ -13,7 +12,7 @@
 
 #include "machine/pci.h"
 
-/* By whether the links of GPUs are AMD's. */
+/* [1] if the links of GPUs are AMD's. */
 static const char *const nccl_source[] = {"NCCL; NUMA nodes are taken for sockets",
                                           "RCCL (xGMI); NUMA nodes are taken for sockets"};
 static const char *const hwloc_source[] = {"hwloc", "hwloc (xGMI)"};
@@ -38,7 +37,7 @@ typedef struct {
     const char *path;
     pto_xml_t *xml;
     pto_node_tree_t *tree;
-    numbered_t *object; /* of hwloc, in the order of their indexes */
+    numbered_t *object; /* hwloc's objects, sorted by gp_index */
     size_t objects;
     pto_error_t *err;
 } import_t;
@@ -47,12 +46,12 @@ static const char *attribute(const import_t *import, int element, const char *na
     return pto_xml_attribute(import->xml, element, name);
 }
 
-static bool is(const import_t *import, int element, const char *name) {
+static bool is_named(const import_t *import, int element, const char *name) {
     return strcmp(import->xml->element[element].name, name) == 0;
 }
 
 static bool is_type(const import_t *import, int element, const char *type) {
-    return is(import, element, "object") && strcmp(attribute(import, element, "type"), type) == 0;
+    return is_named(import, element, "object") && strcmp(attribute(import, element, "type"), type) == 0;
 }
 
 static pto_status_t fail(const import_t *import, int element, const char *what, const char *text) {
@@ -60,7 +59,7 @@ static pto_status_t fail(const import_t *import, int element, const char *what, 
                             import->xml->element[element].line, 1, "%s%.40s", what, text);
 }
 
-/* Copies the characters of a name that a comment, and a text in quotes, may hold. */
+/* Copies those characters of a name that may be in a comment and in a text in quotes. */
 static void copy_word(const char *from, char *to, size_t size) {
     size_t length = 0;
     for (; *from && length + 1 < size; from++)
@@ -92,7 +91,7 @@ static pto_status_t add_socket(import_t *import, int element) {
 
 /* --- hwloc ---------------------------------------------------------------------------------------------- */
 
-static pto_status_t see_object(import_t *import, int element) {
+static pto_status_t read_object(import_t *import, int element) {
     pto_tree_place_t *place = &import->tree->place[element];
     pto_pci_t pci = {.gb_per_s = atof(attribute(import, element, "pci_link_speed"))};
     if (is_type(import, element, "Package"))
@@ -128,13 +127,14 @@ static pto_status_t number_objects(import_t *import) {
     if (!import->object)
         return pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory");
     for (int i = 0; i < import->xml->count; i++)
-        if (is(import, i, "object"))
+        if (is_named(import, i, "object"))
             import->object[import->objects++] = (numbered_t){attribute(import, i, "gp_index"), i};
     qsort(import->object, import->objects, sizeof *import->object, by_index);
     return PTO_OK;
 }
 
-/* Returns an object of a matrix by its gp_index; -1: there is none. A GPU's is one of its OS devices. */
+/* Returns the element of a matrix's object, by its gp_index; -1 if there is none. A GPU is there as one of
+ * its OS devices. */
 static int find_object(const import_t *import, const char *word) {
     const char *colon = strchr(word, ':');
     const numbered_t asked = {.gp_index = colon ? colon + 1 : word};
@@ -145,7 +145,7 @@ static int find_object(const import_t *import, const char *word) {
 
 enum { MATRIX_MAX = 2 * PTO_TREE_GPUS_MAX };
 
-/* Returns the role of the row's or column's object: that of the device which has it. */
+/* Returns the role and number of the device that a matrix's object belongs to. */
 static pto_tree_role_t role_of(const import_t *import, int element, int *number) {
     for (; element >= 0; element = import->tree->place[element].parent) {
         const pto_tree_place_t *place = &import->tree->place[element];
@@ -158,7 +158,7 @@ static pto_tree_role_t role_of(const import_t *import, int element, int *number)
     return PTO_TREE_OTHER; /* an NVSwitch */
 }
 
-static void keep_value(import_t *import, const int *object, int64_t index, int64_t count, double gb_per_s) {
+static void store_value(import_t *import, const int *object, int64_t index, int64_t count, double gb_per_s) {
     int from = -1, to = -1;
     const pto_tree_role_t from_role = role_of(import, object[index / count], &from);
     const pto_tree_role_t to_role = role_of(import, object[index % count], &to);
@@ -171,21 +171,21 @@ static void keep_value(import_t *import, const int *object, int64_t index, int64
             gb_per_s;
 }
 
-/* MB/s of links of GPUs: several elements `indexes` and `u64values` of one matrix follow each other. */
+/* Reads a matrix of the MB/s of GPUs' links, which has several elements `indexes` and `u64values`. */
 static void read_matrix(import_t *import, int matrix) {
     int object[MATRIX_MAX];
     int64_t objects = 0, values = 0;
     for (int i = matrix + 1; i < import->xml->count && import->xml->element[i].parent == matrix; i++) {
         char *rest = NULL;
-        const bool indexes = is(import, i, "indexes");
-        if (!indexes && !is(import, i, "u64values"))
+        const bool indexes = is_named(import, i, "indexes");
+        if (!indexes && !is_named(import, i, "u64values"))
             continue;
         for (char *word = strtok_r(import->xml->element[i].text, " \t\r\n", &rest); word;
              word = strtok_r(NULL, " \t\r\n", &rest)) {
             if (indexes && objects < MATRIX_MAX)
                 object[objects++] = find_object(import, word);
             else if (!indexes && values < objects * objects) {
-                keep_value(import, object, values, objects, atof(word) / 1000);
+                store_value(import, object, values, objects, atof(word) / 1000);
                 values++;
             }
         }
@@ -195,7 +195,7 @@ static void read_matrix(import_t *import, int matrix) {
 static pto_status_t import_hwloc(import_t *import) {
     pto_status_t status = number_objects(import);
     for (int i = 0; i < import->xml->count && status == PTO_OK; i++)
-        status = see_object(import, i);
+        status = read_object(import, i);
     for (int i = 0; i < import->xml->count && status == PTO_OK; i++) {
         const char *name = attribute(import, i, "name");
         const bool nvlink = strcmp(name, "NVLinkBandwidth") == 0, xgmi = strcmp(name, "XGMIBandwidth") == 0;
@@ -209,14 +209,15 @@ static pto_status_t import_hwloc(import_t *import) {
 
 /* --- NCCL ----------------------------------------------------------------------------------------------- */
 
-/* "16.0 GT/s PCIe" by 16 lanes. From the third generation on, 128 of 130 bits are data, before it 8 of 10. */
+/* Returns GB/s of "16.0 GT/s PCIe" and 16 lanes: 128 of 130 bits are data, before the third generation 8 of
+ * 10. */
 static double pci_rate(const import_t *import, int element) {
     const double transfers = atof(attribute(import, element, "link_speed"));
     const double coded = transfers > 5.5 ? 128.0 / 130 : 0.8;
     return transfers * atof(attribute(import, element, "link_width")) * coded / 8;
 }
 
-/* GB/s of one link in each direction, by datasheets; 0: not known. */
+/* Returns GB/s of one link in each direction, by data sheets; 0 if unknown. */
 static double gpu_link_rate(const import_t *import, int gpu, bool xgmi) {
     static const struct {
         const char *gcn;
@@ -235,8 +236,8 @@ static double gpu_link_rate(const import_t *import, int gpu, bool xgmi) {
                                    : 0;
 }
 
-static pto_status_t see_gpu_link(import_t *import, int element) {
-    const bool xgmi = is(import, element, "xgmi");
+static pto_status_t read_gpu_link(import_t *import, int element) {
+    const bool xgmi = is_named(import, element, "xgmi");
     const int gpu = import->xml->element[element].parent;
     const int from = gpu >= 0 ? import->tree->place[import->xml->element[gpu].parent].number : -1;
     const int links = atoi(attribute(import, element, "count"));
@@ -260,29 +261,29 @@ static pto_status_t see_gpu_link(import_t *import, int element) {
     return PTO_OK; /* the others are GPUs that the job does not use */
 }
 
-static pto_status_t see_nccl_element(import_t *import, int element) {
+static pto_status_t read_nccl_element(import_t *import, int element) {
     pto_tree_place_t *places = import->tree->place, *place = &places[element];
     const int parent = place->parent;
-    if (is(import, element, "cpu"))
+    if (is_named(import, element, "cpu"))
         return add_socket(import, element);
-    if (is(import, element, "pci")) {
+    if (is_named(import, element, "pci")) {
         place->gb_per_s = pci_rate(import, element);
         place->role = PTO_TREE_SWITCH;
         return PTO_OK;
     }
-    if (is(import, element, "gpu")) {
-        if (parent < 0 || !is(import, parent, "pci") || places[parent].role != PTO_TREE_SWITCH)
+    if (is_named(import, element, "gpu")) {
+        if (parent < 0 || !is_named(import, parent, "pci") || places[parent].role != PTO_TREE_SWITCH)
             return fail(import, element,
                         "a GPU without a PCI device of its own: ", attribute(import, element, "dev"));
         return add_device(import, parent, PTO_TREE_GPU, attribute(import, parent, "busid"));
     }
-    if (!is(import, element, "nic"))
+    if (!is_named(import, element, "nic"))
         return PTO_OK;
     const int at = parent >= 0 && places[parent].role == PTO_TREE_SWITCH ? parent : element;
     const char *name = "";
     double gb_per_s = 0;
     for (int i = element + 1; i < import->xml->count && import->xml->element[i].parent == element; i++)
-        if (is(import, i, "net")) {
+        if (is_named(import, i, "net")) {
             gb_per_s += atof(attribute(import, i, "speed")) / 8e3; /* Mbit/s */
             name = name[0] ? name : attribute(import, i, "name");
         }
@@ -297,24 +298,24 @@ static pto_status_t import_nccl(import_t *import) {
     pto_status_t status = PTO_OK;
     const char *host = NULL;
     for (int i = 0; i < import->xml->count && status == PTO_OK; i++) {
-        const char *own = attribute(import, i, "host_hash");
-        if (own[0] && host && strcmp(own, host) != 0)
-            return fail(import, i, "a topology of several hosts: ", own);
-        host = own[0] ? own : host;
-        status = see_nccl_element(import, i);
+        const char *hash = attribute(import, i, "host_hash");
+        if (hash[0] && host && strcmp(hash, host) != 0)
+            return fail(import, i, "a topology of several hosts: ", hash);
+        host = hash[0] ? hash : host;
+        status = read_nccl_element(import, i);
     }
     for (int i = 0; i < import->xml->count && status == PTO_OK; i++)
-        if ((is(import, i, "nvlink") || is(import, i, "xgmi")) && import->xml->element[i].parent >= 0 &&
-            is(import, import->xml->element[i].parent, "gpu"))
-            status = see_gpu_link(import, i);
+        if ((is_named(import, i, "nvlink") || is_named(import, i, "xgmi")) &&
+            import->xml->element[i].parent >= 0 && is_named(import, import->xml->element[i].parent, "gpu"))
+            status = read_gpu_link(import, i);
     return status;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------ */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
 static pto_status_t import_all(import_t *import) {
-    const bool nccl = is(import, 0, "system");
-    if (!nccl && !is(import, 0, "topology"))
+    const bool nccl = is_named(import, 0, "system");
+    if (!nccl && !is_named(import, 0, "topology"))
         return fail(import, 0, "neither hwloc's nor NCCL's topology, but an element ",
                     import->xml->element[0].name);
     pto_status_t status = nccl ? import_nccl(import) : import_hwloc(import);
@@ -326,22 +327,22 @@ static pto_status_t import_all(import_t *import) {
 
 pto_status_t pto_node_tree_create(pto_xml_t *xml, const char *path, pto_node_tree_t **tree,
                                   pto_error_t *err) {
-    pto_node_tree_t *made = calloc(1, sizeof *made);
-    import_t import = {.path = path, .xml = xml, .tree = made, .err = err};
-    if (!made || !(made->place = calloc((size_t)xml->count, sizeof *made->place))) {
-        pto_node_tree_destroy(made);
+    pto_node_tree_t *built = calloc(1, sizeof *built);
+    import_t import = {.path = path, .xml = xml, .tree = built, .err = err};
+    if (!built || !(built->place = calloc((size_t)xml->count, sizeof *built->place))) {
+        pto_node_tree_destroy(built);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     }
-    made->count = xml->count;
-    made->link_name = "NVLink";
+    built->count = xml->count;
+    built->link_name = "NVLink";
     for (int i = 0; i < xml->count; i++)
-        made->place[i].parent = xml->element[i].parent;
+        built->place[i].parent = xml->element[i].parent;
     pto_status_t status = import_all(&import);
     free(import.object);
     if (status == PTO_OK)
-        *tree = made;
+        *tree = built;
     else
-        pto_node_tree_destroy(made);
+        pto_node_tree_destroy(built);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* Rows that other output has interrupted. Debug lines of NCCL, "node-a:71:80 [0] NCCL INFO ...", end up in
- * the middle of a row, and a row behind one: each writes to the same file by itself. */
+/* Joins rows that other output has interrupted. Debug lines of NCCL, "node-a:71:80 [0] NCCL INFO ...", may be
+ * in the middle of a row, or a row after one, as both are written to one file independently. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Back past blanks, "[...]" and blanks again; `at` itself, if none is there. */
+/* Returns where the blanks, "[...]" and blanks before `at` begin; `at` if there are none. */
 static char *before_brackets(char *line, char *at) {
     char *back = at;
     while (back > line && back[-1] == ' ')
@@ -23,14 +23,14 @@ static char *before_brackets(char *line, char *at) {
     return back;
 }
 
-/* "node-a:" within a text; NULL: it is not there. */
+/* Finds "node-a:" within a text; NULL if it is not there. */
 static char *find_host(char *text, const char *host) {
     char *found = *host ? strstr(text, host) : NULL;
     return found && found[strlen(host)] == ':' ? found : NULL;
 }
 
-/* A host that neither the file lists nor an earlier debug line names is taken to begin with a letter, and the
- * digits before it to be the row's. */
+/* An unknown host, which neither the file nor an earlier debug line names, is taken to begin with a letter:
+ * digits before it are the row's. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     const pto_recording_listed_t *listed = &reader->listed;
     pto_bench_t *benchmark = &reader->benchmark;
@@ -57,7 +57,7 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     return at;
 }
 
-/* Returns the end of a text from its last `count` fields on; NULL: it has fewer. */
+/* Returns where the last `count` fields of a text begin; NULL if it has fewer. */
 static char *last_fields(char *text, int count) {
     char *at = text + strlen(text);
     for (int i = 0; i < count; i++) {
@@ -71,11 +71,12 @@ static char *last_fields(char *text, int count) {
     return at;
 }
 
-/* How many fields a text has; whether it begins as a row does, and whether it is a whole one, or would be if
- * its size and its time, such as nan or -1.00, were clear. */
+/* What a text looks like. */
 typedef struct {
-    int count;
-    bool begins, is_row, is_timeless;
+    int count;        /* of fields */
+    bool begins;      /* like a row */
+    bool is_row;      /* a whole one */
+    bool is_timeless; /* a whole one, but its size or time, such as nan or -1.00, is not clear */
 } shape_t;
 
 static bool is_number(const char *text) {
@@ -112,16 +113,16 @@ char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line) {
         return line;
     const int columns = reader->benchmark.columns;
     char *row = columns > 0 ? last_fields(debug, columns) : NULL;
-    const bool is_behind = line + strspn(line, " \t") == debug;
-    if (row && is_behind && shape_of(&reader->benchmark, row).is_row)
+    const bool is_first = line + strspn(line, " \t") == debug;
+    if (row && is_first && shape_of(&reader->benchmark, row).is_row)
         return row;
     *debug = '\0';
     return line;
 }
 
-/* Keep what is no whole row yet; what can't become one is left out. A table of two columns looks like any
- * text: only what was cut is a part of its rows. */
-static void keep_part(pto_recording_reader_t *reader, const char *text, shape_t shape, bool is_cut) {
+/* Stores what may become a whole row. A table of two columns looks like any text, so there only lines that a
+ * debug line cut are parts of rows. */
+static void store_part(pto_recording_reader_t *reader, const char *text, shape_t shape, bool is_cut) {
     pto_bench_t *benchmark = &reader->benchmark;
     reader->trace->skipped.timeless += shape.is_timeless;
     if (!shape.begins || shape.is_timeless || (!is_cut && benchmark->numbers < 2))
@@ -140,7 +141,7 @@ bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BEN
     shape_t shape = shape_of(benchmark, line);
     if (shape.count == 0)
         return false;
-    /* What follows a digit at once is the rest of its number: rows are not printed at the margin. */
+    /* Rows begin with blanks: text without them, directly after a digit, is the rest of a number. */
     const bool continues = *torn && !is_blank(torn[strlen(torn) - 1]) && !is_blank(*line);
     snprintf(row, PTO_BENCH_ROW_MAX, "%s", line);
     if (*torn && (!shape.is_row || continues)) {
@@ -156,6 +157,6 @@ bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BEN
     if (*torn)
         pto_bench_drop_torn(reader);
     if (!shape.is_row)
-        keep_part(reader, row, shape, is_cut);
+        store_part(reader, row, shape, is_cut);
     return shape.is_row;
 }

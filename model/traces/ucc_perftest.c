@@ -1,4 +1,4 @@
-/* Read ucc_perftest: "Collective:             Allreduce", "Memory type:            cuda", then "Count  Size
+/* Reads ucc_perftest: "Collective:             Allreduce", "Memory type:            cuda", then "Count  Size
  * Time, us" above rows of the average, minimum and maximum. It does not print the number of processes. */
 #include <ctype.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "reader.h"
 
-enum { SIZE_COLUMN = 1, TIME_COLUMN = 2 }; /* the average over the processes */
+enum { SIZE_COLUMN = 1, TIME_COLUMN = 2 }; /* of the average over processes */
 
 /* Sizes are bytes of the source. */
 #define TEST(id, name, in, routine, data, ...) PTO_BENCH_TEST_##in(id, routine, PTO_RECORDED_BY_BLOCK(data))
@@ -26,7 +26,7 @@ static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) 
     return pto_bench_name(reader, name, pto_bench_test(tests, TEST_COUNT, name));
 }
 
-static void note_memory(pto_recording_reader_t *reader, const char *memory) {
+static void read_memory(pto_recording_reader_t *reader, const char *memory) {
     reader->benchmark.on_host = strncmp(memory, "host", 4) == 0 || strncmp(memory, "Host", 4) == 0;
 }
 
@@ -36,7 +36,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (collective)
         return name_test(reader, collective);
     if (memory)
-        note_memory(reader, memory);
+        read_memory(reader, memory);
     if (strstr(line, "Time, us")) {
         reader->benchmark.size_column = SIZE_COLUMN;
         reader->benchmark.column = TIME_COLUMN;

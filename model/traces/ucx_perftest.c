@@ -1,14 +1,13 @@
-/* Read ucx_perftest's messages between two processes: a frame with "| Test: ...", "| Message size: ..." and
+/* Reads ucx_perftest's messages between two processes: a frame with "| Test: ...", "| Message size: ..." and
  * "| Window size: ...", rows while it measures ("[thread 0] ..."), and the row that counts, "Final: ...". Its
- * MB/s are 2^20 bytes. A batch has rows of several tests (-b), of which it prints no sizes: they are not
- * read. */
+ * MB/s are 2^20 bytes. Batches of several tests (-b) are not read: they have no sizes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "reader.h"
 
-/* The first that the name of a test contains; those of UCP, in which MPI libraries send. */
+/* Tests of UCP, by which MPI libraries send; a test is the first of these that its name contains. */
 static const pto_bench_test_t tests[] = {
     {"tag match latency", PTO_COLLECTIVE_PAIR, false},
     {"tag sync match latency", PTO_COLLECTIVE_PAIR, false},
@@ -19,15 +18,15 @@ static const pto_bench_test_t tests[] = {
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* The numbers of a row: count, percentile, average and overall time, average and overall rate, and of
- * messages; of several threads only the overall ones. */
+/* The numbers of a row: count, percentile, average and overall time, average and overall rate, average and
+ * overall rate of messages; of several threads, only the count and the overall ones. */
 enum { NUMBERS = 8, TIME = 3, RATE = 5, NUMBERS_OF_THREADS = 4, TIME_OF_THREADS = 1, RATE_OF_THREADS = 2 };
 
-static const double mebi = 1.048576; /* 2^20 by 10^6 */
+static const double mebi = 1.048576; /* 2^20 / 10^6 */
 
 static bool is_heading(const char *line) { return pto_text_begins(line, "| API: "); }
 
-/* Returns the value of a line of the frame; NULL: it is another one. */
+/* Returns the value of the frame's line with that label; NULL if it is another line. */
 static const char *value_of(const char *line, const char *label) {
     const char *text = line + 1 + strspn(line + 1, " ");
     if (*line != '|' || !pto_text_begins(text, label))
@@ -60,8 +59,8 @@ static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) 
     return pto_bench_name(reader, name, test);
 }
 
-/* Notes where the buffers of the processes are: on the host only if both are. */
-static void note_memory(pto_recording_reader_t *reader, const char *send, const char *receive) {
+/* Reads where the buffers of sender or receiver are. They count as on the host only if both are. */
+static void read_memory(pto_recording_reader_t *reader, const char *send, const char *receive) {
     pto_bench_t *benchmark = &reader->benchmark;
     const bool is_host = pto_text_begins(send ? send : receive, "host");
     benchmark->on_host = is_host && (send || benchmark->on_host);
@@ -91,7 +90,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (test)
         return name_test(reader, test);
     if (send || receive)
-        note_memory(reader, send, receive);
+        read_memory(reader, send, receive);
     if (bytes)
         benchmark->message_bytes = atoll(bytes);
     if (window)

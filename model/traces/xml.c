@@ -1,4 +1,5 @@
-/* XML by expat. Depth, elements and bytes have limits, and a file cannot declare entities, which multiply. */
+/* Parses XML with expat. Depth, elements and bytes have limits; files that declare entities, which could
+ * expand without limit, are refused. */
 #include "xml.h"
 
 #include <expat.h>
@@ -25,19 +26,19 @@ static void stop(parsing_t *parsing, pto_status_t status) {
     (void)XML_StopParser(parsing->parser, XML_FALSE);
 }
 
-static char **copy_attributes(const char **given) {
+static char **copy_attributes(const char **attribute) {
     int count = 0;
-    while (given[count])
+    while (attribute[count])
         count++;
-    char **copied = calloc((size_t)count + 1, sizeof *copied);
-    for (int i = 0; copied && i < count; i++)
-        if (!(copied[i] = pto_text_copy(given[i]))) { /* ends there: freed as far as it goes */
+    char **copy = calloc((size_t)count + 1, sizeof *copy);
+    for (int i = 0; copy && i < count; i++)
+        if (!(copy[i] = pto_text_copy(attribute[i]))) {
             for (; i > 0; i--)
-                free(copied[i - 1]);
-            free(copied);
+                free(copy[i - 1]);
+            free(copy);
             return NULL;
         }
-    return copied;
+    return copy;
 }
 
 static void XMLCALL begin(void *context, const char *name, const char **attribute) {
@@ -51,14 +52,14 @@ static void XMLCALL begin(void *context, const char *name, const char **attribut
         stop(parsing, PTO_ERR_MEMORY);
         return;
     }
-    pto_xml_element_t *made = &xml->element[xml->count++];
-    *made = (pto_xml_element_t){.parent = parsing->depth > 0 ? parsing->open[parsing->depth - 1] : -1,
-                                .line = (int)XML_GetCurrentLineNumber(parsing->parser),
-                                .name = pto_text_copy(name),
-                                .attribute = copy_attributes(attribute),
-                                .text = pto_text_copy("")};
+    pto_xml_element_t *element = &xml->element[xml->count++];
+    *element = (pto_xml_element_t){.parent = parsing->depth > 0 ? parsing->open[parsing->depth - 1] : -1,
+                                   .line = (int)XML_GetCurrentLineNumber(parsing->parser),
+                                   .name = pto_text_copy(name),
+                                   .attribute = copy_attributes(attribute),
+                                   .text = pto_text_copy("")};
     parsing->open[parsing->depth++] = xml->count - 1;
-    if (!made->name || !made->attribute || !made->text)
+    if (!element->name || !element->attribute || !element->text)
         stop(parsing, PTO_ERR_MEMORY);
 }
 
@@ -67,7 +68,7 @@ static void XMLCALL end(void *context, const char *name) {
     ((parsing_t *)context)->depth--;
 }
 
-/* The text has no end of its own. */
+/* `text` is not terminated. */
 static bool is_blank(const char *text, int length) {
     for (int i = 0; i < length; i++)
         if (!strchr(" \t\r\n", text[i]))
@@ -79,18 +80,18 @@ static void XMLCALL add_text(void *context, const char *text, int length) {
     parsing_t *parsing = context;
     if (parsing->depth == 0)
         return;
-    pto_xml_element_t *own = &parsing->xml->element[parsing->open[parsing->depth - 1]];
-    if (own->text[0] == '\0' && is_blank(text, length))
+    pto_xml_element_t *element = &parsing->xml->element[parsing->open[parsing->depth - 1]];
+    if (element->text[0] == '\0' && is_blank(text, length))
         return;
-    char *grown = realloc(own->text, own->text_bytes + (size_t)length + 1);
+    char *grown = realloc(element->text, element->text_bytes + (size_t)length + 1);
     if (!grown) {
         stop(parsing, PTO_ERR_MEMORY);
         return;
     }
-    memcpy(grown + own->text_bytes, text, (size_t)length);
-    own->text = grown;
-    own->text_bytes += (size_t)length;
-    own->text[own->text_bytes] = '\0';
+    memcpy(grown + element->text_bytes, text, (size_t)length);
+    element->text = grown;
+    element->text_bytes += (size_t)length;
+    element->text[element->text_bytes] = '\0';
 }
 
 static void XMLCALL refuse_entity(void *context, const char *name, int is_parameter, const char *value,
@@ -103,8 +104,8 @@ static void XMLCALL refuse_entity(void *context, const char *name, int is_parame
 
 pto_status_t pto_xml_parse(const char *text, size_t size, const char *path, pto_xml_t *xml,
                            pto_error_t *err) {
-    pto_xml_t made = {0};
-    parsing_t parsing = {.xml = &made, .parser = XML_ParserCreate(NULL), .status = PTO_OK};
+    pto_xml_t parsed = {0};
+    parsing_t parsing = {.xml = &parsed, .parser = XML_ParserCreate(NULL), .status = PTO_OK};
     if (!parsing.parser)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     XML_SetUserData(parsing.parser, &parsing);
@@ -129,9 +130,9 @@ pto_status_t pto_xml_parse(const char *text, size_t size, const char *path, pto_
     }
     XML_ParserFree(parsing.parser);
     if (status == PTO_OK)
-        *xml = made;
+        *xml = parsed;
     else
-        pto_xml_fini(&made);
+        pto_xml_fini(&parsed);
     return status;
 }
 

@@ -7,16 +7,16 @@
 #include "portolan/api.h"
 
 typedef struct {
-    int parent; /* -1: none */
+    int parent; /* -1 if none */
     int line;
     char *name;
-    char **attribute; /* names and values in turns; NULL behind the last */
-    char *text;       /* its own; never NULL */
+    char **attribute; /* names and values in turn, then NULL */
+    char *text;       /* without that of elements within it; never NULL */
     size_t text_bytes;
 } pto_xml_element_t;
 
 typedef struct {
-    pto_xml_element_t *element; /* in the order of their beginnings */
+    pto_xml_element_t *element; /* in the order of their begin tags */
     int count;
 } pto_xml_t;
 
@@ -29,7 +29,7 @@ pto_status_t pto_xml_parse(const char *text, size_t size, const char *path, pto_
 
 void pto_xml_fini(pto_xml_t *xml);
 
-/* "" where there is none. */
+/* Returns an attribute's value; "" if there is none. */
 const char *pto_xml_attribute(const pto_xml_t *xml, int element, const char *name);
 
 #endif
