@@ -1,6 +1,6 @@
-/* Formulas for all plans of a cell (cell_formulas.h). A tape holds as long as its comparisons do; where a
- * formula still has some, the plan is priced again with the parameters moved, until the formulas hold there.
- */
+/* Makes the formulas of all plans of a cell (cell_formulas.h). A formula holds while the results of its
+ * tape's comparisons do. So a plan is priced again with other values of the parameters where none of its
+ * formulas holds, until one does. */
 #include "report/cell_formulas.h"
 
 #include <math.h>
@@ -17,15 +17,16 @@ typedef struct {
     const pto_machine_t *machine;
     const pto_formula_variable_t *variable;
     int variable_count;
-    double *kept;  /* the variables' values */
-    double *value; /* those of a trial */
-    pto_cell_formulas_t made;
-    pto_error_t refused; /* why the cell has no formulas; status PTO_OK: it has */
+    double *original; /* the variables' values on the machine */
+    double *value;    /* their values in a trial */
+    pto_cell_formulas_t cell;
+    pto_error_t refused; /* why the cell has no formulas; its status is PTO_OK if it has */
 } maker_t;
 
 /* --- one plan ------------------------------------------------------------------------------------------- */
 
-/* `*fits` is false, and nothing is made, where the price is more than a tape records. */
+/* Adds the formula of a plan's price at the current parameters; `*fits` is false if a tape cannot record it.
+ */
 static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *fits, pto_error_t *err) {
     pto_price_t price = {0};
     pto_tape_t *tape = pto_tape_begin();
@@ -35,13 +36,13 @@ static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *f
     tape = pto_tape_end(tape, price.seconds);
     *fits = status != PTO_OK || tape != NULL;
     if (status == PTO_OK && tape)
-        status = pto_formulas_add(&maker->made.formulas, tape, err);
+        status = pto_formulas_add(&maker->cell.formulas, tape, err);
     pto_tape_destroy(tape);
     return status;
 }
 
 static bool any_holds(const maker_t *maker, const pto_candidate_t *candidate) {
-    const pto_formulas_t *formulas = &maker->made.formulas;
+    const pto_formulas_t *formulas = &maker->cell.formulas;
     const size_t variables = (size_t)formulas->variable_count;
     double *value = malloc((variables + (size_t)formulas->operation_count + 1) * sizeof *value);
     double seconds;
@@ -49,7 +50,7 @@ static bool any_holds(const maker_t *maker, const pto_candidate_t *candidate) {
     if (!value)
         return false;
     memcpy(value, maker->value, variables * sizeof *value);
-    pto_formulas_operate(formulas, value); /* behind the variables */
+    pto_formulas_operate(formulas, value); /* after the variables */
     for (int i = 0; i < candidate->formula_count && !holds; i++)
         holds = pto_formula_price(formulas, candidate->formula_first + i, value, &seconds);
     free(value);
@@ -57,7 +58,7 @@ static bool any_holds(const maker_t *maker, const pto_candidate_t *candidate) {
 }
 
 static pto_param_t *param_of(const maker_t *maker, int variable) {
-    return (pto_param_t *)maker->variable[variable].param; /* of a machine that is ours to change */
+    return (pto_param_t *)maker->variable[variable].param; /* of a machine that may be changed */
 }
 
 static void set_params(const maker_t *maker, const double *value) {
@@ -70,8 +71,9 @@ static double unit_random(uint64_t *state) {
     return (double)(*state >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-/* Single parameters at and between their bounds, then all of them at random; the first trial is of none. */
-static void place_trial(const maker_t *maker, int trial, uint64_t *random) {
+/* Sets the values of a trial: the first has the original ones, then single parameters are at and between
+ * their bounds, then all of them at random. */
+static void set_trial(const maker_t *maker, int trial, uint64_t *random) {
     enum { STEPS = 6 };
     static const double part[STEPS] = {-1,   -0.5, -0.25,
                                        0.25, 0.5,  1}; /* of the way to a bound, in logarithms */
@@ -82,25 +84,25 @@ static void place_trial(const maker_t *maker, int trial, uint64_t *random) {
         if (trial >= 1 && trial <= singles && (trial - 1) / STEPS == i)
             way = part[(trial - 1) % STEPS];
         double bound = way < 0 ? variable->low : variable->high;
-        maker->value[i] = maker->kept[i] * pow(bound / maker->kept[i], fabs(way));
+        maker->value[i] = maker->original[i] * pow(bound / maker->original[i], fabs(way));
     }
 }
 
-/* `*fits` as above. */
+/* Adds a plan's formulas to the cell, at the values of all trials; `*fits` as above. */
 static pto_status_t add_formulas(maker_t *maker, const pto_plan_t *plan, pto_candidate_t *candidate,
                                  bool *fits, pto_error_t *err) {
-    pto_formulas_t *formulas = &maker->made.formulas;
+    pto_formulas_t *formulas = &maker->cell.formulas;
     pto_status_t status = PTO_OK;
     uint64_t random = 1;
     int trials = 1 + 6 * maker->variable_count + RANDOM_TRIALS;
     candidate->formula_first = formulas->formula_count;
     for (int trial = 0; trial < trials && candidate->formula_count < FORMULAS_MAX; trial++) {
-        place_trial(maker, trial, &random);
+        set_trial(maker, trial, &random);
         if (any_holds(maker, candidate))
             continue;
         set_params(maker, maker->value);
         status = make_formula(maker, plan, fits, err);
-        set_params(maker, maker->kept);
+        set_params(maker, maker->original);
         if (status != PTO_OK || !*fits)
             break;
         candidate->formula_count++;
@@ -112,7 +114,7 @@ static pto_status_t add_formulas(maker_t *maker, const pto_plan_t *plan, pto_can
 
 static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, pto_error_t *err) {
     maker_t *maker = context;
-    pto_cell_formulas_t *made = &maker->made;
+    pto_cell_formulas_t *cell = &maker->cell;
     const pto_plan_t *plan = *visited;
     const pto_request_t *request = &plan->request;
     pto_candidate_t candidate = {.algorithm = request->algorithm,
@@ -127,7 +129,7 @@ static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, p
     if (status == PTO_OK && !fits)
         status = pto_error_set(&fault, PTO_ERR_TOO_LARGE,
                                "the price depends on parameters by more than sums and maxima");
-    if (status == PTO_ERR_TOO_LARGE) { /* not a reason to end a search for chunks */
+    if (status == PTO_ERR_TOO_LARGE) { /* must not end a search for chunks */
         maker->refused = fault;
         return PTO_OK;
     }
@@ -136,33 +138,33 @@ static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, p
             *err = fault;
         return status;
     }
-    if (!PTO_EXTEND(made->candidate, made->count))
+    if (!PTO_EXTEND(cell->candidate, cell->count))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for formulas");
-    made->candidate[made->count++] = candidate;
+    cell->candidate[cell->count++] = candidate;
     return PTO_OK;
 }
 
 /* --- a cell --------------------------------------------------------------------------------------------- */
 
-static const pto_formula_t *first_of(const pto_cell_formulas_t *made, int candidate) {
-    return &made->formulas.formula[made->candidate[candidate].formula_first];
+static const pto_formula_t *first_of(const pto_cell_formulas_t *cell, int candidate) {
+    return &cell->formulas.formula[cell->candidate[candidate].formula_first];
 }
 
-static bool is_certain(const pto_cell_formulas_t *made, int candidate) {
-    return !made->candidate[candidate].in_chunks && first_of(made, candidate)->count == 0;
+static bool is_certain(const pto_cell_formulas_t *cell, int candidate) {
+    return !cell->candidate[candidate].in_chunks && first_of(cell, candidate)->count == 0;
 }
 
-/* Leave out plans that cost more than another one whatever the variables are. */
-static void leave_out_hopeless(pto_cell_formulas_t *made) {
+/* Drops plans that cost more than another one for all values of the variables. */
+static void drop_dominated(pto_cell_formulas_t *cell) {
     double least_s = INFINITY;
-    int kept = 0;
-    for (int i = 0; i < made->count; i++)
-        if (is_certain(made, i))
-            least_s = fmin(least_s, first_of(made, i)->price.high);
-    for (int i = 0; i < made->count; i++)
-        if (!is_certain(made, i) || first_of(made, i)->price.low <= least_s)
-            made->candidate[kept++] = made->candidate[i];
-    made->count = kept;
+    int count = 0;
+    for (int i = 0; i < cell->count; i++)
+        if (is_certain(cell, i))
+            least_s = fmin(least_s, first_of(cell, i)->price.high);
+    for (int i = 0; i < cell->count; i++)
+        if (!is_certain(cell, i) || first_of(cell, i)->price.low <= least_s)
+            cell->candidate[count++] = cell->candidate[i];
+    cell->count = count;
 }
 
 pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
@@ -170,31 +172,31 @@ pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine
                                int variable_count, pto_cell_formulas_t *formulas, pto_error_t *err) {
     pto_error_t reason = {.status = PTO_OK};
     maker_t maker = {.machine = machine, .variable = variable, .variable_count = variable_count};
-    maker.kept = calloc(2 * (size_t)variable_count + 1, sizeof *maker.kept);
-    if (!maker.kept)
+    maker.original = calloc(2 * (size_t)variable_count + 1, sizeof *maker.original);
+    if (!maker.original)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for formulas");
-    maker.value = maker.kept + variable_count;
-    maker.made.formulas = (pto_formulas_t){.variable = variable, .variable_count = variable_count};
+    maker.value = maker.original + variable_count;
+    maker.cell.formulas = (pto_formulas_t){.variable = variable, .variable_count = variable_count};
     for (int i = 0; i < variable_count; i++)
-        maker.kept[i] = variable[i].param->value;
+        maker.original[i] = variable[i].param->value;
     pto_status_t status = pto_plan_candidates(scenario, machine, point, strategy,
                                               &(pto_visit_candidate_t){visit, &maker}, &reason);
-    free(maker.kept);
+    free(maker.original);
     if (status == PTO_OK && maker.refused.status != PTO_OK) {
         status = maker.refused.status;
         reason = maker.refused;
     }
     if (status != PTO_OK) {
-        pto_cell_formulas_fini(&maker.made);
+        pto_cell_formulas_fini(&maker.cell);
         if (!pto_leaves_cell_out(status)) {
             if (err)
                 *err = reason;
             return status;
         }
-        memcpy(maker.made.reason, reason.message, sizeof maker.made.reason);
+        memcpy(maker.cell.reason, reason.message, sizeof maker.cell.reason);
     }
-    leave_out_hopeless(&maker.made);
-    *formulas = maker.made;
+    drop_dominated(&maker.cell);
+    *formulas = maker.cell;
     return PTO_OK;
 }
 

@@ -1,19 +1,19 @@
-/* A strategy's price at a point as formulas of a few parameters: one or more for each plan that it chooses
- * from, so that the choice can be made again with other values. */
+/* A strategy's price at a point as formulas of a few parameters: one or more for each plan that the strategy
+ * chooses from, so a report can choose again when their values change. */
 #ifndef PTO_REPORT_CELL_FORMULAS_H
 #define PTO_REPORT_CELL_FORMULAS_H
 
 #include "portolan/pick.h"
 #include "report/formula.h"
 
-/* A plan. A formula holds for some values of the parameters only; the first one that holds counts. Where none
- * does, the price is not known. */
+/* A plan. Each of its formulas holds for some values of the parameters; the first that holds gives the price,
+ * which is unknown if none does. */
 typedef struct {
     const pto_algorithm_t *algorithm;
     int64_t chunks;
     pto_staged_t staged_members;
     bool in_chunks;    /* of a search that ends at PTO_HOPELESS times the cheapest */
-    int formula_first; /* of the cell's */
+    int formula_first; /* index among the cell's */
     int formula_count;
 } pto_candidate_t;
 
@@ -22,13 +22,12 @@ typedef struct {
     pto_formulas_t formulas;
     int count;
     pto_candidate_t *candidate;
-    char reason[PTO_ERROR_MESSAGE_MAX]; /* why the price is not a formula, and there are no candidates; or ""
-                                         */
+    char reason[PTO_ERROR_MESSAGE_MAX]; /* why there are no formulas; else "" */
 } pto_cell_formulas_t;
 
-/* The formulas of a strategy that applies. `machine` is the caller's to change: the variables point to its
- * parameters, which are moved and put back. Plans that are never the cheapest within the variables' bounds
- * are left out. Errors: PTO_ERR_MEMORY. */
+/* Makes the formulas of a strategy that applies. The variables point to parameters of `machine`, which are
+ * changed and restored. Plans that are never the cheapest within the variables' bounds are left out. Errors:
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                const pto_strategy_t *strategy, const pto_formula_variable_t *variable,
                                int variable_count, pto_cell_formulas_t *formulas, pto_error_t *err);

@@ -1,4 +1,4 @@
-/* From tapes to formulas of a few parameters (formula.h). */
+/* Makes formulas of a few parameters from tapes (formula.h). */
 #include "report/formula.h"
 
 #include <math.h>
@@ -8,70 +8,70 @@
 
 typedef pto_formula_sum_t sum_t;
 
-/* Longer prices are refused: what looks for equal operations takes time with their square. */
+/* Longer prices are refused, as finding equal operations takes quadratic time. */
 enum { RECORDS_MAX = 20000, OPERATIONS_MAX = 4000 };
 
-/* A sum of terms that is this share of them, or less, is what rounding left of nothing. */
+/* A sum of at most this share of its terms counts as 0, which rounding missed. */
 static const double cancelled = 1e-12;
 
-/* Room for one more item of a table of pto_formulas_t. */
-#define MAKE_ROOM(made, table)                                                                               \
-    (PTO_RESERVE((made)->table, (made)->table##_capacity, (made)->table##_count + 1) ||                      \
-     ((made)->failed = true, false))
+/* Reserves one more item in a table of pto_formulas_t. */
+#define RESERVE_ITEM(formulas, table)                                                                        \
+    (PTO_RESERVE((formulas)->table, (formulas)->table##_capacity, (formulas)->table##_count + 1) ||          \
+     ((formulas)->failed = true, false))
 
 /* --- sums ----------------------------------------------------------------------------------------------- */
 
-static double low_of(const pto_formulas_t *made, int of) {
-    int operation = of - made->variable_count;
-    return operation < 0 ? made->variable[of].low : made->operation[operation].low;
+static double low_of(const pto_formulas_t *formulas, int of) {
+    int operation = of - formulas->variable_count;
+    return operation < 0 ? formulas->variable[of].low : formulas->operation[operation].low;
 }
 
-static double high_of(const pto_formulas_t *made, int of) {
-    int operation = of - made->variable_count;
-    return operation < 0 ? made->variable[of].high : made->operation[operation].high;
+static double high_of(const pto_formulas_t *formulas, int of) {
+    int operation = of - formulas->variable_count;
+    return operation < 0 ? formulas->variable[of].high : formulas->operation[operation].high;
 }
 
-static void put_term(pto_formulas_t *made, sum_t *sum, pto_formula_term_t term) {
-    if (!MAKE_ROOM(made, term))
+static void add_term(pto_formulas_t *formulas, sum_t *sum, pto_formula_term_t term) {
+    if (!RESERVE_ITEM(formulas, term))
         return;
-    made->term[made->term_count++] = term;
+    formulas->term[formulas->term_count++] = term;
     sum->count++;
-    double at_low = term.times * low_of(made, term.of), at_high = term.times * high_of(made, term.of);
+    double at_low = term.times * low_of(formulas, term.of), at_high = term.times * high_of(formulas, term.of);
     sum->low += fmin(at_low, at_high);
     sum->high += fmax(at_low, at_high);
 }
 
 static sum_t number(double value) { return (sum_t){.number = value, .low = value, .high = value}; }
 
-static sum_t one_term(pto_formulas_t *made, int of, double times) {
+static sum_t one_term(pto_formulas_t *formulas, int of, double times) {
     sum_t sum = number(0);
-    sum.first = made->term_count;
-    put_term(made, &sum, (pto_formula_term_t){of, times});
+    sum.first = formulas->term_count;
+    add_term(formulas, &sum, (pto_formula_term_t){of, times});
     return sum;
 }
 
 static double add(double a, double b) { return fabs(a + b) <= cancelled * fabs(a) ? 0 : a + b; }
 
-/* Two sums that hold the same also have each other's bounds. */
+/* Applies bounds that are known in another way. */
 static void narrow(sum_t *sum, double low, double high) {
     sum->low = fmax(sum->low, low);
     sum->high = fmin(sum->high, high);
 }
 
-/* a + times b. */
-static sum_t combine(pto_formulas_t *made, sum_t a, sum_t b, double times) {
+/* Returns a + times b. */
+static sum_t combine(pto_formulas_t *formulas, sum_t a, sum_t b, double times) {
     sum_t sum = number(add(a.number, times * b.number));
-    sum.first = made->term_count;
-    for (int i = 0, j = 0; (i < a.count || j < b.count) && !made->failed;) {
-        const pto_formula_term_t left = i < a.count ? made->term[a.first + i] : (pto_formula_term_t){0};
-        const pto_formula_term_t right = j < b.count ? made->term[b.first + j] : (pto_formula_term_t){0};
+    sum.first = formulas->term_count;
+    for (int i = 0, j = 0; (i < a.count || j < b.count) && !formulas->failed;) {
+        const pto_formula_term_t left = i < a.count ? formulas->term[a.first + i] : (pto_formula_term_t){0};
+        const pto_formula_term_t right = j < b.count ? formulas->term[b.first + j] : (pto_formula_term_t){0};
         bool from_a = i < a.count && (j == b.count || left.of <= right.of);
         bool from_b = j < b.count && (i == a.count || right.of <= left.of);
         pto_formula_term_t term = {from_a ? left.of : right.of, from_a ? left.times : 0};
         if (from_b)
             term.times = add(term.times, times * right.times);
         if (term.times < 0 || term.times > 0)
-            put_term(made, &sum, term);
+            add_term(formulas, &sum, term);
         i += from_a;
         j += from_b;
     }
@@ -79,17 +79,19 @@ static sum_t combine(pto_formulas_t *made, sum_t a, sum_t b, double times) {
     return sum;
 }
 
-static sum_t scale(pto_formulas_t *made, sum_t a, double times) { return combine(made, number(0), a, times); }
+static sum_t scale(pto_formulas_t *formulas, sum_t a, double times) {
+    return combine(formulas, number(0), a, times);
+}
 
 static bool is_number(const sum_t *sum) { return sum->count == 0; }
 
-static bool is_nothing(const sum_t *sum) { return is_number(sum) && fabs(sum->number) <= 0; }
+static bool is_zero(const sum_t *sum) { return is_number(sum) && fabs(sum->number) <= 0; }
 
-static bool equal(const pto_formulas_t *made, const sum_t *a, const sum_t *b) {
+static bool equal(const pto_formulas_t *formulas, const sum_t *a, const sum_t *b) {
     if (a->count != b->count || a->number < b->number || a->number > b->number)
         return false;
     for (int i = 0; i < a->count; i++) {
-        const pto_formula_term_t *x = &made->term[a->first + i], *y = &made->term[b->first + i];
+        const pto_formula_term_t *x = &formulas->term[a->first + i], *y = &formulas->term[b->first + i];
         if (x->of != y->of || x->times < y->times || x->times > y->times)
             return false;
     }
@@ -98,7 +100,7 @@ static bool equal(const pto_formulas_t *made, const sum_t *a, const sum_t *b) {
 
 /* --- operations ----------------------------------------------------------------------------------------- */
 
-static void bound(pto_formula_operation_t *operation) {
+static void find_bounds(pto_formula_operation_t *operation) {
     const sum_t *a = &operation->a, *b = &operation->b;
     if (operation->op == PTO_FORMULA_MAXIMUM) {
         operation->low = fmax(a->low, b->low);
@@ -115,66 +117,66 @@ static void bound(pto_formula_operation_t *operation) {
     }
 }
 
-static sum_t operate(pto_formulas_t *made, pto_formula_op_t op, sum_t a, sum_t b) {
+static sum_t operate(pto_formulas_t *formulas, pto_formula_op_t op, sum_t a, sum_t b) {
     pto_formula_operation_t operation = {.op = op, .a = a, .b = b};
     int found = 0;
-    while (found < made->operation_count &&
-           !(made->operation[found].op == op && equal(made, &made->operation[found].a, &a) &&
-             equal(made, &made->operation[found].b, &b)))
+    while (found < formulas->operation_count &&
+           !(formulas->operation[found].op == op && equal(formulas, &formulas->operation[found].a, &a) &&
+             equal(formulas, &formulas->operation[found].b, &b)))
         found++;
-    if (found == made->operation_count) {
-        if (!MAKE_ROOM(made, operation))
+    if (found == formulas->operation_count) {
+        if (!RESERVE_ITEM(formulas, operation))
             return number(0);
-        bound(&operation);
-        made->operation[made->operation_count++] = operation;
+        find_bounds(&operation);
+        formulas->operation[formulas->operation_count++] = operation;
     }
-    return one_term(made, made->variable_count + found, 1);
+    return one_term(formulas, formulas->variable_count + found, 1);
 }
 
-/* Returns the terms that two sums have both, and the first one's number. */
-static sum_t common_of(pto_formulas_t *made, sum_t a, sum_t b) {
+/* Returns the terms that two sums have in common, with the first one's number. */
+static sum_t common_of(pto_formulas_t *formulas, sum_t a, sum_t b) {
     sum_t common = number(a.number);
-    common.first = made->term_count;
-    for (int i = 0, j = 0; i < a.count && j < b.count && !made->failed;) {
-        const pto_formula_term_t left = made->term[a.first + i], right = made->term[b.first + j];
+    common.first = formulas->term_count;
+    for (int i = 0, j = 0; i < a.count && j < b.count && !formulas->failed;) {
+        const pto_formula_term_t left = formulas->term[a.first + i], right = formulas->term[b.first + j];
         if (left.of == right.of && left.times >= right.times && left.times <= right.times)
-            put_term(made, &common, left);
+            add_term(formulas, &common, left);
         i += left.of <= right.of;
         j += right.of <= left.of;
     }
     return common;
 }
 
-static sum_t maximum(pto_formulas_t *made, sum_t a, sum_t b) {
-    sum_t ahead = combine(made, b, a, -1);
+static sum_t maximum(pto_formulas_t *formulas, sum_t a, sum_t b) {
+    sum_t ahead = combine(formulas, b, a, -1);
     if (ahead.high <= 0)
         return a;
     if (ahead.low >= 0)
         return b;
-    sum_t common = common_of(made, a, b);
-    sum_t rest_a = combine(made, a, common, -1), rest_b = combine(made, b, common, -1);
-    sum_t larger = combine(made, common, operate(made, PTO_FORMULA_MAXIMUM, rest_a, rest_b), 1);
+    sum_t common = common_of(formulas, a, b);
+    sum_t rest_a = combine(formulas, a, common, -1), rest_b = combine(formulas, b, common, -1);
+    sum_t larger = combine(formulas, common, operate(formulas, PTO_FORMULA_MAXIMUM, rest_a, rest_b), 1);
     narrow(&larger, fmax(a.low, b.low), fmax(a.high, b.high));
     return larger;
 }
 
-static sum_t multiply(pto_formulas_t *made, sum_t a, sum_t b) {
+static sum_t multiply(pto_formulas_t *formulas, sum_t a, sum_t b) {
     if (is_number(&a))
-        return scale(made, b, a.number);
-    return is_number(&b) ? scale(made, a, b.number) : operate(made, PTO_FORMULA_MULTIPLY, a, b);
+        return scale(formulas, b, a.number);
+    return is_number(&b) ? scale(formulas, a, b.number) : operate(formulas, PTO_FORMULA_MULTIPLY, a, b);
 }
 
-static sum_t divide(pto_formulas_t *made, sum_t a, sum_t b) {
-    return is_number(&b) ? scale(made, a, 1 / b.number) : operate(made, PTO_FORMULA_DIVIDE, a, b);
+static sum_t divide(pto_formulas_t *formulas, sum_t a, sum_t b) {
+    return is_number(&b) ? scale(formulas, a, 1 / b.number) : operate(formulas, PTO_FORMULA_DIVIDE, a, b);
 }
 
 /* --- comparisons ---------------------------------------------------------------------------------------- */
 
-/* Returns whether the result is the recorded one for all values. That of two equal sums is decided by
- * rounding, and does not matter. */
+/* Returns whether a comparison has the recorded result for all values; or does not matter, as that of two
+ * equal sums, which rounding decides. */
 static bool is_certain(const pto_formula_guard_t *guard, bool holds) {
     const sum_t *ahead = &guard->ahead, *of = &guard->of;
-    if (is_nothing(ahead))
+    if (is_zero(ahead))
         return true;
     if (!guard->same)
         return holds ? ahead->low > 0 : ahead->high <= 0;
@@ -183,69 +185,70 @@ static bool is_certain(const pto_formula_guard_t *guard, bool holds) {
     return !holds && nearest > PTO_TIME_ROUNDING * largest;
 }
 
-/* Returns the index of a guard, which is added unless it is there; -1: out of memory. */
-static int put_guard(pto_formulas_t *made, pto_formula_guard_t guard) {
+/* Returns the index of a guard, after adding it if it is new; -1 if out of memory. */
+static int add_guard(pto_formulas_t *formulas, pto_formula_guard_t guard) {
     int i = 0;
-    while (i < made->guard_count &&
-           !(made->guard[i].same == guard.same && equal(made, &made->guard[i].ahead, &guard.ahead) &&
-             equal(made, &made->guard[i].of, &guard.of)))
+    while (i < formulas->guard_count && !(formulas->guard[i].same == guard.same &&
+                                          equal(formulas, &formulas->guard[i].ahead, &guard.ahead) &&
+                                          equal(formulas, &formulas->guard[i].of, &guard.of)))
         i++;
-    if (i < made->guard_count)
+    if (i < formulas->guard_count)
         return i;
-    if (!MAKE_ROOM(made, guard))
+    if (!RESERVE_ITEM(formulas, guard))
         return -1;
-    made->guard[made->guard_count++] = guard;
+    formulas->guard[formulas->guard_count++] = guard;
     return i;
 }
 
-/* `first`: of the formula's conditions. */
-static void compare(pto_formulas_t *made, const pto_tape_record_t *record, sum_t a, sum_t b, int first) {
+/* Adds a comparison as a condition of the formula, whose conditions begin at `first`. */
+static void compare(pto_formulas_t *formulas, const pto_tape_record_t *record, sum_t a, sum_t b, int first) {
     bool holds = record->number > 0;
     pto_formula_guard_t guard = {
-        .ahead = combine(made, b, a, -1), .of = number(0), .same = record->op == PTO_TAPE_SAME};
+        .ahead = combine(formulas, b, a, -1), .of = number(0), .same = record->op == PTO_TAPE_SAME};
     if (guard.same)
         guard.of = a;
-    int index = is_certain(&guard, holds) ? -1 : put_guard(made, guard);
+    int index = is_certain(&guard, holds) ? -1 : add_guard(formulas, guard);
     if (index < 0)
         return;
-    for (int i = first; i < made->condition_count; i++)
-        if (made->condition[i].guard == index && made->condition[i].holds == holds)
+    for (int i = first; i < formulas->condition_count; i++)
+        if (formulas->condition[i].guard == index && formulas->condition[i].holds == holds)
             return;
-    if (MAKE_ROOM(made, condition))
-        made->condition[made->condition_count++] = (pto_formula_condition_t){index, holds};
+    if (RESERVE_ITEM(formulas, condition))
+        formulas->condition[formulas->condition_count++] = (pto_formula_condition_t){index, holds};
 }
 
 /* --- a tape's records ----------------------------------------------------------------------------------- */
 
-static sum_t read_param(pto_formulas_t *made, const pto_tape_record_t *record) {
-    for (int i = 0; i < made->variable_count; i++)
-        if (made->variable[i].param == record->param)
-            return one_term(made, i, record->number);
+static sum_t read_param(pto_formulas_t *formulas, const pto_tape_record_t *record) {
+    for (int i = 0; i < formulas->variable_count; i++)
+        if (formulas->variable[i].param == record->param)
+            return one_term(formulas, i, record->number);
     return number(record->number * record->param->value);
 }
 
-static sum_t read_record(pto_formulas_t *made, const pto_tape_record_t *record, const sum_t *sum, int first) {
+static sum_t read_record(pto_formulas_t *formulas, const pto_tape_record_t *record, const sum_t *sum,
+                         int first) {
     const sum_t a = sum[record->a], b = sum[record->b];
     switch (record->op) {
     case PTO_TAPE_NUMBER:
         return number(record->number);
     case PTO_TAPE_PARAM:
-        return read_param(made, record);
+        return read_param(formulas, record);
     case PTO_TAPE_SCALE:
-        return scale(made, a, record->number);
+        return scale(formulas, a, record->number);
     case PTO_TAPE_ADD:
-        return combine(made, a, b, 1);
+        return combine(formulas, a, b, 1);
     case PTO_TAPE_SUBTRACT:
-        return combine(made, a, b, -1);
+        return combine(formulas, a, b, -1);
     case PTO_TAPE_MULTIPLY:
-        return multiply(made, a, b);
+        return multiply(formulas, a, b);
     case PTO_TAPE_DIVIDE:
-        return divide(made, a, b);
+        return divide(formulas, a, b);
     case PTO_TAPE_MAXIMUM:
-        return maximum(made, a, b);
+        return maximum(formulas, a, b);
     case PTO_TAPE_LESS:
     case PTO_TAPE_SAME:
-        compare(made, record, a, b, first);
+        compare(formulas, record, a, b, first);
         break;
     }
     return number(0);
@@ -266,7 +269,7 @@ pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, 
         free(sum);
         return pto_error_set(err, PTO_ERR_TOO_LARGE, "the price has too many operations on the parameters");
     }
-    if (formulas->failed || !MAKE_ROOM(formulas, formula)) {
+    if (formulas->failed || !RESERVE_ITEM(formulas, formula)) {
         free(sum);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a formula");
     }
@@ -326,7 +329,7 @@ bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double
     return true;
 }
 
-/* --- what is used --------------------------------------------------------------------------------------- */
+/* --- what formulas need --------------------------------------------------------------------------------- */
 
 static void mark(const pto_formulas_t *formulas, const sum_t *sum, bool *used) {
     for (int i = sum->first; i < sum->first + sum->count; i++) {

@@ -1,9 +1,8 @@
 /* Prices as formulas of some of a machine's parameters, while the others keep their values.
  *
- * Made from tapes (tape.h): what depends on none of the variables is a number, sums of variables are put
- * together, and a maximum or a comparison whose result is the same for all values of the variables within
- * their bounds is left out. What remains is small enough to be written into a report, and gives what the tape
- * gives but for rounding. */
+ * Formulas are made from tapes (tape.h): what depends on no variable becomes a number, sums of variables are
+ * merged, and a maximum or comparison with the same result for all values within the variables' bounds is
+ * dropped. The rest is small enough for a report, and gives the tape's price up to rounding. */
 #ifndef PTO_REPORT_FORMULA_H
 #define PTO_REPORT_FORMULA_H
 
@@ -16,16 +15,16 @@ typedef struct {
     double high;
 } pto_formula_variable_t;
 
-/* `times` a variable or, with the number of variables added, an operation. */
+/* `times` the value of a variable or, from index variable_count on, of an operation. */
 typedef struct {
     int of;
     double times;
 } pto_formula_term_t;
 
-/* A number and terms, sorted by what they are of, with bounds. */
+/* A number plus terms, which are sorted by `of`, and the bounds of the sum. */
 typedef struct {
     double number;
-    int first; /* term */
+    int first; /* index of the first term */
     int count;
     double low;
     double high;
@@ -41,15 +40,15 @@ typedef struct {
     double high;
 } pto_formula_operation_t;
 
-/* A comparison: whether `ahead` is positive; with `same`, instead, whether it is zero but for
- * PTO_TIME_ROUNDING of `of`. */
+/* A comparison: whether `ahead` is positive or, if `same`, whether it is at most PTO_TIME_ROUNDING of `of`.
+ */
 typedef struct {
     pto_formula_sum_t ahead;
     pto_formula_sum_t of;
     bool same;
 } pto_formula_guard_t;
 
-/* The condition that a guard holds, or that it does not. An `ahead` that is 0 but for rounding
+/* The condition that a guard holds, or that it does not. An `ahead` that is 0 up to rounding
  * (PTO_FORMULA_ROUNDING of the price) meets both. */
 #define PTO_FORMULA_ROUNDING 1e-13
 typedef struct {
@@ -57,15 +56,15 @@ typedef struct {
     bool holds;
 } pto_formula_condition_t;
 
-/* A price, while its conditions are met. */
+/* A price that holds while its conditions are met. */
 typedef struct {
     pto_formula_sum_t price;
-    int first; /* condition */
+    int first; /* index of the first condition */
     int count;
 } pto_formula_t;
 
-/* Formulas that share operations, each of which has earlier ones for operands. Begin with the variables set
- * and the rest zero; free with pto_formulas_fini. */
+/* Formulas that share operations, whose operands are earlier ones. Begin with the variables set and the rest
+ * zero; free with pto_formulas_fini. */
 typedef struct {
     const pto_formula_variable_t *variable; /* borrowed */
     int variable_count;
@@ -87,18 +86,18 @@ typedef struct {
     bool failed; /* out of memory */
 } pto_formulas_t;
 
-/* Add a tape's price as another formula. Errors: PTO_ERR_TOO_LARGE if it has too many operations;
+/* Adds a tape's price as another formula. Errors: PTO_ERR_TOO_LARGE if it has too many operations;
  * PTO_ERR_MEMORY. */
 pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, pto_error_t *err);
 void pto_formulas_fini(pto_formulas_t *formulas);
 
-/* The values of all operations; `value` has room for the variables, which are set, and for them. */
+/* Computes the values of all operations, after those of the variables in `value`. */
 void pto_formulas_operate(const pto_formulas_t *formulas, double *value);
 
-/* A formula's price after that. False: it does not hold. */
+/* Computes a formula's price from these values; false if the formula does not hold. */
 bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double *value, double *seconds);
 
-/* Mark the guards and the operations that a formula needs; both have one entry for each. */
+/* Marks the guards and operations that a formula needs; `guard` and `operation` have an entry for each. */
 void pto_formula_mark(const pto_formulas_t *formulas, int formula, bool *guard, bool *operation);
 
 #endif

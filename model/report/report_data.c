@@ -1,4 +1,4 @@
-/* The data of a report: every cell's price, its terms, and its formulas. */
+/* Writes the data of a report: the price, terms and formulas of each cell. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ enum { SENSITIVITY_POINTS = 6 };
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
-/* Room for one more item of a table of pto_report_t. */
-#define MAKE_ROOM(report, table)                                                                             \
+/* Reserves one more item in a table of pto_report_t. */
+#define RESERVE_ITEM(report, table)                                                                          \
     (PTO_RESERVE((report)->table, (report)->table##_capacity, (report)->table##_count + 1) ||                \
      ((report)->status = PTO_ERR_MEMORY, false))
 
@@ -26,11 +26,11 @@ static int param_index(pto_report_t *report, const pto_param_t *param, const cha
     for (int i = 0; i < report->param_count; i++)
         if (report->param[i].param == param && strcmp(report->param[i].key, key) == 0)
             return i;
-    if (!MAKE_ROOM(report, param))
+    if (!RESERVE_ITEM(report, param))
         return 0;
-    pto_report_param_t *made = &report->param[report->param_count];
-    *made = (pto_report_param_t){.param = param, .file = file};
-    snprintf(made->key, sizeof made->key, "%s", key);
+    pto_report_param_t *added = &report->param[report->param_count];
+    *added = (pto_report_param_t){.param = param, .file = file};
+    snprintf(added->key, sizeof added->key, "%s", key);
     return report->param_count++;
 }
 
@@ -38,7 +38,7 @@ static int stage_index(pto_report_t *report, const char *stage) {
     for (int i = 0; i < report->stage_count; i++)
         if (strcmp(report->stage[i], stage) == 0)
             return i;
-    if (!MAKE_ROOM(report, stage))
+    if (!RESERVE_ITEM(report, stage))
         return 0;
     report->stage[report->stage_count] = strdup(stage);
     if (!report->stage[report->stage_count]) {
@@ -52,7 +52,7 @@ int pto_report_strategy(pto_report_t *report, const pto_strategy_t *strategy) {
     for (int i = 0; i < report->strategy_count; i++)
         if (report->strategy[i] == strategy)
             return i;
-    if (!MAKE_ROOM(report, strategy))
+    if (!RESERVE_ITEM(report, strategy))
         return 0;
     report->strategy[report->strategy_count] = strategy;
     return report->strategy_count++;
@@ -82,7 +82,8 @@ void pto_report_number(FILE *stream, double value) {
     fputs(text, stream);
 }
 
-/* The operations and guards that are written, by their number among those. */
+/* The formulas that are being written, and which of their operations and guards are used, with new numbers.
+ */
 typedef struct {
     FILE *stream;
     const pto_formulas_t *formulas;
@@ -92,7 +93,7 @@ typedef struct {
     int *guard_number;
 } printed_t;
 
-/* [number, of, times, of, times, ...], to eleven digits: prices are compared to nine. */
+/* Writes [number, of, times, of, times, ...], with eleven digits, as prices are compared by nine. */
 static void print_sum(const printed_t *printed, const pto_formula_sum_t *sum) {
     int variables = printed->formulas->variable_count;
     fprintf(printed->stream, "[%.11g", sum->number);
@@ -104,7 +105,7 @@ static void print_sum(const printed_t *printed, const pto_formula_sum_t *sum) {
     fputc(']', printed->stream);
 }
 
-/* [operation, sum, sum] */
+/* Writes operations, each as [operation, sum, sum]. */
 static void print_operations(const printed_t *printed) {
     const char *between = "";
     fputs(",\"o\":[", printed->stream);
@@ -122,7 +123,7 @@ static void print_operations(const printed_t *printed) {
     fputc(']', printed->stream);
 }
 
-/* [ahead] or [ahead, of] */
+/* Writes guards, each as [ahead] or [ahead, of]. */
 static void print_guards(const printed_t *printed) {
     const char *between = "";
     fputs(",\"g\":[", printed->stream);
@@ -142,7 +143,7 @@ static void print_guards(const printed_t *printed) {
     fputc(']', printed->stream);
 }
 
-/* [price, condition, ...]: a guard's number, counted from 1, negative if it must not hold */
+/* Writes [price, condition, ...]. A condition is a guard's number, from 1, negative if it must not hold. */
 static void print_formula(const printed_t *printed, int index) {
     const pto_formula_t *formula = &printed->formulas->formula[index];
     fputc('[', printed->stream);
@@ -155,7 +156,7 @@ static void print_formula(const printed_t *printed, int index) {
     fputc(']', printed->stream);
 }
 
-/* "bruck, 8 chunks" */
+/* Writes "bruck, 8 chunks". */
 static void print_choice(FILE *stream, const pto_algorithm_t *algorithm, const pto_strategy_t *strategy,
                          int64_t chunks, pto_staged_t staged_members) {
     char choice[PTO_CHOICE_TEXT_MAX], text[2 * PTO_CHOICE_TEXT_MAX + 64];
@@ -164,7 +165,7 @@ static void print_choice(FILE *stream, const pto_algorithm_t *algorithm, const p
     pto_print_json_string(stream, text);
 }
 
-/* By algorithm: [whether it is a search for chunks, [choice, formula, ...], ...] */
+/* Writes for each algorithm [whether it is a search for chunks, [choice, formula, ...], ...]. */
 static void print_candidates(const printed_t *printed, const pto_strategy_t *strategy,
                              const pto_cell_formulas_t *cell) {
     FILE *stream = printed->stream;
@@ -223,7 +224,7 @@ static void print_formulas(pto_report_t *report, const pto_strategy_t *strategy,
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
-/* Stage, parameter and count of each term, one behind the other. */
+/* Writes stage, parameter and count of each term in one list. */
 static void print_terms(pto_report_t *report, const pto_explanation_t *explanation) {
     const char *between = "";
     fputs(",\"t\":[", report->stream);
@@ -263,17 +264,17 @@ static void print_price(pto_report_t *report, const pto_prediction_t *prediction
 pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *predictions, int64_t point,
                              int strategy, const pto_formula_variable_t *variable, pto_error_t *err) {
     const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
-    const pto_strategy_t *known = predictions->strategy[strategy];
+    const pto_strategy_t *named = predictions->strategy[strategy];
     pto_cell_formulas_t formulas = {0};
-    fprintf(report->stream, "{\"i\":%d", pto_report_strategy(report, known));
+    fprintf(report->stream, "{\"i\":%d", pto_report_strategy(report, named));
     if (!prediction->applicable) {
         fputs(",\"r\":", report->stream);
         pto_print_json_string(report->stream, prediction->reason);
         fputc('}', report->stream);
         return report->status;
     }
-    print_price(report, prediction, known);
-    pto_status_t status = pto_cell_formulas(predictions->scenario, predictions->machine, point, known,
+    print_price(report, prediction, named);
+    pto_status_t status = pto_cell_formulas(predictions->scenario, predictions->machine, point, named,
                                             variable, report->slider_count, &formulas, err);
     if (status != PTO_OK)
         return status;
@@ -281,7 +282,7 @@ pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *pred
         fputs(",\"n\":", report->stream);
         pto_print_json_string(report->stream, formulas.reason);
     } else {
-        print_formulas(report, known, &formulas);
+        print_formulas(report, named, &formulas);
     }
     pto_cell_formulas_fini(&formulas);
     fputc('}', report->stream);
@@ -328,7 +329,7 @@ static pto_status_t print_cells(pto_report_t *report, const pto_predictions_t *p
     return status;
 }
 
-/* Returns the least time that was measured of a strategy, or of all others; 0: there is none. */
+/* Returns the least measured time of a strategy, or of all others; 0 if there is none. */
 static double least_measured(const pto_plot_point_t *point, size_t count, int64_t at, int strategy,
                              bool others, int *found) {
     double least_s = 0;
@@ -341,7 +342,7 @@ static double least_measured(const pto_plot_point_t *point, size_t count, int64_
     return least_s;
 }
 
-/* Picks that measurements refute: [column, the strategy that was faster, its time]. */
+/* Writes picks that measurements refute, each as [column, the strategy that was faster, its time]. */
 static void print_refuted(pto_report_t *report, const pto_predictions_t *predictions,
                           const pto_plot_point_t *point, size_t count) {
     const char *between = "";
@@ -351,10 +352,11 @@ static void print_refuted(pto_report_t *report, const pto_predictions_t *predict
         int faster = -1;
         if (winner < 0)
             continue;
-        const double own_s = least_measured(point, count, at, winner, false, &faster);
+        const double measured_s = least_measured(point, count, at, winner, false, &faster);
         const double other_s = least_measured(point, count, at, winner, true, &faster);
-        const double said_s = own_s > 0 ? own_s : pto_prediction_at(predictions, i, winner)->price.seconds;
-        if (!pto_is_refuted(said_s, other_s))
+        const double winner_s =
+            measured_s > 0 ? measured_s : pto_prediction_at(predictions, i, winner)->price.seconds;
+        if (!pto_is_refuted(winner_s, other_s))
             continue;
         fprintf(report->stream, "%s[%lld,%d,", between, (long long)i,
                 pto_report_strategy(report, predictions->strategy[faster]));
@@ -396,7 +398,8 @@ typedef struct {
     double weight;
 } weighed_t;
 
-/* The share of the pick's price, and how near the parameter is to changing the pick. */
+/* Returns the parameter's share of the pick's price plus a number from 0 to 1 for how near it is to changing
+ * the pick. */
 static double weight_of(const pto_sensitivity_t *item) {
     double near = item->becomes >= 0 ? 1 / (1 + 4 * fabs(log(item->factor))) : 0;
     return item->elasticity + near;

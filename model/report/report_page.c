@@ -1,9 +1,10 @@
-/* The page of a report: report/ of the source tree, which is part of the program, around the data. */
+/* Writes the page of a report: the files of report/ in the source tree, which the program contains, around
+ * the data. */
 #include "report.h"
 
 #include <stdint.h>
 
-/* The bytes of a file, between pto_report_NAME and pto_report_NAME_end. */
+/* Puts a file's bytes between pto_report_NAME and pto_report_NAME_end. */
 #define EMBED(name, path)                                                                                    \
     __asm__(".section .rodata\n"                                                                             \
             "pto_report_" #name ":\n"                                                                        \
@@ -29,7 +30,7 @@ EMBED(uplot, "report/vendor/uplot/uPlot.iife.min.js");
     fwrite(pto_report_##name, 1,                                                                             \
            (size_t)((uintptr_t)pto_report_##name##_end - (uintptr_t)pto_report_##name), stream)
 
-/* Within strings only, where an escape is the same character. */
+/* Escapes '<', which JSON only has within strings, where the escape means the same. */
 static void write_json(FILE *stream, const char *json) {
     for (; *json; json++)
         if (*json == '<')

@@ -1,4 +1,4 @@
-/* A collective in a report: its rows, one for each number of nodes. */
+/* Writes the panel of a collective in a report, which has a row for each number of nodes. */
 #include <stdlib.h>
 
 #include "portolan/progress.h"
@@ -8,7 +8,7 @@
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
-/* Returns whether another number of nodes asks the same question. */
+/* Returns whether the scenario can be asked for other numbers of nodes. */
 static bool has_rows(const pto_scenario_t *scenario) {
     return pto_scenario_sweep(scenario) != PTO_SWEEP_NODES && scenario->collective != PTO_COLLECTIVE_PAIR &&
            scenario->collective != PTO_COLLECTIVE_HALO && scenario->mapping.count == 0 &&
@@ -28,8 +28,8 @@ pto_status_t pto_report_rows(const pto_scenario_t *scenario, pto_series_t *rows,
     return pto_series_range(from, 4 * nodes, 2, rows, err);
 }
 
-/* The scenario on another number of nodes. */
-static pto_status_t move_to(pto_scenario_t *scenario, int64_t nodes, pto_error_t *err) {
+/* Changes the scenario's number of nodes. */
+static pto_status_t set_nodes(pto_scenario_t *scenario, int64_t nodes, pto_error_t *err) {
     if (!has_rows(scenario))
         return PTO_OK;
     pto_layout_t layout = scenario->layout;
@@ -42,7 +42,7 @@ static pto_status_t move_to(pto_scenario_t *scenario, int64_t nodes, pto_error_t
     return status;
 }
 
-/* A number of nodes that does not apply is a row with a reason. */
+/* Returns whether a number of nodes does not apply; its row then has the reason. */
 static bool is_reason(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_TOO_LARGE;
 }
@@ -53,7 +53,7 @@ static pto_status_t print_row(pto_report_t *report, const pto_report_panel_t *pa
     pto_plot_point_t *point = NULL;
     size_t point_count = 0;
     pto_error_t reason = {0};
-    pto_status_t status = move_to(panel->scenario, nodes, &reason);
+    pto_status_t status = set_nodes(panel->scenario, nodes, &reason);
     if (status == PTO_OK)
         status = pto_predict(panel->scenario, report->machine, true, &predictions, &reason);
     fprintf(report->stream, "{\"nodes\":%lld,", (long long)nodes);
@@ -87,7 +87,7 @@ static void print_points(FILE *stream, const pto_predictions_t *predictions) {
 
 pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *panel, pto_error_t *err) {
     pto_scenario_t *scenario = panel->scenario;
-    const int64_t own = scenario->layout.nodes;
+    const int64_t own_nodes = scenario->layout.nodes;
     size_t measured_count = 0;
     pto_predictions_t predictions;
     pto_status_t status = pto_predict(scenario, report->machine, true, &predictions, err);
@@ -97,7 +97,7 @@ pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *pa
         status = pto_report_choose_sliders(report, &predictions, panel->sliders, err);
     fputs("{\"title\":", report->stream);
     pto_print_json_string(report->stream, panel->title);
-    fprintf(report->stream, ",\"own\":%lld,", (long long)own);
+    fprintf(report->stream, ",\"own\":%lld,", (long long)own_nodes);
     print_points(report->stream, &predictions);
     if (status == PTO_OK)
         status = pto_predictions_find_more_procs(&predictions, err);
@@ -114,5 +114,5 @@ pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *pa
     if (status == PTO_OK && panel->points && measured_count == 0)
         status = pto_error_set(err, PTO_ERR_NOT_FOUND,
                                "none of the measurements is of this collective, layout and sizes");
-    return status == PTO_OK ? move_to(scenario, own, err) : status;
+    return status == PTO_OK ? set_nodes(scenario, own_nodes, err) : status;
 }

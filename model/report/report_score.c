@@ -1,5 +1,5 @@
-/* Measured collectives in a report: each collective and layout is a panel of predictions at the sizes and
- * numbers of nodes that were measured. */
+/* Writes measured collectives in a report: a panel for each collective and layout, with predictions at the
+ * measured sizes and numbers of nodes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { STRATEGIES_MAX = 128, TITLE_MAX = 192 };
 
-/* The cells of one collective and layout: those like the first of them. */
+/* The cells of one collective and layout: all that are like its first one. */
 typedef struct {
     const pto_score_t *score;
     const pto_score_cell_t *first;
@@ -22,7 +22,7 @@ static bool are_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
            a->procs_per_gpu == b->procs_per_gpu && a->in_host == b->in_host && a->distance == b->distance;
 }
 
-/* Returns the next cell of the group after `cell`, or with NULL its first one; NULL: there is none. */
+/* Returns the group's next cell after `cell`, its first one after NULL; NULL if there is none. */
 static const pto_score_cell_t *next_cell(const group_t *group, const pto_score_cell_t *cell) {
     const pto_score_cell_t *end = group->score->cell + group->score->cell_count;
     if (!cell)
@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Collects the different sizes, or numbers of nodes, of the cells that belong to the group. */
+/* Collects the different sizes, or numbers of nodes, of the group's cells. */
 static pto_status_t collect(const group_t *group, bool nodes, pto_series_t *series, pto_error_t *err) {
     series->value = calloc((size_t)group->score->cell_count, sizeof *series->value);
     series->count = 0;
@@ -107,7 +107,8 @@ static pto_status_t make_scenario(const group_t *group, const pto_machine_t *mac
 
 /* --- what was measured ---------------------------------------------------------------------------------- */
 
-/* Returns the predicted strategy that a candidate is; -1 if it ran another plan than the one predicted. */
+/* Returns the index of a candidate's strategy; -1 if the candidate ran another plan than the predicted one.
+ */
 static int strategy_of(const pto_predictions_t *predictions, const pto_score_candidate_t *candidate,
                        int64_t bytes) {
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -130,18 +131,18 @@ static pto_status_t find_points(void *context, const pto_predictions_t *predicti
     size_t count = 0, room = 1;
     for (const pto_score_cell_t *cell = NULL; (cell = next_cell(group, cell));)
         room += (size_t)cell->candidate_count;
-    pto_plot_point_t *made = calloc(room, sizeof *made);
-    if (!made)
+    pto_plot_point_t *points = calloc(room, sizeof *points);
+    if (!points)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");
     for (const pto_score_cell_t *cell = NULL; (cell = next_cell(group, cell));) {
         for (int c = 0; c < cell->candidate_count && cell->nodes == predictions->scenario->layout.nodes;
              c++) {
             int strategy = strategy_of(predictions, &cell->candidate[c], cell->bytes);
             if (strategy >= 0)
-                made[count++] = (pto_plot_point_t){strategy, cell->bytes, cell->candidate[c].measured_s};
+                points[count++] = (pto_plot_point_t){strategy, cell->bytes, cell->candidate[c].measured_s};
         }
     }
-    *point = made;
+    *point = points;
     *point_count = count;
     return count > 0 ? PTO_OK : PTO_ERR_NOT_FOUND;
 }
@@ -177,7 +178,7 @@ static pto_status_t print_group(pto_report_t *report, group_t *group, int slider
     return status;
 }
 
-/* A layout that the machine does not have, or a collective of one process, is left out. */
+/* Returns whether a scenario can have the group: not pairs, halos, and MPI's own algorithms. */
 static bool can_be_predicted(const group_t *group) {
     const pto_score_cell_t *cell = group->first;
     return cell->collective != PTO_COLLECTIVE_PAIR && cell->collective != PTO_COLLECTIVE_HALO &&

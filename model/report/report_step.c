@@ -1,5 +1,5 @@
-/* A step of an application in a report: its calls side by side, each on the machine that its communicator
- * has. */
+/* Writes a step of an application in a report: its calls side by side, each on the machine as its
+ * communicator sees it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,15 +7,14 @@
 #include "show/step_table.h"
 #include "show/table.h"
 
-/* The sliders' parameters on the machine of a call, which has the same ones in the same order. `ratio`: how
- * many times as large they are there. */
+/* The sliders' parameters on the machine of a call, which has the same ones in the same order. */
 typedef struct {
     pto_formula_variable_t variable[PTO_REPORT_SLIDERS_MAX];
-    double ratio[PTO_REPORT_SLIDERS_MAX];
-} moved_t;
+    double ratio[PTO_REPORT_SLIDERS_MAX]; /* of the values there to those of the report's machine */
+} call_sliders_t;
 
-static pto_status_t move_sliders(const pto_report_t *report, const pto_machine_t *machine, moved_t *moved,
-                                 pto_error_t *err) {
+static pto_status_t move_sliders(const pto_report_t *report, const pto_machine_t *machine,
+                                 call_sliders_t *moved, pto_error_t *err) {
     pto_machine_param_t *own = NULL, *other = NULL;
     int count = 0;
     pto_status_t status = pto_machine_params(report->machine, &own, &count, err);
@@ -34,7 +33,7 @@ static pto_status_t move_sliders(const pto_report_t *report, const pto_machine_t
     return status;
 }
 
-/* Returns the call that takes longest, whose picks the sliders are chosen by. */
+/* Returns the call that takes longest, whose picks decide on the sliders. */
 static int longest_call(const pto_step_prediction_t *step) {
     int longest = -1;
     double longest_s = -1, seconds;
@@ -48,7 +47,7 @@ static int longest_call(const pto_step_prediction_t *step) {
     return longest;
 }
 
-/* Sliders are chosen on a call's machine, and are those of the report's. */
+/* Chooses sliders by the longest call on its machine, and sets the report's to the same parameters. */
 static pto_status_t choose_sliders(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
                                    pto_error_t *err) {
     int longest = longest_call(step);
@@ -56,7 +55,7 @@ static pto_status_t choose_sliders(pto_report_t *report, const pto_step_predicti
         return PTO_OK;
     const pto_step_call_t *call = &step->call[longest];
     pto_report_t chosen = {.machine = call->machine};
-    moved_t moved = {.ratio = {0}};
+    call_sliders_t moved = {.ratio = {0}};
     pto_status_t status = pto_report_choose_sliders(&chosen, &call->predictions, sliders, err);
     if (status == PTO_OK)
         status = move_sliders(&chosen, report->machine, &moved, err);
@@ -65,8 +64,8 @@ static pto_status_t choose_sliders(pto_report_t *report, const pto_step_predicti
     return status;
 }
 
-/* [strategy, what makes it unsure or null, whether it was chosen together with others]: the route of a call
- * in the step, which need not be the cheapest of the call alone. */
+/* Writes the route of a call in the step, which need not be the cheapest of the call alone: [strategy, null
+ * or what makes it unsure, whether it was chosen together with others]. */
 static void print_route(pto_report_t *report, const pto_step_prediction_t *step, int i) {
     const pto_strategy_t *strategy;
     const char *unsure = pto_step_unsure(step, i);
@@ -79,7 +78,7 @@ static void print_route(pto_report_t *report, const pto_step_prediction_t *step,
 static pto_status_t print_call(pto_report_t *report, const pto_step_prediction_t *step, int i,
                                pto_error_t *err) {
     const pto_step_call_t *call = &step->call[i];
-    moved_t moved = {.ratio = {0}};
+    call_sliders_t moved = {.ratio = {0}};
     pto_status_t status = move_sliders(report, call->machine, &moved, err);
     print_route(report, step, i);
     fputs(",\"v\":[", report->stream);
@@ -101,7 +100,7 @@ static void print_name(FILE *stream, const pto_step_prediction_t *step, int i) {
     char along[PTO_WORKLOAD_ALONG_MAX], text[PTO_WORKLOAD_ALONG_MAX + 256];
     const char *name = pto_workload_call_name(call),
                *collective = pto_collective_name(call->scenario.collective);
-    bool named = strcmp(name, collective) != 0;
+    const bool named = strcmp(name, collective) != 0;
     snprintf(text, sizeof text, "%.160s%s%s %s on %s, %lld x", named ? name : "", named ? ": " : "",
              collective, PTO_SIZE_TEXT(call->scenario.bytes.value[0]),
              pto_workload_along_text(step->workload, call->along, along), (long long)call->times);
@@ -146,7 +145,7 @@ pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *
     return status;
 }
 
-/* The calls of an entry, by their number among the page's columns, with their times; and its computation. */
+/* Writes the calls of an entry, by column of the page, with how often they run; and its computation. */
 static void print_entry(FILE *stream, const pto_workload_t *workload, int entry, int *column) {
     double compute_s = 0;
     const char *between = "";

@@ -25,7 +25,7 @@ void pto_bench_forget_processes(pto_recording_reader_t *reader) {
     listed->last_rank = 0;
 }
 
-/* Notes a rank. It may be listed only once, as a second time would be of another run. */
+/* Adds a rank; fails if it is listed already. */
 static pto_status_t add_rank(pto_recording_reader_t *reader, int64_t rank) {
     pto_recording_listed_t *listed = &reader->listed;
     if (rank < 0 || rank >= RANKS_MAX)

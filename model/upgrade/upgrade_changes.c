@@ -1,5 +1,5 @@
-/* Faster links and the messages that cross them; GPUDirect, and what its messages to other nodes would cost.
- */
+/* Changes a machine's costs as upgrades would: of faster links and the messages that cross them, and of
+ * GPUDirect's messages to other nodes. */
 #include "upgrade/upgrade_changes.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static bool value_of(const pto_machine_t *machine, const char *key, double *valu
     return pto_machine_get(machine, key, value, NULL) == PTO_OK && *value > 0;
 }
 
-/* Of a link between two GPUs, on one socket or not; false: the machine file has none. */
+/* Finds the cost of a byte on a link between two GPUs; false if the machine file has none. */
 static bool gpu_link(const pto_machine_t *machine, bool on_socket, double *s_per_byte) {
     static const char *const off[] = {"peer.off_socket.beta_s_per_byte",
                                       "remote.load.off_socket.beta_s_per_byte"};
@@ -39,10 +39,10 @@ bool pto_gpus_are_linked(const pto_machine_t *machine) {
 
 static const char gpu_injection[] = "injection.gpu.s_per_byte";
 
-/* Numbers are written with four digits. */
+/* Returns whether two values are equal as machine files have them, with four digits. */
 static bool is_as_written(double value, double other) { return fabs(value - other) <= 1e-3 * other; }
 
-/* Of a node's GPUs together; 0: not known. */
+/* Returns the cost of a byte over the host links of all GPUs of a node together; 0 if unknown. */
 static double host_links(const pto_machine_t *machine) {
     double link, gpus;
     return host_link(machine, &link) && value_of(machine, "node.gpus", &gpus) ? link / gpus : 0;
@@ -55,7 +55,7 @@ double pto_gpu_injection_with_twice_the_nics(const pto_machine_t *machine) {
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
-/* The cost of a message's byte on the faster link; the same, if it does not cross the link. */
+/* Returns the cost of a message's byte with the faster link; unchanged if the message does not cross it. */
 typedef double (*faster_t)(const pto_machine_t *machine, const char *key, double s_per_byte);
 
 static bool is_bytes_of(const char *key, const char *prefix) {
@@ -100,7 +100,7 @@ static double over_gpu_link(const pto_machine_t *machine, const char *key, doubl
     return s_per_byte - fmin(s_per_byte, link) / 2;
 }
 
-/* Nothing else in a machine file says that messages cross the link to the host. */
+/* Messages cross the link to the host if their cost equals the link's: machine files have no other sign. */
 static double over_host_link(const pto_machine_t *machine, const char *key, double s_per_byte) {
     char host[PTO_PARAM_KEY_MAX];
     double link, nic = 0;
@@ -117,7 +117,7 @@ static double over_host_link(const pto_machine_t *machine, const char *key, doub
     return fmax(s_per_byte / 2, nic);
 }
 
-/* A GPU's bytes cross its link to the host as well. */
+/* A GPU's bytes cross its link to the host as well, which stays as it is. */
 static double over_network(const pto_machine_t *machine, const char *key, double s_per_byte) {
     double link = 0;
     if (is_bytes_of(key, "messages.gpu.off_node."))
@@ -134,7 +134,7 @@ pto_status_t pto_speed_up_network(pto_machine_t *machine, pto_error_t *err) {
     return status;
 }
 
-/* The links of a topology from GPU to GPU or NVSwitch. The others are those to the host. */
+/* Halves the costs of a topology's links from GPU to GPU or NVSwitch; returns how many these are. */
 static int speed_up_topology(pto_machine_t *machine) {
     pto_topology_t *topology = machine->topology;
     int changed = 0;
@@ -185,10 +185,9 @@ static const pto_cost_table_t *off_node(const pto_machine_t *machine, pto_space_
     return &machine->messages[space][PTO_LEVEL_OFF_NODE];
 }
 
-/* --- GPUDirect: whether the machine has it
- * ------------------------------------------------------------------------- */
+/* --- GPUDirect: whether the machine has it -------------------------------------------------------------- */
 
-/* The collectives in which the machine's MPI library stages GPU buffers itself; "": none. */
+/* Writes the collectives in which the machine's MPI library stages GPU buffers; "" if there are none. */
 static void name_staged(const pto_machine_t *machine, char *text, size_t text_size) {
     text[0] = '\0';
     for (int t = 0; t < machine->library_count; t++) {
@@ -202,7 +201,7 @@ static void name_staged(const pto_machine_t *machine, char *text, size_t text_si
     }
 }
 
-static pto_status_t refuse_owned(const pto_machine_t *machine, pto_error_t *err) {
+static pto_status_t fail_has_gpudirect(const pto_machine_t *machine, pto_error_t *err) {
     char staged[PTO_ERROR_MESSAGE_MAX / 4];
     name_staged(machine, staged, sizeof staged);
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
@@ -212,7 +211,8 @@ static pto_status_t refuse_owned(const pto_machine_t *machine, pto_error_t *err)
                          staged[0] ? "); routes that send from GPU memory are priced beside it" : "");
 }
 
-/* A message that starts sooner than the host's behind a copy to the host did not come through the host. */
+/* Fails if the machine has GPUDirect: then a GPU's message starts sooner than a copy to the host followed by
+ * the host's message. */
 static pto_status_t check_lacking(const pto_machine_t *machine, pto_error_t *err) {
     const pto_cost_table_t *cpu = off_node(machine, PTO_SPACE_CPU), *gpu = off_node(machine, PTO_SPACE_GPU);
     double copy_s = 0;
@@ -230,14 +230,14 @@ static pto_status_t check_lacking(const pto_machine_t *machine, pto_error_t *err
                              "not priced: without copies.d2h, the machine file does not say whether "
                              "messages.gpu.off_node go through the host");
     if (gpu->row[0].postal.alpha_s.value < cpu->row[0].postal.alpha_s.value + copy_s)
-        return refuse_owned(machine, err);
+        return fail_has_gpudirect(machine, err);
     return PTO_OK;
 }
 
-/* --- GPUDirect: what it costs
- * -------------------------------------------------------------------------------------- */
+/* --- GPUDirect: what it costs --------------------------------------------------------------------------- */
 
-/* Of the link between a GPU and the host, which NICs share unless the file says otherwise; 0: unknown. */
+/* Returns the cost of a byte on the link between GPU and host, which messages to NICs cross too; 0 if
+ * unknown. */
 static double link_s_per_byte(const pto_machine_t *machine) {
     static const char *const key[] = {"copies.d2h.on_socket.beta_s_per_byte",
                                       "copies.h2d.on_socket.beta_s_per_byte"};
@@ -263,7 +263,7 @@ static pto_status_t lower(pto_machine_t *machine, const char *key, const char *f
     return set(machine, key, field, value, err);
 }
 
-/* The numbers of both are found by key, so that the change is recorded. */
+/* Lowers the costs of GPU messages to the host's. They are set by key, so that the changes are recorded. */
 static pto_status_t lower_rows(pto_machine_t *machine, int *changed, pto_error_t *err) {
     const pto_cost_table_t *cpu = off_node(machine, PTO_SPACE_CPU), *gpu = off_node(machine, PTO_SPACE_GPU);
     const double link = link_s_per_byte(machine);
@@ -307,8 +307,8 @@ static pto_status_t add_rows(pto_machine_t *machine, pto_error_t *err) {
     return status;
 }
 
-/* The NICs are the same for data of GPUs, which cross the GPUs' links. Where a file has messages and no limit
- * of them, there is none, and an upgrade adds none. */
+/* Limits what the GPUs of a node send at once by its NICs, as the host's data, and by the links of its GPUs.
+ * A file that has messages of GPUs, but no limit, gets none. */
 static pto_status_t limit_node(pto_machine_t *machine, bool added, pto_error_t *err) {
     static const struct {
         const char *cpu, *gpu;

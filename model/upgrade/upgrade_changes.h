@@ -1,34 +1,33 @@
-/* What upgrades change in a machine. Of a faster link, the effects besides its own rate: on GPU messages, of
- * whose time per byte it is a part, and on the bytes that the GPUs of a node send at once. */
+/* What upgrades change in a machine. For faster links, only the effects besides their own rate: on GPU
+ * messages that cross them, and on what the GPUs of a node can send at once. */
 #ifndef PTO_UPGRADE_CHANGES_H
 #define PTO_UPGRADE_CHANGES_H
 
 #include "portolan/machine.h"
 
-/* Whether the GPUs of a node have links of their own, which are faster than those to the host. */
+/* Returns whether the GPUs of a node have links of their own, faster than those to the host. */
 bool pto_gpus_are_linked(const pto_machine_t *machine);
 
-/* injection.gpu with twice the NICs: half, but no less than the links of a node's GPUs to the host take,
- * which their bytes cross as well. 0: the machine has none. */
+/* Returns injection.gpu with twice the NICs: half of it, but not below the cost of the links of a node's GPUs
+ * to the host, which their bytes cross as well. 0 if the machine has none. */
 double pto_gpu_injection_with_twice_the_nics(const pto_machine_t *machine);
 
-/* Links with twice the rate take half of what they take of each byte of a GPU message: between GPUs, at most
- * the seconds per byte of a copy or of a kernel between them; to the host, all of it where messages take what
- * copies do, as `portolan machine new` writes, and between nodes no less than the host's messages do. Where
- * the links limit injection.gpu, it falls to half, or to injection.cpu, which is that of the NICs. What takes
- * longer than the link does is something else's. Errors: PTO_ERR_NOT_APPLICABLE, where nothing is known to
- * change. */
+/* Double the rate of links, which halves their part of the cost of a GPU message's byte. Between GPUs, that
+ * part is at most the cost of a copy or a kernel between them. To the host, it is all of the cost if messages
+ * cost what copies do, as `portolan machine new` writes; between nodes, the cost stays at least that of the
+ * host's messages. If the host links limit injection.gpu, it is halved, but not below injection.cpu, the
+ * limit of the NICs. Errors: PTO_ERR_NOT_APPLICABLE if nothing is known to change. */
 pto_status_t pto_speed_up_gpu_links(pto_machine_t *machine, pto_error_t *err);
 pto_status_t pto_speed_up_host_links(pto_machine_t *machine, pto_error_t *err);
 
-/* A network with twice the rate: half of what messages to other nodes take of each byte, but GPU messages no
- * less than the link to the host. The injection of a node is not changed. Errors: the same. */
+/* Doubles the rate of the network: halves the cost of a byte of messages to other nodes, for GPU messages not
+ * below that of the link to the host. Does not change the injection of a node. Errors: the same. */
 pto_status_t pto_speed_up_network(pto_machine_t *machine, pto_error_t *err);
 
-/* GPUDirect: give GPU messages to other nodes the costs of the host's, at most at the rate of the link to the
- * host where the file has it, and limit a node's by its NICs as the host's are. Where the machine has no such
- * messages, they are added. `note` says what is assumed. Errors: PTO_ERR_NOT_APPLICABLE with what the machine
- * has already, or what its file lacks; PTO_ERR_MEMORY. */
+/* Adds GPUDirect: sets the costs of GPU messages to other nodes, which are added if there are none, to those
+ * of the host's messages, but not below that of the link to the host, and limits a node's by its NICs like
+ * the host's. `note` says what is assumed. Errors: PTO_ERR_NOT_APPLICABLE, with what the machine has already
+ * or its file lacks; PTO_ERR_MEMORY. */
 pto_status_t pto_add_gpudirect(pto_machine_t *machine, char note[PTO_ERROR_MESSAGE_MAX], pto_error_t *err);
 
 #endif

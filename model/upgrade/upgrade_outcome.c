@@ -1,5 +1,5 @@
-/* Outcomes of upgrades: the machine is changed before the layout is bound to it, and all routes are chosen
- * anew. */
+/* Predicts the outcomes of upgrades: changes the machine before the layout is bound to it, and chooses all
+ * routes again. */
 #include "upgrade/upgrade_outcome.h"
 
 #include <math.h>
@@ -15,9 +15,9 @@
 
 /* --- what upgrades change ------------------------------------------------------------------------------- */
 
-/* Data in host memory have a process on each core unless the number is given. It stays what it is, so that
- * the question is the same. A pair has its own. */
-static void keep_processes(pto_options_t *options) {
+/* Fixes the number of processes with data in host memory, which is by default that of the cores, so that an
+ * upgrade does not change it. A pair has its own number. */
+static void fix_processes(pto_options_t *options) {
     pto_scenario_t *scenario = &options->scenario;
     double cores = 0, gpus = 1;
     bool open = scenario->procs_per_node == 0 && scenario->collective != PTO_COLLECTIVE_PAIR;
@@ -28,12 +28,12 @@ static void keep_processes(pto_options_t *options) {
         scenario->procs_per_node = (int64_t)cores;
 }
 
-/* An upgrade as one prediction has it. */
+/* An upgrade in one prediction. */
 typedef struct {
     const pto_upgrade_t *upgrade;
-    bool all_hidden; /* computation hides all communication without it */
+    bool all_hidden; /* without it, computation hides all communication */
     char *note;      /* what a change assumes */
-    bool *unchanged; /* no change could be priced, and none has to be */
+    bool *unchanged; /* set if no change can be priced, nor has to be */
 } variant_t;
 
 static bool stays_on_node(const pto_scenario_t *scenario) {
@@ -80,13 +80,13 @@ static pto_status_t change_one(const char *text, const variant_t *variant, pto_o
     return pto_what_if(text, &options->scenario, options->machine, err);
 }
 
-/* At least one change of an upgrade must match; a machine need not have all that some have. What cannot be
- * priced saves nothing where nothing is left to save. */
+/* Applies the changes of an upgrade, of which at least one must match, as not all machines have everything.
+ * One that cannot be priced is excused if there is nothing to save. */
 static pto_status_t change(void *context, pto_options_t *options, pto_error_t *err) {
     const variant_t *variant = context;
     pto_status_t first = PTO_OK;
     int applied = 0, excused = 0;
-    keep_processes(options);
+    fix_processes(options);
     for (int i = 0; i < variant->upgrade->change_count; i++) {
         pto_error_t fault = {.status = PTO_OK};
         pto_status_t status = change_one(variant->upgrade->change[i], variant, options, &fault);
@@ -152,12 +152,12 @@ static pto_status_t predict_workload(const pto_arguments_t *given, pto_outcome_t
 
 /* --- what is saved -------------------------------------------------------------------------------------- */
 
-/* The most that a step can save: the time by which communication exceeds the computation that hides it. */
+/* Returns the most that can be saved; of a step, the communication that computation does not hide. */
 static double most_saved(const pto_outcome_t *as_it_is) {
     return as_it_is->of_workload ? as_it_is->step.mix.exposed_s : as_it_is->seconds;
 }
 
-/* A saving is shown in tenths of a percent. */
+/* Returns the least saving that is shown, as savings are shown in tenths of a percent. */
 static double least_saving(const pto_outcome_t *as_it_is) { return 0.0005 * as_it_is->seconds; }
 
 pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
@@ -187,7 +187,7 @@ void pto_outcome_fini(pto_outcome_t *outcome) {
 
 /* --- what is not priced --------------------------------------------------------------------------------- */
 
-/* The first strategy's reason at the first point that no strategy serves. */
+/* Finds the first point that no strategy serves, and returns the first strategy's reason there. */
 static const char *first_reason(const pto_outcome_t *outcome, int64_t *point) {
     const pto_predictions_t *predictions = &outcome->predictions;
     double seconds;
@@ -212,16 +212,16 @@ const char *pto_outcome_left_out(const pto_outcome_t *outcome, char text[PTO_ERR
     return text;
 }
 
-bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *own) {
+bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome) {
     double seconds;
     for (int64_t point = 0; point < as_it_is->predictions.point_count; point++)
-        if (pto_outcome_seconds(as_it_is, point, &seconds) != pto_outcome_seconds(own, point, &seconds))
+        if (pto_outcome_seconds(as_it_is, point, &seconds) != pto_outcome_seconds(outcome, point, &seconds))
             return false;
     return true;
 }
 
-/* The share of one price on the machine as it is that the parameters of `untouched` determine, if the upgrade
- * leaves them. */
+/* For finding how much of the prices on the machine as it is comes from parameters of `untouched` that the
+ * upgrade leaves as they are. */
 typedef struct {
     const pto_untouched_t *untouched;
     const pto_machine_t *as_it_is;
@@ -235,7 +235,7 @@ static bool is_untouched(const search_t *search, const char *key) {
     if (pto_text_begins(key, "topology."))
         return true;
     if (search->untouched->when == PTO_BETWEEN_NODES && !strstr(key, ".nodes_"))
-        return false; /* rows of one node hold whatever the NICs are */
+        return false; /* rows of one node do not depend on NICs */
     return strstr(key, "s_per_byte") &&
            (pto_machine_get(search->as_it_is, key, &before, NULL) != PTO_OK ||
             pto_machine_get(search->upgraded, key, &after, NULL) != PTO_OK || before == after);
@@ -252,7 +252,7 @@ static double seconds_by(const search_t *search, const pto_explanation_t *explan
     return seconds;
 }
 
-/* Of all points of a scenario. */
+/* Returns these seconds of all points of a scenario. */
 static double seconds_of_points(const search_t *search, const pto_predictions_t *predictions) {
     double seconds = 0;
     for (int64_t point = 0; point < predictions->point_count; point++) {
@@ -267,7 +267,7 @@ static double seconds_of_points(const search_t *search, const pto_predictions_t 
     return seconds;
 }
 
-/* Of all calls of a workload, repetitions included. */
+/* Returns these seconds of all calls of a workload, with their repetitions. */
 static double seconds_of_calls(const search_t *search, const pto_outcome_t *as_it_is) {
     double seconds = 0;
     for (int i = 0; i < as_it_is->workload.call_count; i++) {
@@ -281,24 +281,24 @@ static double seconds_of_calls(const search_t *search, const pto_outcome_t *as_i
     return seconds;
 }
 
-void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgrade, pto_outcome_t *own) {
+void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgrade, pto_outcome_t *outcome) {
     const double least_s = least_saving(as_it_is);
-    bool saves = own->saved_s >= least_s;
-    for (int i = 0; i < PTO_UNTOUCHED_MAX && own->applies && own->reason[0] == '\0'; i++) {
+    bool saves = outcome->saved_s >= least_s;
+    for (int i = 0; i < PTO_UNTOUCHED_MAX && outcome->applies && outcome->reason[0] == '\0'; i++) {
         const pto_untouched_t *untouched = &upgrade->untouched[i];
         if (!untouched->prefix)
             continue;
-        search_t search = {untouched, as_it_is->options.machine, own->options.machine};
+        search_t search = {untouched, as_it_is->options.machine, outcome->options.machine};
         double seconds = as_it_is->of_workload ? seconds_of_calls(&search, as_it_is)
                                                : seconds_of_points(&search, &as_it_is->predictions);
         if (fmin(seconds / 2, most_saved(as_it_is)) < least_s)
             continue;
-        own->applies = saves || untouched->bound;
-        snprintf(own->reason, sizeof own->reason, "%s: %s",
-                 own->applies ? "saves that at least" : "not priced", untouched->why);
+        outcome->applies = saves || untouched->bound;
+        snprintf(outcome->reason, sizeof outcome->reason, "%s: %s",
+                 outcome->applies ? "saves that at least" : "not priced", untouched->why);
     }
-    if (own->applies && own->reason[0] == '\0' && own->note[0])
-        memcpy(own->reason, own->note, sizeof own->reason);
+    if (outcome->applies && outcome->reason[0] == '\0' && outcome->note[0])
+        memcpy(outcome->reason, outcome->note, sizeof outcome->reason);
 }
 
 double pto_outcome_worth(const pto_outcome_t *outcome) {

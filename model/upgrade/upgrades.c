@@ -1,4 +1,4 @@
-/* Upgrades from a file, and the standard ones. */
+/* Reads upgrades from a file, and has the standard ones. */
 #define _GNU_SOURCE /* strcasestr */
 #include "upgrade/upgrades.h"
 
@@ -26,7 +26,7 @@ void pto_upgrades_fini(pto_upgrades_t *upgrades) {
     *upgrades = (pto_upgrades_t){0};
 }
 
-/* --- those that a name is asked for --------------------------------------------------------------------- */
+/* --- choosing by name ----------------------------------------------------------------------------------- */
 
 pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_error_t *err) {
     char names[PTO_ERROR_MESSAGE_MAX / 2] = "";
@@ -63,7 +63,7 @@ static pto_status_t add_change(const pto_reader_t *reader, const pto_yaml_node_t
     return PTO_OK;
 }
 
-/* One change, or a list of them. */
+/* Reads one change, or a list of them. */
 static pto_status_t read_changes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                  int argument) {
     pto_upgrade_t *upgrade = slot;
@@ -120,7 +120,7 @@ static const pto_yaml_table_t file_table = {.what = "a file of upgrades",
 
 pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_error_t *err) {
     const pto_reader_t reader = {.path = path, .err = err};
-    pto_upgrades_t made = {0};
+    pto_upgrades_t result = {0};
     pto_yaml_node_t *root = NULL;
     char *text = NULL;
     size_t size;
@@ -128,17 +128,17 @@ pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_e
     if (status == PTO_OK)
         status = pto_yaml_parse(text, size, path, &root, err);
     if (status == PTO_OK)
-        status = pto_read_mapping(&reader, root, &file_table, &made);
+        status = pto_read_mapping(&reader, root, &file_table, &result);
     pto_yaml_destroy(root);
     free(text);
     if (status == PTO_OK)
-        *upgrades = made;
+        *upgrades = result;
     else
-        pto_upgrades_fini(&made);
+        pto_upgrades_fini(&result);
     return status;
 }
 
-/* --- the standard ones ---------------------------------------------------------------------------------- */
+/* --- standard upgrades ---------------------------------------------------------------------------------- */
 
 static const char one_nic[] = "a process's message is priced at the rate of one NIC; where MPI divides it "
                               "among both, at most what a network twice as fast saves";
@@ -149,7 +149,7 @@ static const char of_topology[] = "the topology's links have rates of their own"
 
 enum { STANDARD_CHANGES_MAX = 5 };
 
-/* Messages follow from the links' rates, so they are changed first. */
+/* Changes of messages come first, as they are derived from the links' rates. */
 static const struct {
     const char *name;
     const char *change[STANDARD_CHANGES_MAX];
@@ -184,10 +184,10 @@ static bool add_text(pto_upgrade_t *upgrade, const char *text) {
 
 pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err) {
     int count = (int)(sizeof standard / sizeof *standard);
-    pto_upgrades_t made = {.upgrade = calloc((size_t)count, sizeof *made.upgrade)};
-    bool complete = made.upgrade != NULL;
+    pto_upgrades_t result = {.upgrade = calloc((size_t)count, sizeof *result.upgrade)};
+    bool complete = result.upgrade != NULL;
     for (int i = 0; i < count && complete; i++) {
-        pto_upgrade_t *upgrade = &made.upgrade[made.count++];
+        pto_upgrade_t *upgrade = &result.upgrade[result.count++];
         upgrade->name = pto_text_copy(standard[i].name);
         upgrade->change = calloc(STANDARD_CHANGES_MAX, sizeof *upgrade->change);
         complete = upgrade->name && upgrade->change;
@@ -197,9 +197,9 @@ pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err) {
             upgrade->untouched[u] = standard[i].untouched[u];
     }
     if (complete) {
-        *upgrades = made;
+        *upgrades = result;
         return PTO_OK;
     }
-    pto_upgrades_fini(&made);
+    pto_upgrades_fini(&result);
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for upgrades");
 }
