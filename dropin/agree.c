@@ -1,10 +1,14 @@
-/* Agreement on a call: MPI lets its processes pass different kinds of memory, datatypes and, in an alltoallv,
- * counts, which no process knows of the others. On one node each process writes what it can offer on a board
- * in shared memory, whether it can take the call or not. One that cannot goes on at once. One that can reads
- * all offers, which are the same to all who read them, so that all of them decide alike.
+/* The vote on a call: all processes of the communicator take it over, or none does. A process cannot know
+ * whether the others can, as MPI lets them pass different kinds of memory, datatypes and, in an alltoallv,
+ * counts.
  *
- * The board keeps the offers of the last calls. A process that is that many calls ahead of another one waits
- * for it. MPI allows every collective to wait for all processes, so no correct program notices. */
+ * On one node, each process writes its vote on a board in shared memory. A process that cannot take the call
+ * over votes no and goes on at once. The others read all votes; these are the same for every reader, so that
+ * all of them decide alike. Between nodes, the vote is an allreduce.
+ *
+ * The board keeps the votes of the last CALLS_KEPT calls. A process that is that many calls ahead of another
+ * one waits for it. MPI allows every collective to wait for all processes, so correct programs cannot
+ * deadlock on it. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,19 +18,19 @@
 
 enum { CALLS_KEPT = 32, LINE_BYTES = 64, SPINS = 1000 };
 
-/* The message of one process. */
+/* What one process writes on the board. */
 typedef struct {
-    _Alignas(LINE_BYTES) atomic_uint_fast64_t offered; /* calls of which the offer is written */
-    _Alignas(LINE_BYTES) atomic_uint_fast64_t done; /* calls of which others' offers are no longer needed */
-    _Alignas(LINE_BYTES) drop_offer_t offer[CALLS_KEPT];
-} column_t;
+    _Alignas(LINE_BYTES) atomic_uint_fast64_t voted; /* calls on which it has voted */
+    _Alignas(LINE_BYTES) atomic_uint_fast64_t done;  /* calls of which it no longer needs the votes */
+    _Alignas(LINE_BYTES) drop_vote_t vote[CALLS_KEPT];
+} process_votes_t;
 
 struct drop_board {
     int size;
     int rank;
     uint64_t calls;
-    uint64_t all_done; /* calls that no process needs; a lower bound */
-    column_t *column;  /* by rank */
+    uint64_t all_done;        /* calls of which no process needs the votes; a lower bound */
+    process_votes_t *process; /* by rank */
     pto_shared_handle_t handle;
 };
 
@@ -41,24 +45,24 @@ pto_status_t drop_board_create(MPI_Comm comm, drop_board_t **board, pto_error_t 
     }
     MPI_Comm_size(comm, &made->size);
     MPI_Comm_rank(comm, &made->rank);
-    status = pto_mpi_share(comm, (size_t)made->size * sizeof(column_t), &memory, &made->handle, err);
+    status = pto_mpi_share(comm, (size_t)made->size * sizeof(process_votes_t), &memory, &made->handle, err);
     if (status != PTO_OK) {
         free(made);
         return status;
     }
-    made->column = memory;
+    made->process = memory;
     *board = made;
     return PTO_OK;
 }
 
 void drop_board_destroy(drop_board_t *board) {
     if (board)
-        pto_team_unshare(board->rank, board->column, &board->handle);
+        pto_team_unshare(board->rank, board->process, &board->handle);
     free(board);
 }
 
-/* Others may wait for messages that this process must help to send. */
-static void rest(MPI_Comm comm, int *spins) {
+/* While this process waits, MPI_Iprobe lets MPI progress: the other processes may depend on its messages. */
+static void pause_spinning(MPI_Comm comm, int *spins) {
     int flag;
     if (++*spins < SPINS)
         return;
@@ -69,56 +73,59 @@ static void rest(MPI_Comm comm, int *spins) {
 static void wait_until(MPI_Comm comm, atomic_uint_fast64_t *counter, uint64_t least) {
     int spins = 0;
     while (atomic_load_explicit(counter, memory_order_acquire) < least)
-        rest(comm, &spins);
+        pause_spinning(comm, &spins);
 }
 
-/* Wait until the offer of CALLS_KEPT calls ago is not needed; look at the others once for many calls. */
+/* Wait until no process needs the vote of CALLS_KEPT calls ago. The other processes' counters are read only
+ * when the known lower bound does not suffice: once in many calls. */
 static void wait_for_room(drop_board_t *board, MPI_Comm comm) {
     if (board->calls < board->all_done + CALLS_KEPT)
         return;
     uint64_t least = UINT64_MAX, enough = board->calls - CALLS_KEPT + 1;
     for (int i = 0; i < board->size; i++) {
-        wait_until(comm, &board->column[i].done, enough);
-        uint64_t done = atomic_load_explicit(&board->column[i].done, memory_order_acquire);
+        wait_until(comm, &board->process[i].done, enough);
+        uint64_t done = atomic_load_explicit(&board->process[i].done, memory_order_acquire);
         least = done < least ? done : least;
     }
     board->all_done = least;
 }
 
-static void write_offer(drop_board_t *board, MPI_Comm comm, drop_offer_t offer) {
-    column_t *mine = &board->column[board->rank];
+static void write_vote(drop_board_t *board, MPI_Comm comm, drop_vote_t vote) {
+    process_votes_t *own = &board->process[board->rank];
     wait_for_room(board, comm);
-    mine->offer[board->calls % CALLS_KEPT] = offer;
+    own->vote[board->calls % CALLS_KEPT] = vote;
     board->calls++;
-    atomic_store_explicit(&mine->offered, board->calls, memory_order_release);
+    atomic_store_explicit(&own->voted, board->calls, memory_order_release);
 }
 
 static void end_call(drop_board_t *board) {
-    atomic_store_explicit(&board->column[board->rank].done, board->calls, memory_order_release);
+    atomic_store_explicit(&board->process[board->rank].done, board->calls, memory_order_release);
 }
 
 void drop_board_decline(drop_board_t *board, MPI_Comm comm) {
-    write_offer(board, comm, (drop_offer_t){0});
+    write_vote(board, comm, (drop_vote_t){0});
     end_call(board);
 }
 
-bool drop_board_offer(drop_board_t *board, MPI_Comm comm, drop_offer_t offer, bool *have_plan) {
-    bool all = true;
-    write_offer(board, comm, offer);
-    *have_plan = offer.plan != 0;
-    for (int i = 0; i < board->size && all; i++) {
-        wait_until(comm, &board->column[i].offered, board->calls);
-        drop_offer_t other = board->column[i].offer[(board->calls - 1) % CALLS_KEPT];
-        all = other.cell == offer.cell;
-        *have_plan &= other.plan == offer.plan;
+bool drop_board_vote(drop_board_t *board, MPI_Comm comm, drop_vote_t vote, bool *have_plan) {
+    bool all_agree = true;
+    write_vote(board, comm, vote);
+    *have_plan = vote.plan != 0;
+    for (int i = 0; i < board->size && all_agree; i++) {
+        wait_until(comm, &board->process[i].voted, board->calls);
+        drop_vote_t other = board->process[i].vote[(board->calls - 1) % CALLS_KEPT];
+        all_agree = other.key == vote.key;
+        *have_plan &= other.plan == vote.plan;
     }
     end_call(board);
-    return all;
+    return all_agree;
 }
 
-bool drop_messages_offer(MPI_Comm comm, drop_offer_t offer, bool *have_plan) {
-    uint64_t mine[4] = {offer.cell, ~offer.cell, offer.plan, ~offer.plan}, least[4];
-    if (MPI_Allreduce(mine, least, 4, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS)
+/* One allreduce finds both the minimum and the maximum of each number: the maximum is the complement of the
+ * minimum of the complements. All processes have the same number if the two are equal. */
+bool drop_messages_vote(MPI_Comm comm, drop_vote_t vote, bool *have_plan) {
+    uint64_t own[4] = {vote.key, ~vote.key, vote.plan, ~vote.plan}, least[4];
+    if (MPI_Allreduce(own, least, 4, MPI_UINT64_T, MPI_MIN, comm) != MPI_SUCCESS)
         return false;
     *have_plan = least[2] == ~least[3] && least[2] != 0;
     return least[0] == ~least[1] && least[0] != 0;

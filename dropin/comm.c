@@ -1,4 +1,5 @@
-/* Communicators: what is known of each is an attribute of it, which MPI deletes with it. */
+/* Communicators: on which nodes and GPUs their processes are, and which of their calls can be taken over at
+ * all. The drop_comm_t of a communicator is an MPI attribute of it, which MPI deletes together with it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,23 +9,24 @@
 #include "ranks.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
-/* The communicator of the last call, and what was found for it. */
-static MPI_Comm last = MPI_COMM_NULL;
-static drop_comm_t *last_found;
+/* The communicator of the last call: a cache. */
+static MPI_Comm last_handle = MPI_COMM_NULL;
+static drop_comm_t *last_comm;
 
 /* --- communicators for executors ------------------------------------------------------------------------ */
 
-/* Each takes two more of MPI, which has few: MPICH 4.0 has 2,048. */
+/* Executors need two additional communicators for each one, and MPI's number of communicators is limited:
+ * MPICH 4.0 has 2,048. */
 enum { OPEN_MAX = 128 };
 static int open_count;
 
 static pto_status_t refuse(drop_comm_t *comm, pto_error_t *err) {
     static bool said;
-    comm->why = "plans on many other communicators";
+    comm->why_not = "plans on many other communicators";
     if (!said)
         drop_say("%d communicators have plans, so other ones are left to MPI", OPEN_MAX);
     said = true;
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s", comm->why);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s", comm->why_not);
 }
 
 pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err) {
@@ -51,8 +53,8 @@ static void close_comms(drop_comm_t *comm) {
 
 /* --- attributes ----------------------------------------------------------------------------------------- */
 
-/* Instead of what a process has no memory for. */
-static drop_comm_t lost = {.why = "out of memory"};
+/* The attribute of a communicator on a process that has no memory for another one. */
+static drop_comm_t out_of_memory = {.why_not = "out of memory"};
 
 static void clear(drop_comm_t *comm) {
     close_comms(comm);
@@ -63,7 +65,7 @@ static void clear(drop_comm_t *comm) {
     free(comm->host.place);
     free(comm->host.rank_at);
     free(comm->node);
-    *comm = (drop_comm_t){.why = comm->why};
+    *comm = (drop_comm_t){.why_not = comm->why_not};
 }
 
 static void destroy(drop_comm_t *comm) {
@@ -73,35 +75,37 @@ static void destroy(drop_comm_t *comm) {
         drop_route_destroy(route);
     }
     clear(comm);
-    if (comm != &lost)
+    if (comm != &out_of_memory)
         free(comm);
 }
 
-/* An attribute that is the number of a communicator's first calls: a place in these. */
-enum { YOUNG_CALLS = 64 };
-static char young_calls[YOUNG_CALLS + 1];
-static bool is_young(const void *attribute) {
-    uintptr_t at = (uintptr_t)attribute, first = (uintptr_t)young_calls;
-    return at >= first && at < first + sizeof young_calls;
+/* The attribute of a communicator that is not examined yet (drop.defers_examination): a pointer into
+ * `call_counter`, whose index is the number of calls so far. It takes no memory, which a process might lack.
+ */
+enum { CALLS_BEFORE = 64 };
+static char call_counter[CALLS_BEFORE + 1];
+static bool is_call_counter(const void *attribute) {
+    uintptr_t at = (uintptr_t)attribute, first = (uintptr_t)call_counter;
+    return at >= first && at < first + sizeof call_counter;
 }
 
-/* MPI calls it on all processes of the communicator, before it frees it. */
-static int forget(MPI_Comm handle, int key, void *attribute, void *extra) {
-    if (is_young(attribute))
+/* MPI calls this on all processes of a communicator that is about to be freed. */
+static int on_comm_free(MPI_Comm handle, int key, void *attribute, void *extra) {
+    if (is_call_counter(attribute))
         return MPI_SUCCESS;
     (void)handle;
     (void)key;
     (void)extra;
-    if (!drop.by_threads)
-        last = MPI_COMM_NULL; /* MPI may give its handle to another one */
+    if (!drop.multithreaded)
+        last_handle = MPI_COMM_NULL; /* MPI may reuse the handle */
     if (drop.on)
         destroy(attribute);
     return MPI_SUCCESS;
 }
 
-/* An attribute of MPI_COMM_SELF: the first thing that MPI_Finalize does. Plans are left to the end of the
- * process, as the program may have reset its GPU by then. */
-static int end(MPI_Comm handle, int key, void *attribute, void *extra) {
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first, and so calls this. Plans are not freed, as the
+ * program may have reset its GPU by then. */
+static int on_finalize(MPI_Comm handle, int key, void *attribute, void *extra) {
     (void)handle;
     (void)key;
     (void)attribute;
@@ -113,15 +117,15 @@ static int end(MPI_Comm handle, int key, void *attribute, void *extra) {
 
 bool drop_comms_begin(void) {
     int at_end = MPI_KEYVAL_INVALID;
-    return MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, NULL) == MPI_SUCCESS &&
-           MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &at_end, NULL) == MPI_SUCCESS &&
+    return MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &keyval, NULL) == MPI_SUCCESS &&
+           MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &at_end, NULL) == MPI_SUCCESS &&
            MPI_Comm_set_attr(MPI_COMM_SELF, at_end, &keyval) == MPI_SUCCESS;
 }
 
-/* --- who is where --------------------------------------------------------------------------------------- */
+/* --- processes and nodes -------------------------------------------------------------------------------- */
 
-/* Sets `node` to the processes' nodes and `id`. `*inside`: no process is outside of MPI_COMM_WORLD, as those
- * are that the program has started. False: out of memory. */
+/* Sets `node` and `id`, and `*inside` to whether all processes are in MPI_COMM_WORLD: those that the program
+ * has spawned are not. False: out of memory. */
 static bool read_members(drop_comm_t *comm, bool *inside) {
     MPI_Group group;
     *inside = true;
@@ -144,12 +148,12 @@ static bool is_on_one_node(const drop_comm_t *comm) {
     for (int i = 1; i < comm->size; i++)
         if (comm->node[i] != comm->node[0])
             return false;
-    return !drop.by_messages;
+    return !drop.forces_messages;
 }
 
-/* --- the memory that the program passes ----------------------------------------------------------------- */
+/* --- the kinds of memory that the program passes -------------------------------------------------------- */
 
-/* A kind of MPI 4.1's memory allocation kinds, with its restrictors. */
+/* Returns the drop_kind_t of one of MPI 4.1's memory allocation kinds, which may have restrictors. */
 static unsigned kind_of(const char *text, size_t length) {
     static const struct {
         const char *name;
@@ -167,7 +171,8 @@ static unsigned kind_of(const char *text, size_t length) {
     return DROP_KIND_ANY;
 }
 
-/* Returns the assertions that this process has made; the library may have forgotten them. */
+/* Returns the kinds to which this process restricts itself by an info key of the communicator. An MPI library
+ * may drop the key: then it may pass any kind. */
 static unsigned asserted_kinds(MPI_Comm comm) {
     char text[MPI_MAX_INFO_VAL + 1] = "";
     MPI_Info info;
@@ -185,9 +190,8 @@ static unsigned asserted_kinds(MPI_Comm comm) {
     return kinds ? kinds : DROP_KIND_ANY;
 }
 
-/* Collective: whether all processes have what they need, and the kinds that any of them may pass: each
- * asserts for itself. Without GPUs an assertion says nothing new, and so it does beside the user's promise.
- */
+/* Collective. Agrees on the status and on the kinds of memory that any process may pass, as each asserts for
+ * itself. Assertions are not read where there are no GPUs or the user promises host memory. */
 static pto_status_t agree_on_kinds(drop_comm_t *comm, pto_status_t status) {
     pto_error_t err;
     unsigned mine = drop.any_gpu && !drop.assumes_host ? asserted_kinds(comm->comm) : DROP_KIND_HOST;
@@ -200,12 +204,12 @@ static pto_status_t agree_on_kinds(drop_comm_t *comm, pto_status_t status) {
 bool drop_comm_needs_board(drop_comm_t *comm) {
     pto_error_t err;
     if (comm->on_one_node && !comm->board && drop_board_create(comm->comm, &comm->board, &err) != PTO_OK)
-        comm->why = "no shared memory";
-    return !comm->why;
+        comm->why_not = "no shared memory";
+    return !comm->why_not;
 }
 
-/* Examine a communicator; returns the reason if it is left to MPI. */
-static const char *look_at(drop_comm_t *comm) {
+/* Not collective. Returns why the communicator is left to MPI; NULL: so far it is not. */
+static const char *examine(drop_comm_t *comm) {
     int is_inter = 0;
     MPI_Comm_test_inter(comm->comm, &is_inter);
     if (is_inter)
@@ -215,13 +219,13 @@ static const char *look_at(drop_comm_t *comm) {
     return comm->size == 1 ? "a single process" : NULL;
 }
 
-/* Collective among processes of MPI_COMM_WORLD, which take part whether they have memory or not: all of them
- * leave the communicator to MPI, or none. */
-static const char *why_not(drop_comm_t *comm, pto_status_t status) {
+/* Collective, also for a process that is out of memory. Returns why all processes leave the communicator to
+ * MPI; NULL: none does. */
+static const char *examine_with_all(drop_comm_t *comm, pto_status_t status) {
     bool inside;
-    const char *why = look_at(comm);
-    if (why)
-        return why;
+    const char *why_not = examine(comm);
+    if (why_not)
+        return why_not;
     bool has_room = read_members(comm, &inside);
     if (!inside)
         return "processes outside of MPI_COMM_WORLD";
@@ -232,26 +236,26 @@ static const char *why_not(drop_comm_t *comm, pto_status_t status) {
     comm->on_one_node = is_on_one_node(comm);
     if (comm->kinds & DROP_KIND_GPU)
         drop_comm_needs_board(comm);
-    return comm->why;
+    return comm->why_not;
 }
 
 static drop_comm_t *create(MPI_Comm handle) {
     drop_comm_t *made = calloc(1, sizeof *made);
     pto_status_t status = made ? PTO_OK : PTO_ERR_MEMORY;
-    made = made ? made : &lost;
+    made = made ? made : &out_of_memory; /* this process must take part */
     made->comm = handle;
     if (MPI_Comm_set_attr(handle, keyval, made) != MPI_SUCCESS)
         status = PTO_ERR_MEMORY;
-    made->why = why_not(made, status);
-    if (made == &lost) {
+    made->why_not = examine_with_all(made, status);
+    if (made == &out_of_memory) {
         clear(made);
-        made->why = "out of memory";
+        made->why_not = "out of memory";
     }
     return made;
 }
 
-/* Without the other processes. One thread at a time uses a communicator for collectives, so that what is
- * known of it needs no lock. */
+/* Not collective: the program is multithreaded. The result needs no lock, since MPI allows only one thread at
+ * a time to call collectives on a communicator. */
 static drop_comm_t *create_alone(MPI_Comm handle) {
     drop_comm_t *made = calloc(1, sizeof *made);
     bool inside = true;
@@ -259,57 +263,57 @@ static drop_comm_t *create_alone(MPI_Comm handle) {
         return NULL;
     made->comm = handle;
     made->kinds = DROP_KIND_ANY;
-    made->why = look_at(made);
-    if (!made->why && !read_members(made, &inside))
-        made->why = "out of memory";
-    else if (!made->why && !inside)
-        made->why = "processes outside of MPI_COMM_WORLD";
+    made->why_not = examine(made);
+    if (!made->why_not && !read_members(made, &inside))
+        made->why_not = "out of memory";
+    else if (!made->why_not && !inside)
+        made->why_not = "processes outside of MPI_COMM_WORLD";
     if (MPI_Comm_set_attr(handle, keyval, made) == MPI_SUCCESS)
         return made;
     destroy(made);
     return NULL;
 }
 
-/* --- communicators that are hardly used ----------------------------------------------------------------- */
+/* --- looking up ----------------------------------------------------------------------------------------- */
 
-/* Where no call can be one on GPU buffers, the first calls of a communicator are left to MPI without a word
- * to the other processes: many programs make communicators for a few calls. Until then the attribute is their
- * number, for which no process can lack memory. */
-/* For the report, which knows communicators by their processes. */
-static drop_comm_t *describe_young(MPI_Comm handle) {
-    static drop_comm_t young;
+/* The result for a communicator that is not examined yet. The report needs its size and its processes. */
+static drop_comm_t *describe_unexamined(MPI_Comm handle) {
+    static drop_comm_t unexamined;
     bool inside;
     int is_inter = 0;
-    young = (drop_comm_t){.comm = handle, .why = "host buffers, in the first calls of a communicator"};
+    unexamined =
+        (drop_comm_t){.comm = handle, .why_not = "host buffers, in the first calls of a communicator"};
     if (drop_reports)
         MPI_Comm_test_inter(handle, &is_inter);
     if (drop_reports && !is_inter) {
-        MPI_Comm_size(handle, &young.size);
-        MPI_Comm_rank(handle, &young.rank);
-        read_members(&young, &inside);
-        free(young.node);
-        young.node = NULL;
+        MPI_Comm_size(handle, &unexamined.size);
+        MPI_Comm_rank(handle, &unexamined.rank);
+        read_members(&unexamined, &inside);
+        free(unexamined.node);
+        unexamined.node = NULL;
     }
-    return &young;
+    return &unexamined;
 }
 
+/* Where no GPU buffers are expected, the first calls of a communicator are left to MPI, and it is not
+ * examined: many programs create communicators for a few calls. */
 drop_comm_t *drop_comm_of(MPI_Comm handle) {
     void *found = NULL;
     int is_set = 0;
-    if (!drop.by_threads && handle == last)
-        return last_found;
+    if (!drop.multithreaded && handle == last_handle)
+        return last_comm;
     if (handle == MPI_COMM_NULL || MPI_Comm_get_attr(handle, keyval, (void *)&found, &is_set) != MPI_SUCCESS)
         return NULL;
-    if (drop.by_threads)
+    if (drop.multithreaded)
         return is_set ? found : create_alone(handle);
-    char *calls = is_set ? found : young_calls;
-    if (drop.waits_for_calls && is_young(calls) && calls < young_calls + YOUNG_CALLS) {
+    char *calls = is_set ? found : call_counter;
+    if (drop.defers_examination && is_call_counter(calls) && calls < call_counter + CALLS_BEFORE) {
         MPI_Comm_set_attr(handle, keyval, calls + 1);
-        return describe_young(handle);
+        return describe_unexamined(handle);
     }
-    last_found = is_young(calls) ? create(handle) : found;
-    last = handle;
-    return last_found;
+    last_comm = is_call_counter(calls) ? create(handle) : found;
+    last_handle = handle;
+    return last_comm;
 }
 
 /* --- the layout ----------------------------------------------------------------------------------------- */
@@ -317,12 +321,12 @@ drop_comm_t *drop_comm_of(MPI_Comm handle) {
 typedef struct {
     int node;
     int rank;
-    int lowest; /* rank on its GPU */
+    int lowest_rank; /* on the same GPU */
     uint64_t gpu;
-} where_t;
+} position_t;
 
-static int by_place(const void *one, const void *other) {
-    const where_t *a = one, *b = other;
+static int compare_positions(const void *one, const void *other) {
+    const position_t *a = one, *b = other;
     if (a->node != b->node)
         return a->node < b->node ? -1 : 1;
     if (a->gpu != b->gpu)
@@ -330,37 +334,38 @@ static int by_place(const void *one, const void *other) {
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Most communicators are in order, and looking is much faster than sorting. */
-static void sort_where(where_t *where, int size) {
+/* Most communicators are sorted already, and checking that is much faster than qsort. */
+static void sort_positions(position_t *position, int size) {
     bool sorted = true;
     for (int i = 1; i < size && sorted; i++)
-        sorted = by_place(&where[i - 1], &where[i]) <= 0;
+        sorted = compare_positions(&position[i - 1], &position[i]) <= 0;
     if (!sorted)
-        qsort(where, (size_t)size, sizeof *where, by_place);
+        qsort(position, (size_t)size, sizeof *position, compare_positions);
 }
 
-/* Sort the processes. GPUs of a node are numbered by their lowest rank, so that processes in order are so in
- * the layout. */
-static void sort_places(where_t *where, int size) {
+/* Sort by node, then by GPU, then by rank. The GPUs of a node are ordered by their lowest rank instead of
+ * their identifiers: if the ranks of each GPU are consecutive, every place then equals the rank. */
+static void sort_by_place(position_t *position, int size) {
     int first = 0;
-    sort_where(where, size);
+    sort_positions(position, size);
     for (int i = 0; i < size; i++) {
-        if (where[i].node != where[first].node || where[i].gpu != where[first].gpu)
+        if (position[i].node != position[first].node || position[i].gpu != position[first].gpu)
             first = i;
-        where[i].lowest = where[first].rank;
+        position[i].lowest_rank = position[first].rank;
     }
     for (int i = 0; i < size; i++)
-        where[i].gpu = (uint64_t)where[i].lowest;
-    sort_where(where, size);
+        position[i].gpu = (uint64_t)position[i].lowest_rank;
+    sort_positions(position, size);
 }
 
-/* All nodes have the same number of GPUs, and those the same number of processes. */
-static bool is_even(drop_layout_t *layout, const where_t *where, int size) {
+/* Sets the numbers of nodes, of GPUs per node and of processes per GPU. Returns whether these are the same on
+ * all nodes and GPUs. */
+static bool is_even(drop_layout_t *layout, const position_t *position, int size) {
     int64_t nodes = 1, gpus = 1;
     for (int i = 1; i < size; i++) {
-        bool new_node = where[i].node != where[i - 1].node;
+        bool new_node = position[i].node != position[i - 1].node;
         nodes += new_node;
-        gpus += new_node || where[i].gpu != where[i - 1].gpu;
+        gpus += new_node || position[i].gpu != position[i - 1].gpu;
     }
     layout->nodes = nodes;
     layout->gpus_per_node = gpus / nodes;
@@ -369,112 +374,114 @@ static bool is_even(drop_layout_t *layout, const where_t *where, int size) {
     if (nodes * per_node != size)
         return false;
     for (int i = 0; i < size; i++)
-        if (where[i].node != where[i / per_node * per_node].node ||
-            where[i].gpu != where[i / layout->procs_per_gpu * layout->procs_per_gpu].gpu)
+        if (position[i].node != position[i / per_node * per_node].node ||
+            position[i].gpu != position[i / layout->procs_per_gpu * layout->procs_per_gpu].gpu)
             return false;
     return true;
 }
 
-/* Room for a layout: the GPU of each process, to be filled in, and what sorts them. */
+/* Arrays for finding a layout. The caller fills in the GPU of each process, between begin_layout and
+ * finish_layout. */
 typedef struct {
     uint64_t *gpu;
-    where_t *where;
-} draft_t;
+    position_t *position;
+} scratch_t;
 
-static bool begin_draft(const drop_comm_t *comm, drop_layout_t *layout, draft_t *draft) {
+static bool begin_layout(const drop_comm_t *comm, drop_layout_t *layout, scratch_t *scratch) {
     size_t size = (size_t)comm->size;
-    draft->gpu = calloc(size, sizeof *draft->gpu);
-    draft->where = calloc(size, sizeof *draft->where);
+    scratch->gpu = calloc(size, sizeof *scratch->gpu);
+    scratch->position = calloc(size, sizeof *scratch->position);
     layout->place = calloc(size, sizeof *layout->place);
     layout->rank_at = calloc(size, sizeof *layout->rank_at);
     layout->found = true;
-    layout->why = "out of memory"; /* until it is there */
-    return draft->gpu && draft->where && layout->place && layout->rank_at;
+    layout->why_not = "out of memory"; /* until finish_layout */
+    return scratch->gpu && scratch->position && layout->place && layout->rank_at;
 }
 
-static void finish_draft(const drop_comm_t *comm, const draft_t *draft, drop_layout_t *layout) {
-    where_t *where = draft->where;
+static void finish_layout(const drop_comm_t *comm, const scratch_t *scratch, drop_layout_t *layout) {
+    position_t *position = scratch->position;
     for (int i = 0; i < comm->size; i++)
-        where[i] = (where_t){.node = comm->node[i], .rank = i, .gpu = draft->gpu[i]};
-    sort_places(where, comm->size);
-    bool even = is_even(layout, where, comm->size);
-    layout->why = even ? NULL : "nodes or GPUs with different numbers of processes";
+        position[i] = (position_t){.node = comm->node[i], .rank = i, .gpu = scratch->gpu[i]};
+    sort_by_place(position, comm->size);
+    bool even = is_even(layout, position, comm->size);
+    layout->why_not = even ? NULL : "nodes or GPUs with different numbers of processes";
     layout->in_order = true;
     for (int i = 0; i < comm->size; i++) {
-        layout->place[where[i].rank] = i;
-        layout->rank_at[i] = where[i].rank;
-        layout->in_order &= where[i].rank == i;
+        layout->place[position[i].rank] = i;
+        layout->rank_at[i] = position[i].rank;
+        layout->in_order &= position[i].rank == i;
     }
 }
 
-int drop_layout_run(const drop_layout_t *layout, int size, int place, int *apart) {
+int drop_layout_blocks(const drop_layout_t *layout, int size, int place, int *rank_stride) {
     const int *rank = layout->rank_at + place;
     int left = size - place, count = 1;
-    *apart = left > 1 ? rank[1] - rank[0] : 1;
-    while (*apart > 0 && count < left && rank[count] - rank[count - 1] == *apart)
+    *rank_stride = left > 1 ? rank[1] - rank[0] : 1;
+    while (*rank_stride > 0 && count < left && rank[count] - rank[count - 1] == *rank_stride)
         count++;
     return count;
 }
 
-static void end_draft(draft_t *draft) {
-    free(draft->gpu);
-    free(draft->where);
+static void free_scratch(scratch_t *scratch) {
+    free(scratch->gpu);
+    free(scratch->position);
 }
 
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
-    draft_t draft;
+    scratch_t scratch;
     pto_error_t err;
-    bool has_room = begin_draft(comm, &comm->gpus, &draft);
+    bool has_room = begin_layout(comm, &comm->gpus, &scratch);
     pto_status_t status = pto_mpi_agree(comm->comm, has_room ? PTO_OK : PTO_ERR_MEMORY, &err);
     comm->gpu = gpu;
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Allgather(&gpu, 1, MPI_UINT64_T, draft.gpu, 1, MPI_UINT64_T, comm->comm), &err);
+        status =
+            PTO_MPI(MPI_Allgather(&gpu, 1, MPI_UINT64_T, scratch.gpu, 1, MPI_UINT64_T, comm->comm), &err);
     if (status == PTO_OK)
-        finish_draft(comm, &draft, &comm->gpus);
-    end_draft(&draft);
+        finish_layout(comm, &scratch, &comm->gpus);
+    free_scratch(&scratch);
 }
 
-/* The processes of each node take its GPUs in turn, in the order of their ranks. */
-static void deal_gpus(const drop_comm_t *comm, uint64_t gpus, draft_t *draft) {
-    where_t *where = draft->where;
-    uint64_t before = 0; /* on the same node */
+/* Assign the GPUs of each node round-robin to its processes, in the order of ranks. */
+static void assign_gpus(const drop_comm_t *comm, uint64_t gpus, scratch_t *scratch) {
+    position_t *position = scratch->position;
+    uint64_t before = 0; /* processes with lower ranks on the same node */
     for (int i = 0; i < comm->size; i++)
-        where[i] = (where_t){.node = comm->node[i], .rank = i};
-    sort_where(where, comm->size);
+        position[i] = (position_t){.node = comm->node[i], .rank = i};
+    sort_positions(position, comm->size);
     for (int i = 0; i < comm->size; i++) {
-        before = i > 0 && where[i].node == where[i - 1].node ? before + 1 : 0;
-        draft->gpu[where[i].rank] = before % gpus + 1;
+        before = i > 0 && position[i].node == position[i - 1].node ? before + 1 : 0;
+        scratch->gpu[position[i].rank] = before % gpus + 1;
     }
 }
 
 bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu) {
-    draft_t draft;
+    scratch_t scratch;
     double gpus = 1;
-    bool has_room = begin_draft(comm, &comm->gpus, &draft);
+    bool has_room = begin_layout(comm, &comm->gpus, &scratch);
     if (pto_machine_get(drop.machine, "node.gpus", &gpus, NULL) != PTO_OK || gpus < 1)
         gpus = 1;
     comm->gpu = gpu;
     if (has_room) {
-        deal_gpus(comm, (uint64_t)gpus, &draft);
-        finish_draft(comm, &draft, &comm->gpus);
+        assign_gpus(comm, (uint64_t)gpus, &scratch);
+        finish_layout(comm, &scratch, &comm->gpus);
     }
-    end_draft(&draft);
+    free_scratch(&scratch);
     return has_room;
 }
 
 bool drop_comm_find_host(drop_comm_t *comm) {
-    draft_t draft;
-    bool has_room = begin_draft(comm, &comm->host, &draft);
+    scratch_t scratch;
+    bool has_room = begin_layout(comm, &comm->host, &scratch);
     if (has_room) {
         for (int i = 0; i < comm->size; i++)
-            draft.gpu[i] = (uint64_t)i + 1;
-        finish_draft(comm, &draft, &comm->host);
+            scratch.gpu[i] = (uint64_t)i + 1;
+        finish_layout(comm, &scratch, &comm->host);
     }
-    end_draft(&draft);
+    free_scratch(&scratch);
     return has_room;
 }
 
-/* Turn nodes, GPUs of a node and processes of a GPU so that the root's are the first ones. */
+/* Rotate the nodes, the GPUs of each node and the processes of each GPU so that the root's come first. */
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table) {
     int64_t gpus = layout->gpus_per_node, procs = layout->procs_per_gpu;
     int64_t first = root < 0 ? 0 : layout->place[root];

@@ -1,18 +1,19 @@
-/* The parts of the drop-in, a library under an unchanged MPI program: it takes collectives on GPU buffers,
- * and on host buffers where that pays, and runs the cheapest plan in their place (docs/acting.md,
- * docs/decisions/0024 and 0047). Whatever is not certainly safe goes on to MPI untouched.
+/* The parts of the drop-in: a library that is preloaded in front of MPI into an unchanged program. It takes
+ * over collectives on GPU buffers, and on host buffers where that pays, and runs the cheapest of portolan's
+ * plans instead of MPI's own collective (docs/acting.md, docs/decisions/0024 and 0047). Any call that it
+ * cannot take over safely is passed on to MPI unchanged.
  *
- * A call goes through these steps:
- *   intercept.c  wraps MPI's functions
- *   call.c       what this process can tell of the call by itself
- *   comm.c       the communicator: its nodes and GPUs, its plans
- *   foreign.c    GPUs whose memory looks like the host's
- *   host.c       whether a call on host buffers is worth taking
- *   agree.c      whether all processes of the communicator can take the call
- *   route.c      the pick, its plan and its executor, made once and kept
- *   trial.c      whether the pick is no slower than MPI
- *   take.c       the steps in order, and the run
- *   report.c     what was done with each call */
+ * A call goes through these files:
+ *   intercept.c  wrappers of MPI's functions
+ *   take.c       the steps below in order, and the run
+ *   call.c       what this process can tell about the call without the others
+ *   comm.c       the communicator: its nodes, its GPUs, its routes
+ *   foreign.c    AMD's and Intel's GPUs, whose memory CUDA's driver takes for host memory
+ *   host.c       whether a call on host buffers is worth taking over
+ *   agree.c      the vote: all processes of the communicator take the call over, or none does
+ *   route.c      the choice between MPI and a plan; the plan and its executor are created once and reused
+ *   trial.c      timed calls that compare the plan with MPI
+ *   report.c     a line for each call, and a summary */
 #ifndef DROP_DROPIN_H
 #define DROP_DROPIN_H
 
@@ -29,31 +30,31 @@
 /* --- settings.c: the environment ------------------------------------------------------------------------ */
 
 typedef struct {
-    bool on;              /* from MPI_Init to MPI_Finalize, on all processes alike */
-    bool any_gpu;         /* some process has one */
-    bool takes_host;      /* calls on host buffers are priced (host.c) */
-    bool waits_for_calls; /* communicators are looked at when they have had some */
-    bool has_foreign;     /* but for a runtime of other GPUs in some process */
-    bool assumes_gpu;     /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
-    bool assumes_host;    /* PORTOLAN_ASSUME=host: the same */
-    bool by_threads;      /* several threads of some process may call collectives: each process acts alone */
-    bool threads_are_serial;
-    int emulated_gpus; /* of a node on the device host; 0: each process has its own */
-    bool by_messages;  /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
-    bool misprices;    /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
-    bool explains;     /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
-    int plans_max;     /* PORTOLAN_PLANS: that a communicator keeps */
-    int trials;        /* PORTOLAN_TRIALS: timed calls of a kind by its plan, and as many by MPI */
-    int64_t repeats;   /* PORTOLAN_REPEATS: calls of a kind before its plan is made, on host buffers; -1: as
-                          many as   it takes to pay */
-    int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */
+    bool on;                 /* from MPI_Init to MPI_Finalize; the same on all processes */
+    bool any_gpu;            /* some process has a GPU */
+    bool takes_host;         /* calls on host buffers may be taken over (host.c) */
+    bool defers_examination; /* communicators are examined only after their first calls (comm.c) */
+    bool has_other_gpus;     /* some process has loaded AMD's or Intel's runtime, so takes_host is off */
+    bool assumes_gpu;        /* PORTOLAN_ASSUME=device: the user promises that all buffers are on GPUs */
+    bool assumes_host;       /* PORTOLAN_ASSUME=host: the user promises that all are in host memory */
+    bool multithreaded;      /* threads of some process may call collectives concurrently: no agreement */
+    bool threads_are_serial; /* PORTOLAN_THREADS=serial: the user promises that they do not */
+    int emulated_gpus;       /* GPUs of a node on the device host; 0: each process has its own */
+    bool forces_messages;    /* PORTOLAN_AGREE=messages: for tests, vote as between nodes */
+    bool misprices;          /* PORTOLAN_MISPRICE: for tests, this process computes wrong prices */
+    bool prints_summary;     /* PORTOLAN_EXPLAIN: at MPI_Finalize */
+    int plans_max;           /* PORTOLAN_PLANS: kept by a communicator */
+    int trials;              /* PORTOLAN_TRIALS: timed calls of a kind by its plan, and as many by MPI */
+    int64_t repeats;   /* PORTOLAN_REPEATS: calls of a kind on host buffers before its plan is created; -1: as
+                          many as make up for creating it */
+    int64_t bytes_max; /* PORTOLAN_MEMORY: of the buffers of a communicator's plans, in one process */
     int rank;          /* in MPI_COMM_WORLD */
     int size;
-    int *node_of;                    /* by that rank: the lowest rank on its node */
+    int *node_of;                    /* by rank in MPI_COMM_WORLD: the lowest rank on its node */
     const pto_device_t *device;      /* of GPU buffers */
     const pto_device_t *host_device; /* of host buffers */
     pto_machine_t *machine;
-    const char *strategy; /* PORTOLAN_STRATEGY: the only one to be used; NULL: the cheapest */
+    const char *strategy; /* PORTOLAN_STRATEGY: used whatever it costs; NULL: the cheapest */
     double began_s;
 } drop_settings_t;
 
@@ -62,20 +63,21 @@ extern drop_settings_t drop;
 /* Collective over MPI_COMM_WORLD: read the environment and agree on whether to be on. */
 void drop_begin(void);
 
-/* Print a line to standard error, once for the job. */
+/* Process 0 prints a line to standard error. */
 void drop_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 typedef struct drop_comm drop_comm_t;
 
 /* --- call.c: one call ----------------------------------------------------------------------------------- */
 
-/* One side of an alltoallv, or the output of an allgatherv: counts and displacements are `int`, or MPI_Count
- * and MPI_Aint (`_c`). A reduce_scatter has counts without displacements. */
+/* The counts and displacements, by rank, of one side of an alltoallv or of the output of an allgatherv:
+ * arrays of int, or of MPI_Count and MPI_Aint (`large`). A reduce_scatter has counts without displacements.
+ */
 typedef struct {
-    const void *counts;
-    const void *places;
+    const void *count;
+    const void *displ;
     bool large;
-} drop_rows_t;
+} drop_counts_t;
 
 typedef struct {
     pto_collective_t collective;
@@ -83,132 +85,136 @@ typedef struct {
     MPI_Comm comm;
     const void *in;
     void *out;
-    MPI_Count in_count; /* of a vector, or of each block */
+    MPI_Count in_count; /* of the whole vector or of each block */
     MPI_Count out_count;
     MPI_Datatype in_type;
     MPI_Datatype out_type;
-    MPI_Op op; /* MPI_OP_NULL: does not reduce */
+    MPI_Op op; /* MPI_OP_NULL: not a reduction */
     int root;  /* -1: none */
-    drop_rows_t in_rows;
-    drop_rows_t out_rows;
-    const char *why_not_host; /* as all processes know it before they look at their buffers; NULL: a call on
-                                 host buffers is worth taking */
+    drop_counts_t in_counts;
+    drop_counts_t out_counts;
+    const char *why_not_host; /* why the call is left to MPI if its buffers are in host memory; the same on
+                                 all processes. NULL: it is worth taking over */
 } drop_call_t;
 
-/* The key of a plan, the same on all processes of a call that is taken. */
+/* What makes calls of one kind: the key under which a communicator keeps their route. Equal on all processes
+ * of a call that is taken over, except for an alltoallv's `counts`. */
 typedef struct {
     pto_collective_t collective;
     pto_datatype_t datatype;
     pto_op_t op;
     int root;
-    bool in_host;    /* all buffers of this process are in host memory, else in a GPU's */
-    int64_t bytes;   /* as in a scenario; of an alltoallv or allgatherv 0 */
-    bool in_place;   /* of an allreduce: on all processes */
-    uint64_t counts; /* of an alltoallv: a digest of this process's counts, which may differ from others'; of
-                        an allgatherv: of all counts; else 0 */
-} drop_cell_t;
+    bool in_host;    /* all buffers of this process are in host memory; false: in a GPU's */
+    int64_t bytes;   /* as in a scenario; 0 for an alltoallv or allgatherv */
+    bool in_place;   /* an allreduce is in place on all processes */
+    uint64_t counts; /* a digest: of this process's counts in an alltoallv, of all counts in an allgatherv; 0
+                        for other collectives */
+} drop_key_t;
 
 static inline bool drop_has_root(pto_collective_t collective) {
     return pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
 }
-/* Returns whether this process can take the call: buffers in one kind of memory, plain datatypes, a known
- * operation. `*why` says why not. */
-bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
-/* Returns the size of the call among `size` processes as each of them knows it, whatever its datatype; -1:
- * not known. */
+/* Returns whether this process can take the call over: its buffers are in one kind of memory, its datatypes
+ * are basic ones, its operation is known. Otherwise `*why_not` is the reason. */
+bool drop_call_key(const drop_comm_t *comm, const drop_call_t *call, drop_key_t *key, const char **why_not);
+/* Returns the size of the call among `size` processes, which all of them know, whatever its datatype; -1:
+ * unknown. */
 int64_t drop_call_bytes(const drop_call_t *call, int size);
-/* Returns whether a side has counts and displacements. */
-static inline bool drop_has_rows(const drop_rows_t *rows) { return rows->counts && rows->places; }
-/* The rows of one side of a call: the elements to or from a peer, those of all `size` peers, the bytes of a
- * peer, and the place of its first byte. */
-int64_t drop_row_count(const drop_rows_t *rows, int peer);
-int64_t drop_rows_count(const drop_rows_t *rows, int size);
-int64_t drop_row_bytes(const drop_rows_t *rows, MPI_Datatype type, int peer);
-int64_t drop_row_place(const drop_rows_t *rows, MPI_Datatype type, int peer);
-/* Returns whether a side's blocks lie one after the other, as an executor has them. */
+static inline bool drop_has_displs(const drop_counts_t *counts) { return counts->count && counts->displ; }
+/* The elements to or from a peer, and their sum over all `size` peers. */
+int64_t drop_peer_count(const drop_counts_t *counts, int peer);
+int64_t drop_total_count(const drop_counts_t *counts, int size);
+/* The size of a peer's block, and its offset in the buffer, in bytes. */
+int64_t drop_peer_bytes(const drop_counts_t *counts, MPI_Datatype type, int peer);
+int64_t drop_peer_offset(const drop_counts_t *counts, MPI_Datatype type, int peer);
+/* Returns whether the blocks of a side (0: input, 1: output) are contiguous and in the order of ranks, as an
+ * executor needs them. */
 bool drop_call_packed(const drop_call_t *call, int side, int size);
 
 /* --- agree.c: all processes or none --------------------------------------------------------------------- */
 
 typedef struct drop_board drop_board_t;
 
-/* Collective. NULL where the processes are not all on one node, or where it cannot be made. */
+/* Collective among the processes of one node. */
 pto_status_t drop_board_create(MPI_Comm comm, drop_board_t **board, pto_error_t *err);
 void drop_board_destroy(drop_board_t *board);
 
-/* One process's vote on a call: a digest of its cell, 0 if it cannot take the call, and the number of the
- * plan that it has for it, 0 if none. */
+/* One process's vote on a call: the digest of its key, 0 if it cannot take the call over; and the number of
+ * the route that it has for the key, 0 if it has none. */
 typedef struct {
-    uint64_t cell;
+    uint64_t key;
     uint64_t plan;
-} drop_offer_t;
+} drop_vote_t;
 
 /* Every process of the communicator calls one of these in each call, in the same order. drop_board_decline
- * does not wait for others. Both return whether all can take the call; `*have_plan`: all named the same plan.
- */
-bool drop_board_offer(drop_board_t *board, MPI_Comm comm, drop_offer_t offer, bool *have_plan);
+ * does not wait for the others. The other two return whether all can take the call over, and set `*have_plan`
+ * to whether all named the same route. */
+bool drop_board_vote(drop_board_t *board, MPI_Comm comm, drop_vote_t vote, bool *have_plan);
 void drop_board_decline(drop_board_t *board, MPI_Comm comm);
-bool drop_messages_offer(MPI_Comm comm, drop_offer_t offer, bool *have_plan);
+bool drop_messages_vote(MPI_Comm comm, drop_vote_t vote, bool *have_plan);
 
 /* --- layouts -------------------------------------------------------------------------------------------- */
 
-/* How the processes use GPUs; for buffers in host memory, each process is a GPU of its own. */
+/* How the processes of a communicator are spread over nodes and GPUs. For buffers in host memory, each
+ * process counts as a GPU. A process's place is its number in the order of nodes, their GPUs and the GPUs'
+ * processes.
+ */
 typedef struct {
     bool found;
-    const char *why; /* the model has no such layout; NULL: it has */
+    const char *why_not; /* why the model has no such layout; NULL: it has */
     int64_t nodes;
     int64_t gpus_per_node;
     int64_t procs_per_gpu;
-    int *place;    /* by rank: its number in the layout */
+    int *place;    /* by rank */
     int *rank_at;  /* by place */
-    bool in_order; /* both are the same */
+    bool in_order; /* ranks and places are the same */
 } drop_layout_t;
 
-/* --- route.c: what is done with a cell ------------------------------------------------------------------ */
+/* --- route.c: how calls of a key are executed ----------------------------------------------------------- */
 
-typedef enum { DROP_BY_MPI, DROP_STAGED, DROP_BY_PLAN } drop_way_t;
+/* MPI on the program's buffers, MPI on copies in host memory, or a plan. */
+typedef enum { DROP_BY_MPI, DROP_STAGED, DROP_BY_PLAN } drop_method_t;
 
-/* The first calls of a route that moves data, of which the plan runs the first half and MPI the rest. */
+/* Progress of a route's trial: its first calls, half of them by the plan and then half by MPI. */
 typedef struct {
-    int calls;         /* so far */
-    double began_s;    /* the one under way */
-    double least_s[2]; /* in this process: by the plan, by MPI */
+    int calls;        /* so far */
+    double began_s;   /* of the current call */
+    double best_s[2]; /* shortest call in this process: by the plan, by MPI */
 } drop_trial_t;
 
 typedef struct drop_route drop_route_t;
 struct drop_route {
     drop_route_t *next;
     uint64_t number; /* from 1 on, the same on all processes */
-    drop_cell_t cell;
-    drop_way_t way;
+    drop_key_t key;
+    drop_method_t method;
     const char *name;   /* the strategy, or "mpi" */
-    double predicted_s; /* by this way; 0: unknown */
-    double library_s;   /* by the MPI library itself on the program's buffers; 0: unknown */
+    double predicted_s; /* of a call by this route; 0: unknown */
+    double library_s;   /* of MPI's own collective on the program's buffers; 0: unknown */
     drop_trial_t trial;
-    uint64_t used;      /* the communicator's call that used it last */
-    int64_t held_bytes; /* of buffers, on the process that holds most */
+    uint64_t used;           /* the communicator's call that used it last */
+    int64_t footprint_bytes; /* of its buffers, on the process that has most */
     pto_scenario_t scenario;
     pto_plan_t *plan;
     pto_exec_t *exec;
-    void *own[2]; /* input and output of the executor, or host memory to stage in; a broadcast's root and
-                     an allreduce in place have one for both */
-    int64_t own_bytes[2];
-    bool direct[2];   /* the executor can use the program's buffer itself: no other process accesses it */
+    void *buffer[2]; /* the route's own input and output: the executor's, or host memory to stage in. At the
+                        root of a broadcast and for an allreduce in place, both are one */
+    int64_t buffer_bytes[2];
+    bool direct[2];   /* the executor can use the program's buffer: no other process accesses it */
     bool permuted[2]; /* the executor's blocks are in the order of places, the program's in that of ranks */
     const pto_device_t *device;
     void *stream;
-    void *context; /* in which all of this was made, and ends; NULL: none */
+    void *context; /* CUDA context in which all of this was created; NULL: none */
 };
 
-/* Collective. Creates the route of the cheapest way that works; DROP_BY_MPI, if no other does. NULL: out of
- * memory, on all processes. */
-drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
-/* Creates a route without the other processes, as this process may be alone in the call: MPI with copies
- * through host memory, if that is cheaper, otherwise DROP_BY_MPI. */
-drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t *cell);
-/* Fills an initialized scenario, whose counts are set, with the cell. The caller frees it in any case. */
-pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
-                                pto_scenario_t *scenario, pto_error_t *err);
+/* Collective. Creates the route of the cheapest strategy that works here; DROP_BY_MPI if none does. NULL on
+ * all processes: out of memory. */
+drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_key_t *key);
+/* Creates a route without the other processes: DROP_STAGED if that is cheaper, otherwise DROP_BY_MPI. */
+drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_key_t *key);
+/* Fills an initialized scenario, whose counts are set, from the key. The caller frees it in any case. */
+pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_key_t *key, pto_scenario_t *scenario,
+                                pto_error_t *err);
 /* Collective. Leaves the route's calls to MPI from now on. */
 void drop_route_leave(drop_route_t *route);
 /* Collective. */
@@ -219,14 +225,16 @@ void drop_route_destroy(drop_route_t *route);
 typedef enum { DROP_NO_TRIAL, DROP_TURN_PLAN, DROP_TURN_MPI } drop_turn_t;
 
 bool drop_trial_is_on(const drop_route_t *route);
-/* Collective, in a call of a route that is on trial. Waits for all processes, and returns whose turn it is.
- */
+/* Collective, in a call of a route that is on trial. Waits for all processes, and returns which of the two
+ * executes the call. */
 drop_turn_t drop_trial_begin(const drop_comm_t *comm, drop_route_t *route);
-/* Collective, at the end of that call. After the last one the slower way is given up. */
+/* Collective, at the end of that call. After the last one, the route is left to MPI if the plan was slower.
+ */
 void drop_trial_end(const drop_comm_t *comm, drop_route_t *route);
 
 /* --- comm.c: communicators ------------------------------------------------------------------------------ */
 
+/* What host.c keeps for a communicator. */
 typedef struct drop_host drop_host_t;
 
 typedef enum { DROP_KIND_HOST = 1, DROP_KIND_GPU = 2, DROP_KIND_ANY = 3 } drop_kind_t;
@@ -237,46 +245,46 @@ struct drop_comm {
     MPI_Comm comm;
     int rank;
     int size;
-    uint64_t id;     /* a digest of its processes */
-    const char *why; /* it is left to MPI; NULL: it is not */
+    uint64_t id;         /* a digest of its processes */
+    const char *why_not; /* why all its calls are left to MPI; NULL: they are not */
     uint64_t calls;
     unsigned kinds;      /* bits of drop_kind_t: memory that some process may pass */
-    bool on_one_node;    /* they agree by a board */
-    drop_board_t *board; /* NULL: on several nodes, or no call has needed it */
+    bool on_one_node;    /* votes are cast on a board */
+    drop_board_t *board; /* NULL: on several nodes, or no call has needed it yet */
     int *node;           /* by rank: lowest rank in MPI_COMM_WORLD of its node */
     uint64_t gpu;        /* this process's */
     drop_layout_t gpus;
     drop_layout_t host;
-    bool is_open;                           /* it has `comms` */
-    pto_comms_t comms;                      /* of all executors */
-    drop_host_t *hosted;                    /* about host buffers; NULL: they are left to MPI */
+    bool is_open;                           /* `comms` exist */
+    pto_comms_t comms;                      /* of all its executors */
+    drop_host_t *host_state;                /* NULL: calls on host buffers are left to MPI */
     uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts */
     unsigned counts_next;
     uint64_t routes_made;
     drop_route_t *routes;
 };
 
-/* Collective the first time, unless processes act alone. NULL: left to MPI. */
+/* Collective the first time, unless the program is multithreaded. NULL: left to MPI. */
 drop_comm_t *drop_comm_of(MPI_Comm handle);
-/* Collective. Makes the board, on one node. False: it cannot be made, and the communicator is left to MPI. */
+/* Collective. Creates the board, on one node. False: that failed, and the communicator is left to MPI. */
 bool drop_comm_needs_board(drop_comm_t *comm);
 /* Collective. Finds out how the processes share GPUs; `gpu` is that of this process. */
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
-/* Not collective. Guesses that the processes of a node share its GPUs evenly; the machine file has their
- * number. False: out of memory. */
+/* Not collective. Assumes that the processes of a node share the GPUs of the machine file evenly. False: out
+ * of memory. */
 bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu);
 /* Not collective. Finds the layout for buffers in host memory. False: out of memory. */
 bool drop_comm_find_host(drop_comm_t *comm);
-static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_cell_t *cell) {
-    return cell->in_host ? &comm->host : &comm->gpus;
+static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_key_t *key) {
+    return key->in_host ? &comm->host : &comm->gpus;
 }
-/* Collective. Makes `comms`, once. PTO_ERR_NOT_APPLICABLE, on all processes: too many communicators have
+/* Collective. Creates `comms`, once. PTO_ERR_NOT_APPLICABLE, on all processes: too many communicators have
  * them. */
 pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err);
-/* Returns how many blocks, from `place` on, one copy can move between the order of ranks and that of places:
- * those at equal distances in both orders. Sets `*apart` to their distance in ranks. */
-int drop_layout_run(const drop_layout_t *layout, int size, int place, int *apart);
-/* Fills `table` with the logical rank of each process, for an executor. The root is the first one. */
+/* Returns how many blocks, from `place` on, one strided copy can move between the order of ranks and that of
+ * places. Sets `*rank_stride` to the distance of their ranks. */
+int drop_layout_blocks(const drop_layout_t *layout, int size, int place, int *rank_stride);
+/* Fills `table` with the logical rank of each process, for an executor. The root becomes logical rank 0. */
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table);
 bool drop_comms_begin(void);
 
@@ -290,21 +298,21 @@ bool drop_host_begin(void);
 bool drop_host_attach(drop_comm_t *comm);
 void drop_host_detach(drop_comm_t *comm);
 
-/* Collective: why calls like this one on host buffers are left to MPI, whatever the processes pass; NULL:
- * they are worth taking. All sizes between two powers of two are judged alike, by process 0. MPI has the
- * first calls of the same bytes and root, until a plan is likely to pay. */
+/* Collective. Returns why calls like this one on host buffers are left to MPI; NULL: they are worth taking
+ * over. Process 0 decides once for all sizes between two powers of two. The first calls with the same bytes
+ * and root are left to MPI until a plan is likely to pay. */
 const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call);
 
-/* Records whether all processes can take a call, on which they have voted by messages. If not, the next calls
- * of its kind are left to MPI: few at first, then more. */
+/* Records the result of a vote by messages. After a failed one, the next calls of the kind are left to MPI: a
+ * number that doubles with each failure. */
 void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed);
-/* Returns whether one more plan may be made. If not, all calls of the kind are left to MPI. */
+/* Returns whether another plan may be created. If not, all calls of the kind are left to MPI. */
 bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call);
-/* Leaves all calls of the kind to MPI, as a plan does not pay at this exact size. */
+/* Leaves all calls of the kind to MPI, as no plan pays at this exact size. */
 void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call);
 
-/* Returns whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster
- * than the library's at the beginning of its own. The predictions are explained ones of one size. */
+/* Returns whether the upper end of the interval of portolan's cheapest algorithm, plus the vote, is below the
+ * lower end of MPI's. The predictions are explained ones of one size. */
 bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions);
 
 /* --- foreign.c: other GPUs ------------------------------------------------------------------------------ */
@@ -319,32 +327,33 @@ bool drop_gpu_enter(const void *memory, uint64_t *gpu);
 void drop_gpu_leave(void);
 /* The current context; NULL: none, or the device is the host. */
 void *drop_gpu_context(void);
-/* Make it the current one, until drop_gpu_leave. False: there is none. */
+/* Make this context the current one, until drop_gpu_leave. False: there is none. */
 bool drop_gpu_enter_again(void *context);
 
 /* --- take.c --------------------------------------------------------------------------------------------- */
 
+/* An intercepted call while it is in progress. */
 typedef struct {
-    drop_call_t given;
-    drop_call_t call; /* with the buffers that MPI is to use */
+    drop_call_t call;     /* as the program made it */
+    drop_call_t mpi_call; /* the same with the buffers that MPI's function must use */
     drop_comm_t *comm;
     drop_route_t *route;
-    const char *why; /* there is no route */
+    const char *why_not; /* why there is no route */
     drop_turn_t turn;
-    bool done; /* MPI need not be called; `code` is the result */
+    bool done; /* MPI's function need not be called; `code` is the result */
     int code;
     double began_s;
-} drop_taken_t;
+} drop_task_t;
 
-/* Take the call `given`, or leave it to MPI. */
-void drop_take(drop_taken_t *taken);
+/* Execute `task->call`, or prepare for MPI's function. */
+void drop_take(drop_task_t *task);
 /* After MPI's function, or in its place. Returns the code for the program. */
-int drop_finish(drop_taken_t *taken, int code);
+int drop_finish(drop_task_t *task, int code);
 
 /* --- report.c ------------------------------------------------------------------------------------------- */
 
 void drop_report_begin(void);
-void drop_report(const drop_taken_t *taken, double ended_s);
+void drop_report(const drop_task_t *task, double ended_s);
 /* At MPI_Finalize. */
 void drop_report_end(void);
 extern bool drop_reports;

@@ -1,5 +1,5 @@
-/* Runtimes of GPUs that are not asked whose a buffer is: AMD's and Intel's. Beside one of them, what CUDA's
- * driver does not know need not be host memory. */
+/* Detects whether the process has loaded the runtime of AMD's or Intel's GPUs. CUDA's driver takes their
+ * memory for host memory, so the drop-in must not use host buffers then. */
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 
 enum { NAME_MAX_BYTES = 64 };
 static char found[NAME_MAX_BYTES];
-static unsigned long long adds; /* libraries loaded since the start, when they were last looked at */
+static unsigned long long adds; /* dlpi_adds, the number of libraries loaded so far, at the last search */
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
     static const char *const known[] = {"libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so"};
-    const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    const char *name = slash ? slash + 1 : info->dlpi_name ? info->dlpi_name : "";
+    const char *path = info->dlpi_name ? info->dlpi_name : "";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     bool *is_first = context;
     (void)size;
     if (*is_first && info->dlpi_adds == adds)
@@ -26,7 +26,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
     return 0;
 }
 
-/* A program may load it at any time. One that is unloaded still counts. */
+/* A program may load a runtime at any time. One that has been unloaded still counts. */
 const char *drop_foreign_runtime(void) {
     bool is_first = true;
     if (!*found)

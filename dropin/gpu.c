@@ -1,12 +1,14 @@
-/* The context of a GPU's memory: the executor works on the GPU that the program's buffers are on, and leaves
- * the program's own choice of a GPU as it was. The host device has neither. */
+/* CUDA contexts: the executor runs in the context of the program's buffers, on their GPU, and the program's
+ * own current context is restored after each call. On the host device, which emulates GPUs, there are no
+ * contexts.
+ */
 #include <pthread.h>
 #include <string.h>
 
 #include "driver.h"
 #include "dropin.h"
 
-/* Constants of cuda.h, which need not be installed. */
+/* From cuda.h, which need not be installed. */
 enum { ATTRIBUTE_CONTEXT = 1, ATTRIBUTE_DEVICE_ORDINAL = 9 };
 
 static int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);
@@ -17,13 +19,13 @@ static void look_for_attributes(void) {
 
 static bool is_host(void) { return strcmp(drop.device->name, "host") == 0; }
 
-/* As bench_host.c counts them; without a number, each process has one of its own. */
+/* GPUs are emulated as in bench_host.c. Without a number of them, each process has its own. */
 static uint64_t emulated_gpu(void) {
     return (uint64_t)(drop.emulated_gpus > 0 ? drop.rank % drop.emulated_gpus : drop.rank) + 1;
 }
 
-/* Memory of pools and virtual memory has no context, and is left to MPI: its GPU may not be the current one.
- */
+/* Memory of pools and virtual memory have no context. Calls on them are left to MPI, as their GPU need not be
+ * the current one. */
 bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
     static const int attributes[] = {ATTRIBUTE_CONTEXT, ATTRIBUTE_DEVICE_ORDINAL};
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,11 +1,11 @@
-/* Whether a call on host buffers is worth taking: only where the machine file knows which algorithms the MPI
- * library uses for them, and one of portolan's is faster by more than both prices are uncertain and the
- * agreement takes (docs/decisions/0047). Most calls are not worth it, so the answer is found once for all
- * sizes between two powers of two.
+/* Whether a call on host buffers is worth taking over. The machine file must say which algorithms the MPI
+ * library uses on host memory, and one of portolan's must be faster than MPI's by more than the uncertainty
+ * of both prices and the cost of the vote (docs/decisions/0047). Most calls do not meet this, so the answer
+ * is computed once for all sizes between two powers of two: a size class.
  *
- * Process 0 of a communicator prices, and tells the others in the first call of each such class: a process
- * that ran out of memory, or whose arithmetic differs, must not answer for itself. Every process of a call
- * knows its collective and its bytes, whatever it passes, so all of them know whether they have been told. */
+ * Process 0 of a communicator computes the prices, and broadcasts its answers in the first call of each size
+ * class. Answers computed by each process could differ, for lack of memory or by rounding. All processes of a
+ * call know its collective and its bytes, so all of them know whether they already have the answer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,50 +16,49 @@
 #include "environment.h"
 
 enum {
-    AGREEMENT_BYTES = 32, /* of drop_messages_offer */
-    CLASSES = 64,
-    PLAN_MESSAGES =
-        20,   /* collectives of MPI in which a plan is made, with the communicators for the first one */
-    TURNS = 4 /* plans that are made for each that is kept */
+    VOTE_BYTES = 32, /* of drop_messages_vote */
+    SIZE_CLASSES = 64,
+    PLAN_MESSAGES = 20,     /* collectives of MPI that the creation of a plan takes */
+    PLANS_MADE_PER_KEPT = 4 /* limit of the plans that a communicator creates, in units of drop.plans_max */
 };
 
-/* Whether a plan pays for calls of one collective with bytes between two powers of two. A value of PAYS or
- * more also tells how many calls of a kind are left to MPI first. */
+/* Whether a plan pays for calls of one collective in one size class. PAYS + n: it does, after the first n
+ * calls of a kind, which are left to MPI. */
 typedef enum { UNKNOWN, NOT_FASTER, NO_PRICE, PAYS, LATEST = 255 } answer_t;
 
 typedef struct {
-    unsigned char of[PTO_COLLECTIVE_COUNT][CLASSES];
+    unsigned char of[PTO_COLLECTIVE_COUNT][SIZE_CLASSES];
 } answers_t;
 
-/* Process 0's results for communicators of one shape. Kept until the process ends: a program may make and
- * free communicators all the time. */
+/* Process 0's answers for all communicators of one shape. They are kept until the process ends, as programs
+ * may create and free communicators again and again. */
 typedef struct shape shape_t;
 struct shape {
     shape_t *next;
     int64_t nodes;
     int64_t procs_per_node;
-    bool by_board; /* agreement is by shared memory */
+    bool by_board; /* votes are in shared memory */
     answers_t found;
 };
 
-/* Calls of the same collective, bytes and root, which all processes of a call know. */
-enum { KINDS_KEPT = 64, REST_MAX = 64 };
+/* Calls of the same collective, bytes and root. All processes of a call know these three. */
+enum { KINDS_KEPT = 64, BACKOFF_MAX = 64 };
 typedef struct {
     uint64_t kind;
-    uint64_t used;    /* the communicator's call that was the last of them */
-    const char *left; /* why the next ones are left to MPI, whatever the processes pass; NULL: they are not */
-    int calls;
-    int rest; /* calls until the processes agree again */
-    int rest_next;
+    uint64_t used;       /* number of the communicator's call that was the last of this kind */
+    const char *why_not; /* why all further ones are left to MPI; NULL: they are not */
+    int calls;           /* left to MPI at first */
+    int backoff;         /* calls until the next vote */
+    int backoff_next;    /* the backoff after the next failed vote */
 } kind_t;
 
-/* What is known about host buffers. It is the same on all processes. */
+/* What host.c keeps for a communicator, the same on all its processes but for agreement_s. */
 struct drop_host {
-    const char *never[PTO_COLLECTIVE_COUNT]; /* why no call is worth taking, whatever its bytes */
-    answers_t told;
-    kind_t kinds[KINDS_KEPT]; /* those used last */
+    const char *never[PTO_COLLECTIVE_COUNT]; /* why no call is worth taking over, whatever its bytes */
+    answers_t answers;                       /* that process 0 has broadcast */
+    kind_t kinds[KINDS_KEPT];                /* those used last */
     int plans_made;
-    double agreement_s; /* predicted; negative: not yet */
+    double vote_s; /* predicted; negative: not predicted yet */
 };
 
 static const char no_table[] = "host buffers, and no table of MPI's algorithms for them";
@@ -74,7 +73,7 @@ static const char refused[] = "host buffers, which other processes could not tak
 static const char *const why_of[] = {[NOT_FASTER] = "host buffers, where MPI is predicted to be as fast",
                                      [NO_PRICE] = "host buffers on processes that have no price"};
 
-/* A strategy that the user has named is used whatever it costs. */
+/* Returns whether the user has named a strategy, which is used whatever it costs. */
 static bool is_forced(void) { return drop.strategy != NULL; }
 
 bool drop_host_begin(void) {
@@ -88,10 +87,10 @@ bool drop_host_begin(void) {
     return false;
 }
 
-/* Reasons that need no price. */
+/* Returns why a collective is left to MPI on all host buffers; NULL: prices decide. */
 static const char *why_never(const drop_comm_t *comm, pto_collective_t collective) {
-    if (comm->host.why)
-        return comm->host.why;
+    if (comm->host.why_not)
+        return comm->host.why_not;
     if (collective == PTO_COLLECTIVE_ALLTOALLV || collective == PTO_COLLECTIVE_ALLGATHERV)
         return counts_differ;
     if (!comm->host.in_order && !pto_collective_is_vector(collective))
@@ -101,48 +100,48 @@ static const char *why_never(const drop_comm_t *comm, pto_collective_t collectiv
 }
 
 bool drop_host_attach(drop_comm_t *comm) {
-    comm->hosted = calloc(1, sizeof *comm->hosted);
-    if (!comm->hosted || !drop_comm_find_host(comm))
+    comm->host_state = calloc(1, sizeof *comm->host_state);
+    if (!comm->host_state || !drop_comm_find_host(comm))
         return false;
-    comm->hosted->agreement_s = -1;
+    comm->host_state->vote_s = -1;
     for (pto_collective_t i = 0; i < PTO_COLLECTIVE_COUNT; i++)
-        comm->hosted->never[i] = why_never(comm, i);
+        comm->host_state->never[i] = why_never(comm, i);
     return true;
 }
 
 void drop_host_detach(drop_comm_t *comm) {
-    free(comm->hosted);
-    comm->hosted = NULL;
+    free(comm->host_state);
+    comm->host_state = NULL;
 }
 
-/* --- the agreement -------------------------------------------------------------------------------------- */
+/* --- the cost of the vote ------------------------------------------------------------------------------- */
 
-/* A message of all processes to each other. */
-static double message_s(const drop_comm_t *comm) {
+/* The predicted time of an allreduce by MPI. */
+static double allreduce_s(const drop_comm_t *comm) {
     pto_price_t price;
     const pto_ask_t ask = {.collective = "allreduce",
                            .strategy = "mpi",
                            .datatype = "byte",
-                           .bytes = AGREEMENT_BYTES,
+                           .bytes = VOTE_BYTES,
                            .nodes = comm->host.nodes,
                            .procs_per_node = comm->host.gpus_per_node};
     return pto_predict_one(drop.machine, &ask, NULL, &price, NULL) == PTO_OK ? price.seconds : INFINITY;
 }
 
-/* On one node each process sees the flags of all, one after another. */
-static double price_agreement(const drop_comm_t *comm) {
+/* On one node, each process reads the flags of all others, one after another. */
+static double price_vote(const drop_comm_t *comm) {
     double flag_s;
     if (comm->on_one_node && pto_machine_get(drop.machine, "signals.flag_s", &flag_s, NULL) == PTO_OK)
         return (double)comm->size * flag_s;
-    if (!comm->on_one_node && drop.assumes_host && !drop.by_messages)
+    if (!comm->on_one_node && drop.assumes_host && !drop.forces_messages)
         return 0;
-    return message_s(comm);
+    return allreduce_s(comm);
 }
 
-static double agreement_s(const drop_comm_t *comm) {
-    if (comm->hosted->agreement_s < 0)
-        comm->hosted->agreement_s = price_agreement(comm);
-    return comm->hosted->agreement_s;
+static double vote_s(const drop_comm_t *comm) {
+    if (comm->host_state->vote_s < 0)
+        comm->host_state->vote_s = price_vote(comm);
+    return comm->host_state->vote_s;
 }
 
 /* --- prices --------------------------------------------------------------------------------------------- */
@@ -154,14 +153,15 @@ static bool cost_of(const pto_predictions_t *predictions, const char *name, pto_
     return false;
 }
 
-/* Returns the least gain of a call by one of portolan's algorithms; negative: it may lose. */
+/* Returns the gain of a call by portolan's cheapest algorithm at the unfavorable ends of both intervals.
+ * Negative: the call may take longer than by MPI. */
 static double least_gain_s(const drop_comm_t *comm, const pto_predictions_t *predictions) {
     pto_cost_t own, library;
     bool has_library = cost_of(predictions, "mpi", &library);
     bool has_own = cost_of(predictions, "own_algorithm", &own);
     if (!has_own || !has_library)
         return has_own && is_forced() ? INFINITY : -1;
-    double gain_s = library.low - own.high - agreement_s(comm);
+    double gain_s = library.low - own.high - vote_s(comm);
     return drop.misprices ? -gain_s : gain_s;
 }
 
@@ -169,19 +169,19 @@ bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictio
     return least_gain_s(comm, predictions) > 0;
 }
 
-/* Prices of bytes do not depend on what they mean, nor on the root. */
+/* Prices a collective at one size. The datatype and the root do not matter. */
 static answer_t price(const drop_comm_t *comm, pto_collective_t collective, int64_t bytes, double *gain_s) {
-    const drop_cell_t cell = {.collective = collective,
-                              .datatype = PTO_DATATYPE_BYTE,
-                              .op = PTO_OP_SUM,
-                              .root = drop_has_root(collective) ? 0 : -1,
-                              .in_host = true,
-                              .bytes = bytes};
+    const drop_key_t key = {.collective = collective,
+                            .datatype = PTO_DATATYPE_BYTE,
+                            .op = PTO_OP_SUM,
+                            .root = drop_has_root(collective) ? 0 : -1,
+                            .in_host = true,
+                            .bytes = bytes};
     pto_scenario_t scenario;
     pto_predictions_t predictions = {0};
     pto_error_t err;
     pto_scenario_init(&scenario);
-    pto_status_t status = drop_fill_scenario(&comm->host, &cell, &scenario, &err);
+    pto_status_t status = drop_fill_scenario(&comm->host, &key, &scenario, &err);
     if (status == PTO_OK)
         status = pto_predict(&scenario, drop.machine, true, &predictions, &err);
     *gain_s = status == PTO_OK ? least_gain_s(comm, &predictions) : -1;
@@ -190,10 +190,11 @@ static answer_t price(const drop_comm_t *comm, pto_collective_t collective, int6
     return status != PTO_OK ? NO_PRICE : *gain_s > 0 ? PAYS : NOT_FASTER;
 }
 
-/* MPI has the first calls of a kind: as many as a plan must serve until it has gained what making it takes. A
- * program thus loses at most about as much by plans that it does not use again as it would have gained. */
-static int calls_left(const drop_comm_t *comm, double gain_s, double pricing_s) {
-    double calls = ceil((pricing_s + PLAN_MESSAGES * message_s(comm)) / gain_s);
+/* Returns how many calls of a kind are left to MPI first: as many as a plan must serve to make up for its
+ * creation. So a plan that is never used again costs a program about as much as it could have gained by then
+ * (the ski-rental rule). */
+static int calls_by_mpi_first(const drop_comm_t *comm, double gain_s, double pricing_s) {
+    double calls = ceil((pricing_s + PLAN_MESSAGES * allreduce_s(comm)) / gain_s);
     if (drop.repeats >= 0 || is_forced())
         calls = drop.repeats >= 0 ? (double)drop.repeats : 0;
     return calls < LATEST - PAYS ? (int)calls : LATEST - PAYS;
@@ -208,10 +209,10 @@ static answer_t find_answer(const drop_comm_t *comm, pto_collective_t collective
     if (answer != PAYS)
         return answer;
     gain_s = fmin(gain_s, last_gain_s);
-    return (answer_t)(PAYS + calls_left(comm, gain_s, pto_now_s() - began_s));
+    return (answer_t)(PAYS + calls_by_mpi_first(comm, gain_s, pto_now_s() - began_s));
 }
 
-/* --- process 0 answers ---------------------------------------------------------------------------------- */
+/* --- the answers of process 0 --------------------------------------------------------------------------- */
 
 /* NULL: out of memory. */
 static shape_t *find_shape(const drop_comm_t *comm) {
@@ -233,26 +234,28 @@ static shape_t *find_shape(const drop_comm_t *comm) {
     return found;
 }
 
-/* Collective. Process 0 tells all that it knows of such communicators, so that a program that makes one after
- * the other pays for one message in each. */
-static answer_t ask(const drop_comm_t *comm, pto_collective_t collective, int class) {
-    answers_t *told = &comm->hosted->told;
-    unsigned char *answer = &told->of[collective][class];
+/* Collective. Process 0 broadcasts all its answers for communicators of this shape, so that a program that
+ * creates one communicator after the other pays for one broadcast in each. */
+static answer_t ask_process_0(const drop_comm_t *comm, pto_collective_t collective, int class) {
+    answers_t *answers = &comm->host_state->answers;
+    unsigned char *answer = &answers->of[collective][class];
     if (comm->rank == 0) {
         shape_t *shape = find_shape(comm);
         unsigned char *found = shape ? &shape->found.of[collective][class] : answer;
         if (*found == UNKNOWN)
             *found = (unsigned char)find_answer(comm, collective, class);
         if (shape)
-            *told = shape->found;
+            *answers = shape->found;
     }
-    MPI_Bcast(told, (int)sizeof *told, MPI_BYTE, 0, comm->comm);
-    if (*answer == UNKNOWN) /* the broadcast has failed, or processes passed different numbers of bytes */
+    MPI_Bcast(answers, (int)sizeof *answers, MPI_BYTE, 0, comm->comm);
+    if (*answer == UNKNOWN) /* the broadcast has failed, or the processes' sizes differ */
         *answer = NO_PRICE;
     return (answer_t)*answer;
 }
 
-static int class_of(int64_t bytes) { return CLASSES - 1 - __builtin_clzll((unsigned long long)bytes); }
+static int size_class_of(int64_t bytes) {
+    return SIZE_CLASSES - 1 - __builtin_clzll((unsigned long long)bytes);
+}
 
 /* --- kinds of calls ------------------------------------------------------------------------------------- */
 
@@ -263,7 +266,7 @@ static uint64_t kind_of(const drop_call_t *call, int64_t bytes) {
 
 /* Returns the call's kind; one that is new takes the place of the one unused for longest. */
 static kind_t *find_kind(const drop_comm_t *comm, const drop_call_t *call) {
-    kind_t *kinds = comm->hosted->kinds, *oldest = kinds;
+    kind_t *kinds = comm->host_state->kinds, *oldest = kinds;
     uint64_t kind = kind_of(call, drop_call_bytes(call, comm->size));
     for (int i = 0; i < KINDS_KEPT; i++) {
         if (kinds[i].kind == kind)
@@ -275,61 +278,64 @@ static kind_t *find_kind(const drop_comm_t *comm, const drop_call_t *call) {
     return oldest;
 }
 
-/* A program with ever new kinds would make plans for ever. */
-static bool has_turns(const drop_comm_t *comm) { return comm->hosted->plans_made / TURNS < drop.plans_max; }
+/* Returns whether the communicator may create another plan: a program with ever new kinds of calls would
+ * spend all its time on plans. */
+static bool may_create_plan(const drop_comm_t *comm) {
+    return comm->host_state->plans_made / PLANS_MADE_PER_KEPT < drop.plans_max;
+}
 
 static const char *why_not_now(const drop_comm_t *comm, const drop_call_t *call, int calls_first) {
     kind_t *kind = find_kind(comm, call);
-    if (kind->used == 0 && !has_turns(comm))
-        kind->left = many_plans;
+    if (kind->used == 0 && !may_create_plan(comm))
+        kind->why_not = many_plans;
     kind->used = comm->calls;
-    if (kind->left)
-        return kind->left;
+    if (kind->why_not)
+        return kind->why_not;
     if (kind->calls < calls_first) {
         kind->calls++;
         return first_calls;
     }
-    if (kind->rest == 0)
+    if (kind->backoff == 0)
         return NULL;
-    kind->rest--;
+    kind->backoff--;
     return refused;
 }
 
 void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed) {
     kind_t *kind = find_kind(comm, call);
-    kind->rest = agreed ? 0 : kind->rest_next;
-    kind->rest_next = agreed ? 0 : kind->rest_next == 0 ? 1 : 2 * kind->rest_next;
-    if (kind->rest_next > REST_MAX)
-        kind->rest_next = REST_MAX;
+    kind->backoff = agreed ? 0 : kind->backoff_next;
+    kind->backoff_next = agreed ? 0 : kind->backoff_next == 0 ? 1 : 2 * kind->backoff_next;
+    if (kind->backoff_next > BACKOFF_MAX)
+        kind->backoff_next = BACKOFF_MAX;
 }
 
 bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call) {
-    bool may = has_turns(comm);
+    bool may = may_create_plan(comm);
     if (may)
-        comm->hosted->plans_made++;
+        comm->host_state->plans_made++;
     else
-        find_kind(comm, call)->left = many_plans;
+        find_kind(comm, call)->why_not = many_plans;
     return may;
 }
 
 void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call) {
-    find_kind(comm, call)->left = why_of[NOT_FASTER];
+    find_kind(comm, call)->why_not = why_of[NOT_FASTER];
 }
 
 const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call) {
     pto_collective_t collective = call->collective;
-    if (!comm->hosted)
-        return drop.has_foreign ? other_gpus : not_priced;
+    if (!comm->host_state)
+        return drop.has_other_gpus ? other_gpus : not_priced;
     if (!(comm->kinds & DROP_KIND_HOST))
         return asserted_gpu;
-    if (comm->hosted->never[collective])
-        return comm->hosted->never[collective];
+    if (comm->host_state->never[collective])
+        return comm->host_state->never[collective];
     int64_t bytes = drop_call_bytes(call, comm->size);
     if (bytes <= 0)
         return "no data";
-    answer_t answer = (answer_t)comm->hosted->told.of[collective][class_of(bytes)];
+    answer_t answer = (answer_t)comm->host_state->answers.of[collective][size_class_of(bytes)];
     if (answer == UNKNOWN)
-        answer = ask(comm, collective, class_of(bytes));
-    const char *why = answer < PAYS ? why_of[answer] : why_not_now(comm, call, (int)(answer - PAYS));
-    return why || drop_comm_needs_board(comm) ? why : comm->why;
+        answer = ask_process_0(comm, collective, size_class_of(bytes));
+    const char *why_not = answer < PAYS ? why_of[answer] : why_not_now(comm, call, (int)(answer - PAYS));
+    return why_not || drop_comm_needs_board(comm) ? why_not : comm->why_not;
 }

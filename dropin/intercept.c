@@ -1,8 +1,10 @@
-/* MPI's functions as the program calls them. */
+/* Wrappers of MPI's functions. In a preloaded library, the program's calls of MPI_Allreduce and others end
+ * here instead of in MPI; each wrapper calls the next library's function (next.h) unless the call is taken
+ * over. */
 #include "dropin.h"
 #include "next.h"
 
-/* Calls that MPI, another tool or the executor makes within one are not looked at. */
+/* Wrappers that this thread is in. Nested calls, by MPI, another tool or the executor, are passed on. */
 static _Thread_local int depth;
 
 static void begin(int code) {
@@ -14,12 +16,14 @@ static void begin(int code) {
 
 PRELOAD_PASS_INIT(begin(code))
 
-/* Attributes that MPI deletes within these end plans, whose processes meet in collectives. */
+/* MPI deletes attributes within these functions, which frees plans (comm.c). That involves collectives, which
+ * `depth` hides from the wrappers. */
 #define ENDS(name, params, args) PRELOAD_PASS_BOTH(name, params, args, depth++, depth--)
 ENDS(Finalize, (void), ())
 ENDS(Comm_free, (MPI_Comm * comm), (comm))
 ENDS(Comm_disconnect, (MPI_Comm * comm), (comm))
 
+/* Both names of a collective, MPI_ and PMPI_. A staged call replaces `in` and `out`. */
 #define TAKE(name, params, args, declared, ...)                                                              \
     TAKE_ONE(PRELOAD_JOIN(MPI_, name, SUFFIX), #name, params, args, declared, __VA_ARGS__)                   \
     TAKE_ONE(PRELOAD_JOIN(PMPI_, name, SUFFIX), #name, params, args, declared, __VA_ARGS__)
@@ -34,15 +38,15 @@ ENDS(Comm_disconnect, (MPI_Comm * comm), (comm))
             return next(PRELOAD_EACH args, comm);                                                            \
         depth++;                                                                                             \
         declared;                                                                                            \
-        drop_taken_t taken = {.given = __VA_ARGS__};                                                         \
-        taken.given.routine = "MPI_" text;                                                                   \
-        taken.given.comm = comm;                                                                             \
-        drop_take(&taken);                                                                                   \
-        in = taken.call.in;                                                                                  \
+        drop_task_t task = {.call = __VA_ARGS__};                                                            \
+        task.call.routine = "MPI_" text;                                                                     \
+        task.call.comm = comm;                                                                               \
+        drop_take(&task);                                                                                    \
+        in = task.mpi_call.in;                                                                               \
         (void)in;                                                                                            \
-        out = taken.call.out;                                                                                \
-        int code = taken.done ? taken.code : next(PRELOAD_EACH args, comm);                                  \
-        code = drop_finish(&taken, code);                                                                    \
+        out = task.mpi_call.out;                                                                             \
+        int code = task.done ? task.code : next(PRELOAD_EACH args, comm);                                    \
+        code = drop_finish(&task, code);                                                                     \
         depth--;                                                                                             \
         return code;                                                                                         \
     }
@@ -51,11 +55,11 @@ ENDS(Comm_disconnect, (MPI_Comm * comm), (comm))
 #define BLOCKS                                                                                               \
     .in = in, .out = out, .in_count = in_count, .in_type = in_type, .out_count = out_count,                  \
     .out_type = out_type
-#define ROWS                                                                                                 \
+#define IN_AND_OUT_COUNTS                                                                                    \
     .in = in, .out = out, .in_type = in_type, .out_type = out_type,                                          \
-    .in_rows = {in_counts, in_places, sizeof *in_counts > sizeof(int)}, .out_rows = OUT_ROWS
-#define OUT_ROWS                                                                                             \
-    { out_counts, out_places, sizeof *out_counts > sizeof(int) }
+    .in_counts = {in_counts, in_displs, sizeof *in_counts > sizeof(int)}, .out_counts = OUT_COUNTS
+#define OUT_COUNTS                                                                                           \
+    { out_counts, out_displs, sizeof *out_counts > sizeof(int) }
 
 #define PRELOAD_LIST "taken_list.h"
 #include "each_count.h"

@@ -1,4 +1,5 @@
-/* The folder from which machine files are found: this library's, whatever program it is under. */
+/* pto_program_folder (machine_folders.h) for a preloaded library: machine files are looked up from the
+ * library's own folder instead of the program's. */
 #include <dlfcn.h>
 #include <string.h>
 

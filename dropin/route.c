@@ -1,7 +1,9 @@
-/* Choose the route of a cell: every strategy is priced on the communicator's layout, and the cheapest one
- * that can be made here is kept. Other processes never open the program's memory, which it may free at any
- * time: a buffer that they access is the executor's own, and each call copies the program's data in or out.
- * These copies are priced too. */
+/* Choose how all calls of a key are executed: every strategy is priced on the communicator's layout, and the
+ * cheapest one whose executor can be created here becomes the route.
+ *
+ * Other processes never open the program's memory, which it may free at any time. A buffer that they access
+ * is therefore the route's own, and each call copies the program's data into it or out of it. The price of a
+ * route includes these copies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +14,12 @@
 
 /* --- the scenario --------------------------------------------------------------------------------------- */
 
-/* Collective: the bytes from each process to each. Sets `*valid` to whether this process expects what the
- * others send it. */
+/* Collective. Gathers an alltoallv's matrix of bytes from each process to each. Clears `*valid` if this
+ * process expects other sizes than the others send it. */
 static pto_status_t gather_counts(const drop_comm_t *comm, const drop_call_t *call, pto_counts_t *counts,
                                   bool *valid, pto_error_t *err) {
     int n = comm->size;
-    const drop_rows_t *rows = call->in == MPI_IN_PLACE ? &call->out_rows : &call->in_rows;
+    const drop_counts_t *sent = call->in == MPI_IN_PLACE ? &call->out_counts : &call->in_counts;
     MPI_Datatype type = call->in == MPI_IN_PLACE ? call->out_type : call->in_type;
     int64_t *row = calloc((size_t)n, sizeof *row);
     counts->matrix = calloc((size_t)n * (size_t)n, sizeof *counts->matrix);
@@ -26,20 +28,20 @@ static pto_status_t gather_counts(const drop_comm_t *comm, const drop_call_t *ca
     status = pto_mpi_agree(comm->comm, status, err);
     if (status == PTO_OK && row && counts->matrix) {
         for (int i = 0; i < n; i++)
-            row[i] = drop_row_bytes(rows, type, i);
+            row[i] = drop_peer_bytes(sent, type, i);
         counts->kind = PTO_COUNTS_MATRIX;
         counts->order = n;
         status = PTO_MPI(MPI_Allgather(row, n, MPI_INT64_T, counts->matrix, n, MPI_INT64_T, comm->comm), err);
         for (int i = 0; i < n; i++)
             *valid &=
-                counts->matrix[i * n + comm->rank] == drop_row_bytes(&call->out_rows, call->out_type, i) &&
+                counts->matrix[i * n + comm->rank] == drop_peer_bytes(&call->out_counts, call->out_type, i) &&
                 row[i] >= 0;
     }
     free(row);
     return status;
 }
 
-/* The bytes of each process. */
+/* Lists the bytes of each process in an allgatherv. */
 static pto_status_t list_counts(const drop_comm_t *comm, const drop_call_t *call, pto_counts_t *counts,
                                 pto_error_t *err) {
     counts->matrix = calloc((size_t)comm->size, sizeof *counts->matrix);
@@ -48,18 +50,18 @@ static pto_status_t list_counts(const drop_comm_t *comm, const drop_call_t *call
     counts->kind = PTO_COUNTS_LIST;
     counts->order = comm->size;
     for (int i = 0; i < comm->size; i++)
-        counts->matrix[i] = drop_row_bytes(&call->out_rows, call->out_type, i);
+        counts->matrix[i] = drop_peer_bytes(&call->out_counts, call->out_type, i);
     return PTO_OK;
 }
 
-pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
-                                pto_scenario_t *scenario, pto_error_t *err) {
-    pto_ask_t ask = {.collective = pto_collective_name(cell->collective),
-                     .datatype = pto_datatype_name(cell->datatype),
-                     .bytes = cell->bytes,
+pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_key_t *key, pto_scenario_t *scenario,
+                                pto_error_t *err) {
+    pto_ask_t ask = {.collective = pto_collective_name(key->collective),
+                     .datatype = pto_datatype_name(key->datatype),
+                     .bytes = key->bytes,
                      .nodes = layout->nodes};
-    scenario->in_place = cell->in_place || cell->collective == PTO_COLLECTIVE_BROADCAST;
-    if (cell->in_host) {
+    scenario->in_place = key->in_place || key->collective == PTO_COLLECTIVE_BROADCAST;
+    if (key->in_host) {
         ask.procs_per_node = layout->gpus_per_node;
     } else {
         ask.gpus_per_node = layout->gpus_per_node;
@@ -76,26 +78,29 @@ pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *
     return pto_bind_cell(&ask, drop.machine, scenario, err);
 }
 
-/* --- making what a strategy needs ----------------------------------------------------------------------- */
+/* --- the plan and the executor of a strategy ------------------------------------------------------------ */
 
-static int64_t own_bytes(const pto_plan_t *plan, int64_t logical, int side) {
+static int64_t user_bytes(const pto_plan_t *plan, int64_t logical, int side) {
     return pto_exec_user_bytes(plan, logical, side == 0 ? PTO_ROLE_IN : PTO_ROLE_OUT);
 }
 
-/* Host memory that no other process opens: it takes no segment of shared memory. */
-static bool is_private(const drop_route_t *route) { return route->way == DROP_STAGED || route->cell.in_host; }
+/* Returns whether the route's buffers are in host memory that no other process opens, so that they need no
+ * shared memory. */
+static bool is_private(const drop_route_t *route) {
+    return route->method == DROP_STAGED || route->key.in_host;
+}
 
-static void release(drop_route_t *route) {
+static void release_plan(drop_route_t *route) {
     bool private = is_private(route);
-    if (route->own[1] == route->own[0])
-        route->own[1] = NULL;
+    if (route->buffer[1] == route->buffer[0])
+        route->buffer[1] = NULL;
     for (int side = 0; side < 2; side++)
-        if (route->own[side])
-            (private ? route->device->release_staging : route->device->release)(route->own[side], NULL);
+        if (route->buffer[side])
+            (private ? route->device->release_staging : route->device->release)(route->buffer[side], NULL);
     if (route->stream)
         route->device->stream_destroy(route->stream, NULL);
     pto_plan_destroy(route->plan);
-    route->own[0] = route->own[1] = route->stream = NULL;
+    route->buffer[0] = route->buffer[1] = route->stream = NULL;
     route->plan = NULL;
 }
 
@@ -103,35 +108,37 @@ static pto_status_t allocate(drop_route_t *route, int64_t logical, pto_error_t *
     bool private = is_private(route);
     pto_status_t status = route->device->stream_create(&route->stream, err);
     for (int side = 0; side < 2 && status == PTO_OK; side++) {
-        size_t bytes = (size_t)(route->own_bytes[side] = own_bytes(route->plan, logical, side));
-        if (side == 1 && bytes > 0 && route->scenario.in_place && route->way != DROP_STAGED && route->own[0])
-            route->own[1] = route->own[0];
+        size_t bytes = (size_t)(route->buffer_bytes[side] = user_bytes(route->plan, logical, side));
+        if (side == 1 && bytes > 0 && route->scenario.in_place && route->method != DROP_STAGED &&
+            route->buffer[0])
+            route->buffer[1] = route->buffer[0];
         else if (bytes > 0)
             status = (private ? route->device->allocate_staging
-                              : route->device->allocate)(bytes, &route->own[side], err);
+                              : route->device->allocate)(bytes, &route->buffer[side], err);
     }
     return status;
 }
 
-/* Returns the most bytes that a process has on one side, or on both (-1). All processes compute the same. If
- * blocks are equal, all GPUs but the root's, which is the first one, are like the second. */
-static int64_t most_bytes(const pto_plan_t *plan, int side) {
+/* Returns the largest size of a process's buffer on one side, or of both sides together (-1). All processes
+ * compute the same. If blocks are equal, only two GPUs need to be looked at: the root's, which is the first
+ * one, and any other one. */
+static int64_t largest_bytes(const pto_plan_t *plan, int side) {
     const pto_request_t *request = pto_plan_request(plan);
-    int64_t most = 0, count = pto_layout_rank_count(&request->layout);
+    int64_t largest = 0, count = pto_layout_rank_count(&request->layout);
     int64_t different = 2 * request->layout.procs_per_gpu;
     if (!(request->counts && pto_counts_differ(request->counts)) && different < count)
         count = different;
     for (int64_t rank = 0; rank < count; rank++) {
         int64_t bytes =
-            (side != 1 ? own_bytes(plan, rank, 0) : 0) + (side != 0 ? own_bytes(plan, rank, 1) : 0);
-        most = bytes > most ? bytes : most;
+            (side != 1 ? user_bytes(plan, rank, 0) : 0) + (side != 0 ? user_bytes(plan, rank, 1) : 0);
+        largest = bytes > largest ? bytes : largest;
     }
-    return most;
+    return largest;
 }
 
-/* The MPI library's own collective on the program's buffers is the call itself; on copies in host memory it
- * is that call on them. */
-static drop_way_t way_of(const pto_strategy_t *strategy, pto_collective_t collective) {
+/* Strategies that consist of one call of MPI's own collective need no plan: MPI's function is called on the
+ * program's buffers, or on copies of them in host memory. */
+static drop_method_t method_of(const pto_strategy_t *strategy, pto_collective_t collective) {
     if (strcmp(strategy->name, "cuda_aware") == 0 || strcmp(strategy->name, "mpi") == 0)
         return DROP_BY_MPI;
     bool has_rows = collective == PTO_COLLECTIVE_ALLTOALLV || collective == PTO_COLLECTIVE_ALLGATHERV;
@@ -140,15 +147,16 @@ static drop_way_t way_of(const pto_strategy_t *strategy, pto_collective_t collec
 }
 
 /* Collective. */
-static void unmake(drop_route_t *route) {
+static void destroy_by(drop_route_t *route) {
     pto_exec_destroy(route->exec);
     route->exec = NULL;
-    release(route);
+    release_plan(route);
 }
 
-/* Collective. A process that lacks a buffer does not know that others' are accessed. */
-static pto_status_t find_direct(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
-                                pto_error_t *err) {
+/* Collective. Finds the sides on which the executor can use the program's buffers. The processes must agree:
+ * one without a buffer cannot know whether the others' are accessed. */
+static pto_status_t find_direct_sides(const drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+                                      pto_error_t *err) {
     int direct[2], all[2];
     for (int side = 0; side < 2; side++)
         direct[side] = !route->permuted[side] && drop_call_packed(call, side, comm->size) &&
@@ -159,15 +167,15 @@ static pto_status_t find_direct(const drop_comm_t *comm, const drop_call_t *call
     return status;
 }
 
-/* Returns whether a side has a block for each process, in another order than that of a plan. */
-static bool is_permuted(const drop_comm_t *comm, const drop_cell_t *cell, int side) {
-    int64_t blocks = (side == 0 ? pto_collective_blocks_in : pto_collective_blocks_out)(cell->collective, 2);
-    return blocks > 1 && !drop_layout_for(comm, cell)->in_order;
+/* Returns whether a side has a block for each process, and their order differs between program and plan. */
+static bool is_permuted(const drop_comm_t *comm, const drop_key_t *key, int side) {
+    int64_t blocks = (side == 0 ? pto_collective_blocks_in : pto_collective_blocks_out)(key->collective, 2);
+    return blocks > 1 && !drop_layout_for(comm, key)->in_order;
 }
 
-/* The plan, its buffers, and the logical rank of each process, which the caller frees in any case. */
-static pto_status_t make_plan(const drop_comm_t *comm, drop_route_t *route, const pto_strategy_t *strategy,
-                              int64_t **table, pto_error_t *err) {
+/* Creates the plan, its buffers, and the table of logical ranks, which the caller frees in any case. */
+static pto_status_t create_plan(const drop_comm_t *comm, drop_route_t *route, const pto_strategy_t *strategy,
+                                int64_t **table, pto_error_t *err) {
     pto_price_t price;
     *table = calloc((size_t)comm->size, sizeof **table);
     if (!*table)
@@ -176,45 +184,46 @@ static pto_status_t make_plan(const drop_comm_t *comm, drop_route_t *route, cons
         pto_plan_choose(&route->scenario, drop.machine, 0, strategy, &route->plan, &price, NULL, err);
     if (status != PTO_OK)
         return status;
-    route->held_bytes = most_bytes(route->plan, -1);
-    if (route->held_bytes > drop.bytes_max)
+    route->footprint_bytes = largest_bytes(route->plan, -1);
+    if (route->footprint_bytes > drop.bytes_max)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its buffers are larger than PORTOLAN_MEMORY");
-    drop_comm_table(comm, drop_layout_for(comm, &route->cell), route->cell.root, *table);
+    drop_comm_table(comm, drop_layout_for(comm, &route->key), route->key.root, *table);
     return allocate(route, (*table)[comm->rank], err);
 }
 
-/* Collective. Errors: PTO_ERR_NOT_APPLICABLE and others, on all processes. */
-static pto_status_t make(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
-                         const pto_strategy_t *strategy, pto_error_t *err) {
+/* Collective. Creates what the route needs for a strategy. Errors are the same on all processes:
+ * PTO_ERR_NOT_APPLICABLE and others. */
+static pto_status_t create_by(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+                              const pto_strategy_t *strategy, pto_error_t *err) {
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .timeout_s = -1};
     int64_t *table = NULL;
-    route->way = way_of(strategy, route->cell.collective);
+    route->method = method_of(strategy, route->key.collective);
     for (int side = 0; side < 2; side++)
-        route->permuted[side] = is_permuted(comm, &route->cell, side) && route->way == DROP_BY_PLAN;
-    pto_status_t status = pto_mpi_agree(comm->comm, make_plan(comm, route, strategy, &table, err), err);
+        route->permuted[side] = is_permuted(comm, &route->key, side) && route->method == DROP_BY_PLAN;
+    pto_status_t status = pto_mpi_agree(comm->comm, create_plan(comm, route, strategy, &table, err), err);
     options.table = table;
-    if (status == PTO_OK && route->way == DROP_BY_PLAN)
+    if (status == PTO_OK && route->method == DROP_BY_PLAN)
         status = drop_comm_open(comm, err);
-    if (status == PTO_OK && route->way == DROP_BY_PLAN)
-        status = pto_exec_create_in(route->plan, &comm->comms.team, route->device, route->own[0],
-                                    route->own[1], route->cell.op, &options, &route->exec, err);
+    if (status == PTO_OK && route->method == DROP_BY_PLAN)
+        status = pto_exec_create_in(route->plan, &comm->comms.team, route->device, route->buffer[0],
+                                    route->buffer[1], route->key.op, &options, &route->exec, err);
     free(table);
     if (status == PTO_OK && route->exec)
-        status = find_direct(comm, call, route, err);
+        status = find_direct_sides(comm, call, route, err);
     if (status != PTO_OK)
-        unmake(route);
+        destroy_by(route);
     return status;
 }
 
-/* The copies of all blocks of a side. */
+/* Returns how many strided copies bring all blocks of a side into the other order. */
 static int count_copies(const drop_layout_t *layout, int size) {
-    int copies = 0, apart;
+    int copies = 0, rank_stride;
     for (int place = 0; place < size; copies++)
-        place += drop_layout_run(layout, size, place, &apart);
+        place += drop_layout_blocks(layout, size, place, &rank_stride);
     return copies;
 }
 
-static double cost_of(const char *key) {
+static double parameter_of(const char *key) {
     double cost = 0;
     return pto_machine_get(drop.machine, key, &cost, NULL) == PTO_OK ? cost : 0;
 }
@@ -226,22 +235,22 @@ static double copies_s(const drop_comm_t *comm, const drop_route_t *route) {
                                          "copies.d2d.on_socket.beta_s_per_byte"};
     static const char *const of_host[] = {"copies.h2h.on_socket.alpha_s",
                                           "copies.h2h.on_socket.beta_s_per_byte"};
-    const char *const *key = route->cell.in_host ? of_host : of_gpu;
+    const char *const *key = route->key.in_host ? of_host : of_gpu;
     double seconds = 0;
     for (int side = 0; side < 2 && route->exec; side++) {
-        int64_t most = most_bytes(route->plan, side);
-        if (!route->direct[side] && most > 0)
-            seconds += cost_of(key[0]) + cost_of(key[1]) * (double)most;
+        int64_t largest = largest_bytes(route->plan, side);
+        if (!route->direct[side] && largest > 0)
+            seconds += parameter_of(key[0]) + parameter_of(key[1]) * (double)largest;
         if (route->permuted[side])
-            seconds += (count_copies(drop_layout_for(comm, &route->cell), comm->size) - 1) *
-                       cost_of("copies.queued.d2d");
+            seconds += (count_copies(drop_layout_for(comm, &route->key), comm->size) - 1) *
+                       parameter_of("copies.queued.d2d");
     }
     return seconds;
 }
 
-/* --- the pick ------------------------------------------------------------------------------------------- */
+/* --- the choice ----------------------------------------------------------------------------------------- */
 
-enum { STRATEGIES_MAX = 256 }; /* of which copies are priced */
+enum { STRATEGIES_MAX = 256 };
 
 static int cheapest(const pto_predictions_t *predictions) {
     int best = -1;
@@ -256,24 +265,25 @@ static int cheapest(const pto_predictions_t *predictions) {
     return best;
 }
 
-/* Collective: process 0 chooses for all, since a last bit may differ. -1: MPI. A gain on host buffers must be
- * certain. */
+/* Collective. Process 0 chooses for all, since prices may differ in the last bit. -1: MPI. On host buffers,
+ * the gain must exceed the intervals of the prices. */
 static int choose(const drop_comm_t *comm, const drop_route_t *route, const pto_predictions_t *predictions) {
     int best = cheapest(predictions);
-    bool by_mpi = best < 0 || way_of(predictions->strategy[best], route->cell.collective) == DROP_BY_MPI;
-    if (by_mpi || (route->cell.in_host && !drop_host_gains(comm, predictions)))
+    bool by_mpi = best < 0 || method_of(predictions->strategy[best], route->key.collective) == DROP_BY_MPI;
+    if (by_mpi || (route->key.in_host && !drop_host_gains(comm, predictions)))
         best = -1;
     if (PTO_MPI(MPI_Bcast(&best, 1, MPI_INT, 0, comm->comm), NULL) != PTO_OK)
         return -1;
     return best;
 }
 
-/* Compare the MPI library with staging: its own price against the price in host memory plus copies; false:
- * one has no price, or staging takes longer. */
+/* Returns whether MPI on copies in host memory is cheaper than MPI on the program's GPU buffers. False if one
+ * of them has no price. */
 static bool prefers_staging(drop_route_t *route, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, i);
-        if (prediction->applicable && way_of(predictions->strategy[i], route->cell.collective) == DROP_STAGED)
+        if (prediction->applicable &&
+            method_of(predictions->strategy[i], route->key.collective) == DROP_STAGED)
             route->predicted_s = prediction->price.seconds;
     }
     if (route->predicted_s <= 0)
@@ -282,10 +292,10 @@ static bool prefers_staging(drop_route_t *route, const pto_predictions_t *predic
 }
 
 static void leave_to_mpi(drop_route_t *route) {
-    route->way = DROP_BY_MPI;
+    route->method = DROP_BY_MPI;
     route->name = "mpi";
     route->predicted_s = route->library_s;
-    route->held_bytes = 0;
+    route->footprint_bytes = 0;
 }
 
 static void add_copies(const drop_comm_t *comm, const drop_route_t *route, pto_price_t *price) {
@@ -297,64 +307,67 @@ static void add_copies(const drop_comm_t *comm, const drop_route_t *route, pto_p
 
 static void find_library(drop_route_t *route, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++)
-        if (way_of(predictions->strategy[i], route->cell.collective) == DROP_BY_MPI)
+        if (method_of(predictions->strategy[i], route->key.collective) == DROP_BY_MPI)
             route->library_s = pto_prediction_at(predictions, 0, i)->price.seconds;
 }
 
-/* Collective: in the order of their prices, the first strategy that can be made. Once it is made, its copies
- * are known, and with them another one may be cheaper. */
-static void make_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
-                          pto_predictions_t *predictions) {
+/* Collective. Tries the strategies from the cheapest on. The copies between the program's buffers and the
+ * executor's are known only once an executor exists. They are then added to its price, with which another
+ * strategy may be cheaper. */
+static void create_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+                            pto_predictions_t *predictions) {
     pto_error_t err;
-    bool has_copies[STRATEGIES_MAX] = {false}; /* in its price */
+    bool includes_copies[STRATEGIES_MAX] = {false}; /* of each price */
     if (!predictions->strategy || predictions->strategy_count > STRATEGIES_MAX)
         return;
     for (int best = choose(comm, route, predictions); best >= 0;) {
         pto_prediction_t *prediction = &predictions->prediction[best];
-        pto_status_t status = make(comm, call, route, predictions->strategy[best], &err);
+        pto_status_t status = create_by(comm, call, route, predictions->strategy[best], &err);
         if (status == PTO_OK) {
-            if (!has_copies[best])
+            if (!includes_copies[best])
                 add_copies(comm, route, &prediction->price);
-            has_copies[best] = true;
+            includes_copies[best] = true;
             route->name = predictions->strategy[best]->name;
             route->predicted_s = prediction->price.seconds;
             int again = choose(comm, route, predictions);
             if (again == best)
                 return;
-            unmake(route);
+            destroy_by(route);
             best = again;
             continue;
         }
-        if (!comm->why && (status != PTO_ERR_NOT_APPLICABLE || drop.strategy))
-            drop_say("%s of %lld bytes by %s is left out: %s", pto_collective_name(route->cell.collective),
-                     (long long)route->cell.bytes, predictions->strategy[best]->name, err.message);
+        if (!comm->why_not && (status != PTO_ERR_NOT_APPLICABLE || drop.strategy))
+            drop_say("%s of %lld bytes by %s is left out: %s", pto_collective_name(route->key.collective),
+                     (long long)route->key.bytes, predictions->strategy[best]->name, err.message);
         prediction->applicable = false;
         best = choose(comm, route, predictions);
     }
     leave_to_mpi(route);
 }
 
-/* Blocks are numbered by rank, but in a plan by place. Equal ones of GPUs are copied into the other order. */
-static bool fits_order(const drop_comm_t *comm, const drop_cell_t *cell) {
-    bool by_rank = !pto_collective_is_vector(cell->collective);
-    return drop_layout_for(comm, cell)->in_order || !by_rank || (!cell->in_host && cell->counts == 0);
+/* Returns whether the call is possible in the communicator's order of processes. The program's blocks are in
+ * the order of ranks, a plan's in that of places. Only equal blocks on GPUs can be copied from one order into
+ * the other. */
+static bool fits_order(const drop_comm_t *comm, const drop_key_t *key) {
+    bool by_rank = !pto_collective_is_vector(key->collective);
+    return drop_layout_for(comm, key)->in_order || !by_rank || (!key->in_host && key->counts == 0);
 }
 
-/* All calls are MPI's until something else is made. NULL: out of memory. */
-static drop_route_t *new_route(const drop_cell_t *cell) {
+/* Creates a route that leaves all calls to MPI. NULL: out of memory. */
+static drop_route_t *new_route(const drop_key_t *key) {
     drop_route_t *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
-    made->cell = *cell;
-    made->device = cell->in_host ? drop.host_device : drop.device;
-    made->context = cell->in_host ? NULL : drop_gpu_context();
+    made->key = *key;
+    made->device = key->in_host ? drop.host_device : drop.device;
+    made->context = key->in_host ? NULL : drop_gpu_context();
     leave_to_mpi(made);
     pto_scenario_init(&made->scenario);
     return made;
 }
 
-drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
-    drop_route_t *made = new_route(cell);
+drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_key_t *key) {
+    drop_route_t *made = new_route(key);
     pto_predictions_t predictions = {0};
     pto_error_t err;
     bool valid = true;
@@ -364,55 +377,55 @@ drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, cons
         free(made);
         return NULL;
     }
-    if (!fits_order(comm, cell))
+    if (!fits_order(comm, key))
         return made;
-    if (cell->collective == PTO_COLLECTIVE_ALLTOALLV)
+    if (key->collective == PTO_COLLECTIVE_ALLTOALLV)
         status = gather_counts(comm, call, &made->scenario.counts, &valid, &err);
-    else if (cell->collective == PTO_COLLECTIVE_ALLGATHERV)
+    else if (key->collective == PTO_COLLECTIVE_ALLGATHERV)
         status = list_counts(comm, call, &made->scenario.counts, &err);
     if (status == PTO_OK && !valid)
         status = pto_error_set(&err, PTO_ERR_RANGE, "counts do not match");
     if (status == PTO_OK)
-        status = drop_fill_scenario(drop_layout_for(comm, cell), cell, &made->scenario, &err);
+        status = drop_fill_scenario(drop_layout_for(comm, key), key, &made->scenario, &err);
     if (status == PTO_OK)
-        status = pto_predict(&made->scenario, drop.machine, cell->in_host, &predictions, &err);
+        status = pto_predict(&made->scenario, drop.machine, key->in_host, &predictions, &err);
     status = pto_mpi_agree(comm->comm, status, &err);
     if (status == PTO_OK) {
         find_library(made, &predictions);
-        make_cheapest(comm, call, made, &predictions);
+        create_cheapest(comm, call, made, &predictions);
     }
     pto_predictions_fini(&predictions);
     return made;
 }
 
-static pto_status_t make_staged(const drop_comm_t *comm, drop_route_t *route, pto_error_t *err) {
+static pto_status_t create_staged(const drop_comm_t *comm, drop_route_t *route, pto_error_t *err) {
     const pto_strategy_t *strategy;
     int64_t *table = NULL;
     pto_status_t status = pto_strategy_find("three_step", &strategy, err);
     if (status != PTO_OK)
         return status;
-    route->way = DROP_STAGED;
+    route->method = DROP_STAGED;
     route->name = strategy->name;
-    status = make_plan(comm, route, strategy, &table, err);
+    status = create_plan(comm, route, strategy, &table, err);
     free(table);
     return status;
 }
 
-drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t *cell) {
-    drop_route_t *made = new_route(cell);
+drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_key_t *key) {
+    drop_route_t *made = new_route(key);
     pto_predictions_t predictions = {0};
     pto_error_t err;
     if (!made)
         return NULL;
-    pto_status_t status = drop_fill_scenario(&comm->gpus, cell, &made->scenario, &err);
+    pto_status_t status = drop_fill_scenario(&comm->gpus, key, &made->scenario, &err);
     if (status == PTO_OK)
         status = pto_predict(&made->scenario, drop.machine, false, &predictions, &err);
     if (status == PTO_OK)
         find_library(made, &predictions);
     bool stages = status == PTO_OK && prefers_staging(made, &predictions);
     pto_predictions_fini(&predictions);
-    if (!stages || make_staged(comm, made, &err) != PTO_OK) {
-        release(made);
+    if (!stages || create_staged(comm, made, &err) != PTO_OK) {
+        release_plan(made);
         leave_to_mpi(made);
     }
     return made;
@@ -420,18 +433,18 @@ drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t
 
 void drop_route_leave(drop_route_t *route) {
     bool entered = drop_gpu_enter_again(route->context);
-    unmake(route);
+    destroy_by(route);
     if (entered)
         drop_gpu_leave();
     leave_to_mpi(route);
 }
 
-/* A program may free a communicator in a thread that uses no GPU or another one, where CUDA's run-time
- * library would make a context on GPU 0. */
+/* A program may free a communicator in a thread without a current GPU, or with another one. Without
+ * drop_gpu_enter_again, CUDA's runtime would then create a context on GPU 0. */
 void drop_route_destroy(drop_route_t *route) {
     bool entered = drop_gpu_enter_again(route->context);
     pto_exec_destroy(route->exec);
-    release(route);
+    release_plan(route);
     if (entered)
         drop_gpu_leave();
     pto_scenario_fini(&route->scenario);

@@ -1,4 +1,5 @@
-/* The start: what the environment asks for, and the agreement of all processes on whether to be on. */
+/* The start of the drop-in, within MPI_Init: the settings from environment variables, and the agreement of
+ * all processes on whether it is on. It is off, with a message, where any process lacks what it needs. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static bool get_version(char version[VERSION_MAX]) {
     return get && get(version, &length) == MPI_SUCCESS;
 }
 
-/* Handles of another MPI library than that of this build mean nothing here. */
+/* The handles of another MPI library than the one of this build have another meaning. */
 static bool is_own_mpi(void) {
     static char version[VERSION_MAX];
     if (!get_version(version))
@@ -49,7 +50,7 @@ static bool is_own_mpi(void) {
 #endif
 }
 
-/* Fill gaps of the machine file with the known tables of the running MPI library. */
+/* If the machine file does not name its MPI library, use what is known of the running one's algorithms. */
 static void use_own_library(pto_machine_t *machine) {
     static char version[VERSION_MAX];
     char name[PTO_LIBRARY_NAME_MAX], *path = NULL;
@@ -60,7 +61,7 @@ static void use_own_library(pto_machine_t *machine) {
     free(path);
 }
 
-/* PTO_ERR_NOT_FOUND without a message: off, as the user wishes. */
+/* PTO_ERR_NOT_FOUND without a message: the user has switched the drop-in off. */
 static pto_status_t read_machine(pto_error_t *err) {
     const char *name = preload_text("PORTOLAN_MACHINE");
     char *path = NULL;
@@ -95,7 +96,7 @@ static pto_status_t read_strategy(pto_error_t *err) {
     return status;
 }
 
-/* A process may have no GPU, and the others must know that it takes part. */
+/* A process without a GPU is not an error: others may have one. */
 static pto_status_t find_device(bool *has_gpu, pto_error_t *err) {
     const char *name = preload_text("PORTOLAN_DEVICE");
     bool has_driver = preload_spaces_begin();
@@ -113,10 +114,11 @@ static bool has_threads(void) {
     return provided == MPI_THREAD_MULTIPLE && !drop.threads_are_serial;
 }
 
-/* Processes may have different levels of thread support: where one has several threads, all act alone. */
+/* In a multithreaded program, processes cannot agree on calls (take.c), so only staging is left, for GPU
+ * buffers. Levels of thread support may differ; one multithreaded process suffices. */
 static pto_status_t allow_threads(pto_error_t *err) {
     static const char promise[] = "(PORTOLAN_THREADS=serial promises that one thread at a time calls them)";
-    if (!drop.by_threads)
+    if (!drop.multithreaded)
         return PTO_OK;
     if (!drop.any_gpu)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
@@ -146,8 +148,8 @@ static void read_words(void) {
     drop.assumes_gpu = space == 0;
     drop.assumes_host = space == 1;
     drop.threads_are_serial = preload_word("PORTOLAN_THREADS", serial, 1, -1, drop_say) == 0;
-    drop.by_messages = preload_word("PORTOLAN_AGREE", messages, 1, -1, drop_say) == 0;
-    drop.explains = preload_is_on("PORTOLAN_EXPLAIN", false, drop_say);
+    drop.forces_messages = preload_word("PORTOLAN_AGREE", messages, 1, -1, drop_say) == 0;
+    drop.prints_summary = preload_is_on("PORTOLAN_EXPLAIN", false, drop_say);
 }
 
 static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
@@ -172,7 +174,7 @@ static uint64_t settings_digest(void) {
     const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE"),
                           drop.machine ? pto_machine_digest(drop.machine, machine) : NULL, pto_version()};
     const uint64_t number[] = {(uint64_t)drop.plans_max, (uint64_t)drop.bytes_max, (uint64_t)drop.repeats,
-                               drop.assumes_gpu,         drop.assumes_host,        drop.by_messages,
+                               drop.assumes_gpu,         drop.assumes_host,        drop.forces_messages,
                                drop.takes_host,          (uint64_t)drop.trials};
     uint64_t all = PTO_HASH_START;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
@@ -182,6 +184,7 @@ static uint64_t settings_digest(void) {
     return all;
 }
 
+/* Collective. Sets drop.node_of. */
 static pto_status_t find_nodes(pto_error_t *err) {
     MPI_Comm node = MPI_COMM_NULL;
     int mine = drop.rank;
@@ -200,8 +203,8 @@ static pto_status_t find_nodes(pto_error_t *err) {
     return status;
 }
 
-/* Pointers, as Open MPI's handles are, do not fit in MPICH's: such a program could not even pass on its
- * calls. */
+/* Returns whether calls can at least be passed on: Open MPI's handles are pointers, which do not fit into
+ * MPICH's handles. */
 static bool may_pass_on(void) { return sizeof(MPI_Comm) >= sizeof(void *); }
 
 static void refuse_mpi(void) {
@@ -212,18 +215,18 @@ static void refuse_mpi(void) {
     exit(1);
 }
 
-/* Collective. Finds out what any process has: GPUs, those of AMD or Intel, threads. */
+/* Collective. Finds out whether any process has a GPU, AMD's or Intel's runtime, or several threads. */
 static pto_status_t share_gpus(bool has_gpu, pto_error_t *err) {
     const char *foreign = drop.takes_host && !drop.assumes_host ? drop_foreign_runtime() : NULL;
     int mine[3] = {has_gpu, foreign != NULL, has_threads()}, any[3] = {0};
     pto_status_t status = PTO_MPI(MPI_Allreduce(mine, any, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD), err);
     drop.any_gpu = any[0];
-    drop.has_foreign = any[1];
-    drop.by_threads = any[2];
-    if (drop.has_foreign && drop.explains)
+    drop.has_other_gpus = any[1];
+    drop.multithreaded = any[2];
+    if (drop.has_other_gpus && drop.prints_summary)
         drop_say("host buffers are left to MPI, as %s is loaded: memory of its GPUs looks like the host's",
                  foreign ? foreign : "a runtime of AMD's or Intel's GPUs");
-    drop.takes_host &= !drop.has_foreign;
+    drop.takes_host &= !drop.has_other_gpus;
     return status;
 }
 
@@ -259,8 +262,8 @@ void drop_begin(void) {
         status = find_nodes(&err);
     if (status != PTO_OK && *err.message)
         say_error(&err);
-    drop.waits_for_calls =
-        !drop.by_threads && !(drop.any_gpu && !drop.assumes_host) && drop.repeats < 0 && !drop.strategy;
+    drop.defers_examination =
+        !drop.multithreaded && !(drop.any_gpu && !drop.assumes_host) && drop.repeats < 0 && !drop.strategy;
     if (status == PTO_OK)
         status = drop_comms_begin() ? PTO_OK : PTO_ERR_MEMORY;
     drop.on = pto_mpi_agree(MPI_COMM_WORLD, status, &err) == PTO_OK;

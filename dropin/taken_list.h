@@ -1,5 +1,5 @@
-/* The collectives that are taken: TAKE(name, parameters up to the communicator, arguments, declarations, what
- * to take). For each_count.h. A call that is staged replaces `in` and `out`. */
+/* The collectives that the drop-in can take over, for each_count.h: TAKE(name, parameters up to the
+ * communicator, arguments, declarations, initializer of drop_call_t). */
 TAKE(Allreduce, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op),
      (in, out, count, type, op), (void)0,
      {.collective = PTO_COLLECTIVE_ALLREDUCE, VECTOR, .op = op, .root = -1})
@@ -13,7 +13,7 @@ TAKE(Reduce_scatter, (const void *in, void *out, const COUNT counts[], MPI_Datat
      (in, out, counts, type, op), COUNT count = counts ? counts[0] : 0,
      {.collective = PTO_COLLECTIVE_REDUCE_SCATTER,
       VECTOR,
-      .out_rows = {counts, NULL, sizeof *counts > sizeof(int)},
+      .out_counts = {counts, NULL, sizeof *counts > sizeof(int)},
       .op = op,
       .root = -1})
 TAKE(Allgather, (IN_PARAMS, OUT_PARAMS), (IN_ARGS, OUT_ARGS), (void)0,
@@ -25,12 +25,12 @@ TAKE(Allgatherv, (IN_PARAMS, OUT_COUNTS_PARAMS), (IN_ARGS, OUT_COUNTS_ARGS), (vo
       .in_count = in_count,
       .in_type = in_type,
       .out_type = out_type,
-      .out_rows = OUT_ROWS,
+      .out_counts = OUT_COUNTS,
       .op = MPI_OP_NULL,
       .root = -1})
 TAKE(Alltoall, (IN_PARAMS, OUT_PARAMS), (IN_ARGS, OUT_ARGS), (void)0,
      {.collective = PTO_COLLECTIVE_ALLTOALL, BLOCKS, .op = MPI_OP_NULL, .root = -1})
 TAKE(Alltoallv, (IN_COUNTS_PARAMS, OUT_COUNTS_PARAMS), (IN_COUNTS_ARGS, OUT_COUNTS_ARGS), (void)0,
-     {.collective = PTO_COLLECTIVE_ALLTOALLV, ROWS, .op = MPI_OP_NULL, .root = -1})
+     {.collective = PTO_COLLECTIVE_ALLTOALLV, IN_AND_OUT_COUNTS, .op = MPI_OP_NULL, .root = -1})
 TAKE(Bcast, (void *out, COUNT count, MPI_Datatype type, int root), (out, count, type, root),
      const void *in = out, {.collective = PTO_COLLECTIVE_BROADCAST, VECTOR, .op = MPI_OP_NULL, .root = root})

@@ -18,9 +18,9 @@ COLLECTIVE(Alltoall, Ialltoall, (IN_PARAMS, OUT_PARAMS), (IN_ARGS, OUT_ARGS), pr
 COLLECTIVE(Alltoallv, Ialltoallv, (IN_COUNTS_PARAMS, OUT_COUNTS_PARAMS), (IN_COUNTS_ARGS, OUT_COUNTS_ARGS),
            prof_note_alltoall, -1, IN_COUNTS, OUT_COUNTS)
 COLLECTIVE(Alltoallw, Ialltoallw,
-           (const void *in, const COUNT in_counts[], const PLACE in_places[], const MPI_Datatype in_types[],
-            void *out, const COUNT out_counts[], const PLACE out_places[], const MPI_Datatype out_types[]),
-           (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types), prof_note_alltoall,
+           (const void *in, const COUNT in_counts[], const DISPL in_displs[], const MPI_Datatype in_types[],
+            void *out, const COUNT out_counts[], const DISPL out_displs[], const MPI_Datatype out_types[]),
+           (in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types), prof_note_alltoall,
            -1, IN_TYPES, OUT_TYPES)
 COLLECTIVE(Reduce, Ireduce, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op, int root),
            (in, out, count, type, op, root), prof_note_reduce, root, VECTOR_IN, VECTOR_OUT)
@@ -46,8 +46,8 @@ COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, (IN_PARAMS, OUT_PARAMS), (IN_A
 COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, (IN_COUNTS_PARAMS, OUT_COUNTS_PARAMS),
            (IN_COUNTS_ARGS, OUT_COUNTS_ARGS), prof_note_neighbor_alltoall, -1, IN_COUNTS, OUT_COUNTS)
 COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw,
-           (const void *in, const COUNT in_counts[], const MPI_Aint in_places[],
-            const MPI_Datatype in_types[], void *out, const COUNT out_counts[], const MPI_Aint out_places[],
+           (const void *in, const COUNT in_counts[], const MPI_Aint in_displs[],
+            const MPI_Datatype in_types[], void *out, const COUNT out_counts[], const MPI_Aint out_displs[],
             const MPI_Datatype out_types[]),
-           (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types),
+           (in, in_counts, in_displs, in_types, out, out_counts, out_displs, out_types),
            prof_note_neighbor_alltoall, -1, IN_TYPES, OUT_TYPES)

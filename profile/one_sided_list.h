@@ -5,11 +5,11 @@ ACCESS(Accumulate, Raccumulate, (ACCESS_PARAMS(const void), MPI_Op op), (ACCESS_
 ACCESS(Get_accumulate, Rget_accumulate, (GET_ACCUMULATE_PARAMS), (GET_ACCUMULATE_ARGS), WRITES_BY(op),
        SIDE(result, result_count, result_type))
 
-CREATES(Win_create, (void *memory, MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
+CREATES(Win_create, (void *memory, MPI_Aint bytes, DISPL unit, MPI_Info info, MPI_Comm comm, MPI_Win *window),
         (memory, bytes, unit, info, comm, window), preload_space(memory))
 CREATES(Win_allocate,
-        (MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window),
+        (MPI_Aint bytes, DISPL unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window),
         (bytes, unit, info, comm, memory, window), preload_space(*(void **)memory))
 CREATES(Win_allocate_shared,
-        (MPI_Aint bytes, PLACE unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window),
+        (MPI_Aint bytes, DISPL unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window),
         (bytes, unit, info, comm, memory, window), preload_space(*(void **)memory))

@@ -16,9 +16,9 @@ enum { ROUNDS = 2000, BLOCKS = 301, BLOCKS_SHORT = 3 };
 static drop_board_t *board;
 static int wrong;
 
-static void offer(void) {
+static void vote(void) {
     bool have_plan = false;
-    wrong += !drop_board_offer(board, MPI_COMM_WORLD, (drop_offer_t){7, 3}, &have_plan) || !have_plan;
+    wrong += !drop_board_vote(board, MPI_COMM_WORLD, (drop_vote_t){7, 3}, &have_plan) || !have_plan;
 }
 
 static void decline(void) { drop_board_decline(board, MPI_COMM_WORLD); }
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "bench_agree: %s\n", err.message);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    measure("agreement", offer, AGREE_PROMISED_S, rank, size);
+    measure("agreement", vote, AGREE_PROMISED_S, rank, size);
     measure("leaving a call to MPI", decline, AGREE_PROMISED_S, rank, size);
     MPI_Barrier(MPI_COMM_WORLD);
     drop_board_destroy(board);

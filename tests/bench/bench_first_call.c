@@ -63,19 +63,19 @@ static double predict_s(const drop_route_t *route) {
 }
 
 static result_t first_call(pto_collective_t collective, int64_t bytes) {
-    const drop_cell_t cell = {.collective = collective,
-                              .datatype = PTO_DATATYPE_FLOAT,
-                              .op = PTO_OP_SUM,
-                              .root = pto_collective_is_from_root(collective) ? 0 : -1,
-                              .bytes = bytes};
+    const drop_key_t key = {.collective = collective,
+                            .datatype = PTO_DATATYPE_FLOAT,
+                            .op = PTO_OP_SUM,
+                            .root = pto_collective_is_from_root(collective) ? 0 : -1,
+                            .bytes = bytes};
     const drop_call_t call = {.collective = collective, .comm = MPI_COMM_SELF};
     drop_comm_t *comm = make_comm();
     many.collectives = many.messages = 0;
     double began_s = pto_now_s();
     drop_comm_find_gpus(comm, (uint64_t)(many.rank % NODE_SIZE) + 1);
-    drop_route_t *route = comm->gpus.why ? NULL : drop_route_create(comm, &call, &cell);
+    drop_route_t *route = comm->gpus.why_not ? NULL : drop_route_create(comm, &call, &key);
     if (!route)
-        fail(comm->gpus.why ? comm->gpus.why : "no route");
+        fail(comm->gpus.why_not ? comm->gpus.why_not : "no route");
     result_t result = {.seconds = pto_now_s() - began_s};
     result.collectives = many.collectives;
     result.messages = many.messages;
@@ -99,7 +99,7 @@ static result_t least(pto_collective_t collective, int64_t bytes) {
 /* Whether a call on host buffers of one more kind is worth taking, which process 0 tells the others: most
  * calls are not, and pay for the answer. */
 static double answer_s(pto_collective_t collective, int64_t bytes) {
-    double least_s = INFINITY;
+    double best_s = INFINITY;
     for (int i = 0; i < (bench_is_short() ? 1 : REPEATS); i++) {
         const drop_call_t call = {.collective = collective, .out_count = bytes << i, .out_type = MPI_BYTE};
         drop_comm_t *comm = make_comm();
@@ -109,10 +109,10 @@ static double answer_s(pto_collective_t collective, int64_t bytes) {
         if (!drop_host_attach(comm))
             fail("out of memory");
         drop_host_why_not(comm, &call);
-        least_s = fmin(least_s, pto_now_s() - began_s);
+        best_s = fmin(best_s, pto_now_s() - began_s);
         free_comm(comm);
     }
-    return least_s;
+    return best_s;
 }
 
 static void bench_answers(pto_collective_t collective) {
@@ -132,18 +132,18 @@ static void bench_answers(pto_collective_t collective) {
 
 /* The layout that a process guesses where it acts alone, of processes that are dealt to the nodes in turn. */
 static double guess_s(void) {
-    double least_s = INFINITY;
+    double best_s = INFINITY;
     for (int i = 0; i < REPEATS; i++) {
         drop_comm_t *comm = make_comm();
         for (int rank = 0; rank < many.size; rank++)
             comm->node[rank] = rank % (many.size / NODE_SIZE);
         double began_s = pto_now_s();
-        if (!drop_comm_guess_gpus(comm, 1) || comm->gpus.why)
+        if (!drop_comm_guess_gpus(comm, 1) || comm->gpus.why_not)
             fail("no guess");
-        least_s = fmin(least_s, pto_now_s() - began_s);
+        best_s = fmin(best_s, pto_now_s() - began_s);
         free_comm(comm);
     }
-    return least_s;
+    return best_s;
 }
 
 /* From 1,024 to 65,536 processes, sorting makes it about 100 times as long, comparing all pairs 4,000 times,

@@ -52,8 +52,8 @@ static inline drop_call_t call_of(pto_collective_t collective, const int *in, in
 }
 
 /* What MPI does of a call that is not taken. */
-static inline int by_mpi(const drop_taken_t *taken, MPI_Comm comm) {
-    const drop_call_t *call = &taken->call;
+static inline int by_mpi(const drop_task_t *task, MPI_Comm comm) {
+    const drop_call_t *call = &task->mpi_call;
     int count = (int)call->in_count;
     if (call->collective == PTO_COLLECTIVE_ALLGATHER)
         return MPI_Allgather(call->in, count, MPI_INT, call->out, count, MPI_INT, comm);

@@ -95,27 +95,28 @@ typedef struct {
     float *out;
 } work_t;
 
-static drop_taken_t take_sum(const work_t *work, int count) {
-    drop_taken_t taken = {.given = {.collective = PTO_COLLECTIVE_ALLREDUCE,
-                                    .routine = "MPI_Allreduce",
-                                    .comm = work->comm,
-                                    .in = work->in,
-                                    .out = work->out,
-                                    .in_count = count,
-                                    .out_count = count,
-                                    .in_type = MPI_FLOAT,
-                                    .out_type = MPI_FLOAT,
-                                    .op = MPI_SUM,
-                                    .root = -1}};
-    drop_take(&taken);
-    return taken;
+static drop_task_t take_sum(const work_t *work, int count) {
+    drop_task_t task = {.call = {.collective = PTO_COLLECTIVE_ALLREDUCE,
+                                 .routine = "MPI_Allreduce",
+                                 .comm = work->comm,
+                                 .in = work->in,
+                                 .out = work->out,
+                                 .in_count = count,
+                                 .out_count = count,
+                                 .in_type = MPI_FLOAT,
+                                 .out_type = MPI_FLOAT,
+                                 .op = MPI_SUM,
+                                 .root = -1}};
+    drop_take(&task);
+    return task;
 }
 
 static void sum(const work_t *work, int count) {
-    drop_taken_t taken = take_sum(work, count);
-    expect(taken.route && taken.route->way == DROP_STAGED, taken.why ? taken.why : "the call is left to MPI");
-    int code = MPI_Allreduce(taken.call.in, taken.call.out, count, MPI_FLOAT, MPI_SUM, work->comm);
-    expect(drop_finish(&taken, code) == MPI_SUCCESS, "the call fails");
+    drop_task_t task = take_sum(work, count);
+    expect(task.route && task.route->method == DROP_STAGED,
+           task.why_not ? task.why_not : "the call is left to MPI");
+    int code = MPI_Allreduce(task.mpi_call.in, task.mpi_call.out, count, MPI_FLOAT, MPI_SUM, work->comm);
+    expect(drop_finish(&task, code) == MPI_SUCCESS, "the call fails");
     expect(!current(), "the thread is left with a context");
     expect(current_mode() == MODE_THREAD_LOCAL, "the thread is left with another mode of captures");
 }
@@ -131,9 +132,9 @@ static void fail(const work_t *work) {
     MPI_Comm_create_errhandler(handle, &handler);
     MPI_Comm_set_errhandler(work->comm, handler);
     copies_fail = true;
-    drop_taken_t taken = take_sum(work, COUNT);
+    drop_task_t task = take_sum(work, COUNT);
     copies_fail = false;
-    expect(taken.done && drop_finish(&taken, taken.code) != MPI_SUCCESS, "a copy that fails is no error");
+    expect(task.done && drop_finish(&task, task.code) != MPI_SUCCESS, "a copy that fails is no error");
     expect(handled == 1, "the program's error handler is not called once");
     expect(!current() && current_mode() == MODE_THREAD_LOCAL, "the thread is left in another state by it");
     MPI_Errhandler_free(&handler);
@@ -159,21 +160,21 @@ static void *use_no_gpu(void *argument) {
 static void broadcast(const work_t *work) {
     int asked_of_driver = 0;
     for (int i = 0; i < 3; i++) {
-        drop_taken_t taken = {.given = {.collective = PTO_COLLECTIVE_BROADCAST,
-                                        .routine = "MPI_Bcast",
-                                        .comm = MPI_COMM_WORLD,
-                                        .in = work->in,
-                                        .out = work->in,
-                                        .in_count = COUNT,
-                                        .out_count = COUNT,
-                                        .in_type = MPI_FLOAT,
-                                        .out_type = MPI_FLOAT,
-                                        .op = MPI_OP_NULL}};
+        drop_task_t task = {.call = {.collective = PTO_COLLECTIVE_BROADCAST,
+                                     .routine = "MPI_Bcast",
+                                     .comm = MPI_COMM_WORLD,
+                                     .in = work->in,
+                                     .out = work->in,
+                                     .in_count = COUNT,
+                                     .out_count = COUNT,
+                                     .in_type = MPI_FLOAT,
+                                     .out_type = MPI_FLOAT,
+                                     .op = MPI_OP_NULL}};
         asked_of_driver = questions();
-        drop_take(&taken);
+        drop_take(&task);
         asked_of_driver = questions() - asked_of_driver;
-        expect(taken.route && taken.route->way == DROP_BY_MPI, "a broadcast is not MPI's");
-        expect(drop_finish(&taken, MPI_SUCCESS) == MPI_SUCCESS, "a broadcast fails");
+        expect(task.route && task.route->method == DROP_BY_MPI, "a broadcast is not MPI's");
+        expect(drop_finish(&task, MPI_SUCCESS) == MPI_SUCCESS, "a broadcast fails");
         expect((i == 0) == (asked_of_driver > 0), "the driver is asked in vain, or not at all");
     }
 }
@@ -223,7 +224,7 @@ int main(int argc, char **argv) {
         numbers[i] = (float)(drop.rank + i % 100);
     memory_copy(work.in, numbers, sizeof numbers);
     broadcast(&work);
-    drop.by_threads = true;
+    drop.multithreaded = true;
     drop.strategy = strdup("three_step");
     MPI_Comm_dup(MPI_COMM_WORLD, &work.comm);
     pthread_create(&thread, NULL, use_no_gpu, &work);

@@ -84,13 +84,13 @@ static bool allreduce(MPI_Comm comm, int count, int *code) {
         in[i] = drop.rank + i;
         out[i] = -1;
     }
-    drop_taken_t taken = {.given = call_of(PTO_COLLECTIVE_ALLREDUCE, in, out, count)};
-    taken.given.comm = comm;
-    drop_take(&taken);
-    *code = drop_finish(&taken, taken.done ? taken.code : by_mpi(&taken, comm));
+    drop_task_t task = {.call = call_of(PTO_COLLECTIVE_ALLREDUCE, in, out, count)};
+    task.call.comm = comm;
+    drop_take(&task);
+    *code = drop_finish(&task, task.done ? task.code : by_mpi(&task, comm));
     for (int i = 0; i < count && *code == MPI_SUCCESS; i++)
         expect(out[i] == 2 * i + 1, "a sum is wrong");
-    return taken.done;
+    return task.done;
 }
 
 static void one_has_no_memory(void) {

@@ -33,15 +33,15 @@ typedef struct {
 } try_t;
 
 static void one_call(MPI_Comm comm, drop_call_t call, int number, try_t *try) {
-    drop_taken_t taken = {.given = call};
-    taken.given.comm = comm;
-    drop_take(&taken);
-    rest(taken.done ? try->slow_plan : try->slow_mpi);
-    int code = taken.done ? taken.code : by_mpi(&taken, comm);
-    expect(drop_finish(&taken, code) == MPI_SUCCESS, "a call fails");
-    try->by_plan += taken.done;
-    try->by_mpi += !taken.done;
-    try->last_by_plan = taken.done ? number : try->last_by_plan;
+    drop_task_t task = {.call = call};
+    task.call.comm = comm;
+    drop_take(&task);
+    rest(task.done ? try->slow_plan : try->slow_mpi);
+    int code = task.done ? task.code : by_mpi(&task, comm);
+    expect(drop_finish(&task, code) == MPI_SUCCESS, "a call fails");
+    try->by_plan += task.done;
+    try->by_mpi += !task.done;
+    try->last_by_plan = task.done ? number : try->last_by_plan;
 }
 
 /* Calls of a kind; `count` of numbers makes it a new one. */
@@ -80,11 +80,14 @@ static void compare(void) {
 /* From each place on, the blocks of one copy, and how far apart their ranks are. */
 static void copies_of_blocks(void) {
     static int rank_at[] = {0, 1, 5, 2, 4, 6, 3};
-    static const struct { int place, count, apart; } runs[] = {{0, 2, 1}, {2, 1, 0}, {3, 3, 2}, {6, 1, 1}};
+    static const struct {
+        int place, count, rank_stride;
+    } runs[] = {{0, 2, 1}, {2, 1, 0}, {3, 3, 2}, {6, 1, 1}};
     const drop_layout_t layout = {.rank_at = rank_at};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        int apart, count = drop_layout_run(&layout, 7, runs[i].place, &apart);
-        expect(count == runs[i].count && (count == 1 || apart == runs[i].apart), "a copy of other blocks");
+        int rank_stride, count = drop_layout_blocks(&layout, 7, runs[i].place, &rank_stride);
+        expect(count == runs[i].count && (count == 1 || rank_stride == runs[i].rank_stride),
+               "a copy of other blocks");
     }
 }
 
