@@ -1,6 +1,9 @@
-/* Communicators. The processes of a new one meet in shared memory whose name comes from NCCL's unique id, or
- * from the parent's and the number of the split. All come or none does: NCCL has just made the communicator
- * on all of them, so those of one node are here at once, and who waits too long closes the door for all. */
+/* Communicators: what this library keeps for each one, and the memory that its processes share.
+ *
+ * The processes of a new communicator meet in shared memory, whose name is derived from NCCL's unique id or,
+ * after a split, from the parent's id and the number of the split. NCCL has just created the communicator on
+ * all of them, so they arrive at about the same time. If one does not, because it is on another node or an
+ * error stopped it, the first door is closed for all, and the communicator is left to NCCL. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -51,11 +54,11 @@ void tap_nap(void) { nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); }
 
 /* --- meeting -------------------------------------------------------------------------------------------- */
 
-/* The memory stays while it is mapped. */
-static bool meet(tap_comm_t *comm, pto_error_t *err) {
+/* The name is unlinked once all have mapped the memory, or the wait has timed out. */
+static bool meet_in_shared_memory(tap_comm_t *comm, pto_error_t *err) {
     char name[64];
     comm->shared_bytes = tap_doors_bytes() + pto_team_shared_bytes(comm->size);
-    snprintf(name, sizeof name, "/portolan-nccl-%ld-%016llx", (long)geteuid(), (unsigned long long)comm->key);
+    snprintf(name, sizeof name, "/portolan-nccl-%ld-%016llx", (long)geteuid(), (unsigned long long)comm->id);
     int descriptor = shm_open(name, O_CREAT | O_RDWR, 0600);
     void *memory = MAP_FAILED;
     if (descriptor >= 0 && ftruncate(descriptor, (off_t)comm->shared_bytes) == 0)
@@ -64,7 +67,7 @@ static bool meet(tap_comm_t *comm, pto_error_t *err) {
         close(descriptor);
     comm->shared = memory == MAP_FAILED ? NULL : memory;
     comm->doors = comm->shared;
-    bool all = comm->shared && tap_door_pass(comm, comm->key | 1, first_meeting_s);
+    bool all = comm->shared && tap_door_pass(comm, comm->id | 1, first_meeting_s);
     shm_unlink(name);
     if (!all)
         pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its processes are not all on this node");
@@ -76,9 +79,10 @@ static bool meet(tap_comm_t *comm, pto_error_t *err) {
 typedef struct {
     uint64_t gpu;
     uint64_t process;
-} place_t;
+} identity_t;
 
-/* A number that no other process has, in whatever container it is. */
+/* Returns a number that identifies this process also among containers, which have process ids of their own.
+ */
 static uint64_t process_number(void) {
     static atomic_uint_fast64_t number;
     struct timespec now;
@@ -90,11 +94,12 @@ static uint64_t process_number(void) {
     return number;
 }
 
-/* One GPU for each process, and one process for each GPU: a process cannot open its own memory. */
+/* Collective. Verifies that no two ranks share a GPU or a process: a process cannot open its own memory
+ * through CUDA IPC. */
 static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
     const uint64_t gpu = tap_gpu_is_host() ? (uint64_t)comm->rank + 1 : tap_gpu_id();
-    const place_t mine = {gpu, process_number()};
-    place_t all[TAP_SIZE_MAX];
+    const identity_t mine = {gpu, process_number()};
+    identity_t all[TAP_SIZE_MAX];
     pto_status_t status = pto_team_allgather(comm->team, &mine, sizeof mine, all, err);
     for (int i = 0; i < comm->size && status == PTO_OK; i++) {
         if (all[i].gpu == 0)
@@ -110,12 +115,12 @@ static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
 
 static pto_status_t set_up(tap_comm_t *comm, pto_error_t *err) {
     const tap_settings_t *settings = tap_settings();
-    if (!meet(comm, err))
+    if (!meet_in_shared_memory(comm, err))
         return PTO_ERR_NOT_APPLICABLE;
     pto_status_t status = pto_team_shared_create((char *)comm->shared + tap_doors_bytes(), comm->rank,
                                                  comm->size, exchange_s, &comm->team, err);
     if (status != PTO_OK)
-        return status; /* the others wait in vain, for a minute */
+        return status; /* the others time out after exchange_s */
     comm->context = tap_gpu_context();
     if (!comm->context || !tap_gpu_enter(comm->context))
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "rank %d has no current GPU", comm->rank);
@@ -145,19 +150,19 @@ static void release(tap_comm_t *comm) {
     free(comm);
 }
 
-static void begin(void *handle, uint64_t key, int size, int rank) {
+static void begin(void *handle, uint64_t id, int size, int rank) {
     pto_error_t err = {0};
     tap_comm_t *comm = calloc(1, sizeof *comm);
     if (!comm)
         return;
-    *comm = (tap_comm_t){.handle = handle, .key = key, .size = size, .rank = rank};
+    *comm = (tap_comm_t){.handle = handle, .id = id, .size = size, .rank = rank};
     pthread_mutex_init(&comm->lock, NULL);
     pto_status_t status = set_up(comm, &err);
     if (status != PTO_OK) {
         if (tap_settings()->explains || tap_settings()->informs)
             tap_say(rank, "a communicator of %d is left to NCCL: %s", size, err.message);
         tap_symmetric_close(&comm->symmetric);
-        release(comm); /* others may have opened its memory, which stays */
+        release(comm); /* its GPU memory is not freed, as others may have it open */
         return;
     }
     pthread_mutex_lock(&comms_lock);
@@ -166,7 +171,7 @@ static void begin(void *handle, uint64_t key, int size, int rank) {
     pthread_mutex_unlock(&comms_lock);
 }
 
-/* So many processes cannot have a GPU each on this node; 0: unknown. */
+/* Returns the number of NVIDIA GPUs of this node; 0: unknown. */
 static int gpus_here(void) {
     DIR *folder = opendir("/proc/driver/nvidia/gpus");
     int count = 0;
@@ -177,6 +182,8 @@ static int gpus_here(void) {
     return count;
 }
 
+/* Returns whether a communicator of this size can be taken: larger ones than this node has GPUs span nodes.
+ */
 static bool may_begin(int size) {
     const int gpus = gpus_here();
     return tap_settings()->on && size >= 2 && size <= TAP_SIZE_MAX && (gpus == 0 || size <= gpus);
@@ -194,13 +201,13 @@ void tap_comm_begin_split(tap_comm_t *parent, uint64_t split, int color, void *h
     if (!count || !user_rank || count(handle, &size) != TAP_SUCCESS ||
         user_rank(handle, &rank) != TAP_SUCCESS || !may_begin(size))
         return;
-    uint64_t key = pto_hash_add(pto_hash_add(parent->key, split), (uint64_t)color);
-    begin(handle, key, size, rank);
+    uint64_t id = pto_hash_add(pto_hash_add(parent->id, split), (uint64_t)color);
+    begin(handle, id, size, rank);
 }
 
 /* --- ending --------------------------------------------------------------------------------------------- */
 
-static tap_comm_t *take_out(void *handle) {
+static tap_comm_t *remove_comm(void *handle) {
     pthread_mutex_lock(&comms_lock);
     tap_comm_t **link = &comms;
     while (*link && (*link)->handle != handle)
@@ -222,12 +229,13 @@ static void summarize(const tap_comm_t *comm) {
         tap_say(0, "%8lld x send or receive: pipes", (long long)comm->messages.taken);
     for (const tap_pick_t *pick = comm->picks; pick; pick = pick->next)
         tap_say(0, "%8lld x %-14s %-9s %10lld bytes: %s%s%s", (long long)pick->calls,
-                pto_collective_name(pick->cell.collective), pto_datatype_name(pick->cell.datatype),
-                (long long)pick->cell.bytes, pick->why ? "NCCL (" : pick->name, pick->why ? pick->why : "",
-                pick->why ? ")" : "");
+                pto_collective_name(pick->key.collective), pto_datatype_name(pick->key.datatype),
+                (long long)pick->key.bytes, pick->why_not ? "NCCL (" : pick->name,
+                pick->why_not ? pick->why_not : "", pick->why_not ? ")" : "");
 }
 
-/* Whether all processes have come here. Those that have not may still use this one's memory. */
+/* Collective. Returns whether all processes come here within end_s. Those that do not may still use this
+ * one's memory. */
 static bool all_end(tap_comm_t *comm) {
     const double began_s = pto_now_s();
     bool all = false;
@@ -240,9 +248,10 @@ static bool all_end(tap_comm_t *comm) {
     return all;
 }
 
-/* The program's calls are complete, as NCCL asks. Memory that others may still have open stays. */
+/* NCCL requires that the program's calls are complete. Memory that others may still have open is not freed.
+ */
 void tap_comm_end(void *handle) {
-    tap_comm_t *comm = take_out(handle);
+    tap_comm_t *comm = remove_comm(handle);
     if (!comm)
         return;
     summarize(comm);
@@ -261,9 +270,9 @@ void tap_comm_end(void *handle) {
     release(comm);
 }
 
-/* Kernels may still run, so nothing that they use is freed. */
+/* Kernels may still be running, so nothing that they use is freed. */
 void tap_comm_abort(void *handle) {
-    tap_comm_t *comm = take_out(handle);
+    tap_comm_t *comm = remove_comm(handle);
     if (!comm)
         return;
     atomic_store(&comm->aborts, true);

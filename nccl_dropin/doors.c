@@ -1,6 +1,7 @@
-/* Doors: the processes of a communicator go through one when all of them have come to it with the same
- * digest. Each serves once, and all come to them in the same order. A process that has waited too long closes
- * the door for all, so a program that ends with NCCL also ends here. */
+/* Doors: one-shot barriers in shared memory with an agreement and a time-out. A process passes a door if all
+ * processes of the communicator have come to it with the same digest. All processes come to the doors in the
+ * same order, and each door is used once. A process that has waited too long closes the door for all of them:
+ * a program that does not deadlock with NCCL must not deadlock here. */
 #include <stdatomic.h>
 
 #include "base/clock.h"
@@ -22,7 +23,7 @@ static void set_state(tap_door_t *door, int state) {
     atomic_compare_exchange_strong(&door->state, &open, state);
 }
 
-/* Whether all came. */
+/* Returns whether all processes came before one gave up. */
 static bool wait(tap_door_t *door, double patience_s, const atomic_bool *gives_up) {
     const double began_s = pto_now_s();
     for (int spins = 0; atomic_load(&door->state) == DOOR_OPEN; spins++) {

@@ -1,5 +1,5 @@
-/* NCCL's functions that are taken: FUNCTION(its name, the collective, parameters up to the communicator,
- * arguments, members of the call). */
+/* The functions of NCCL that the drop-in can run itself: FUNCTION(name, collective, parameters up to the
+ * communicator, arguments, initializers of tap_call_t). Included several times, with different macros. */
 FUNCTION(ncclAllReduce, PTO_COLLECTIVE_ALLREDUCE, (IN_OUT, int op), (in, out, count, datatype, op), BUFFERS,
          .op = op)
 FUNCTION(ncclAllGather, PTO_COLLECTIVE_ALLGATHER, (IN_OUT), (in, out, count, datatype), BUFFERS)

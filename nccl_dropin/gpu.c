@@ -1,12 +1,12 @@
-/* The driver, as far as the run time of CUDA in the executor does not reach: contexts and captures. With the
- * host device there is none. */
+/* CUDA contexts and stream captures, by calls of CUDA's driver. With the host device, which emulates GPUs in
+ * tests, there is no driver. */
 #include <string.h>
 
 #include "device/host_stream.h"
 #include "driver.h"
 #include "tap.h"
 
-/* Of cuda.h, which need not be installed. */
+/* From cuda.h, which need not be installed. */
 enum { CAPTURE_NONE = 0, CAPTURE_ACTIVE = 1 };
 
 static int (*get_device)(int *device);
@@ -35,7 +35,9 @@ void *tap_gpu_context(void) {
     void *context = NULL;
     if (tap_gpu_is_host())
         memcpy(&context, &host, sizeof context);
-    return tap_gpu_is_host() ? context : has_driver() ? preload_context() : NULL;
+    else if (has_driver())
+        context = preload_context();
+    return context;
 }
 
 uint64_t tap_gpu_id(void) {

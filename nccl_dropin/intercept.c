@@ -1,5 +1,6 @@
-/* NCCL's functions. Those that make and end communicators are NCCL's own, with something before or after.
- * Collectives are NCCL's or run here; PyTorch makes each call a group. All other functions are NCCL's. */
+/* Wrappers of NCCL's functions. Those that create and destroy communicators call NCCL's and note the
+ * communicator. Collectives and messages run here or in NCCL. Within ncclGroupStart and ncclGroupEnd, which
+ * PyTorch puts around each call, this is decided for the group as a whole. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void open_library(void) {
 
 void tap_next(const char *name, void *function, size_t size) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    tap_settings(); /* before NCCL reads the environment */
+    tap_settings(); /* it sets an environment variable for NCCL */
     void *found = dlsym(RTLD_NEXT, name);
     if (!found)
         pthread_once(&once, open_library);
@@ -30,7 +31,7 @@ void tap_next(const char *name, void *function, size_t size) {
     memcpy(function, &found, size);
 }
 
-/* `next`: the function behind this one, found at the first call; without it, NCCL's error. */
+/* Declares `next`, NCCL's function of this name. If there is none, the wrapper returns NCCL's error. */
 #define FIND_NEXT(name, params)                                                                              \
     static int(*next) params; /* NOLINT(bugprone-macro-parentheses): a list of parameters */                 \
     if (!next)                                                                                               \
@@ -70,10 +71,11 @@ int tap_pass(const tap_call_t *call) {
 
 /* --- groups --------------------------------------------------------------------------------------------- */
 
-/* The group that this thread has open. All processes have the same collectives of a communicator in it, but
- * other processes may have other messages (decision 65). So a collective that is its communicator's only one
- * in the group is held back if it can be run here, whatever else there is, and so is each message; a second
- * collective makes both NCCL's. The other calls are passed to NCCL, which enqueues them at the end. */
+/* The group that this thread has open. All processes have the same collectives of a communicator in the
+ * group, but their messages may differ (decision 65). So whether a call runs here must not depend on
+ * messages. A collective that is the only one of its communicator is held back if it can run here. If a
+ * second one follows, both are left to NCCL. A message is held back if it can run here. All other calls are
+ * passed to NCCL, which enqueues them when the group ends. */
 static _Thread_local struct {
     int depth;
     tap_call_t *calls;
@@ -82,10 +84,12 @@ static _Thread_local struct {
     int passed;
 } group;
 
-/* Whether one of the group's first `count` calls is passed, and of the same communicator and stream. */
+/* Returns whether NCCL has got one of the group's first `count` calls that has the same communicator and
+ * stream.
+ */
 static bool is_among_passed(const tap_call_t *call, int count) {
     for (int i = 0; i < count; i++)
-        if (!group.calls[i].here && group.calls[i].comm == call->comm &&
+        if (!group.calls[i].runs_here && group.calls[i].comm == call->comm &&
             group.calls[i].stream == call->stream)
             return true;
     return false;
@@ -93,7 +97,7 @@ static bool is_among_passed(const tap_call_t *call, int count) {
 
 static int pass_in_group(tap_call_t *call) {
     const double began_s = pto_now_s();
-    call->here = false;
+    call->runs_here = false;
     group.passed++;
     if (!is_among_passed(call, (int)(call - group.calls)))
         tap_before_pass(call);
@@ -102,7 +106,7 @@ static int pass_in_group(tap_call_t *call) {
     return result;
 }
 
-/* The collectives of the communicator so far. NULL: none. */
+/* Returns the communicator's first collective of the group so far. NULL: none. */
 static tap_call_t *collective_of(const void *comm) {
     for (int i = 0; i < group.count; i++)
         if (group.calls[i].comm == comm && !tap_is_message(&group.calls[i]))
@@ -112,19 +116,19 @@ static tap_call_t *collective_of(const void *comm) {
 
 static int call_in_group(tap_call_t call) {
     tap_call_t *other = tap_is_message(&call) ? NULL : collective_of(call.comm);
-    int result = other && other->here ? pass_in_group(other) : TAP_SUCCESS;
+    int result = other && other->runs_here ? pass_in_group(other) : TAP_SUCCESS;
     if (result == TAP_SUCCESS && !PTO_RESERVE(group.calls, group.room, group.count + 1))
         result = TAP_SYSTEM_ERROR;
     if (result != TAP_SUCCESS)
         return result;
-    call.here = !other && (tap_is_message(&call) ? tap_takes_message(&call) : tap_takes(&call));
+    call.runs_here = !other && (tap_is_message(&call) ? tap_takes_message(&call) : tap_takes(&call));
     group.calls[group.count++] = call;
-    return call.here ? TAP_SUCCESS : pass_in_group(&group.calls[group.count - 1]);
+    return call.runs_here ? TAP_SUCCESS : pass_in_group(&group.calls[group.count - 1]);
 }
 
 static int do_alone(tap_call_t call) {
-    call.here = tap_is_message(&call) && tap_takes_message(&call);
-    return call.here ? tap_do_messages(&call, &call, 1, false) : tap_do(&call);
+    call.runs_here = tap_is_message(&call) && tap_takes_message(&call);
+    return call.runs_here ? tap_do_messages(&call, &call, 1, false) : tap_do(&call);
 }
 
 EXPORT int ncclGroupStart(void);
@@ -135,7 +139,8 @@ EXPORT int ncclGroupStart(void) {
     return result;
 }
 
-/* Whether the group's calls are one collective, or messages of one communicator and stream, and run here. */
+/* Returns whether the whole group runs here and needs no stream of its own: it is one collective, or messages
+ * of one communicator and stream. */
 static bool is_one(void) {
     const tap_call_t *first = group.calls;
     for (int i = 1; i < group.count; i++)
@@ -145,35 +150,35 @@ static bool is_one(void) {
     return group.count > 0 && group.passed == 0;
 }
 
-/* The first of the messages of its communicator that are held back. */
+/* Returns whether a call is the first held-back message of its communicator. */
 static bool is_first_message(int at) {
     for (int i = 0; i < at; i++)
-        if (group.calls[i].here && tap_is_message(&group.calls[i]) &&
+        if (group.calls[i].runs_here && tap_is_message(&group.calls[i]) &&
             group.calls[i].comm == group.calls[at].comm)
             return false;
     return tap_is_message(&group.calls[at]);
 }
 
-/* Run what is held back beside what NCCL will run, messages of a communicator after its collective, as NCCL
- * does. A collective that cannot be run here is NCCL's after all. */
-static int begin_aside(void) {
+/* Run the calls that are held back, concurrently with those of NCCL. As in NCCL, a communicator's messages
+ * follow its collective. A collective for which no executor can be created goes to NCCL after all. */
+static int begin_beside_nccl(void) {
     int result = TAP_SUCCESS;
     for (int i = 0; i < group.count && result == TAP_SUCCESS; i++)
-        if (group.calls[i].here && !tap_is_message(&group.calls[i]) &&
-            !tap_do_aside(&group.calls[i], group.calls, group.count, &result))
+        if (group.calls[i].runs_here && !tap_is_message(&group.calls[i]) &&
+            !tap_do_beside_nccl(&group.calls[i], group.calls, group.count, &result))
             result = pass_in_group(&group.calls[i]);
     for (int i = 0; i < group.count && result == TAP_SUCCESS; i++)
-        if (group.calls[i].here && is_first_message(i))
+        if (group.calls[i].runs_here && is_first_message(i))
             result = tap_do_messages(&group.calls[i], group.calls, group.count, true);
     return result;
 }
 
 static void end_group(void) {
     for (int i = 0; i < group.count; i++)
-        if (!group.calls[i].here && !is_among_passed(&group.calls[i], i))
+        if (!group.calls[i].runs_here && !is_among_passed(&group.calls[i], i))
             tap_after_pass(&group.calls[i]);
     for (int i = 0; i < group.count; i++)
-        if (group.calls[i].aside)
+        if (group.calls[i].side_stream)
             tap_join(&group.calls[i], group.calls, group.count);
     group.count = group.passed = 0;
 }
@@ -189,7 +194,7 @@ EXPORT int ncclGroupEnd(void);
 EXPORT int ncclGroupEnd(void) {
     FIND_NEXT(ncclGroupEnd, (void));
     const bool is_last = group.depth == 1, one = is_last && is_one();
-    const int begun = is_last && !one ? begin_aside() : TAP_SUCCESS;
+    const int begun = is_last && !one ? begin_beside_nccl() : TAP_SUCCESS;
     int result = next();
     group.depth -= group.depth > 0;
     if (!is_last)
@@ -220,8 +225,8 @@ typedef struct {
     int blocking;
 } config_t;
 
-/* A communicator that its maker does not wait for is NCCL's; so is one that is made in a group, which makes
- * several. */
+/* Returns whether NCCL has created the communicator when its function returns. Non-blocking communicators,
+ * and those created in a group, are not ready then and are left to NCCL. */
 static bool is_ready(int result, const config_t *config) {
     return result == TAP_SUCCESS && group.depth == 0 && !(config && config->blocking == 0);
 }

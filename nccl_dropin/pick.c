@@ -1,6 +1,6 @@
-/* Which strategy has a kind of call. Every process prices the same candidates on the same machine file, so
- * all choose alike without a word. Candidates are strategies of one kernel that leave the program's buffers
- * to the process that owns them: others never open memory that the program may free at any time. */
+/* The choice between NCCL and portolan's strategies for each kind of call. Every process prices the same
+ * candidates on the same machine file, so all choose alike without communication. A candidate runs as one
+ * kernel and never accesses another process's buffers, as the program may free these at any time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "portolan/pick.h"
 #include "tap.h"
 
-/* --- NCCL's numbers ------------------------------------------------------------------------------------- */
+/* --- NCCL's datatypes and operations -------------------------------------------------------------------- */
 
 enum { NCCL_FLOAT8_FIRST = 10, NCCL_FLOAT8_LAST = 11 };
 
@@ -28,8 +28,9 @@ int64_t tap_element_bytes(int number) {
 
 static bool is_integer(int number) { return number >= PTO_NCCL_INT8 && number <= PTO_NCCL_UINT64; }
 
-/* Reductions whose result is NCCL's for all values: sums and products up to rounding, and what integers have
- * least and most. NCCL's rules for NaNs, averages and operations of the program's are its own. */
+/* Accepts the operations whose results equal NCCL's: sums and products (up to rounding), and the minimum and
+ * maximum of integers. NCCL has its own rules for NaNs and averages, and the program may define operations.
+ */
 static bool op_of(int op, int datatype, pto_op_t *found) {
     static const pto_op_t known[] = {[PTO_NCCL_SUM] = PTO_OP_SUM,
                                      [PTO_NCCL_PROD] = PTO_OP_PROD,
@@ -41,53 +42,53 @@ static bool op_of(int op, int datatype, pto_op_t *found) {
     return true;
 }
 
-static bool is_right(const tap_comm_t *comm, const tap_call_t *call, int64_t element_bytes) {
+static bool has_valid_arguments(const tap_comm_t *comm, const tap_call_t *call, int64_t element_bytes) {
     return element_bytes > 0 && call->count > 0 && call->count <= (size_t)(INT64_MAX / 64 / element_bytes) &&
            call->peer >= 0 && call->peer < comm->size;
 }
 
-/* False: of a kind that is never taken. */
-static bool cell_of(const tap_comm_t *comm, const tap_call_t *call, tap_cell_t *cell) {
+/* False: calls like this are never taken. */
+static bool key_of(const tap_comm_t *comm, const tap_call_t *call, tap_key_t *key) {
     const int64_t element_bytes = tap_element_bytes(call->datatype);
-    memset(cell, 0, sizeof *cell);
-    if (tap_is_message(call) || !is_right(comm, call, element_bytes))
+    memset(key, 0, sizeof *key);
+    if (tap_is_message(call) || !has_valid_arguments(comm, call, element_bytes))
         return false;
-    cell->collective = tap_collective_of(call);
-    cell->root = call->peer;
-    cell->bytes = (int64_t)call->count * element_bytes;
-    cell->datatype = PTO_DATATYPE_BYTE;
-    if (!(tap_settings()->takes & 1u << cell->collective))
+    key->collective = tap_collective_of(call);
+    key->root = call->peer;
+    key->bytes = (int64_t)call->count * element_bytes;
+    key->datatype = PTO_DATATYPE_BYTE;
+    if (!(tap_settings()->takes & 1u << key->collective))
         return false;
-    if (!pto_collective_reduces(cell->collective))
+    if (!pto_collective_reduces(key->collective))
         return true;
-    cell->datatype = datatype_of(call->datatype);
-    return cell->datatype != PTO_DATATYPE_COUNT && op_of(call->op, call->datatype, &cell->op);
+    key->datatype = datatype_of(call->datatype);
+    return key->datatype != PTO_DATATYPE_COUNT && op_of(call->op, call->datatype, &key->op);
 }
 
-static bool is_same(const tap_cell_t *a, const tap_cell_t *b) {
+static bool equal_keys(const tap_key_t *a, const tap_key_t *b) {
     return a->collective == b->collective && a->datatype == b->datatype && a->op == b->op &&
            a->root == b->root && a->bytes == b->bytes;
 }
 
 /* --- choosing ------------------------------------------------------------------------------------------- */
 
-/* Whether a plan may be taken. A vector may be in place on some processes, so its plan must allow for
- * that. */
+/* Returns whether a plan is a candidate. The collectives on vectors may be in place on some processes only,
+ * so their plans must work in place and out of place. */
 static bool is_candidate(const pto_plan_t *plan) {
     return pto_plan_is_one_launch(plan) && !pto_plan_uses_nccl(plan) && pto_plan_is_private(plan) &&
            (!pto_collective_is_vector(pto_plan_request(plan)->collective) || pto_plan_may_be_in_place(plan));
 }
 
-static pto_status_t bind(const tap_cell_t *cell, int size, pto_scenario_t *scenario, pto_error_t *err) {
-    const pto_ask_t ask = {.collective = pto_collective_name(cell->collective),
-                           .datatype = pto_datatype_name(cell->datatype),
-                           .bytes = cell->bytes,
+static pto_status_t bind(const tap_key_t *key, int size, pto_scenario_t *scenario, pto_error_t *err) {
+    const pto_ask_t ask = {.collective = pto_collective_name(key->collective),
+                           .datatype = pto_datatype_name(key->datatype),
+                           .bytes = key->bytes,
                            .gpus_per_node = size,
                            .procs_per_gpu = 1};
     return pto_bind_cell(&ask, tap_settings()->machine, scenario, err);
 }
 
-/* The cheapest of those that are left; -1: none. */
+/* Returns the cheapest applicable strategy; -1: none. */
 static int cheapest(const pto_predictions_t *all) {
     int best = -1;
     for (int i = 0; i < all->strategy_count; i++) {
@@ -98,12 +99,12 @@ static int cheapest(const pto_predictions_t *all) {
     return best;
 }
 
-/* From the cheapest strategy on, the first that is a candidate. One that the environment names is taken
- * whatever it costs. */
+/* Tries the strategies from the cheapest on, and takes the first whose plan is a candidate. It must be
+ * cheaper than NCCL, unless the environment names it. */
 static void choose(const tap_comm_t *comm, tap_pick_t *pick, const pto_predictions_t *all) {
     const char *wanted = tap_settings()->strategy;
-    const int place = (comm->rank - pick->cell.root + comm->size) % comm->size;
-    pick->why = "no kernel applies";
+    const int place = (comm->rank - pick->key.root + comm->size) % comm->size;
+    pick->why_not = "no kernel applies";
     for (int i = 0; i < all->strategy_count; i++) {
         if (all->prediction[i].applicable && strcmp(all->strategy[i]->name, "nccl") == 0)
             pick->nccl_s = all->prediction[i].price.seconds;
@@ -124,66 +125,68 @@ static void choose(const tap_comm_t *comm, tap_pick_t *pick, const pto_predictio
         pick->out_bytes = pto_exec_user_bytes(plan, place, PTO_ROLE_OUT);
         pick->name = all->strategy[best]->name;
         pick->predicted_s = price.seconds;
-        pick->why = wanted                         ? NULL
-                    : pick->nccl_s == 0            ? "the machine file does not price NCCL's"
-                    : price.seconds < pick->nccl_s ? NULL
-                                                   : "NCCL is cheaper";
+        pick->why_not = NULL;
+        if (!wanted && pick->nccl_s == 0)
+            pick->why_not = "the machine file does not price NCCL's";
+        else if (!wanted && price.seconds >= pick->nccl_s)
+            pick->why_not = "NCCL is cheaper";
         return;
     }
 }
 
-static void tell(const tap_comm_t *comm, const tap_pick_t *pick) {
+static void inform(const tap_comm_t *comm, const tap_pick_t *pick) {
     if (!tap_settings()->informs)
         return;
     tap_say(comm->rank, "INFO %s of %lld bytes, %s, on %d GPUs: %s, predicted %.2f us, NCCL's %.2f us%s%s",
-            pto_collective_name(pick->cell.collective), (long long)pick->cell.bytes,
-            pto_datatype_name(pick->cell.datatype), comm->size, pick->why ? "NCCL" : pick->name,
-            pick->predicted_s * 1e6, pick->nccl_s * 1e6, pick->why ? ": " : "", pick->why ? pick->why : "");
+            pto_collective_name(pick->key.collective), (long long)pick->key.bytes,
+            pto_datatype_name(pick->key.datatype), comm->size, pick->why_not ? "NCCL" : pick->name,
+            pick->predicted_s * 1e6, pick->nccl_s * 1e6, pick->why_not ? ": " : "",
+            pick->why_not ? pick->why_not : "");
 }
 
-static tap_pick_t *make(const tap_comm_t *comm, const tap_cell_t *cell) {
+static tap_pick_t *make(const tap_comm_t *comm, const tap_key_t *key) {
     tap_pick_t *made = calloc(1, sizeof *made);
     pto_predictions_t predictions = {0};
     if (!made)
         return NULL;
-    made->cell = *cell;
-    made->why = "it has no price";
+    made->key = *key;
+    made->why_not = "it has no price";
     pto_scenario_init(&made->scenario);
-    if (bind(cell, comm->size, &made->scenario, NULL) == PTO_OK &&
+    if (bind(key, comm->size, &made->scenario, NULL) == PTO_OK &&
         pto_predict(&made->scenario, tap_settings()->machine, false, &predictions, NULL) == PTO_OK)
         choose(comm, made, &predictions);
     pto_predictions_fini(&predictions);
-    tell(comm, made);
+    inform(comm, made);
     return made;
 }
 
-static tap_pick_t *find(const tap_comm_t *comm, const tap_cell_t *cell) {
+static tap_pick_t *find(const tap_comm_t *comm, const tap_key_t *key) {
     tap_pick_t *pick = comm->picks;
-    while (pick && !is_same(&pick->cell, cell))
+    while (pick && !equal_keys(&pick->key, key))
         pick = pick->next;
     return pick;
 }
 
 tap_pick_t *tap_pick_known(const tap_comm_t *comm, const tap_call_t *call) {
-    tap_cell_t cell;
-    return cell_of(comm, call, &cell) ? find(comm, &cell) : NULL;
+    tap_key_t key;
+    return key_of(comm, call, &key) ? find(comm, &key) : NULL;
 }
 
-/* Every process meets the same kinds of calls in the same order, and stops pricing at the same one. */
+/* All processes meet the kinds of calls in the same order, so all stop pricing at the same one. */
 tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call) {
-    tap_cell_t cell;
-    if (!cell_of(comm, call, &cell))
+    tap_key_t key;
+    if (!key_of(comm, call, &key))
         return NULL;
-    tap_pick_t *pick = find(comm, &cell);
+    tap_pick_t *pick = find(comm, &key);
     if (!pick && comm->picks_made < tap_settings()->plans_max) {
-        pick = make(comm, &cell);
+        pick = make(comm, &key);
         if (!pick)
             return NULL;
         comm->picks_made++;
         pick->next = comm->picks;
         comm->picks = pick;
     }
-    return pick && !pick->why ? pick : NULL;
+    return pick && !pick->why_not ? pick : NULL;
 }
 
 void tap_picks_free(tap_comm_t *comm) {
@@ -193,8 +196,8 @@ void tap_picks_free(tap_comm_t *comm) {
         for (tap_run_t *run = pick->runs, *after; run; run = after) {
             after = run->next;
             pto_exec_destroy(run->exec);
-            if (run->aside)
-                tap_settings()->device->release(run->aside, NULL);
+            if (run->in_copy)
+                tap_settings()->device->release(run->in_copy, NULL);
             if (run->stream)
                 tap_settings()->device->stream_destroy(run->stream, NULL);
             free(run);

@@ -1,5 +1,5 @@
-/* Report each call in a row (PORTOLAN_REPORT), as in the drop-in for MPI. Times are those in which the host
- * has enqueued the call. */
+/* The report: a row for each call, in the format of the drop-in for MPI (PORTOLAN_REPORT). Times are those of
+ * enqueueing the call on the host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static double opened_s;
 
-/* Where the drop-in for MPI is in front as well, FILE is its own. */
+/* If the drop-in for MPI is preloaded, too, it writes the file of this name. */
 static bool shares_the_name(void) {
     const char *preload = preload_text("LD_PRELOAD");
     return preload && strstr(preload, "libportolan-mpi.so");
@@ -56,7 +56,7 @@ void tap_report(tap_comm_t *comm, const tap_call_t *call, const tap_pick_t *pick
         .begin_s = began_s > opened_s ? began_s - opened_s : 0,
         .end_s = pto_now_s() - opened_s,
         .routine = tap_functions[call->function].name,
-        .communicator = comm->key,
+        .communicator = comm->id,
         .procs = comm->size,
         .root = has_root(call) ? call->peer : -1,
         .bytes = by_block ? bytes * comm->size : bytes,

@@ -1,4 +1,5 @@
-/* Settings from the environment. It must be the same on all processes, which compare digests of it. */
+/* Settings from environment variables. Those that must be equal on all processes are hashed into a digest,
+ * which the processes of a communicator compare. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ void tap_say(int rank, const char *format, ...) {
     va_end(arguments);
 }
 
-/* Before ranks are known. */
+/* Print a line from every process: ranks are not known yet. */
 static void say(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -35,7 +36,7 @@ static void say(const char *format, ...) {
     va_end(arguments);
 }
 
-/* As torchrun, Open MPI, MPICH and Slurm say; -1: unknown. */
+/* Returns the process's rank according to torchrun, Open MPI, MPICH or Slurm; -1: unknown. */
 static int rank_of(void) {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -84,7 +85,7 @@ static uint64_t digest(void) {
     return all;
 }
 
-/* Bits of the collectives that a list names. */
+/* Returns bits of pto_collective_t from a comma-separated list of names. */
 static unsigned takes_of(const char *list) {
     unsigned takes = 0;
     for (const char *name = list, *next; *name; name = next) {
@@ -102,8 +103,8 @@ static unsigned takes_of(const char *list) {
     return takes;
 }
 
-/* Where there are rules for the tuner plugin and no other plugin is named, NCCL opens the one beside this
- * library. */
+/* If there are rules for a tuner plugin and no other plugin is named, make NCCL open the one in this
+ * library's folder. */
 static void name_tuner(void) {
     char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
     if (!preload_text("NCCL_TUNER_CONFIG_FILE") || !pto_program_folder(folder))

@@ -1,12 +1,13 @@
-/* Memory that the processes of a communicator use alike. Each has opened the others' once and for all. From
- * then on executors are made without any exchange: all processes make the same ones in the same order, so
- * that a piece is at the same place in each process's memory. */
+/* Symmetric memory: a block of GPU memory on each process of a communicator, opened once by all the others.
+ * Executors then allocate their buffers and flags from it without communication. All processes create the
+ * same executors in the same order, so each piece has the same offset in every block, and a remote address is
+ * a matter of arithmetic (reach). */
 #include <stdlib.h>
 
 #include "tap.h"
 #include "team.h"
 
-/* A few large ones must not take the memory of many small ones, which gain more. */
+/* No executor may take more than this part of the memory: small ones gain more. */
 enum { EXECUTORS_MIN = 16 };
 enum { PIECE_ALIGN_BYTES = 1024, BLOCKS_MAX = 64 };
 enum { ZEROS_BYTES = 4 << 20 };
@@ -41,8 +42,8 @@ static pto_status_t release(void *memory, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Kernels of several communicators, and NCCL's, may be on a GPU at the same time, and all their blocks wait
- * for other GPUs: each leaves room for others. */
+/* Limits the thread blocks of a kernel. Kernels of several communicators, and NCCL's, may run at the same
+ * time, and all their blocks wait for other GPUs. They would deadlock if some did not fit on the GPU. */
 static pto_status_t blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
     pto_status_t status = current->device->kernels->blocks_max(datatype, op, blocks, err);
     if (*blocks > BLOCKS_MAX)
@@ -50,7 +51,7 @@ static pto_status_t blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks
     return status;
 }
 
-/* --- a team that exchanges nothing ---------------------------------------------------------------------- */
+/* --- a team without communication ----------------------------------------------------------------------- */
 
 static pto_status_t no_allgather(void *context, const void *mine, size_t bytes, void *all, pto_error_t *err) {
     (void)context;
@@ -95,7 +96,7 @@ static void *reach(void *context, int rank, const void *memory) {
     return in->at[rank] + ((const char *)memory - in->own);
 }
 
-/* --- making it ------------------------------------------------------------------------------------------ */
+/* --- creation ------------------------------------------------------------------------------------------- */
 
 static pto_status_t clear(const tap_symmetric_t *made, pto_error_t *err) {
     void *zeros = calloc(1, ZEROS_BYTES);

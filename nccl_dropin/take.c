@@ -1,4 +1,5 @@
-/* A call that is taken: its place in the communicator's order, its executor, and the run. */
+/* Collectives that are taken: the stream order of a communicator's calls, the executor of each kind of call,
+ * and the run. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -7,10 +8,10 @@
 
 /* --- the communicator's order --------------------------------------------------------------------------- */
 
-/* NCCL orders all calls of a communicator, in whatever streams they are. Its own calls and those that run
- * here do not know of each other, so calls that follow in another stream wait for the last one. What a
- * capture holds is ordered within it. */
-void tap_follow(tap_comm_t *comm, void *stream, uint64_t capture) {
+/* NCCL executes the calls of a communicator one after another, in whatever streams they are. It does not know
+ * those that run here, and vice versa. So a call in another stream than the last one waits for an event of
+ * that one. Within a capture, calls are ordered among themselves only. */
+void tap_follow_last(tap_comm_t *comm, void *stream, uint64_t capture) {
     const bool in_graph = capture != 0;
     if (!comm->last[in_graph].is_recorded || comm->last[in_graph].stream == stream ||
         comm->last[in_graph].capture != capture)
@@ -18,7 +19,7 @@ void tap_follow(tap_comm_t *comm, void *stream, uint64_t capture) {
     tap_settings()->device->event_follow(comm->last[in_graph].event, stream, NULL);
 }
 
-void tap_note(tap_comm_t *comm, void *stream, uint64_t capture) {
+void tap_record_last(tap_comm_t *comm, void *stream, uint64_t capture) {
     const bool in_graph = capture != 0;
     comm->last[in_graph].is_recorded =
         tap_settings()->device->event_record(comm->last[in_graph].event, stream, NULL) == PTO_OK;
@@ -36,7 +37,7 @@ static void in_order(const tap_call_t *call, void (*act)(tap_comm_t *comm, void 
     tap_leave(comm);
 }
 
-/* What is queued in `stream` from now on happens after what `after` holds. */
+/* Let later work in `stream` wait for the work that is now in `after`. */
 static pto_status_t follow_stream(void *stream, void *after, pto_error_t *err) {
     const pto_device_t *device = tap_settings()->device;
     void *event = NULL;
@@ -50,30 +51,30 @@ static pto_status_t follow_stream(void *stream, void *after, pto_error_t *err) {
     return status;
 }
 
-void tap_before_pass(const tap_call_t *call) { in_order(call, tap_follow); }
+void tap_before_pass(const tap_call_t *call) { in_order(call, tap_follow_last); }
 
-void tap_after_pass(const tap_call_t *call) { in_order(call, tap_note); }
+void tap_after_pass(const tap_call_t *call) { in_order(call, tap_record_last); }
 
 /* --- buffers -------------------------------------------------------------------------------------------- */
 
-/* The call without a buffer that this process has no part in. */
-static tap_call_t part_of(const tap_call_t *call, const tap_pick_t *pick) {
-    tap_call_t part = *call;
-    part.in = pick->in_bytes > 0 ? call->in : NULL;
-    part.out = pick->out_bytes > 0 ? call->out : NULL;
-    return part;
+/* Returns the call with NULL for a buffer that this process does not use, such as the output of a reduce. */
+static tap_call_t without_unused_buffers(const tap_call_t *call, const tap_pick_t *pick) {
+    tap_call_t used_call = *call;
+    used_call.in = pick->in_bytes > 0 ? call->in : NULL;
+    used_call.out = pick->out_bytes > 0 ? call->out : NULL;
+    return used_call;
 }
 
-/* Buffers of which the executor can tell the addresses apart, or those of a vector in place. */
-static bool is_apart(const tap_call_t *call, const tap_pick_t *pick) {
+/* Returns whether input and output do not overlap. */
+static bool are_disjoint(const tap_call_t *call, const tap_pick_t *pick) {
     const char *in = call->in, *out = call->out;
     if (pick->in_bytes == 0 || pick->out_bytes == 0)
         return true;
     return in >= out + pick->out_bytes || out >= in + pick->in_bytes;
 }
 
-static bool is_in_place(const tap_cell_t *cell, const tap_call_t *call) {
-    return pto_collective_is_vector(cell->collective) && call->in == call->out;
+static bool is_in_place(const tap_key_t *key, const tap_call_t *call) {
+    return pto_collective_is_vector(key->collective) && call->in == call->out;
 }
 
 static pto_status_t copy(void *to, const void *from, int64_t bytes, void *stream, pto_error_t *err) {
@@ -83,27 +84,28 @@ static pto_status_t copy(void *to, const void *from, int64_t bytes, void *stream
 
 /* --- executors ------------------------------------------------------------------------------------------ */
 
-/* Longer than any job: aborting the communicator ends kernels that wait. */
+/* The time-out of kernels is longer than any job: only aborting the communicator ends those that wait. */
 static const double patience_s = 30.0 * 24 * 3600;
 
-/* Room for the input of a call whose buffers overlap. */
-static pto_status_t make_aside(tap_run_t *run, const tap_pick_t *pick, pto_error_t *err) {
-    return run->aside ? PTO_OK : tap_settings()->device->allocate((size_t)pick->in_bytes, &run->aside, err);
+/* Allocate the copy of an input that overlaps the output. */
+static pto_status_t make_in_copy(tap_run_t *run, const tap_pick_t *pick, pto_error_t *err) {
+    return run->in_copy ? PTO_OK
+                        : tap_settings()->device->allocate((size_t)pick->in_bytes, &run->in_copy, err);
 }
 
 static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *run, const tap_call_t *call,
                            pto_error_t *err) {
     int64_t logical[TAP_SIZE_MAX]; /* the root is the first */
     for (int i = 0; i < comm->size; i++)
-        logical[i] = (i - pick->cell.root + comm->size) % comm->size;
+        logical[i] = (i - pick->key.root + comm->size) % comm->size;
     const pto_exec_options_t options = {
         .placement = PTO_PLACEMENT_TABLE, .table = logical, .timeout_s = patience_s};
-    const bool aside = !run->in_place && !is_apart(call, pick);
-    pto_status_t status = aside ? make_aside(run, pick, err) : PTO_OK;
+    const bool copies_input = !run->in_place && !are_disjoint(call, pick);
+    pto_status_t status = copies_input ? make_in_copy(run, pick, err) : PTO_OK;
     tap_symmetric_enter(&comm->symmetric);
     if (status == PTO_OK)
         status = pto_exec_create_in(pick->plan, &comm->symmetric.team, &comm->symmetric.pieces,
-                                    aside ? run->aside : call->in, call->out, pick->cell.op, &options,
+                                    copies_input ? run->in_copy : call->in, call->out, pick->key.op, &options,
                                     &run->exec, err);
     tap_symmetric_leave();
     return status;
@@ -112,13 +114,14 @@ static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *
 /* How long a process waits for the others' first call of a kind. */
 static const double meeting_s = 20;
 
-/* A digest that must be the same on all processes: the plan, and where the executor's pieces are. */
+/* Returns a digest of what must be the same on all processes: the plan, and the offsets of the executor's
+ * memory. */
 static uint64_t digest_of(const tap_comm_t *comm, const tap_pick_t *pick) {
     return pto_hash_add(pto_plan_digest(pick->plan), comm->symmetric.used) | 1;
 }
 
-/* The executor, if all processes have made it. Until then no kernel writes to its pieces, so where one has
- * failed they are as they were. */
+/* Collective. Creates the executor, and destroys it again unless all processes have created the same one. No
+ * kernel has then written to its symmetric memory, which is still zero and can be used again. */
 static void create_with_all(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *run,
                             const tap_call_t *call) {
     pto_error_t err = {0};
@@ -127,8 +130,8 @@ static void create_with_all(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t 
     if (tap_door_pass(comm, made ? digest_of(comm, pick) : 0, meeting_s))
         return;
     if (tap_settings()->explains || tap_settings()->informs)
-        tap_say(comm->rank, "%s of %lld bytes is left to NCCL: %s",
-                pto_collective_name(pick->cell.collective), (long long)pick->cell.bytes,
+        tap_say(comm->rank, "%s of %lld bytes is left to NCCL: %s", pto_collective_name(pick->key.collective),
+                (long long)pick->key.bytes,
                 made ? "not all processes made the same executor in time" : err.message);
     tap_symmetric_enter(&comm->symmetric);
     if (made)
@@ -138,8 +141,10 @@ static void create_with_all(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t 
     comm->symmetric.used = used;
 }
 
-/* All processes make the same ones in the same order, whether or not their own buffers are in place. NULL:
- * out of memory. This process makes none from then on, so nor do the others. */
+/* Returns the executor for the capture; it is created at the first call, in the same order on all processes.
+ * NULL: out of memory. This process then skips all remaining doors, so that no other one can pass them,
+ * either.
+ */
 static tap_run_t *run_of(tap_comm_t *comm, tap_pick_t *pick, uint64_t capture, const tap_call_t *call) {
     tap_run_t *run = pick->runs;
     while (run && run->capture != capture)
@@ -152,15 +157,15 @@ static tap_run_t *run_of(tap_comm_t *comm, tap_pick_t *pick, uint64_t capture, c
         return NULL;
     }
     run->capture = capture;
-    run->in_place = is_in_place(&pick->cell, call);
+    run->in_place = is_in_place(&pick->key, call);
     create_with_all(comm, pick, run, call);
     run->next = pick->runs;
     pick->runs = run;
     return run;
 }
 
-/* An executor stays in place or apart, as in its first call. Other calls are copied: a process may be in
- * place where others are not. */
+/* An executor works in place or out of place, as its first call on this process did. Calls of the other form
+ * are converted by a copy: the processes of a call may differ in this. */
 static pto_status_t enqueue(const tap_pick_t *pick, tap_run_t *run, const tap_call_t *call,
                             pto_error_t *err) {
     const void *in = call->in;
@@ -168,11 +173,11 @@ static pto_status_t enqueue(const tap_pick_t *pick, tap_run_t *run, const tap_ca
     if (run->in_place && call->in != call->out) {
         status = copy(call->out, call->in, pick->in_bytes, call->stream, err);
         in = call->out;
-    } else if (!run->in_place && !is_apart(call, pick)) {
-        status = make_aside(run, pick, err);
+    } else if (!run->in_place && !are_disjoint(call, pick)) {
+        status = make_in_copy(run, pick, err);
         if (status == PTO_OK)
-            status = copy(run->aside, call->in, pick->in_bytes, call->stream, err);
-        in = run->aside;
+            status = copy(run->in_copy, call->in, pick->in_bytes, call->stream, err);
+        in = run->in_copy;
     }
     return status == PTO_OK ? pto_exec_enqueue_on(run->exec, in, call->out, call->stream, err) : status;
 }
@@ -189,7 +194,7 @@ bool tap_takes(const tap_call_t *call) {
     return takes;
 }
 
-/* Whether the i-th call is the first of the communicator in its stream. */
+/* Returns whether the i-th call is the communicator's first one in its stream. */
 static bool is_first_in_stream(const tap_call_t *calls, int i, const void *comm) {
     for (int j = 0; j < i; j++)
         if (calls[j].comm == comm && calls[j].stream == calls[i].stream)
@@ -197,8 +202,8 @@ static bool is_first_in_stream(const tap_call_t *calls, int i, const void *comm)
     return calls[i].comm == comm;
 }
 
-pto_status_t tap_begin_aside(void **stream, const void *comm, const tap_call_t *calls, int count,
-                             pto_error_t *err) {
+pto_status_t tap_begin_side_stream(void **stream, const void *comm, const tap_call_t *calls, int count,
+                                   pto_error_t *err) {
     pto_status_t status = *stream ? PTO_OK : tap_settings()->device->stream_create(stream, err);
     for (int i = 0; i < count && status == PTO_OK; i++)
         if (is_first_in_stream(calls, i, comm))
@@ -206,29 +211,31 @@ pto_status_t tap_begin_aside(void **stream, const void *comm, const tap_call_t *
     return status;
 }
 
-/* False: it is NCCL's. With `aside`, which it sets, it runs beside the other calls of a group. */
+/* False: the call is left to NCCL. If `side_stream` is not NULL, the call runs in a stream of its own, which
+ * is returned there, concurrently with the other calls of its group. */
 static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *calls, int count,
-                    void **aside, int *result) {
+                    void **side_stream, int *result) {
     pto_error_t err = {0};
     uint64_t capture = 0;
     const double began_s = tap_reports(comm) ? pto_now_s() : 0;
     tap_pick_t *pick = tap_pick_of(comm, call);
     if (!pick || !tap_gpu_capture(call->stream, &capture))
         return false;
-    tap_call_t part = part_of(call, pick);
-    tap_run_t *run = run_of(comm, pick, capture, &part);
+    tap_call_t used_call = without_unused_buffers(call, pick);
+    tap_run_t *run = run_of(comm, pick, capture, &used_call);
     if (!run || !run->exec)
         return false;
-    pto_status_t status = aside ? tap_begin_aside(&run->stream, call->comm, calls, count, &err) : PTO_OK;
-    if (aside)
-        *aside = part.stream = run->stream;
-    tap_follow(comm, part.stream, capture);
+    pto_status_t status =
+        side_stream ? tap_begin_side_stream(&run->stream, call->comm, calls, count, &err) : PTO_OK;
+    if (side_stream)
+        *side_stream = used_call.stream = run->stream;
+    tap_follow_last(comm, used_call.stream, capture);
     if (status == PTO_OK)
-        status = enqueue(pick, run, &part, &err);
+        status = enqueue(pick, run, &used_call, &err);
     if (status == PTO_OK)
-        tap_note(comm, part.stream, capture);
+        tap_record_last(comm, used_call.stream, capture);
     else
-        tap_say(0, "%s on rank %d: %s", pto_collective_name(pick->cell.collective), comm->rank, err.message);
+        tap_say(0, "%s on rank %d: %s", pto_collective_name(pick->key.collective), comm->rank, err.message);
     pick->calls++;
     if (tap_reports(comm))
         tap_report(comm, call, pick, true, began_s);
@@ -252,23 +259,24 @@ int tap_do(const tap_call_t *call) {
     return result;
 }
 
-bool tap_do_aside(tap_call_t *call, const tap_call_t *calls, int count, int *result) {
+bool tap_do_beside_nccl(tap_call_t *call, const tap_call_t *calls, int count, int *result) {
     tap_comm_t *comm = tap_enter(call->comm);
     if (!comm)
         return false;
-    const bool done = do_here(comm, call, calls, count, &call->aside, result);
+    const bool done = do_here(comm, call, calls, count, &call->side_stream, result);
     tap_leave(comm);
     return done;
 }
 
-/* The order knows one stream alone, so the call's own is behind all others in the end. */
+/* The order of calls is kept by one stream. So the call's own stream must wait for its side stream, and be
+ * the one that is recorded last. */
 static void join(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *calls, int count,
                  uint64_t capture) {
     for (int i = 0; i < count; i++)
         if (is_first_in_stream(calls, i, call->comm))
-            follow_stream(calls[i].stream, call->aside, NULL);
-    tap_follow(comm, call->stream, capture);
-    tap_note(comm, call->stream, capture);
+            follow_stream(calls[i].stream, call->side_stream, NULL);
+    tap_follow_last(comm, call->stream, capture);
+    tap_record_last(comm, call->stream, capture);
 }
 
 void tap_join(const tap_call_t *call, const tap_call_t *calls, int count) {

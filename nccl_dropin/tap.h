@@ -1,18 +1,20 @@
-/* The parts of the drop-in for NCCL, a library in front of NCCL in an unchanged program: it takes collectives
- * for which the machine file says that a kernel of portolan's is cheaper, and passes on all others untouched
- * (README.md, docs/acting.md).
+/* The parts of the drop-in for NCCL: a library that is preloaded in front of NCCL into an unchanged program.
+ * It runs a collective as one of portolan's kernels where the machine file says that this is cheaper, and
+ * passes all other calls on to NCCL (README.md, docs/acting.md).
  *
- * A call goes through these steps:
- *   intercept.c  NCCL's functions (function_list.h), and the next ones behind them
- *   comm.c       communicators, and what their processes share
- *   doors.c      where processes make sure that all of them have made the same executor
- *   symmetric.c  memory that all processes of a communicator use alike, so that no handles are exchanged
- *   pick.c       which strategy has a kind of call
- *   take.c       the order of calls, captures, and the run
+ * A call goes through these files:
+ *   intercept.c  wrappers of NCCL's functions (function_list.h), and groups of calls
+ *   take.c       the stream order of a communicator's calls, the executor, and the run
+ *   pick.c       the choice between NCCL and a strategy for each kind of call
+ *   comm.c       communicators, and the memory that their processes share
+ *   doors.c      one-shot barriers, at which all processes confirm that they have created the same executor
+ *   symmetric.c  GPU memory with the same layout on all processes, so that they exchange no handles
  *   messages.c   sends and receives
- *   gpu.c        the driver: captures and contexts
+ *   gpu.c        CUDA's driver: captures and contexts
  *   report.c     a row for each call
- *   settings.c   the environment, and what is told */
+ *   settings.c   environment variables
+ *
+ * "Taken" calls are those that run here instead of in NCCL. */
 #ifndef TAP_TAP_H
 #define TAP_TAP_H
 
@@ -34,20 +36,20 @@ typedef struct {
     bool on;
     bool explains; /* PORTOLAN_EXPLAIN: a summary when a communicator ends */
     bool informs;  /* NCCL_DEBUG=INFO */
-    int rank;      /* of the process, as its launcher says; -1: unknown */
+    int rank;      /* of the process, according to its launcher; -1: unknown */
     const pto_device_t *device;
     pto_machine_t *machine;
-    const char *strategy;       /* PORTOLAN_STRATEGY: the only one; NULL: the cheapest */
-    int64_t memory_bytes;       /* PORTOLAN_MEMORY: of a communicator, in each process */
+    const char *strategy;       /* PORTOLAN_STRATEGY: used whatever it costs; NULL: the cheapest */
+    int64_t memory_bytes;       /* PORTOLAN_MEMORY: for a communicator's kernels, in each process */
     unsigned takes;             /* PORTOLAN_TAKE: bits of pto_collective_t */
     int plans_max;              /* PORTOLAN_PLANS: kinds of calls of a communicator that are priced */
-    int64_t messages_max_bytes; /* PORTOLAN_MESSAGES: of messages that are taken; 0: none is */
-    uint64_t digest;            /* of all that must be equal on all processes */
+    int64_t messages_max_bytes; /* PORTOLAN_MESSAGES: largest message that is taken; 0: none is */
+    uint64_t digest;            /* of the settings that must be equal on all processes */
 } tap_settings_t;
 
-/* Reads the environment at the first call. Not `on`: all is NCCL's. */
+/* Reads the environment at the first call. If it is not `on`, all calls are left to NCCL. */
 const tap_settings_t *tap_settings(void);
-/* To standard error, by the process of rank 0. */
+/* Print a line to standard error, if `rank` is 0. */
 void tap_say(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 typedef struct tap_comm tap_comm_t;
@@ -71,8 +73,8 @@ typedef struct {
     int peer; /* or root */
     void *comm;
     void *stream;
-    void *aside; /* the stream in which it runs beside those of its group; NULL: its own */
-    bool here;   /* of a group: held back, to be run here */
+    void *side_stream; /* in which it runs, concurrently with its group; NULL: in `stream` */
+    bool runs_here;    /* instead of in NCCL; in a group, it is held back until the group ends */
 } tap_call_t;
 
 /* By tap_function_t. */
@@ -89,9 +91,9 @@ static inline bool tap_is_message(const tap_call_t *call) {
 
 /* --- intercept.c ---------------------------------------------------------------------------------------- */
 
-/* NCCL's own function for the call. */
+/* Call NCCL's own function. */
 int tap_pass(const tap_call_t *call);
-/* The next function of this name: of the libraries behind this one, or of libnccl.so.2. NULL: none. */
+/* Find the next function of this name: in the libraries behind this one, or in libnccl.so.2. NULL: none. */
 void tap_next(const char *name, void *function, size_t size);
 /* NCCL's results. */
 enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
@@ -100,17 +102,18 @@ enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
 
 enum { TAP_SIZE_MAX = 8 };
 
-/* Memory of each process, of which all take the same pieces in the same order. Zero at first. */
+/* A block of GPU memory on each process, from which all processes allocate the same pieces in the same order.
+ * Zero at first. */
 typedef struct {
-    const pto_device_t *device; /* that has it */
-    char *own;
+    const pto_device_t *device;
+    char *own; /* this process's block */
     size_t bytes;
     size_t used;
-    size_t used_before;     /* the executor that is being made */
-    char *at[TAP_SIZE_MAX]; /* by rank: as addressed here */
-    pto_device_t pieces;    /* the device, whose memory is pieces of this one */
+    size_t used_before;     /* `used` before the executor that is being created */
+    char *at[TAP_SIZE_MAX]; /* by rank: that process's block, as mapped here */
+    pto_device_t pieces;    /* `device`, but with allocations from the block */
     struct pto_kernels kernels;
-    pto_team_t team; /* which exchanges nothing: what is equal on all processes needs no exchange */
+    pto_team_t team; /* without communication, for creating executors */
 } tap_symmetric_t;
 
 /* Collective over `team`. The caller frees it in any case. */
@@ -119,94 +122,99 @@ pto_status_t tap_symmetric_create(const pto_team_t *team, const pto_device_t *de
 /* Close the others' memory, and free this process's once no other one has it open. */
 void tap_symmetric_close(tap_symmetric_t *made);
 void tap_symmetric_free(tap_symmetric_t *made);
-/* The device's allocations are pieces of this one, in this thread, until it is left. */
+/* In between, allocations of `pieces` by this thread come from this block. */
 void tap_symmetric_enter(tap_symmetric_t *entered);
 void tap_symmetric_leave(void);
 
 /* --- pick.c --------------------------------------------------------------------------------------------- */
 
+/* What makes calls of one kind. */
 typedef struct {
     pto_collective_t collective;
     pto_datatype_t datatype;
     pto_op_t op;
     int root;      /* 0 where there is none */
     int64_t bytes; /* as in a scenario */
-} tap_cell_t;
+} tap_key_t;
 
-/* An executor of a kind of call: for calls outside graphs, or for those of one capture. Executors of graphs
- * differ from each other, so that launches of several graphs may overlap. */
+/* An executor for calls of one kind: for all that are not captured, or for those of one capture. Each capture
+ * has its own, so that several graphs may run at the same time. */
 typedef struct tap_run {
     struct tap_run *next;
-    uint64_t capture; /* 0: outside graphs */
-    pto_exec_t *exec; /* NULL: not all processes could make it */
+    uint64_t capture; /* 0: none */
+    pto_exec_t *exec; /* NULL: not all processes could create it */
     bool in_place;
-    void *aside;  /* for an input that the executor cannot use where it is; NULL: not needed yet */
-    void *stream; /* for runs beside NCCL's; NULL: not needed yet */
+    void *in_copy; /* for an input that overlaps the output; NULL: not needed yet */
+    void *stream;  /* for runs concurrent with NCCL's; NULL: not needed yet */
 } tap_run_t;
+
+/* The choice for calls of one kind. */
 
 typedef struct tap_pick {
     struct tap_pick *next;
-    tap_cell_t cell;
-    const char *why; /* it is left to NCCL; NULL: it is not */
-    const char *name;
+    tap_key_t key;
+    const char *why_not; /* why it is left to NCCL; NULL: it is not */
+    const char *name;    /* of the strategy */
     double predicted_s;
     double nccl_s; /* 0: unknown */
     int64_t calls;
     pto_scenario_t scenario; /* borrowed by the plan */
     pto_plan_t *plan;
-    int64_t in_bytes; /* of this process's buffers by the plan; 0: it has no part in them */
+    int64_t in_bytes; /* of this process's buffers in the plan; 0: not used */
     int64_t out_bytes;
     tap_run_t *runs;
 } tap_pick_t;
 
-/* Of the call; NULL: it is left to NCCL. All processes of the communicator choose alike, and a door makes
- * sure of it when the first executor is made. */
+/* Returns the choice for a call, which is made at the first call of its kind. NULL: it is left to NCCL. All
+ * processes of the communicator choose alike; a door verifies this when the first executor is created. */
 tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call);
-/* The same if it was made before, also of those that are left to NCCL. */
+/* Returns the choice if it has been made, also one for NCCL. */
 tap_pick_t *tap_pick_known(const tap_comm_t *comm, const tap_call_t *call);
 void tap_picks_free(tap_comm_t *comm);
 int64_t tap_element_bytes(int number);
 
 /* --- messages.c ----------------------------------------------------------------------------------------- */
 
-/* Graphs, and what is outside of them, that have pipes of their own between two processes. */
-enum { TAP_AREAS = 32 };
+/* Pipes from one process to another. The first is for messages that are not captured, each additional one for
+ * one capture. */
+enum { TAP_PIPES_MAX = 32 };
 
-/* Pipes of what is outside graphs, or of one capture. */
-typedef struct tap_area {
-    struct tap_area *next;
+/* The pipes of messages that are not captured, or of those of one capture. */
+typedef struct tap_pipes {
+    struct tap_pipes *next;
     uint64_t capture;
     int number[2][TAP_SIZE_MAX]; /* of the pipe to each process, and from it; 0: none yet */
-    void *stream;                /* for messages beside other calls; NULL: not needed yet */
-    void *far[32];               /* device memory for long lists, by the logarithm of their lengths */
-} tap_area_t;
+    void *stream;                /* for messages concurrent with other calls; NULL: not needed yet */
+    void *device_list[32];       /* device memory for a list of up to 2^i messages; NULL: not needed yet */
+} tap_pipes_t;
 
 typedef struct {
-    char *sources, *targets; /* TAP_AREAS for each process; NULL: messages are NCCL's */
+    char *sources, *targets; /* ends of TAP_PIPES_MAX pipes for each process; NULL: messages are NCCL's */
     uint64_t *stop;
-    int used[2][TAP_SIZE_MAX]; /* pipes to each process, and from it */
-    tap_area_t *areas;
+    int used[2][TAP_SIZE_MAX]; /* pipes of captures to each process, and from it */
+    tap_pipes_t *all_pipes;
     int64_t taken;
 } tap_messages_t;
 
-/* Once the communicator's memory is made. */
+/* After tap_symmetric_create. */
 void tap_messages_begin(tap_comm_t *comm);
-/* Its messages are complete. */
+/* Its messages must be complete. */
 void tap_messages_free(tap_comm_t *comm);
-/* Whether the message will be passed here, as its other end decides as well. */
+/* Returns whether the message is taken; its other end decides the same. */
 bool tap_takes_message(const tap_call_t *call);
-/* Pass the messages among a group's calls that are held back and of the communicator of `first`, the first of
- * them. With `aside`, in a stream of their own. Returns NCCL's result. */
-int tap_do_messages(tap_call_t *first, const tap_call_t *calls, int count, bool aside);
+/* Pass the taken messages among `calls` that are of the communicator of `first`, the first of them: in its
+ * stream, or in a stream of their own. Returns NCCL's result. */
+int tap_do_messages(tap_call_t *first, const tap_call_t *calls, int count, bool in_side_stream);
 
 /* --- doors.c -------------------------------------------------------------------------------------------- */
 
-enum { TAP_DOORS = 4096 }; /* of a communicator: executors that can be made */
+enum { TAP_DOORS = 4096 }; /* of a communicator; each executor takes one */
 typedef struct tap_door tap_door_t;
 
 size_t tap_doors_bytes(void);
-/* Collective, at the communicator's next door: whether all processes come to it within `patience_s` with the
- * same digest, which is not 0. The same on all of them, however late they come. */
+/* Collective, at the communicator's next door: returns whether all processes come to it with the same digest,
+ * which is not 0. A process waits at most `patience_s` for the others. The result is the same on all of them,
+ * also on those that come later. */
 bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s);
 void tap_nap(void);
 
@@ -217,11 +225,11 @@ struct tap_comm {
     void *handle; /* NCCL's */
     int rank;
     int size;
-    uint64_t key; /* the same on all processes, and no other communicator's */
+    uint64_t id; /* the same on all processes, and no other communicator's */
     uint64_t splits;
     pthread_mutex_t lock;
-    void *context; /* the driver's, of the communicator's GPU */
-    void *shared;  /* memory of all processes: the doors, and the team's */
+    void *context; /* CUDA context of the communicator's GPU */
+    void *shared;  /* host memory shared by all processes: the doors, then the team's */
     size_t shared_bytes;
     tap_door_t *doors;
     int doors_seen;
@@ -231,9 +239,9 @@ struct tap_comm {
     tap_messages_t messages;
     int picks_made;
     tap_pick_t *picks;
-    atomic_int_fast64_t passed; /* calls */
-    /* The last call outside graphs, and the last one of the last capture: later ones in other streams follow.
-     */
+    atomic_int_fast64_t passed; /* calls left to NCCL */
+    /* The last call that was not captured, and the last one of the last capture: later calls in other streams
+     * wait for them. */
     struct {
         void *stream;
         void *event;
@@ -242,15 +250,15 @@ struct tap_comm {
     } last[2];
 };
 
-/* Collective, once NCCL has made the communicator `handle` from the unique id, or from the parent's split.
- * Where something stands in the way, the communicator is unknown here, and all its calls are NCCL's. */
+/* Collective, after NCCL has created the communicator `handle` from the unique id or by splitting the parent.
+ * If something fails, the communicator remains unknown here, and all its calls are left to NCCL. */
 void tap_comm_begin(void *handle, const pto_nccl_id_t *id, int size, int rank);
 void tap_comm_begin_split(tap_comm_t *parent, uint64_t split, int color, void *handle);
 /* NULL: unknown. */
 tap_comm_t *tap_comm_of(void *handle);
 /* Before NCCL destroys it. */
 void tap_comm_end(void *handle);
-/* Ends kernels that wait, and leaves the memory as it is. */
+/* End kernels that wait for other processes. Their memory is not freed. */
 void tap_comm_abort(void *handle);
 
 /* --- gpu.c ---------------------------------------------------------------------------------------------- */
@@ -259,50 +267,53 @@ void tap_comm_abort(void *handle);
 bool tap_gpu_is_host(void);
 /* The current context; NULL: none. */
 void *tap_gpu_context(void);
-/* A number of the current GPU, the same in all processes of the node; 0: unknown. */
+/* An identifier of the current GPU, the same in all processes of the node; 0: unknown. */
 uint64_t tap_gpu_id(void);
-/* Make the context current, and calls legal that a capture of the program's would forbid, until left. */
+/* Make the context current until tap_gpu_leave, and allow calls that CUDA forbids during a capture. */
 bool tap_gpu_enter(void *context);
 void tap_gpu_leave(void);
 /* Returns the communicator of a handle, locked and entered as above, until it is left; NULL: it is unknown,
  * or its context cannot be current. */
 tap_comm_t *tap_enter(void *handle);
 void tap_leave(tap_comm_t *comm);
-/* While this process waits for others on the host: the host device, unlike a GPU, would not go on. */
+/* Call this while waiting for other processes: unlike a GPU's, the host device's streams progress only in
+ * calls. */
 void tap_gpu_advance(void);
-/* The number of the capture that the stream is in; 0: none. False: unknown. */
+/* Sets `*capture` to the identifier of the capture that the stream is in; 0: none. False: unknown. */
 bool tap_gpu_capture(void *stream, uint64_t *capture);
 
 /* --- take.c --------------------------------------------------------------------------------------------- */
 
-/* Whether the call will be run here, as all processes decide alike. */
+/* Returns whether the collective is taken; all processes decide the same. */
 bool tap_takes(const tap_call_t *call);
-/* Run it here, or by NCCL, in the communicator's order. Returns NCCL's result. */
+/* Run the collective here or by NCCL, in the communicator's order. Returns NCCL's result. */
 int tap_do(const tap_call_t *call);
-/* Run a call of a group here, in a stream of its own, so that it waits for none of the group's other calls;
- * false: it is NCCL's. `calls`: the group's, of all communicators. */
-bool tap_do_aside(tap_call_t *call, const tap_call_t *calls, int count, int *result);
-/* Once NCCL has enqueued its part: later work in the streams of its communicator's calls follows the call. */
+/* Run a collective of a group here, in a stream of its own, so that it does not wait for the group's other
+ * calls, which NCCL runs. False: it is left to NCCL. `calls`: all calls of the group. */
+bool tap_do_beside_nccl(tap_call_t *call, const tap_call_t *calls, int count, int *result);
+/* After NCCL has enqueued its part of the group: later work in the streams of the communicator's calls waits
+ * for this call. */
 void tap_join(const tap_call_t *call, const tap_call_t *calls, int count);
-/* The communicator's calls follow each other in their order, whatever their streams. */
-void tap_follow(tap_comm_t *comm, void *stream, uint64_t capture);
-void tap_note(tap_comm_t *comm, void *stream, uint64_t capture);
-/* Begin `*stream`, which is made where it is NULL, behind the streams of all calls of the communicator: NCCL,
- * too, begins none of a group before what the streams of all hold. */
-pto_status_t tap_begin_aside(void **stream, const void *comm, const tap_call_t *calls, int count,
-                             pto_error_t *err);
-/* A call that NCCL runs: what comes before, and, once it is enqueued, after. */
+/* A communicator's calls run one after another, in whatever streams they are: let `stream` wait for the last
+ * call; record `stream` as that of the last call. */
+void tap_follow_last(tap_comm_t *comm, void *stream, uint64_t capture);
+void tap_record_last(tap_comm_t *comm, void *stream, uint64_t capture);
+/* Let `*stream`, which is created if NULL, wait for the streams of all calls of the communicator: NCCL, too,
+ * begins a group only after the earlier work in all of its streams. */
+pto_status_t tap_begin_side_stream(void **stream, const void *comm, const tap_call_t *calls, int count,
+                                   pto_error_t *err);
+/* Before and after a call that NCCL runs: keep it in the communicator's order. */
 void tap_before_pass(const tap_call_t *call);
 void tap_after_pass(const tap_call_t *call);
 
 /* --- report.c ------------------------------------------------------------------------------------------- */
 
-/* Whether there is a report. The first call opens it, of a process whose launcher does not say its rank by
- * that in the communicator. */
+/* Returns whether there is a report. The first call opens the file, under the process's rank according to its
+ * launcher, or else under its rank in the communicator. */
 bool tap_reports(const tap_comm_t *comm);
-/* A call of a known communicator, whose lock is held: taken, or NCCL's. `pick` may be NULL. */
+/* Report a call of a communicator whose lock is held, by the pick or by NCCL. `pick` may be NULL. */
 void tap_report(tap_comm_t *comm, const tap_call_t *call, const tap_pick_t *pick, bool taken, double began_s);
-/* A call that was passed on, which is counted in any case. */
+/* Count and report a call that was passed on to NCCL. */
 void tap_report_passed(const tap_call_t *call, double began_s);
 
 #endif

@@ -94,7 +94,7 @@ static void splits(const pto_nccl_id_t *id) {
                "a split");
         expect(!pair[i].handle == is_odd_one, "who has a part");
     }
-    expect(is_odd_one || tap_comm_of(pair[0].handle)->key != tap_comm_of(pair[1].handle)->key, "two names");
+    expect(is_odd_one || tap_comm_of(pair[0].handle)->id != tap_comm_of(pair[1].handle)->id, "two names");
     for (int i = 0; i < 4 && !is_odd_one; i++)
         expect_sum(&pair[i % 2], TAKEN);
     expect_sum(&all, TAKEN);
@@ -132,7 +132,7 @@ static void comes_and_goes(const pto_nccl_id_t *id) {
         char shared[64];
         expect_sum(&all, TAKEN);
         snprintf(shared, sizeof shared, "/portolan-nccl-%ld-%016llx", (long)geteuid(),
-                 (unsigned long long)tap_comm_of(all.handle)->key);
+                 (unsigned long long)tap_comm_of(all.handle)->id);
         expect(shm_open(shared, O_RDWR, 0) < 0, "the name of its memory is left behind");
         if (i % 2) {
             ncclCommFinalize(all.handle);

@@ -235,7 +235,7 @@ static void beside_a_sum(void) {
 static void many_captures(void) {
     one_t next = make(rank, (rank + 1) % size, 100), last = make((rank + size - 1) % size, rank, 100);
     int taken = 0;
-    for (int i = 0; i < TAP_AREAS + 2; i++) {
+    for (int i = 0; i < TAP_PIPES_MAX + 2; i++) {
         void *graph = NULL;
         const int before = fake_calls;
         pto_host_graph_begin(stream[0], NULL);
@@ -252,7 +252,7 @@ static void many_captures(void) {
         check(&last, i);
         device->stream_destroy(graph, NULL);
     }
-    expect(taken == TAP_AREAS - 1, "another number of captures is taken");
+    expect(taken == TAP_PIPES_MAX - 1, "another number of captures is taken");
     release(&next);
     release(&last);
 }
