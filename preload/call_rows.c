@@ -1,4 +1,5 @@
-/* The rows are kept until there are enough of them for a write. */
+/* The file of PORTOLAN_REPORT, which both drop-ins write: rows are collected in a buffer and written when it
+ * is full, or when the process ends. */
 #include "call_rows.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ static struct {
     preload_rows_t rows;
     char *path;
     int rank;
-    pid_t process; /* not one that it forks */
+    pid_t process; /* a forked child must not write */
     size_t used;
     char text[1 << 12];
 } report = {.rows = {.file = -1}};

@@ -1,4 +1,5 @@
-/* The file of PORTOLAN_REPORT: a row for each call, with the route that it has taken (docs/formats.md). */
+/* The file of PORTOLAN_REPORT: a row for each collective call of the program, with the route by which it was
+ * executed (docs/formats.md). */
 #ifndef PRELOAD_CALL_ROWS_H
 #define PRELOAD_CALL_ROWS_H
 
@@ -15,17 +16,17 @@ typedef struct {
     int64_t bytes;
     const char *space;
     const char *route;
-    double predicted_s; /* by the route, and by the library; 0: unknown */
-    double library_s;
+    double predicted_s; /* by the route; 0: unknown */
+    double library_s;   /* by the library's own collective; 0: unknown */
 } preload_call_row_t;
 
-/* The file is process 0's; with %r in its name, every process has one, with its rank there. It is closed when
- * the process ends, however that is. */
+/* Process 0 writes the file. If its name contains %r, every process writes one, with its rank in that place.
+ * It is closed at exit at the latest. */
 void preload_call_rows_open(const char *name, int rank);
 bool preload_call_rows_are_open(void);
-/* Each of these may be called by several threads. */
+/* The following functions are thread-safe. */
 void preload_call_row(const preload_call_row_t *row);
-/* Write the rows that are kept, of a process that may end by _exit. */
+/* Write the buffered rows now: the process may end by _exit. */
 void preload_call_rows_flush(void);
 void preload_call_rows_close(void);
 

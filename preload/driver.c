@@ -1,4 +1,4 @@
-/* Looks up the driver's functions once. */
+/* CUDA's driver, opened at run time: its functions are looked up once. */
 #include "driver.h"
 
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 
-/* Of cuda.h. */
+/* From cuda.h. */
 enum { CAPTURE_MODE_RELAXED = 2, BUS_ID_MAX = 32 };
 
 static struct {
@@ -51,8 +51,8 @@ uint64_t preload_gpu_id(int device) {
     return pto_hash_bytes(PTO_HASH_START, bus, strlen(bus));
 }
 
-static _Thread_local int entered; /* that have not been left */
-static _Thread_local int program_mode;
+static _Thread_local int entered;      /* contexts that have not been left */
+static _Thread_local int program_mode; /* the program's capture mode, while in a context */
 
 bool preload_context_enter(void *context) {
     if (!has_driver() || driver.push(context) != 0)

@@ -1,5 +1,6 @@
-/* Includes the file PRELOAD_LIST once for each type of counts. For its parameters of collectives: the input
- * and the output, of one count or of those for each process. */
+/* Includes the file PRELOAD_LIST, a list of MPI's functions, twice: with int counts, and with MPI_Count for
+ * the _c functions of MPI 4. Defines COUNT, DISPL and SUFFIX for the list, and macros for usual parameters:
+ * the input and the output of a collective, with one count or with counts for each process. */
 #define IN_PARAMS const void *in, COUNT in_count, MPI_Datatype in_type
 #define OUT_PARAMS void *out, COUNT out_count, MPI_Datatype out_type
 #define IN_COUNTS_PARAMS                                                                                     \

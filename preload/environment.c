@@ -1,4 +1,4 @@
-/* Reads the environment's words and numbers. */
+/* Words and numbers from environment variables, and messages about values that are not understood. */
 #include "environment.h"
 
 #include <stdio.h>
@@ -27,12 +27,10 @@ int preload_word(const char *name, const char *const *word, int count, int other
     for (int i = 0; text && i < count; i++)
         if (strcmp(text, word[i]) == 0)
             return i;
-    for (int i = 0, used = 0; i < count; i++)
-        used += snprintf(known + used, sizeof known - (size_t)used, "%s%s",
-                         i == 0           ? ""
-                         : i + 1 == count ? " and "
-                                          : ", ",
-                         word[i]);
+    for (int i = 0, used = 0; i < count; i++) {
+        const char *separator = i + 1 == count ? " and " : ", ";
+        used += snprintf(known + used, sizeof known - (size_t)used, "%s%s", i > 0 ? separator : "", word[i]);
+    }
     if (text)
         say("%s=%.40s is ignored: known %s %s", name, text, count > 1 ? "are" : "is", known);
     return otherwise;

@@ -1,4 +1,4 @@
-/* What the environment asks of a library in front of others, and what that says. */
+/* Settings of the preloaded libraries from environment variables, and their messages to standard error. */
 #ifndef PRELOAD_ENVIRONMENT_H
 #define PRELOAD_ENVIRONMENT_H
 
@@ -8,19 +8,20 @@
 
 #include "portolan/api.h"
 
-/* Print a line to standard error, as "WHO: ...", at once: other processes write, too. */
+/* Print a line "WHO: ..." to standard error in one write, so that lines of several processes do not mix. */
 void preload_print(const char *who, const char *format, va_list arguments);
 
 /* Returns a variable's text; NULL: unset or empty. */
 const char *preload_text(const char *name);
 
-/* A wish that is misspelled costs the time that it was to save, so these say so. */
+/* Prints a message about a variable whose value is not understood. */
 typedef void preload_say_t(const char *format, ...) PTO_PRINTF_LIKE(1, 2);
-/* Returns which of the words a variable is. `otherwise`: it is unset, empty or unknown. */
+/* Returns the index of the word that the variable contains; `otherwise` if it is unset, empty or unknown. */
 int preload_word(const char *name, const char *const *word, int count, int otherwise, preload_say_t *say);
-/* Returns whether a variable is 1, yes, on or true, not 0, no, off or false. */
+/* Returns true for 1, yes, on and true, and false for 0, no, off and false. */
 bool preload_is_on(const char *name, bool otherwise, preload_say_t *say);
-/* Returns a variable's number, as 64 or 1MiB. `least`: 0 or 1; `most`: INT64_MAX: any. */
+/* Returns the number that the variable contains, such as 64 or 1MiB. `least` is 0 or 1; `most` may be
+ * INT64_MAX: unlimited. */
 int64_t preload_number(const char *name, int64_t least, int64_t most, int64_t otherwise, preload_say_t *say);
 
 #endif

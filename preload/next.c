@@ -1,4 +1,4 @@
-/* Finding the function behind one's own. */
+/* The dynamic linker's next function of a name, for wrappers. */
 #include "next.h"
 
 #include <dlfcn.h>

@@ -1,16 +1,16 @@
-/* Wrappers of MPI's functions, for libraries that are preloaded into unchanged programs. Each has MPI's name
- * and the one with the prefix PMPI_, which Open MPI's Fortran bindings call, and calls the next library's
- * function of the same name. */
+/* Wrappers of MPI's functions, for libraries that are preloaded into unchanged programs (LD_PRELOAD). A
+ * wrapper has the name of MPI's function and calls the next library's function of the same name. Each comes
+ * with the prefix MPI_ and with PMPI_, which Open MPI's Fortran bindings call. */
 #ifndef PRELOAD_NEXT_H
 #define PRELOAD_NEXT_H
 
 #include <mpi.h>
 #include <stddef.h>
 
-/* A function that the MPI library lacks must not be exported: programs that run with several libraries, such
- * as mpi4py, ask the linker for a function and call it if there is one. Open MPI 5 says that it is MPI 3.1,
- * but has most functions of MPI 4; those with large counts (MPI_Send_c) are not among them. Open MPI 4 has
- * persistent collectives with a prefix of its own. */
+/* Which functions the MPI library has. One that it lacks must not be exported: programs that support several
+ * libraries, such as mpi4py, look a function up in the dynamic linker and call it if it exists. Open MPI 5
+ * declares MPI 3.1, but has most functions of MPI 4, except those with large counts (MPI_Send_c). Open MPI 4
+ * has persistent collectives with the prefix MPIX_. */
 #define PRELOAD_HAS_LARGE (MPI_VERSION >= 4)
 #ifdef OMPI_MAJOR_VERSION
 #define PRELOAD_HAS_MPI4 (MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5)
@@ -22,7 +22,7 @@
 
 #define PRELOAD_EXPORT __attribute__((visibility("default")))
 
-/* The next function of this name. */
+/* Store the address of the next library's function of this name in `function`, a pointer of `size` bytes. */
 void preload_next(const char *name, void *function, size_t size);
 
 #define PRELOAD_JOIN(a, b, c) PRELOAD_JOIN_(a, b, c)
@@ -31,7 +31,7 @@ void preload_next(const char *name, void *function, size_t size);
 #define PRELOAD_TEXT_(name) #name
 #define PRELOAD_EACH(...) __VA_ARGS__
 
-/* A function that only does something else too, before or after the next one. */
+/* A wrapper that always calls the next function, and executes statements before and after it. */
 #define PRELOAD_PASS(symbol, params, args, before, after)                                                    \
     PRELOAD_EXPORT int symbol params;                                                                        \
     PRELOAD_EXPORT int symbol params {                                                                       \
@@ -44,12 +44,12 @@ void preload_next(const char *name, void *function, size_t size);
         return code;                                                                                         \
     }
 
-/* Both of MPI's names. */
+/* The same under both names, MPI_ and PMPI_. */
 #define PRELOAD_PASS_BOTH(name, params, args, before, after)                                                 \
     PRELOAD_PASS(MPI_##name, params, args, before, after)                                                    \
     PRELOAD_PASS(PMPI_##name, params, args, before, after)
 
-/* MPI_Init and MPI_Init_thread, with `after` done once they return `code`. */
+/* MPI_Init and MPI_Init_thread; `after` is executed when they have returned `code`. */
 #define PRELOAD_PASS_INIT(after)                                                                             \
     PRELOAD_PASS_BOTH(Init, (int *argc, char ***argv), (argc, argv), (void)0, after)                         \
     PRELOAD_PASS_BOTH(Init_thread, (int *argc, char ***argv, int required, int *provided),                   \

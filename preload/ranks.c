@@ -1,4 +1,4 @@
-/* Translating ranks. */
+/* The ranks of a group's members in MPI_COMM_WORLD. */
 #include "ranks.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Rows go out by write(2), and what a full disk cut in half is taken back. */
+/* Appends rows to a file by write(2), and truncates it to whole rows after a failed write. */
 #include "rows.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ void preload_rows_put(preload_rows_t *rows, const char *text, size_t size) {
         done--;
     rows->end += (off_t)done;
     if (is_cut && ftruncate(rows->file, rows->end) != 0)
-        return; /* a device or a pipe */
+        return; /* devices and pipes cannot be truncated */
 }
 
 int preload_rows_close(preload_rows_t *rows) {

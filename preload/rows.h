@@ -1,4 +1,4 @@
-/* Files of rows that a library in front of MPI writes. */
+/* Output files of the preloaded libraries, which contain only whole rows, even if the disk is full. */
 #ifndef PRELOAD_ROWS_H
 #define PRELOAD_ROWS_H
 
@@ -6,12 +6,13 @@
 #include <sys/types.h>
 
 typedef struct {
-    int file;  /* negative: none */
-    off_t end; /* of its whole rows */
-    int cause; /* errno of the write that failed: nothing is written after it */
+    int file;  /* descriptor; negative: none */
+    off_t end; /* size of the file up to its last whole row */
+    int cause; /* errno of the write that failed, after which nothing is written; 0: none has */
 } preload_rows_t;
 
-/* Append whole rows; those that a full disk holds, as far as the file can be cut. Safe in signal handlers. */
+/* Append whole rows. If the disk is full, a row that was written in part is cut off again. Safe in signal
+ * handlers. */
 void preload_rows_put(preload_rows_t *rows, const char *text, size_t size);
 /* Close the file; 0, or the errno of the first failure. */
 int preload_rows_close(preload_rows_t *rows);

@@ -1,4 +1,5 @@
-/* The memory space of a buffer: what the program has named, then what CUDA's driver says. */
+/* The memory space of a buffer: first from the memory that the program has declared, then from CUDA's driver.
+ * This is asked for each buffer of each call, so the common case is answered without the driver. */
 #include "spaces.h"
 
 #include <link.h>
@@ -9,7 +10,7 @@
 #include "driver.h"
 #include "next.h"
 
-/* Exported: count `bytes` of memory from `at` on as a GPU's; 0: no longer. */
+/* Exported for programs: treat `bytes` of memory from `at` on as GPU memory; 0 bytes: no longer. */
 void portolan_profile_memory(const void *at, size_t bytes);
 
 typedef struct {
@@ -17,13 +18,13 @@ typedef struct {
     uintptr_t until;
 } range_t;
 
-/* --- memory that the program names ---------------------------------------------------------------------- */
+/* --- memory that the program declares ------------------------------------------------------------------- */
 
 bool preload_spaces_differ;
 static range_t *named;
 static size_t named_count, named_capacity;
 
-/* Another such library may be loaded behind this one. */
+/* Another preloaded library behind this one may have the same function. */
 static void tell_next(const void *at, size_t bytes) {
     static void (*next)(const void *at, size_t bytes);
     if (!next)
@@ -50,13 +51,13 @@ PRELOAD_EXPORT void portolan_profile_memory(const void *at, size_t bytes) {
 
 /* --- CUDA ----------------------------------------------------------------------------------------------- */
 
-/* Of cuda.h, which need not be installed. */
+/* From cuda.h, which need not be installed. */
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, TYPE_DEVICE = 2, TYPE_UNIFIED = 4 };
 
 static int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);
 
-/* The program's static memory and the heap behind it are the host's: the driver need not be asked, which
- * takes longer than all else. */
+/* Start of the program's static memory. This memory and the heap that follows it are host memory, for which
+ * the driver, the slowest step by far, need not be asked. */
 static uintptr_t program;
 
 static int find_program(struct dl_phdr_info *info, size_t size, void *context) {
@@ -79,8 +80,8 @@ bool preload_spaces_begin(void) {
     return found;
 }
 
-/* Memory that CUDA does not know is the host's, and so is page-locked memory. Answers are not kept: once
- * freed, a GPU's addresses can become host memory. */
+/* Memory that CUDA does not know is host memory, and so is page-locked memory. Answers are not cached: after
+ * GPU memory is freed, its addresses can be reused for host memory. */
 static preload_space_t ask_cuda(const void *memory) {
     static const int attributes[] = {MEMORY_TYPE, IS_MANAGED};
     unsigned type = 0, managed = 0;
@@ -92,7 +93,7 @@ static preload_space_t ask_cuda(const void *memory) {
     return type >= TYPE_DEVICE ? PRELOAD_GPU : PRELOAD_CPU;
 }
 
-/* --- either --------------------------------------------------------------------------------------------- */
+/* --- both ----------------------------------------------------------------------------------------------- */
 
 preload_space_t preload_space(const void *memory) {
     uintptr_t at = (uintptr_t)memory;

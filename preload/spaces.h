@@ -1,5 +1,5 @@
-/* The memory space of a buffer. CUDA's driver knows, where the machine has one; a program that emulates a GPU
- * names its memory (portolan_profile_memory). */
+/* The memory space of a buffer: CPU, GPU or managed memory. CUDA's driver tells it, if there is one. A
+ * program that emulates a GPU declares its memory by portolan_profile_memory. */
 #ifndef PRELOAD_SPACES_H
 #define PRELOAD_SPACES_H
 
@@ -17,9 +17,9 @@ typedef enum {
 /* Look for CUDA; returns whether this process may have memory in more than one space. */
 bool preload_spaces_begin(void);
 preload_space_t preload_space(const void *memory);
-/* Of a message: with MPI_BOTTOM, the datatype has the address. */
+/* The space of a message's buffer: with MPI_BOTTOM, the address is in the datatype. */
 preload_space_t preload_find_message_space(const void *memory, MPI_Datatype type);
-/* There is a driver, or memory that the program has named. */
+/* Whether there can be memory other than the CPU's: there is a driver, or the program has declared some. */
 extern bool preload_spaces_differ;
 static inline preload_space_t preload_message_space(const void *memory, MPI_Datatype type) {
     return preload_spaces_differ ? preload_find_message_space(memory, type) : PRELOAD_CPU;
