@@ -1,6 +1,6 @@
-/* NCCL's interface for tuner plugins, versions 4 (NCCL 2.25 to 2.27), 5 (2.28, 2.29) and 6 (2.30), as far as
- * this plugin uses it. Declared here from the published ABI (NCCL's plugins/tuner and src/plugin/tuner), so
- * that nothing of NCCL is needed to build. */
+/* NCCL's interface for tuner plugins: versions 4 (NCCL 2.25 to 2.27), 5 (2.28, 2.29) and 6 (2.30), as far as
+ * this plugin uses them. It is declared here after the published ABI (NCCL's plugins/tuner and
+ * src/plugin/tuner), so that the plugin can be built without NCCL. */
 #ifndef PTO_NCCL_TUNER_H
 #define PTO_NCCL_TUNER_H
 
@@ -12,14 +12,15 @@ enum { NCCL_ALGORITHMS = 7, NCCL_PROTOCOLS = 3, NCCL_FUNCTIONS = 5 };
 enum { NCCL_LOG_WARN = 2, NCCL_LOG_INFO = 3 };
 enum { NCCL_SUBSYSTEM_TUNING = 0x40 };
 
-/* ncclDebugLogger_t. NCCL prints warnings always, the others if NCCL_DEBUG and NCCL_DEBUG_SUBSYS ask for
- * them. */
+/* ncclDebugLogger_t. NCCL always prints warnings, and other messages as NCCL_DEBUG and NCCL_DEBUG_SUBSYS say.
+ */
 typedef void nccl_logger_t(int level, unsigned long subsystems, const char *file, int line,
                            const char *format, ...);
 
-/* `costs` is declared as float ** and is a flat table: costs[algorithm * protocols + protocol] in
- * microseconds; -1 where NCCL cannot run it. NCCL takes the smallest that is not negative. `channels` comes
- * in as 0, which leaves their number to NCCL. An error would fail the application's call. */
+/* `costs` is declared as float **, but NCCL passes a flat table of float: the cost in microseconds of
+ * algorithm a with protocol p is at a * protocols + p, and -1 where NCCL cannot run it. NCCL takes the lowest
+ * cost that is not negative. `channels` is 0 at first, which leaves their number to NCCL. An error would fail
+ * the application's call. */
 typedef int nccl_get_coll_info_t(void *context, int function, size_t bytes, int pipe_operations,
                                  float **costs, int algorithms, int protocols, int registered, int *channels);
 
@@ -30,7 +31,7 @@ typedef struct {
     int (*destroy)(void *context);
 } nccl_tuner_v4_t;
 
-/* The domain of NVLink, and the constants of NCCL's own model, are not used. */
+/* The plugin does not use the NVLink domain and the constants of NCCL's own cost model. */
 typedef int nccl_init_v5_t(void **context, uint64_t communicator, size_t ranks, size_t nodes,
                            nccl_logger_t *log, void *nvlink_domain, void *constants);
 
@@ -46,7 +47,7 @@ typedef struct {
     nccl_init_v5_t *init;
     nccl_get_coll_info_t *get_coll_info;
     int (*finalize)(void *context);
-    /* May be NULL: NCCL's own chunks. */
+    /* May be NULL, which leaves the chunk size to NCCL. */
     int (*get_chunk_size)(void *context, int function, size_t bytes, int algorithm, int protocol,
                           int channels, size_t *chunk_bytes);
 } nccl_tuner_v6_t;

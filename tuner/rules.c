@@ -1,8 +1,8 @@
-/* A text of lines
- * COLLECTIVE,MIN_BYTES,MAX_BYTES,ALGORITHM,PROTOCOL,CHANNELS,NODES,RANKS[,PIPE_OPS[,REGISTERED]], the columns
- * of NCCL's example plugin. That one takes a word that it does not know for another; here any line that is
- * not entirely right is an error. `#` begins a comment, and `#keep ALGORITHM[,ALGORITHM]` lists algorithms
- * that rules leave alone. */
+/* Parsing and looking up the rules of the tuner plugin. A rule is a line
+ * COLLECTIVE,MIN_BYTES,MAX_BYTES,ALGORITHM,PROTOCOL,CHANNELS,NODES,RANKS[,PIPE_OPS[,REGISTERED]]; these are
+ * the columns of NCCL's example plugin, which replaces unknown words by defaults, whereas here any faulty
+ * line is an error. `#` begins a comment, except that `#keep ALGORITHM[,ALGORITHM]` lists the algorithms of
+ * tuner_rules_t.kept. */
 #include "rules.h"
 
 #include <errno.h>
@@ -11,17 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES_MAX = 256, FIELDS_LEAST = 8, FIELDS_MOST = 10, CHANNELS_MAX = 64, RING = 1, NVLS = 4 };
+enum { LINE_BYTES_MAX = 256, FIELDS_LEAST = 8, FIELDS_MOST = 10, CHANNELS_MAX = 64 };
+enum { TREE, RING, COLLNET_DIRECT, COLLNET_CHAIN, NVLS, NVLS_TREE, PAT };
 
 /* In NCCL's order. */
 static const char *const functions[] = {"broadcast",     "reduce",    "allgather",
                                         "reducescatter", "allreduce", NULL};
-static const char *const algorithms_known[] = {
-    "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat", NULL};
+static const char *const algorithms_known[] = {[TREE] = "tree",
+                                               [RING] = "ring",
+                                               [COLLNET_DIRECT] = "collnet_direct",
+                                               [COLLNET_CHAIN] = "collnet_chain",
+                                               [NVLS] = "nvls",
+                                               [NVLS_TREE] = "nvls_tree",
+                                               [PAT] = "pat",
+                                               NULL};
 static const char *const protocols_known[] = {"ll", "ll128", "simple", NULL};
 
-/* The algorithms that NCCL can run at all: a bit for each. */
-static const unsigned possible[NCCL_FUNCTIONS] = {1u << RING, 1u << RING, 0x56, 0x56, 0x3f};
+/* By function: bits of the algorithms that NCCL implements. */
+static const unsigned possible[NCCL_FUNCTIONS] = {
+    1u << RING, 1u << RING, 1u << RING | 1u << COLLNET_DIRECT | 1u << NVLS | 1u << PAT,
+    1u << RING | 1u << COLLNET_DIRECT | 1u << NVLS | 1u << PAT,
+    1u << TREE | 1u << RING | 1u << COLLNET_DIRECT | 1u << COLLNET_CHAIN | 1u << NVLS | 1u << NVLS_TREE};
 
 typedef struct {
     char *field[FIELDS_MOST];
@@ -67,7 +77,7 @@ static bool read_word(const char *text, const char *const known[], const char *w
     return fail(fault, "unknown %s '%.40s'", what, text);
 }
 
-/* Digits, or -1 where `any` is allowed. */
+/* A number in decimal digits; `any` allows -1, too. */
 static bool read_number(const char *text, bool any, int64_t least, int64_t most, const char *what,
                         int64_t *number, tuner_fault_t *fault) {
     char *end;
@@ -179,7 +189,7 @@ void tuner_rules_fini(tuner_rules_t *rules) {
     *rules = (tuner_rules_t){.count = 0};
 }
 
-/* --- asking --------------------------------------------------------------------------------------------- */
+/* --- looking up ----------------------------------------------------------------------------------------- */
 
 static bool holds(const tuner_rule_t *rule, const tuner_call_t *call) {
     return rule->function == call->function && rule->first_bytes <= call->bytes &&
@@ -189,7 +199,7 @@ static bool holds(const tuner_rule_t *rule, const tuner_call_t *call) {
            (rule->registered < 0 || rule->registered == (call->registered != 0));
 }
 
-/* NCCL's own choice: the cheapest; -1 if there is none. */
+/* Returns the algorithm that NCCL would choose, the cheapest; -1: it can run none. */
 static int cheapest_algorithm(const float *costs, int algorithms, int protocols) {
     int found = -1;
     for (int i = 0; i < algorithms * protocols; i++)

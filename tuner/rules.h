@@ -1,4 +1,5 @@
-/* The rules of the tuner plugin: which algorithm and protocol NCCL should take for a call. */
+/* The rules of the tuner plugin: each names the algorithm and the protocol that NCCL should use for certain
+ * calls. `portolan export --for nccl` writes them, with the same reader as a check. */
 #ifndef PTO_TUNER_RULES_H
 #define PTO_TUNER_RULES_H
 
@@ -10,7 +11,7 @@
 
 enum { TUNER_RULES_MAX = 4096 };
 
-/* -1 in a condition: any. */
+/* A rule applies if all its conditions hold; -1 in a condition: any. */
 typedef struct {
     int function;
     uint64_t first_bytes; /* both ends included */
@@ -27,16 +28,16 @@ typedef struct {
 typedef struct {
     int count;
     tuner_rule_t *rule;
-    unsigned kept; /* bits of algorithms: a call that NCCL would run by one of them is left alone */
+    unsigned kept; /* bits of algorithms: no rule applies to a call that NCCL would run by one of them */
 } tuner_rules_t;
 
-/* The fault, and its line. */
+/* What is wrong with a text, and in which line. */
 typedef struct {
     int line;
     char message[160];
 } tuner_fault_t;
 
-/* Take rules from a text. False: the first line that is not right, and nothing to free. */
+/* Parse rules. False: `fault` describes the first wrong line, and there is nothing to free. */
 bool tuner_rules_read(const char *text, size_t size, tuner_rules_t *rules, tuner_fault_t *fault);
 void tuner_rules_fini(tuner_rules_t *rules);
 
@@ -50,8 +51,8 @@ typedef struct {
     int registered;
 } tuner_call_t;
 
-/* The first rule that holds for the call and that NCCL can run, by its table of costs; NULL: none, or the
- * call is to be left alone. */
+/* Returns the first rule that applies to the call and that NCCL can run according to its table of costs;
+ * NULL: there is none, or NCCL would use an algorithm of `kept`. */
 const tuner_rule_t *tuner_rules_find(const tuner_rules_t *rules, const tuner_call_t *call, const float *costs,
                                      int algorithms, int protocols);
 

@@ -1,6 +1,7 @@
-/* A tuner plugin for NCCL: it reads the rules that `portolan export --for nccl` writes (rules.h) from the
- * file that NCCL_TUNER_CONFIG_FILE names. A file that is not right switches it off, with a warning in NCCL's
- * log; NCCL then decides as it does without it. NCCL opens it with dlopen, as NCCL_TUNER_PLUGIN says. */
+/* A tuner plugin for NCCL, which NCCL opens if NCCL_TUNER_PLUGIN names it. It applies the rules (rules.h) in
+ * the file that NCCL_TUNER_CONFIG_FILE names, as `portolan export --for nccl` writes it: when NCCL asks for
+ * the costs of a call, it sets the cost of the rule's algorithm and protocol to 0. A faulty file turns the
+ * plugin off with a warning in NCCL's log, and NCCL decides by itself. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ typedef struct {
     tuner_rules_t rules;
 } tuner_t;
 
-/* -1: it cannot be opened, or is not a regular file. Waits for no writer of a named pipe. */
+/* Returns a descriptor; -1: the file cannot be opened or is not regular. Does not block on a named pipe. */
 static int open_regular(const char *path) {
     struct stat found;
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -28,7 +29,9 @@ static int open_regular(const char *path) {
     return -1;
 }
 
-/* NULL: it is not a regular file that can be read, or is too large. The caller frees it. */
+/* Returns the content of a file, which the caller frees; NULL: it is not a readable regular file, or too
+ * large.
+ */
 static char *read_text(const char *path, size_t *size) {
     const int descriptor = open_regular(path);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
@@ -47,7 +50,7 @@ static char *read_text(const char *path, size_t *size) {
 
 #define LOG(level, ...) log((level), NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__, __VA_ARGS__)
 
-/* False: with a reason in the log. */
+/* False: the reason is in NCCL's log. */
 static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     const char *path = getenv("NCCL_TUNER_CONFIG_FILE");
     size_t size;
@@ -76,7 +79,7 @@ static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     return right;
 }
 
-/* A context of NULL has no rules. Errors would be the application's. */
+/* Without rules the context is NULL. That is no error, which would fail the application's call. */
 static int begin(size_t ranks, size_t nodes, nccl_logger_t *log, void **context) {
     tuner_t *tuner = calloc(1, sizeof *tuner);
     *context = NULL;
@@ -100,7 +103,7 @@ static int begin_v5(void **context, uint64_t communicator, size_t ranks, size_t 
 static int get_coll_info(void *context, int function, size_t bytes, int pipe_operations, float **costs,
                          int algorithms, int protocols, int registered, int *channels) {
     const tuner_t *tuner = context;
-    float *cost = (float *)costs; /* as NCCL means it */
+    float *cost = (float *)costs; /* what NCCL passes */
     if (!tuner)
         return NCCL_SUCCESS;
     tuner_call_t call = {.function = function,
