@@ -1,14 +1,15 @@
-/* Collectives: blocking, non-blocking and persistent. */
+/* Wrappers of MPI's collectives: blocking, non-blocking and persistent ones. Their traffic is counted by the
+ * functions of parts.h. */
 #include "intercept.h"
 #include "parts.h"
 
 static void note(const prof_call_t *call, int code, prof_note_t parts, MPI_Comm comm, int root,
                  prof_side_t in, prof_side_t out) {
-    const prof_collective_t what = {call, comm, root, in, out};
+    const prof_collective_t collective = {call, comm, root, in, out};
     if (code == MPI_SUCCESS)
-        parts(&what);
+        parts(&collective);
     else
-        prof_note_barrier(&what);
+        prof_note_barrier(&collective);
 }
 
 static void note_started(const prof_call_t *call, int code, const MPI_Request *request) {
@@ -17,19 +18,20 @@ static void note_started(const prof_call_t *call, int code, const MPI_Request *r
                          &(prof_request_t){.routine = (uint8_t)call->routine, .active = true, .peer = -1});
 }
 
-/* The parts are counted whenever the request is started. */
+/* Record the parts of a persistent collective; they are counted each time the request is started. */
 static void note_init(const prof_call_t *call, int code, prof_note_t parts, MPI_Comm comm, int root,
                       prof_side_t in, prof_side_t out, const MPI_Request *request) {
-    prof_kept_t *kept = prof_keep_parts();
+    prof_persistent_t *recorded = prof_record_parts();
     note(call, code, parts, comm, root, in, out);
-    prof_keep_no_parts();
+    prof_stop_recording();
     if (code == MPI_SUCCESS)
-        prof_request_add(
-            *request, &(prof_request_t){
-                          .routine = (uint8_t)call->routine, .persistent = true, .peer = -1, .kept = kept});
+        prof_request_add(*request, &(prof_request_t){.routine = (uint8_t)call->routine,
+                                                     .persistent = true,
+                                                     .peer = -1,
+                                                     .persistent_parts = recorded});
 }
 
-/* All forms of a collective that the library has. */
+/* All forms of a collective that the MPI library has. */
 #define COLLECTIVE(name, iname, params, args, parts, root, in, out)                                          \
     PROF_SIMPLE_FORM(name, (PRELOAD_EACH params, MPI_Comm comm), (PRELOAD_EACH args, comm),                  \
                      note(&call, code, parts, comm, root, in, out))                                          \

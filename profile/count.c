@@ -1,5 +1,5 @@
-/* The tables of one process: what it sent to whom, by routine, kind and memory space, and the time of its
- * calls. */
+/* The profiler's tables in one process: messages and bytes sent to each process, by routine, kind and memory
+ * space; sizes of messages; times of calls; and a row for each call. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -13,7 +13,7 @@ bool prof_count_begin(void) {
     return pto_slots_grow(&prof.cells) && prof.received;
 }
 
-/* Sizes of predefined types, whose handles never change their meaning. */
+/* A cache of the sizes of predefined datatypes, which are never freed. */
 static struct {
     MPI_Datatype type;
     int64_t bytes;
@@ -88,13 +88,13 @@ prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_grou
 }
 
 static void receive_at(const prof_group_t *group, int peer, int tag, int64_t messages, preload_space_t space,
-                       int64_t place) {
+                       int64_t post_index) {
     int world = prof_world_rank(group, peer);
     if (world < 0)
         return;
     prof.received[world] |= (uint8_t)(1u << space);
     if (prof.ordered)
-        prof_order_received(world, group->id, tag, messages, space, place);
+        prof_order_received(world, group->id, tag, messages, space, post_index);
 }
 
 void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
@@ -103,13 +103,13 @@ void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t m
 }
 
 void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space,
-                            int64_t place) {
-    receive_at(group, peer, tag, 1, space, place);
+                            int64_t post_index) {
+    receive_at(group, peer, tag, 1, space, post_index);
 }
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-/* Make room for another line; NULL: there is none. */
+/* Allocate the next chunk of rows. NULL: out of memory, or too many rows. */
 static prof_line_t *new_chunk(void) {
     int64_t number = prof.line_count / PROF_LINES_PER_CHUNK, left = prof.line_max - prof.line_count;
     prof_line_t *chunk = left > 0 ? aligned_alloc(PROF_CHUNK_BYTES, PROF_CHUNK_BYTES) : NULL;
@@ -127,14 +127,14 @@ void prof_count_call(const prof_call_t *call, const prof_group_t *group, int pee
         return;
     prof_time_t *time = &prof.time[call->routine][space];
     time->calls++;
-    time->inside += call->end - call->begin;
+    time->inside_ticks += call->end_ticks - call->begin_ticks;
     prof_line_t *line = prof.line < prof.line_end ? prof.line : new_chunk();
     if (!line) {
         prof.lines_lost++;
         return;
     }
-    line->begin = call->begin;
-    line->end = call->end;
+    line->begin_ticks = call->begin_ticks;
+    line->end_ticks = call->end_ticks;
     line->bytes = bytes;
     line->group = group;
     line->peer = prof_world_rank(group, peer);

@@ -1,5 +1,6 @@
-/* The files: written by process 0 at MPI_Finalize, or by each process for itself when it ends otherwise, from
- * a signal handler too. So the text is made here, without the C library's streams or memory. */
+/* The profiler's output files. At MPI_Finalize, process 0 writes them with the rows of all processes. A
+ * process that ends otherwise writes files of its own, possibly from a signal handler. So text is formatted
+ * here with async-signal-safe means only, without stdio and malloc. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,9 +21,9 @@ enum { LINES_DEFAULT = 1000000 };
 
 /* --- text ----------------------------------------------------------------------------------------------- */
 
-/* Where text goes: into a file, or to process 0, which puts it into one. */
+/* The destination of text: a file, or process 0, which writes it to a file. */
 typedef struct {
-    bool to_first; /* process 0, not the file */
+    bool to_process_0;
     preload_rows_t rows;
     size_t used;
     char text[TEXT_MAX];
@@ -33,7 +34,7 @@ static MPI_Comm relay = MPI_COMM_NULL;
 static char prefix[PATH_ROOM - 64];
 
 static void flush(void) {
-    if (sink.used > 0 && sink.to_first)
+    if (sink.used > 0 && sink.to_process_0)
         PMPI_Send(sink.text, (int)sink.used, MPI_BYTE, 0, TAG, relay);
     else
         preload_rows_put(&sink.rows, sink.text, sink.used);
@@ -65,7 +66,7 @@ static void put_number(int64_t number) {
 static double ns_per_tick;
 
 static void find_tick(void) {
-    int64_t ticks = prof_ticks() - prof.origin;
+    int64_t ticks = prof_ticks() - prof.origin_ticks;
     ns_per_tick = ticks > 0 ? (double)(pto_now_ns() - prof.origin_ns) / (double)ticks : 1;
 }
 
@@ -92,14 +93,14 @@ static void put_time(int64_t ticks) {
     put_seconds(ticks);
 }
 
-/* A line ends here; there is always room for another one. */
+/* End a line, and make sure that there is room for the next one. */
 static void end_line(void) {
     put("\n");
     if (sink.used > TEXT_MAX - LINE_MAX)
         flush();
 }
 
-/* The last two fields of a line: the ticks inside the call, and those of them spent waiting. */
+/* End a line with two fields: the time in calls, and the time until requests completed. */
 static void end_line_with(int64_t inside, int64_t waiting) {
     put_time(inside);
     put_time(waiting);
@@ -129,7 +130,7 @@ static void put_kind(int kind) {
         put(prof_plan_name(kind));
 }
 
-/* The cells that are written; those without messages are unused. */
+/* The cells to write; those without messages are empty slots. */
 static const prof_cell_t *cells;
 static size_t cell_count;
 
@@ -149,7 +150,7 @@ static void write_cells(void) {
         put_word(routine_names[key->routine]);
         put_field(cell->messages);
         put_field(cell->bytes);
-        end_line_with(cell->inside, cell->waiting);
+        end_line_with(cell->inside_ticks, cell->waiting_ticks);
     }
 }
 
@@ -157,13 +158,13 @@ static void write_times(void) {
     for (int routine = 0; routine < PROF_ROUTINE_COUNT; routine++)
         for (int space = 0; space < PRELOAD_SPACE_COUNT; space++) {
             const prof_time_t *time = &prof.time[routine][space];
-            if (time->calls == 0 && time->waiting == 0)
+            if (time->calls == 0 && time->waiting_ticks == 0)
                 continue;
             put_number(prof.rank);
             put_word(routine_names[routine]);
             put_word(space_names[space]);
             put_field(time->calls);
-            end_line_with(time->inside, time->waiting);
+            end_line_with(time->inside_ticks, time->waiting_ticks);
         }
 }
 
@@ -190,8 +191,8 @@ static void write_lines(void) {
         const prof_line_t *line = &prof.chunk[i / PROF_LINES_PER_CHUNK][i % PROF_LINES_PER_CHUNK];
         char room[24];
         put_number(prof.rank);
-        put_time(line->begin - prof.origin);
-        put_time(line->end - prof.origin);
+        put_time(line->begin_ticks - prof.origin_ticks);
+        put_time(line->end_ticks - prof.origin_ticks);
         put_word(routine_names[line->routine]);
         put_word(line->group ? digits_of(line->group->id, 16, 16, room) : "");
         put_field(line->group ? line->group->size : 0);
@@ -223,7 +224,7 @@ static const table_t tables[] = {
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
-/* Report the missing counts of this process. */
+/* Write a comment if calls or messages of this process were not counted. */
 static void write_lost(const char *table) {
     int64_t lost = strcmp(table, "calls") == 0     ? prof.lines_lost
                    : strcmp(table, "traffic") == 0 ? prof.messages_lost
@@ -252,7 +253,7 @@ static void make_path(char path[PATH_ROOM], const table_t *table, bool own) {
 }
 
 static void open_file(const char *path) {
-    sink.to_first = false;
+    sink.to_process_0 = false;
     sink.rows = (preload_rows_t){.file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666)};
     sink.rows.cause = sink.rows.file < 0 ? errno : 0;
 }
@@ -275,14 +276,14 @@ static void write_heading(const table_t *table, bool complete) {
 
 enum { TO_WRITE, IS_WRITING, IS_WRITTEN };
 static atomic_int written;
-static pid_t process; /* not its children */
+static pid_t process; /* forked children must not write */
 static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL,  SIGABRT,
                               SIGBUS, SIGFPE, SIGSEGV, SIGTERM, SIGXCPU};
 enum { SIGNALS = sizeof signals / sizeof *signals };
-static struct sigaction before[SIGNALS];
+static struct sigaction program_action[SIGNALS];
 
-/* Without the C library, as this may be a signal handler. */
-static void say_unwritten(char path[PATH_ROOM]) {
+/* Prints an error, possibly in a signal handler. */
+static void print_write_error(char path[PATH_ROOM]) {
     static const char begin[] = "portolan-profile: cannot write ";
     size_t size = strlen(path);
     path[size] = '\n';
@@ -303,38 +304,39 @@ static void write_tables(void) {
         tables[i].write();
         flush();
         if (preload_rows_close(&sink.rows) != 0)
-            say_unwritten(path);
+            print_write_error(path);
     }
 }
 
-/* Once, and whole: when one process of a job exits, mpirun sends SIGTERM to the others, which may be writing.
- * What comes meanwhile waits, here in the thread that writes and below in any other. */
+/* The files are written once and completely: when one process of a job exits, mpirun sends SIGTERM to the
+ * others, which may be writing at that time. So the writing thread blocks signals, and other threads wait
+ * until it is done. */
 void prof_write_own(void) {
     int state = TO_WRITE;
-    sigset_t ending, kept;
-    if (prof.origin == 0 || getpid() != process)
+    sigset_t ending, saved;
+    if (prof.origin_ticks == 0 || getpid() != process)
         return;
     sigemptyset(&ending);
     for (int i = 0; i < SIGNALS; i++)
         sigaddset(&ending, signals[i]);
-    pthread_sigmask(SIG_BLOCK, &ending, &kept);
+    pthread_sigmask(SIG_BLOCK, &ending, &saved);
     if (atomic_compare_exchange_strong(&written, &state, IS_WRITING)) {
         write_tables();
         written = IS_WRITTEN;
     }
     while (written == IS_WRITING)
         poll(NULL, 0, 10);
-    pthread_sigmask(SIG_SETMASK, &kept, NULL);
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
 }
 
-/* Then what would have happened anyway. */
+/* Write the files, then let the signal have the effect that it has without the profiler. */
 static void on_signal(int number) {
-    int kept = errno;
+    int saved = errno;
     prof_write_own();
     for (int i = 0; i < SIGNALS; i++)
         if (signals[i] == number)
-            sigaction(number, &before[i], NULL);
-    errno = kept;
+            sigaction(number, &program_action[i], NULL);
+    errno = saved;
     raise(number);
 }
 
@@ -343,8 +345,8 @@ static void catch_signals(void) {
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
+        sigaction(signals[i], NULL, &program_action[i]);
+        if (program_action[i].sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
 }
@@ -375,11 +377,12 @@ void prof_files_begin(void) {
 
 /* --- all processes -------------------------------------------------------------------------------------- */
 
-/* Process 0 appends what the others send, one after the other; an empty message ends each. */
+/* Process 0 appends the text of the others in the order of ranks. An empty message asks a process for its
+ * text, and another one ends it. */
 static void relay_others(void) {
     for (int rank = 1; rank < prof.size; rank++) {
         int size = 1;
-        PMPI_Send(NULL, 0, MPI_BYTE, rank, TAG, relay); /* its turn */
+        PMPI_Send(NULL, 0, MPI_BYTE, rank, TAG, relay);
         while (size > 0) {
             MPI_Status status;
             PMPI_Recv(sink.text, TEXT_MAX, MPI_BYTE, rank, TAG, relay, &status);
@@ -389,7 +392,7 @@ static void relay_others(void) {
     }
 }
 
-static void write_first(const table_t *table) {
+static void write_as_process_0(const table_t *table) {
     char path[PATH_ROOM];
     make_path(path, table, false);
     open_file(path);
@@ -405,10 +408,10 @@ static void write_first(const table_t *table) {
 
 static void write_table(const table_t *table) {
     if (prof.rank == 0) {
-        write_first(table);
+        write_as_process_0(table);
         return;
     }
-    sink.to_first = true;
+    sink.to_process_0 = true;
     PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, relay, MPI_STATUS_IGNORE);
     write_lost(table->name);
     table->write();

@@ -1,6 +1,6 @@
-/* Communicators: their processes' ranks in MPI_COMM_WORLD, and an identity that all of them compute alike. It
- * follows from the processes and from how many communicators of the same processes came before, which is the
- * same for all of them, because they create communicators together. */
+/* Communicators: the ranks of their processes in MPI_COMM_WORLD, and an identifier that all of them compute
+ * without communication. It is a hash of the processes and of the number of earlier communicators with the
+ * same processes; this number is equal on all of them, since creating a communicator is collective. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static int keyval = MPI_KEYVAL_INVALID;
 
-/* Processes in an order, and how many communicators have had them. */
+/* The processes of a communicator, in order, and the number of communicators with the same ones. */
 typedef struct members members_t;
 struct members {
     members_t *next;
@@ -21,11 +21,11 @@ struct members {
 };
 
 static members_t *known_members;
-/* The communicator of the last call. */
+/* The communicator of the last call: a cache. */
 static MPI_Comm known_comm = MPI_COMM_NULL;
 static const prof_group_t *known_group;
 
-/* The library may give the handle to another communicator. */
+/* MPI calls this when it frees a communicator, whose handle it may reuse. */
 static int forget(MPI_Comm comm, int key, void *attribute, void *extra) {
     (void)key;
     (void)attribute;
@@ -66,7 +66,8 @@ static members_t *new_members(MPI_Group group) {
     return made;
 }
 
-/* The processes that messages go to. Both sides of an inter-communicator compute the same hash. */
+/* The processes to which messages go: the remote group of an inter-communicator, both sides of which compute
+ * the same hash. */
 static members_t *read_members(MPI_Comm comm, bool is_inter) {
     MPI_Group local, remote;
     PMPI_Comm_group(comm, &local);
@@ -84,6 +85,7 @@ static members_t *read_members(MPI_Comm comm, bool is_inter) {
     return made;
 }
 
+/* Returns the known list with the same processes and frees this one, or adds this one to the known ones. */
 static members_t *interned(members_t *made) {
     for (members_t *known = known_members; known; known = known->next)
         if (known->hash == made->hash && known->size == made->size &&

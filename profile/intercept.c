@@ -1,4 +1,5 @@
-/* The start and the end of a program, and what all interceptions share. */
+/* Wrappers of MPI_Init, MPI_Finalize and other functions that start or end a program, and of those that
+ * create communicators. */
 #include "intercept.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static void begin(int code) {
     PMPI_Query_thread(&provided);
     prof.threaded = provided == MPI_THREAD_MULTIPLE;
     prof_groups_begin();
-    prof_group_of(MPI_COMM_WORLD); /* before any of the same processes */
+    prof_group_of(MPI_COMM_WORLD); /* before other communicators with the same processes */
     prof_group_of(MPI_COMM_SELF);
     prof_plans_begin();
     mine = preload_spaces_begin() || getenv("PORTOLAN_PROFILE_ORDER") != NULL;
@@ -32,7 +33,7 @@ static void begin(int code) {
         prof_files_begin();
     PMPI_Barrier(MPI_COMM_WORLD);
     prof.origin_ns = pto_now_ns();
-    prof.origin = prof_ticks();
+    prof.origin_ticks = prof_ticks();
     prof_depth--;
 }
 
@@ -40,7 +41,8 @@ PRELOAD_PASS_INIT(begin(code))
 
 /* --- communicators ------------------------------------------------------------------------------------- */
 
-/* A new communicator gets its identity at once, in the order that is the same for all its processes. */
+/* A new communicator gets its identifier at once, since the order of creation is the same on all processes.
+ */
 static void note_created(int code, const MPI_Comm *made) {
     if (!prof_enter(true))
         return;
@@ -87,7 +89,7 @@ CREATES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high,
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
-/* The guard stays: what the files take in messages must not be counted. */
+/* `prof_depth` keeps the messages that write the files from being counted. */
 static void end(void) {
     if (!prof.running)
         return;
@@ -103,7 +105,7 @@ PRELOAD_PASS_BOTH(Finalize, (void), (), end(), (void)0)
 PRELOAD_PASS_BOTH(Abort, (MPI_Comm comm, int status), (comm, status), prof_write_own(), (void)0)
 PRELOAD_PASS_BOTH(Pcontrol, (const int level, ...), (level), switch_counting(level), (void)0)
 
-/* MPI libraries end a program after a fatal error without the functions of atexit. */
+/* After a fatal error, MPI libraries end a program by _exit, which calls no functions of atexit. */
 #define EXIT(name)                                                                                           \
     PRELOAD_EXPORT _Noreturn void name(int status) {                                                         \
         void (*next)(int);                                                                                   \

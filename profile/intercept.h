@@ -1,4 +1,5 @@
-/* Functions in front of MPI's that count. */
+/* Macros for the profiler's wrappers of MPI's functions (next.h): each calls MPI's function, measures its
+ * time and then counts the call. */
 #ifndef PROF_INTERCEPT_H
 #define PROF_INTERCEPT_H
 
@@ -9,8 +10,9 @@
 
 extern _Thread_local int prof_depth;
 
-/* Whether a call is to be looked at: not those that MPI or another tool makes within one. If so, prof_leave
- * must follow. Requests must be followed even while counting is switched off: `always`. */
+/* Returns whether to count a call; if so, prof_leave must follow. Nested calls, by MPI itself or another
+ * tool, are not counted. `always`: also while the program has switched counting off, as for functions that
+ * create or complete requests, which must not be lost. */
 static inline bool prof_enter(bool always) {
     if (!(always ? prof.running : prof.enabled) || prof_depth > 0)
         return false;
@@ -19,7 +21,7 @@ static inline bool prof_enter(bool always) {
 }
 static inline void prof_leave(void) { prof_depth--; }
 
-/* Around everything that uses the tables, where threads may do so at once. */
+/* Protects the tables, if several threads may call MPI. */
 extern pthread_mutex_t prof_mutex;
 static inline void prof_lock(void) {
     if (prof.threaded)
@@ -30,8 +32,9 @@ static inline void prof_unlock(void) {
         pthread_mutex_unlock(&prof_mutex);
 }
 
-/* A function that is counted. `plain` are its arguments; `before` may declare other arguments for `args`;
- * `after` sees `call` and `code`. */
+/* A wrapper. `plain` are the arguments that the program passes, for a call that is not counted; `args` are
+ * those of a counted call, for which `before` may declare variables, such as a status. `after` may use `call`
+ * and MPI's result, `code`. */
 #define PROF_ONE(symbol, name, always, params, plain, args, before, after)                                   \
     PRELOAD_EXPORT int symbol params;                                                                        \
     PRELOAD_EXPORT int symbol params {                                                                       \
@@ -43,7 +46,7 @@ static inline void prof_unlock(void) {
         before;                                                                                              \
         prof_call_t call = {PROF_##name, prof_ticks(), 0};                                                   \
         int code = next args;                                                                                \
-        call.end = prof_ticks();                                                                             \
+        call.end_ticks = prof_ticks();                                                                       \
         prof_lock();                                                                                         \
         after;                                                                                               \
         prof_unlock();                                                                                       \
@@ -51,14 +54,14 @@ static inline void prof_unlock(void) {
         return code;                                                                                         \
     }
 
-/* Functions with counts come in two forms, MPI_NAME and MPI_NAME_c: each_count.h defines COUNT, the type of
- * counts, PLACE, that of displacements, and SUFFIX. */
+/* Functions with counts have two forms, MPI_NAME and MPI_NAME_c: each_count.h defines COUNT, the type of
+ * counts, DISPL, that of displacements, and SUFFIX. */
 #define PROF_FORM(prefix, name, ...) PROF_ONE(PRELOAD_JOIN(prefix, name, SUFFIX), name, __VA_ARGS__)
 #define PROF_BOTH_FORM(name, ...) PROF_FORM(MPI_, name, __VA_ARGS__) PROF_FORM(PMPI_, name, __VA_ARGS__)
 
 #define PROF_BOTH(name, ...) PROF_ONE(MPI_##name, name, __VA_ARGS__) PROF_ONE(PMPI_##name, name, __VA_ARGS__)
 
-/* A function whose arguments go on as they are. */
+/* A function whose arguments are passed on unchanged. */
 #define PROF_SIMPLE(name, params, args, after) PROF_BOTH(name, false, params, args, args, (void)0, after)
 #define PROF_SIMPLE_FORM(name, params, args, after)                                                          \
     PROF_BOTH_FORM(name, false, params, args, args, (void)0, after)

@@ -1,4 +1,5 @@
-/* The messages that have counts. For each_count.h. */
+/* Point-to-point functions that have counts, for each_count.h. messages.c defines SEND and the other macros.
+ */
 SEND(Send)
 SEND(Bsend)
 SEND(Ssend)

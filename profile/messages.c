@@ -1,4 +1,6 @@
-/* Messages: sends, receives, probes, and requests until they complete. */
+/* Wrappers of MPI's point-to-point functions: sends, receives, probes, and the functions that start and
+ * complete requests. A send is counted when it is called. A receive is counted at once if its source and tag
+ * are known, otherwise when its status tells them. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -6,87 +8,86 @@
 
 /* --- sends ---------------------------------------------------------------------------------------------- */
 
-/* A message, as it is described by its call. */
+/* Describes a message by the arguments of its call. */
 static prof_request_t message_of(prof_routine_t routine, const void *buffer, MPI_Count count,
                                  MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
     return (prof_request_t){.routine = (uint8_t)routine,
                             .space = (uint8_t)preload_message_space(buffer, type),
-                            .is_open = peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG,
+                            .is_wildcard = peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG,
                             .peer = peer,
                             .tag = tag,
                             .bytes = count * prof_type_bytes(type),
                             .group = prof_group_of(comm)};
 }
 
-static void count_call(const prof_call_t *call, const prof_request_t *what) {
-    prof_count_call(call, what->group, what->peer, what->tag, what->bytes, (preload_space_t)what->space);
+static void count_call(const prof_call_t *call, const prof_request_t *msg) {
+    prof_count_call(call, msg->group, msg->peer, msg->tag, msg->bytes, (preload_space_t)msg->space);
 }
 
 /* False: it cannot be counted. */
-static bool count_send(const prof_call_t *call, prof_request_t *what) {
-    prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, what->group, what->peer, what->tag, 1,
-                                        what->bytes, (preload_space_t)what->space);
+static bool count_send(const prof_call_t *call, prof_request_t *msg) {
+    prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, msg->group, msg->peer, msg->tag, 1,
+                                        msg->bytes, (preload_space_t)msg->space);
     if (!cell)
         return false;
-    cell->inside += call->end - call->begin;
-    what->key = cell->key;
+    cell->inside_ticks += call->end_ticks - call->begin_ticks;
+    msg->key = cell->key;
     return true;
 }
 
 static void note_send(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
-    prof_request_t what = message_of(call->routine, buffer, count, type, peer, tag, comm);
-    count_call(call, &what);
+    prof_request_t msg = message_of(call->routine, buffer, count, type, peer, tag, comm);
+    count_call(call, &msg);
     if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
         return;
-    what.sends = count_send(call, &what);
-    what.active = true;
-    if (request && what.sends && *request != MPI_REQUEST_NULL)
-        prof_request_add(*request, &what);
+    msg.sends = count_send(call, &msg);
+    msg.active = true;
+    if (request && msg.sends && *request != MPI_REQUEST_NULL)
+        prof_request_add(*request, &msg);
 }
 
 /* --- receives ------------------------------------------------------------------------------------------- */
 
 /* A receive that has completed. */
-static void count_received(const prof_request_t *what, const MPI_Status *status) {
+static void count_received(const prof_request_t *msg, const MPI_Status *status) {
     if (status->MPI_SOURCE != MPI_PROC_NULL)
-        prof_count_received(what->group, status->MPI_SOURCE, status->MPI_TAG, 1,
-                            (preload_space_t)what->space);
+        prof_count_received(msg->group, status->MPI_SOURCE, status->MPI_TAG, 1, (preload_space_t)msg->space);
 }
 
 static void note_recv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Status *status) {
-    const prof_request_t what = message_of(call->routine, buffer, count, type, peer, tag, comm);
-    count_call(call, &what);
+    const prof_request_t msg = message_of(call->routine, buffer, count, type, peer, tag, comm);
+    count_call(call, &msg);
     if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
-        count_received(&what, status);
+        count_received(&msg, status);
 }
 
-/* A status, even if the program wants none. */
+/* Declares `use`, a status to pass to MPI also if the program passes MPI_STATUS_IGNORE. */
 #define OWN_STATUS                                                                                           \
     MPI_Status own = {0};                                                                                    \
     MPI_Status *use = status == MPI_STATUS_IGNORE ? &own : status
 
-/* A posted receive whose source and tag are known takes its place among the others at once; an open one does
- * when it completes. */
-static void post(prof_request_t *what) {
-    what->place = prof_order_post();
-    what->active = true;
-    if (what->is_open)
-        prof_open_receives++;
+/* Number a posted receive, and count it if its source and tag are known; one with a wildcard is counted when
+ * it completes. */
+static void post(prof_request_t *msg) {
+    msg->post_index = prof_order_post();
+    msg->active = true;
+    if (msg->is_wildcard)
+        prof_undetermined_receives++;
     else
-        prof_count_received_at(what->group, what->peer, what->tag, (preload_space_t)what->space, what->place);
+        prof_count_received_at(msg->group, msg->peer, msg->tag, (preload_space_t)msg->space, msg->post_index);
 }
 
 static void note_irecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                        MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
-    prof_request_t what = message_of(call->routine, buffer, count, type, peer, tag, comm);
-    count_call(call, &what);
+    prof_request_t msg = message_of(call->routine, buffer, count, type, peer, tag, comm);
+    count_call(call, &msg);
     if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
         return;
-    what.receives = true;
-    post(&what);
-    prof_request_add(*request, &what);
+    msg.receives = true;
+    post(&msg);
+    prof_request_add(*request, &msg);
 }
 
 /* --- both at once --------------------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static void note_sendrecv(const prof_call_t *call, int code, prof_request_t *out
 }
 
 #if PRELOAD_HAS_MPI4
-/* The request's time belongs to the message that is sent. */
+/* The time until the request completes is added to the message that is sent. */
 static void note_isendrecv(const prof_call_t *call, int code, prof_request_t *out, prof_request_t *in,
                            const MPI_Request *request) {
     count_call(call, out);
@@ -124,31 +125,31 @@ static void note_isendrecv(const prof_call_t *call, int code, prof_request_t *ou
 static void note_init(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, bool receives,
                       const MPI_Request *request) {
-    prof_request_t what = message_of(call->routine, buffer, count, type, peer, tag, comm);
-    what.sends = !receives;
-    what.receives = receives;
-    what.is_open = receives && what.is_open;
-    what.persistent = true;
-    count_call(call, &what);
+    prof_request_t msg = message_of(call->routine, buffer, count, type, peer, tag, comm);
+    msg.sends = !receives;
+    msg.receives = receives;
+    msg.is_wildcard = receives && msg.is_wildcard;
+    msg.persistent = true;
+    count_call(call, &msg);
     if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
-        prof_request_add(*request, &what);
+        prof_request_add(*request, &msg);
 }
 
-/* The time counts for the message only if the call starts a single one. */
+/* The time of the call is added to the message only if the call starts a single request. */
 static void note_start(const prof_call_t *call, int code, const MPI_Request *request, int count) {
     prof_count_call(call, NULL, -1, -1, 0, PRELOAD_CPU);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
-        prof_request_t *what = prof_request_find(request[i]);
-        prof_call_t own = {PROF_Start, call->begin, count == 1 ? call->end : call->begin};
-        if (!what || !what->persistent)
+        prof_request_t *msg = prof_request_find(request[i]);
+        prof_call_t own = {PROF_Start, call->begin_ticks, count == 1 ? call->end_ticks : call->begin_ticks};
+        if (!msg || !msg->persistent)
             continue;
-        own.routine = (prof_routine_t)what->routine;
-        if (what->receives)
-            post(what);
-        else if (what->sends)
-            count_send(&own, what);
-        prof_count_kept(what->kept, own.routine);
-        what->active = true;
+        own.routine = (prof_routine_t)msg->routine;
+        if (msg->receives)
+            post(msg);
+        else if (msg->sends)
+            count_send(&own, msg);
+        prof_count_persistent(msg->persistent_parts, own.routine);
+        msg->active = true;
     }
 }
 
@@ -160,7 +161,8 @@ PROF_SIMPLE(Startall, (int count, MPI_Request request[]), (count, request),
 
 enum { FEW = 32 };
 
-/* The requests of a call before it, as MPI changes them, and statuses even if the program wants none. */
+/* For a call that completes requests: copies of the request handles, which MPI overwrites, and statuses where
+ * the program passes none but they are needed. */
 typedef struct {
     MPI_Request *saved;
     MPI_Status *status;
@@ -169,18 +171,18 @@ typedef struct {
     MPI_Request few[FEW];
     MPI_Status few_status[FEW];
     void *many;
-} waiting_t;
+} completion_t;
 
-static bool needs_status(const waiting_t *waiting) {
-    for (int i = 0; prof_open_receives > 0 && i < waiting->count; i++) {
-        const prof_request_t *what = prof_request_find(waiting->saved[i]);
-        if (what && what->active && (what->is_open || what->cancelled))
+static bool needs_status(const completion_t *waiting) {
+    for (int i = 0; prof_undetermined_receives > 0 && i < waiting->count; i++) {
+        const prof_request_t *msg = prof_request_find(waiting->saved[i]);
+        if (msg && msg->active && (msg->is_wildcard || msg->cancelled))
             return true;
     }
     return false;
 }
 
-static void wait_begin(waiting_t *waiting, int count, const MPI_Request *request, MPI_Status *status,
+static void wait_begin(completion_t *waiting, int count, const MPI_Request *request, MPI_Status *status,
                        MPI_Status *ignored) {
     size_t room = (size_t)(count > 0 ? count : 0);
     waiting->many = room > FEW ? malloc(room * (sizeof *request + sizeof *status)) : NULL;
@@ -202,38 +204,40 @@ static bool was_cancelled(const MPI_Status *status) {
     return flag;
 }
 
-static void complete_receive(const prof_request_t *what, const MPI_Status *status) {
-    bool cancelled = status && what->cancelled && was_cancelled(status);
-    if (what->is_open) {
+static void complete_receive(const prof_request_t *msg, const MPI_Status *status) {
+    bool cancelled = status && msg->cancelled && was_cancelled(status);
+    if (msg->is_wildcard) {
         if (status && !cancelled && status->MPI_SOURCE != MPI_PROC_NULL)
-            prof_count_received_at(what->group, status->MPI_SOURCE, status->MPI_TAG,
-                                   (preload_space_t)what->space, what->place);
-        prof_open_receives--;
+            prof_count_received_at(msg->group, status->MPI_SOURCE, status->MPI_TAG,
+                                   (preload_space_t)msg->space, msg->post_index);
+        prof_undetermined_receives--;
     } else if (cancelled) {
-        prof_order_cancel(prof_world_rank(what->group, what->peer), what->group->id, what->tag, what->place);
+        prof_order_cancel(prof_world_rank(msg->group, msg->peer), msg->group->id, msg->tag, msg->post_index);
     }
 }
 
 static void complete(MPI_Request request, const MPI_Status *status, int64_t waiting) {
-    prof_request_t *what = prof_request_find(request);
-    if (!what || !what->active)
+    prof_request_t *msg = prof_request_find(request);
+    if (!msg || !msg->active)
         return;
-    what->active = false;
-    prof.time[what->routine][what->space].waiting += waiting;
-    if (what->receives)
-        complete_receive(what, status);
-    prof_cell_t *cell = what->sends ? prof_find_cell(&what->key) : NULL;
+    msg->active = false;
+    prof.time[msg->routine][msg->space].waiting_ticks += waiting;
+    if (msg->receives)
+        complete_receive(msg, status);
+    prof_cell_t *cell = msg->sends ? prof_find_cell(&msg->key) : NULL;
     if (cell)
-        cell->waiting += waiting;
-    prof_open_receives -= what->cancelled;
-    what->cancelled = false;
-    if (!what->persistent)
-        prof_request_remove(what);
+        cell->waiting_ticks += waiting;
+    prof_undetermined_receives -= msg->cancelled;
+    msg->cancelled = false;
+    if (!msg->persistent)
+        prof_request_remove(msg);
 }
 
-/* `done` requests have completed: those with these indices, or the first ones; MPI_UNDEFINED: none. */
-static void wait_end(waiting_t *waiting, const prof_call_t *call, int code, int done, const int *index) {
-    int64_t waited = done > 1 ? (call->end - call->begin) / done : call->end - call->begin;
+/* After the call: `done` requests have completed, those with these indices or, if NULL, the first ones.
+ * MPI_UNDEFINED, a negative number: none. */
+static void wait_end(completion_t *waiting, const prof_call_t *call, int code, int done, const int *index) {
+    int64_t waited =
+        done > 1 ? (call->end_ticks - call->begin_ticks) / done : call->end_ticks - call->begin_ticks;
     bool some = done > 0 && done <= waiting->count && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS);
     prof_count_call(call, NULL, -1, -1, 0, PRELOAD_CPU);
     for (int i = 0; some && i < done; i++)
@@ -244,7 +248,7 @@ static void wait_end(waiting_t *waiting, const prof_call_t *call, int code, int 
 }
 
 #define WAITING(count, requests, status, ignored)                                                            \
-    waiting_t waiting;                                                                                       \
+    completion_t waiting;                                                                                    \
     wait_begin(&waiting, count, requests, status, ignored)
 
 PROF_BOTH(Wait, true, (MPI_Request * request, MPI_Status *status), (request, status),
@@ -282,23 +286,23 @@ PROF_BOTH(Testsome, true,
 
 /* --- requests that end otherwise ------------------------------------------------------------------------ */
 
-static void forget(prof_request_t *what) {
-    prof_open_receives -= (what->active && what->is_open) + what->cancelled;
-    prof_request_remove(what);
+static void forget(prof_request_t *msg) {
+    prof_undetermined_receives -= (msg->active && msg->is_wildcard) + msg->cancelled;
+    prof_request_remove(msg);
 }
 
-static void mark_cancelled(prof_request_t *what) {
-    prof_open_receives += what->receives && !what->cancelled;
-    what->cancelled = what->receives;
+static void mark_cancelled(prof_request_t *msg) {
+    prof_undetermined_receives += msg->receives && !msg->cancelled;
+    msg->cancelled = msg->receives;
 }
 
-static void on_request(MPI_Request request, void (*act)(prof_request_t *what)) {
+static void on_request(MPI_Request request, void (*act)(prof_request_t *msg)) {
     if (!prof_enter(true))
         return;
     prof_lock();
-    prof_request_t *what = prof_request_find(request);
-    if (what)
-        act(what);
+    prof_request_t *msg = prof_request_find(request);
+    if (msg)
+        act(msg);
     prof_unlock();
     prof_leave();
 }
@@ -312,7 +316,7 @@ static void note_probe(const prof_call_t *call, int peer, int tag, MPI_Comm comm
     prof_count_call(call, prof_group_of(comm), peer, tag, 0, PRELOAD_CPU);
 }
 
-/* The message is taken out of the order now, and received later. */
+/* A matched probe matches the message now, in the order of posted receives; a later call receives it. */
 static void note_mprobe(const prof_call_t *call, int code, int peer, int tag, MPI_Comm comm, bool found,
                         MPI_Message message, const MPI_Status *status) {
     note_probe(call, peer, tag, comm);
@@ -320,22 +324,22 @@ static void note_mprobe(const prof_call_t *call, int code, int peer, int tag, MP
         return;
     prof_message_add(message, &(prof_request_t){.peer = status->MPI_SOURCE,
                                                 .tag = status->MPI_TAG,
-                                                .place = prof_order_post(),
+                                                .post_index = prof_order_post(),
                                                 .group = prof_group_of(comm)});
-    prof_open_receives++;
+    prof_undetermined_receives++;
 }
 
 static void note_mrecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                        MPI_Datatype type, MPI_Message message) {
-    prof_request_t what = {.group = NULL};
+    prof_request_t msg = {.group = NULL};
     preload_space_t space = preload_message_space(buffer, type);
-    bool known = prof_message_take(message, &what);
-    prof_count_call(call, what.group, what.peer, what.tag, count * prof_type_bytes(type), space);
+    bool known = prof_message_take(message, &msg);
+    prof_count_call(call, msg.group, msg.peer, msg.tag, count * prof_type_bytes(type), space);
     if (!known)
         return;
     if (code == MPI_SUCCESS)
-        prof_count_received_at(what.group, what.peer, what.tag, space, what.place);
-    prof_open_receives--;
+        prof_count_received_at(msg.group, msg.peer, msg.tag, space, msg.post_index);
+    prof_undetermined_receives--;
 }
 
 PROF_SIMPLE(Probe, (int peer, int tag, MPI_Comm comm, MPI_Status *status), (peer, tag, comm, status),
@@ -379,8 +383,8 @@ PROF_BOTH(Improbe, false,
 #include "each_count.h"
 
 #if PRELOAD_HAS_MPI4
-/* A partitioned message is one message, however many parts the library sends it in. It only matches another
- * partitioned one with its tag. */
+/* A partitioned message counts as one message. It is matched only by a partitioned receive, so its tag is
+ * shifted out of the range of other tags. */
 #define PARTITIONED_PARAMS(const_void)                                                                       \
     const_void *buffer, int partitions, MPI_Count count, MPI_Datatype type, int peer, int tag,               \
         MPI_Comm comm, MPI_Info info, MPI_Request *request

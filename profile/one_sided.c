@@ -1,6 +1,6 @@
-/* One-sided communication: what a process writes to and reads from the memory of others. A window's memory
- * may be in another space on each process; if any of them has CUDA, they tell each other when they create it.
- */
+/* Wrappers of MPI's one-sided functions: what a process writes to the memory of others and reads from there.
+ * The memory of a window may be in a different space on each process. If any process has CUDA, all exchange
+ * these spaces when the window is created. */
 #include <stdlib.h>
 
 #include "intercept.h"
@@ -13,11 +13,11 @@ typedef struct {
 } window_t;
 
 static int keyval = MPI_KEYVAL_INVALID;
-/* The window of the last call. */
+/* The window of the last call: a cache. */
 static MPI_Win known_handle = MPI_WIN_NULL;
 static const window_t *known;
 
-/* The library may give the handle to another window. */
+/* MPI calls this when it frees a window, whose handle it may reuse. */
 static int forget(MPI_Win handle, int key, void *window, void *extra) {
     (void)key;
     (void)extra;
@@ -27,7 +27,7 @@ static int forget(MPI_Win handle, int key, void *window, void *extra) {
     return MPI_SUCCESS;
 }
 
-/* Collective, so without the lock. NULL: out of memory. */
+/* Collective, so it must be called without the lock. NULL: out of memory on some process. */
 static window_t *new_window(const prof_group_t *group, MPI_Comm comm, preload_space_t space) {
     window_t *made = group ? calloc(1, sizeof *made + (size_t)group->size) : NULL;
     int able = made != NULL, all = able;
@@ -79,7 +79,7 @@ static const window_t *window_of(MPI_Win handle) {
     CREATES_ONE(PRELOAD_JOIN(MPI_, name, SUFFIX), params, args, space)                                       \
     CREATES_ONE(PRELOAD_JOIN(PMPI_, name, SUFFIX), params, args, space)
 
-/* Memory is attached to it later. */
+/* The memory of a dynamic window is attached later. */
 static preload_space_t dynamic_space(void) { return prof.has_spaces ? PRELOAD_UNKNOWN : PRELOAD_CPU; }
 
 /* --- accesses ------------------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void note_access(const prof_call_t *call, int code, side_t writes, side_t
     prof_cell_t *second = count_access(call, PROF_READ, &reads, window, peer);
     cell = second ? second : cell;
     if (cell)
-        cell->inside += call->end - call->begin;
+        cell->inside_ticks += call->end_ticks - call->begin_ticks;
     if (cell && request && *request != MPI_REQUEST_NULL)
         prof_request_add(*request, &(prof_request_t){.key = cell->key,
                                                      .routine = (uint8_t)call->routine,
@@ -128,19 +128,19 @@ static void note_access(const prof_call_t *call, int code, side_t writes, side_t
 
 #define SIDE(buffer, count, type) ((side_t){buffer, count, type})
 #define BUFFER SIDE(buffer, count, type)
-/* With MPI_NO_OP, an access only reads. */
+/* With MPI_NO_OP, nothing is written. */
 #define WRITES_BY(op) ((op) == MPI_NO_OP ? none : BUFFER)
 
 #define ACCESS_PARAMS(const_void)                                                                            \
-    const_void *buffer, COUNT count, MPI_Datatype type, int peer, MPI_Aint place, COUNT peer_count,          \
+    const_void *buffer, COUNT count, MPI_Datatype type, int peer, MPI_Aint post_index, COUNT peer_count,     \
         MPI_Datatype peer_type
-#define ACCESS_ARGS buffer, count, type, peer, place, peer_count, peer_type
+#define ACCESS_ARGS buffer, count, type, peer, post_index, peer_count, peer_type
 #define GET_ACCUMULATE_PARAMS                                                                                \
     const void *buffer, COUNT count, MPI_Datatype type, void *result, COUNT result_count,                    \
-        MPI_Datatype result_type, int peer, MPI_Aint place, COUNT peer_count, MPI_Datatype peer_type,        \
+        MPI_Datatype result_type, int peer, MPI_Aint post_index, COUNT peer_count, MPI_Datatype peer_type,   \
         MPI_Op op
 #define GET_ACCUMULATE_ARGS                                                                                  \
-    buffer, count, type, result, result_count, result_type, peer, place, peer_count, peer_type, op
+    buffer, count, type, result, result_count, result_type, peer, post_index, peer_count, peer_type, op
 
 /* An access with and without a request. */
 #define ACCESS(name, rname, params, args, writes, reads)                                                     \
@@ -153,18 +153,18 @@ static void note_access(const prof_call_t *call, int code, side_t writes, side_t
 #define PRELOAD_LIST "one_sided_list.h"
 #include "each_count.h"
 
-#define SINGLE_PARAMS MPI_Datatype type, int peer, MPI_Aint place
+#define SINGLE_PARAMS MPI_Datatype type, int peer, MPI_Aint post_index
 
 PROF_SIMPLE(Fetch_and_op, (const void *buffer, void *result, SINGLE_PARAMS, MPI_Op op, MPI_Win window),
-            (buffer, result, type, peer, place, op, window), const MPI_Count count = 1;
+            (buffer, result, type, peer, post_index, op, window), const MPI_Count count = 1;
             note_access(&call, code, WRITES_BY(op), SIDE(result, 1, type), peer, window, NULL))
-/* The value to compare goes along. */
+/* Two values are sent: the new one and the one to compare. */
 PROF_SIMPLE(Compare_and_swap,
             (const void *buffer, const void *compared, void *result, SINGLE_PARAMS, MPI_Win window),
-            (buffer, compared, result, type, peer, place, window),
+            (buffer, compared, result, type, peer, post_index, window),
             note_access(&call, code, SIDE(buffer, 2, type), SIDE(result, 1, type), peer, window, NULL))
 
-/* --- synchronization: its time ------------------------------------------------------------------------- */
+/* --- synchronization, of which only the time is counted ------------------------------------------------- */
 
 static void note_sync(const prof_call_t *call, MPI_Win handle) {
     const window_t *window = window_of(handle);

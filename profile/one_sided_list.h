@@ -1,4 +1,6 @@
-/* The functions of windows that have counts. For each_count.h. */
+/* One-sided functions that have counts, for each_count.h: ACCESS(name, name of the form with a request,
+ * parameters, arguments, local buffer that is written to the target, local buffer that receives), and
+ * CREATES(name, parameters, arguments, space of the window's memory). */
 ACCESS(Put, Rput, (ACCESS_PARAMS(const void)), (ACCESS_ARGS), BUFFER, none)
 ACCESS(Get, Rget, (ACCESS_PARAMS(void)), (ACCESS_ARGS), none, BUFFER)
 ACCESS(Accumulate, Raccumulate, (ACCESS_PARAMS(const void), MPI_Op op), (ACCESS_ARGS, op), BUFFER, none)

@@ -1,32 +1,33 @@
-/* Into which memory messages were received. Only the receiver knows; at the end the processes tell each
- * other. Where a process received all messages of another in one space, that is the answer. Otherwise the
- * messages are matched one by one: those of one process to another, on communicators of the same processes
- * and with one tag, arrive in the order in which they were sent, at receives in the order in which these were
- * posted (MPI 3.1, section 3.5). So both ends keep that order, as runs of equal messages. */
+/* The memory space into which each message was received: the sender counts messages, but only the receiver
+ * knows this. At the end, receivers report to senders. If a process received all messages of a sender in one
+ * space, nothing more is needed. Otherwise messages are matched with receives as MPI did it: messages from
+ * one process to another with the same communicator and tag match receives in the order in which these were
+ * posted (MPI 3.1, section 3.5). So both ends record that order, run-length encoded. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "profile.h"
 
-/* Beyond these, later messages have an unknown space at the receiver. */
+/* When these are used up, recording stops: the space at the receiver of later messages is unknown. */
 enum { RUNS_MAX = 1 << 22 };
 
-/* Equal messages, one after another. */
+/* A run of equal messages, one after another in the order. */
 typedef struct {
-    int64_t first; /* place of the first and the last receive */
+    int64_t first; /* post index of the first and the last receive */
     int64_t last;
     int64_t messages;
     int64_t bytes_each;
-    prof_key_t key; /* of a send's cell; of receives, its space alone */
+    prof_key_t key; /* of the cell of sent messages; for received ones, only `space` is used */
 } run_t;
 
-/* The messages of one process, group and tag, which are its key. */
+/* The messages to or from one process, on one communicator, with one tag: a hash table's entry, of which
+ * these three are the key. */
 typedef struct {
     uint64_t group;
     int32_t peer;
     int32_t tag;
-    int64_t last; /* the largest place so far */
+    int64_t last; /* the largest post index so far */
     run_t *run;
     size_t count;
     size_t capacity;
@@ -35,11 +36,11 @@ typedef struct {
 static pto_slots_t sent = {.slot_size = sizeof(stream_t), .key_words = 2};
 static pto_slots_t received = {.slot_size = sizeof(stream_t), .key_words = 2};
 static size_t run_count;
-static int64_t places;
+static int64_t posted;
 
-int prof_open_receives;
+int prof_undetermined_receives;
 
-int64_t prof_order_post(void) { return places++; }
+int64_t prof_order_post(void) { return posted++; }
 
 /* --- recording ------------------------------------------------------------------------------------------ */
 
@@ -54,7 +55,7 @@ static stream_t *stream_of(pto_slots_t *streams, int32_t peer, uint64_t group, i
     return stream->run ? stream : NULL;
 }
 
-/* An unused run at the stream's end; NULL if there are too many. */
+/* Append a run. NULL: out of memory, or too many runs. */
 static run_t *new_run(stream_t *stream) {
     if (run_count >= RUNS_MAX)
         return NULL;
@@ -64,7 +65,7 @@ static run_t *new_run(stream_t *stream) {
     return &stream->run[stream->count++];
 }
 
-/* Stop recording after the first event that is not recorded: later ones must not follow it. */
+/* Called for the first event that cannot be recorded: with a gap, the order of later ones would be wrong. */
 static void stop_recording(void) { prof.ordered = false; }
 
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each) {
@@ -81,16 +82,17 @@ void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t m
         stop_recording();
 }
 
-/* A run may only be continued if no receive that was posted within it can turn up later. */
+/* A run can be extended only if no receive that was posted between its end and this one can still complete
+ * with this key. */
 void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
-                         int64_t place) {
+                         int64_t post_index) {
     stream_t *stream = stream_of(&received, peer, group, tag);
     run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
-    if (run && run->key.space == space && prof_open_receives == 0 && run->last == stream->last &&
-        place > run->last) {
+    if (run && run->key.space == space && prof_undetermined_receives == 0 && run->last == stream->last &&
+        post_index > run->last) {
         run->messages += messages;
-        run->last = place;
-        stream->last = place;
+        run->last = post_index;
+        stream->last = post_index;
         return;
     }
     run = stream ? new_run(stream) : NULL;
@@ -98,34 +100,35 @@ void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, pr
         stop_recording();
         return;
     }
-    *run = (run_t){.first = place, .last = place, .messages = messages, .key.space = (uint8_t)space};
-    stream->last = stream->last > place ? stream->last : place;
+    *run =
+        (run_t){.first = post_index, .last = post_index, .messages = messages, .key.space = (uint8_t)space};
+    stream->last = stream->last > post_index ? stream->last : post_index;
 }
 
-void prof_order_cancel(int peer, uint64_t group, int tag, int64_t place) {
+void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index) {
     stream_t *stream = stream_of(&received, peer, group, tag);
     for (size_t i = 0; stream && i < stream->count; i++)
-        if (stream->run[i].first <= place && place <= stream->run[i].last) {
+        if (stream->run[i].first <= post_index && post_index <= stream->run[i].last) {
             stream->run[i].messages--;
             return;
         }
 }
 
-/* --- telling the senders -------------------------------------------------------------------------------- */
+/* --- reports to the senders ----------------------------------------------------------------------------- */
 
-/* A run of receives, as the sender is told. */
+/* A run of receives in one space, as reported to the sender. */
 typedef struct {
     uint64_t group;
     int64_t messages;
     int32_t tag;
     int32_t space;
-} told_t;
+} receive_run_t;
 
-/* The runs that this process was told of: those of process i are told[first[i]] to before told[first[i + 1]],
+/* The reports that this process has got. Those of process i are runs[first[i]] up to runs[first[i + 1] - 1],
  * sorted by group and tag. */
 typedef struct {
-    uint8_t *spaces; /* by process: a bit for each space in which it received */
-    told_t *told;
+    uint8_t *spaces; /* by process: a bit for each space into which it received this process's messages */
+    receive_run_t *runs;
     int *first;
 } answers_t;
 
@@ -163,62 +166,65 @@ static stream_t *sort_streams(pto_slots_t *streams) {
     return stream;
 }
 
-/* The runs of receives from processes that need them, in one array; counts by process. */
-static told_t *collect(int *counts) {
+/* Returns the runs to report, sorted by process, and adds up their numbers by process. */
+static receive_run_t *collect(int *outgoing_counts) {
     size_t all = 0, at = 0;
     const stream_t *stream = sort_streams(&received);
     for (size_t i = 0; i < received.count; i++)
         all += stream[i].count;
-    told_t *tell = calloc(all + 1, sizeof *tell);
-    for (size_t i = 0; tell && i < received.count; i++) {
+    receive_run_t *outgoing = calloc(all + 1, sizeof *outgoing);
+    for (size_t i = 0; outgoing && i < received.count; i++) {
         run_t *run = stream[i].run;
         if (!is_mixed(prof.received[stream[i].peer]))
             continue;
         qsort(run, stream[i].count, sizeof *run, compare_places);
         for (size_t r = 0; r < stream[i].count; r++)
-            tell[at++] = (told_t){stream[i].group, run[r].messages, stream[i].tag, run[r].key.space};
-        counts[stream[i].peer] += (int)stream[i].count;
+            outgoing[at++] =
+                (receive_run_t){stream[i].group, run[r].messages, stream[i].tag, run[r].key.space};
+        outgoing_counts[stream[i].peer] += (int)stream[i].count;
     }
-    return tell;
+    return outgoing;
 }
 
-/* Where each process's runs begin, and where the last one's end. */
-static void find_places(const int *counts, int *first) {
+/* Prefix sums: where each process's runs begin, and where the last ones end. */
+static void find_places(const int *outgoing_counts, int *first) {
     for (int i = 0; i < prof.size; i++)
-        first[i + 1] = first[i] + counts[i];
+        first[i + 1] = first[i] + outgoing_counts[i];
 }
 
-static void exchange_told(const told_t *tell, const int *counts, const int *from, const int *counted,
-                          answers_t *answers) {
+static void send_runs(const receive_run_t *outgoing, const int *outgoing_counts, const int *from,
+                      const int *incoming_counts, answers_t *answers) {
     MPI_Datatype type;
-    PMPI_Type_contiguous((int)sizeof *tell, MPI_BYTE, &type);
+    PMPI_Type_contiguous((int)sizeof *outgoing, MPI_BYTE, &type);
     PMPI_Type_commit(&type);
-    PMPI_Alltoallv(tell, counts, from, type, answers->told, counted, answers->first, type, MPI_COMM_WORLD);
+    PMPI_Alltoallv(outgoing, outgoing_counts, from, type, answers->runs, incoming_counts, answers->first,
+                   type, MPI_COMM_WORLD);
     PMPI_Type_free(&type);
 }
 
 /* Collective. */
 static bool exchange_runs(answers_t *answers) {
     size_t size = (size_t)prof.size;
-    int *counts = calloc(3 * size + 1, sizeof *counts), *counted = counts + size, *from = counted + size;
+    int *outgoing_counts = calloc(3 * size + 1, sizeof *outgoing_counts),
+        *incoming_counts = outgoing_counts + size, *from = incoming_counts + size;
     answers->first = calloc(size + 1, sizeof *answers->first);
-    told_t *tell = counts ? collect(counts) : NULL;
-    const bool has_room = counts && answers->first && tell;
+    receive_run_t *outgoing = outgoing_counts ? collect(outgoing_counts) : NULL;
+    const bool has_room = outgoing_counts && answers->first && outgoing;
     int able = has_room, all = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (all && has_room) {
-        PMPI_Alltoall(counts, 1, MPI_INT, counted, 1, MPI_INT, MPI_COMM_WORLD);
-        find_places(counts, from);
-        find_places(counted, answers->first);
-        answers->told = calloc((size_t)answers->first[prof.size] + 1, sizeof *answers->told);
-        able = answers->told != NULL;
+        PMPI_Alltoall(outgoing_counts, 1, MPI_INT, incoming_counts, 1, MPI_INT, MPI_COMM_WORLD);
+        find_places(outgoing_counts, from);
+        find_places(incoming_counts, answers->first);
+        answers->runs = calloc((size_t)answers->first[prof.size] + 1, sizeof *answers->runs);
+        able = answers->runs != NULL;
         PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
     if (all && has_room)
-        exchange_told(tell, counts, from, counted, answers);
-    free(tell);
-    free(counts);
-    return all && answers->told;
+        send_runs(outgoing, outgoing_counts, from, incoming_counts, answers);
+    free(outgoing);
+    free(outgoing_counts);
+    return all && answers->runs;
 }
 
 /* --- matching ------------------------------------------------------------------------------------------- */
@@ -228,37 +234,39 @@ typedef struct {
     int64_t bytes;
 } share_t;
 
-/* The runs that a stream's receiver told, or those that would follow them. */
-static const told_t *find_told(const answers_t *answers, const stream_t *stream, const told_t **end) {
+/* Returns the first run that the stream's receiver has reported for it, or the one behind where it would be;
+ * `*end` is behind all runs of that process. */
+static const receive_run_t *find_receive_runs(const answers_t *answers, const stream_t *stream,
+                                              const receive_run_t **end) {
     int low = answers->first[stream->peer], high = answers->first[stream->peer + 1];
-    *end = answers->told + high;
+    *end = answers->runs + high;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        const told_t *told = &answers->told[middle];
-        if (compare_keys(stream->peer, told->group, told->tag, stream) < 0)
+        const receive_run_t *runs = &answers->runs[middle];
+        if (compare_keys(stream->peer, runs->group, runs->tag, stream) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return answers->told + low;
+    return answers->runs + low;
 }
 
-/* Give the stream's messages, in their order, to the receives. */
+/* Match the stream's messages, in their order, with the receives, and add them up by cell and space. */
 static void match(const stream_t *stream, const answers_t *answers, share_t (*share)[PRELOAD_SPACE_COUNT]) {
-    const told_t *end, *told = find_told(answers, stream, &end);
+    const receive_run_t *end, *runs = find_receive_runs(answers, stream, &end);
     const prof_cell_t *cells = prof.cells.slot;
-    int64_t left = told < end ? told->messages : 0;
+    int64_t left = runs < end ? runs->messages : 0;
     for (size_t i = 0; i < stream->count; i++) {
         const run_t *run = &stream->run[i];
         const prof_cell_t *cell = prof_find_cell(&run->key);
         for (int64_t messages = run->messages; messages > 0;) {
-            while (left == 0 && told < end)
-                left = ++told < end ? told->messages : 0;
-            if (told == end || compare_keys(stream->peer, told->group, told->tag, stream) != 0)
+            while (left == 0 && runs < end)
+                left = ++runs < end ? runs->messages : 0;
+            if (runs == end || compare_keys(stream->peer, runs->group, runs->tag, stream) != 0)
                 return;
             int64_t both = messages < left ? messages : left;
-            share[cell - cells][told->space].messages += both;
-            share[cell - cells][told->space].bytes += both * run->bytes_each;
+            share[cell - cells][runs->space].messages += both;
+            share[cell - cells][runs->space].bytes += both * run->bytes_each;
             messages -= both;
             left -= both;
         }
@@ -274,11 +282,11 @@ static void add_part(prof_cell_t *out, size_t *count, const prof_cell_t *cell, i
     made->key.peer_space = (uint8_t)space;
     made->messages = share.messages;
     made->bytes = share.bytes;
-    made->inside = (int64_t)((double)cell->inside * part);
-    made->waiting = (int64_t)((double)cell->waiting * part);
+    made->inside_ticks = (int64_t)((double)cell->inside_ticks * part);
+    made->waiting_ticks = (int64_t)((double)cell->waiting_ticks * part);
 }
 
-/* A cell, by the space at the receiver; what could not be matched is unknown. */
+/* Split a cell by the space at the receiver; messages that could not be matched get PRELOAD_UNKNOWN. */
 static void split(prof_cell_t *out, size_t *count, const prof_cell_t *cell, uint8_t spaces,
                   const share_t *share) {
     share_t rest = {cell->messages, cell->bytes};
@@ -293,7 +301,7 @@ static void split(prof_cell_t *out, size_t *count, const prof_cell_t *cell, uint
     add_part(out, count, cell, PRELOAD_UNKNOWN, rest);
 }
 
-/* Collective: whether any process has messages to be matched and all have kept their order. */
+/* Collective. Returns whether any process has messages to match, and any has recorded an order. */
 static bool must_match(const answers_t *answers) {
     int mine[2] = {0, 0}, all[2];
     for (int i = 0; i < prof.size; i++)
@@ -325,10 +333,10 @@ prof_cell_t *prof_order_resolve(size_t *count) {
     prof_cell_t *out = calloc(PRELOAD_SPACE_COUNT * (prof.cells.count + 1), sizeof *out);
     *count = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    const bool told = all && has_room;
-    if (told)
+    const bool has_spaces = all && has_room;
+    if (has_spaces)
         PMPI_Alltoall(prof.received, 1, MPI_BYTE, answers.spaces, 1, MPI_BYTE, MPI_COMM_WORLD);
-    if (told && must_match(&answers) && exchange_runs(&answers)) {
+    if (has_spaces && must_match(&answers) && exchange_runs(&answers)) {
         share = calloc(prof.cells.capacity, sizeof *share);
         const stream_t *stream = sort_streams(&sent);
         for (size_t i = 0; share && i < sent.count; i++)
@@ -340,13 +348,13 @@ prof_cell_t *prof_order_resolve(size_t *count) {
         if (cell->messages > 0 && is_access(cell))
             out[(*count)++] = *cell;
         else if (cell->messages > 0)
-            split(out, count, cell, told ? answers.spaces[cell->key.peer] : 0, share ? share[i] : NULL);
+            split(out, count, cell, has_spaces ? answers.spaces[cell->key.peer] : 0, share ? share[i] : NULL);
     }
     if (out)
         qsort(out, *count, sizeof *out, compare_cells);
     free(share);
     free(answers.spaces);
-    free(answers.told);
+    free(answers.runs);
     free(answers.first);
     return out;
 }

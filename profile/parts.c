@@ -1,5 +1,7 @@
-/* Collectives, pair by pair. Where MPI says who needs whose bytes (alltoall, gather, scatter, neighbours),
- * the parts are exact; where any algorithm will do, they are those of a plan. */
+/* The traffic of collectives between each pair of processes. For alltoall, gather, scatter and neighborhood
+ * collectives, MPI's definition determines which bytes go from which process to which, so the parts are
+ * exact. For the others, they are those of an algorithm that the library may use: one of portolan's plans
+ * (plans.c), or direct exchange ("linear"). */
 #include "parts.h"
 
 #include <stdlib.h>
@@ -37,37 +39,37 @@ typedef struct {
     int kind;
     preload_space_t space;
     bool sends;
-} kept_part_t;
+} part_t;
 
 /* The parts of a persistent collective. */
-struct prof_kept {
+struct prof_persistent {
     const prof_group_t *group;
     size_t count;
     size_t capacity;
-    kept_part_t *part;
+    part_t *part;
 };
 
-static prof_kept_t *kept;
-static bool is_keeping;
+static prof_persistent_t *recorded;
+static bool is_recording;
 
-prof_kept_t *prof_keep_parts(void) {
-    is_keeping = true;
-    kept = calloc(1, sizeof *kept);
-    return kept;
+prof_persistent_t *prof_record_parts(void) {
+    is_recording = true;
+    recorded = calloc(1, sizeof *recorded);
+    return recorded;
 }
 
-void prof_keep_no_parts(void) { is_keeping = false; }
+void prof_stop_recording(void) { is_recording = false; }
 
-static void keep(const prof_group_t *group, kept_part_t part) {
-    if (!kept || !PTO_RESERVE(kept->part, kept->capacity, kept->count + 1)) {
+static void record(const prof_group_t *group, part_t part) {
+    if (!recorded || !PTO_RESERVE(recorded->part, recorded->capacity, recorded->count + 1)) {
         prof.messages_lost += part.messages;
         return;
     }
-    kept->group = group;
-    kept->part[kept->count++] = part;
+    recorded->group = group;
+    recorded->part[recorded->count++] = part;
 }
 
-static void count_part(prof_routine_t routine, const prof_group_t *group, const kept_part_t *part) {
+static void count_part(prof_routine_t routine, const prof_group_t *group, const part_t *part) {
     /* A collective's messages have a tag of their own, so that they match among themselves. */
     int tag = -2 - (int)routine;
     if (part->sends)
@@ -77,172 +79,182 @@ static void count_part(prof_routine_t routine, const prof_group_t *group, const 
         prof_count_received(group, part->peer, tag, part->messages, part->space);
 }
 
-void prof_count_kept(const prof_kept_t *parts, prof_routine_t routine) {
+void prof_count_persistent(const prof_persistent_t *parts, prof_routine_t routine) {
     for (size_t i = 0; parts && i < parts->count; i++)
         count_part(routine, parts->group, &parts->part[i]);
 }
 
-void prof_kept_free(prof_kept_t *parts) {
+void prof_persistent_free(prof_persistent_t *parts) {
     if (parts)
         free(parts->part);
     free(parts);
 }
 
-static void add_part(const prof_collective_t *what, const prof_group_t *group, kept_part_t part) {
-    if (part.bytes > 0 && is_keeping)
-        keep(group, part);
+static void add_part(const prof_collective_t *collective, const prof_group_t *group, part_t part) {
+    if (part.bytes > 0 && is_recording)
+        record(group, part);
     else if (part.bytes > 0)
-        count_part(what->call->routine, group, &part);
+        count_part(collective->call->routine, group, &part);
 }
 
-static void send_part(const prof_collective_t *what, const prof_group_t *group, int kind, int peer,
+static void send_part(const prof_collective_t *collective, const prof_group_t *group, int kind, int peer,
                       int64_t messages, int64_t bytes, preload_space_t space) {
-    add_part(what, group, (kept_part_t){messages, bytes, peer, kind, space, .sends = true});
+    add_part(collective, group, (part_t){messages, bytes, peer, kind, space, .sends = true});
 }
 
-static void receive_part(const prof_collective_t *what, const prof_group_t *group, int peer, int64_t messages,
-                         int64_t bytes, preload_space_t space) {
-    add_part(what, group, (kept_part_t){messages, bytes, peer, 0, space, .sends = false});
+static void receive_part(const prof_collective_t *collective, const prof_group_t *group, int peer,
+                         int64_t messages, int64_t bytes, preload_space_t space) {
+    add_part(collective, group, (part_t){messages, bytes, peer, 0, space, .sends = false});
 }
 
-static void count_call(const prof_collective_t *what, const prof_group_t *group, int64_t bytes,
+static void count_call(const prof_collective_t *collective, const prof_group_t *group, int64_t bytes,
                        preload_space_t space) {
-    prof_count_call(what->call, group, what->root, -1, bytes, space);
+    prof_count_call(collective->call, group, collective->root, -1, bytes, space);
 }
 
-/* The group if the parts can be told: not between two groups. */
-static const prof_group_t *group_for_parts(const prof_collective_t *what) {
-    const prof_group_t *group = prof_group_of(what->comm);
+/* Returns the communicator if its collectives have parts. NULL for an inter-communicator, whose call is
+ * counted here without parts. */
+static const prof_group_t *group_for_parts(const prof_collective_t *collective) {
+    const prof_group_t *group = prof_group_of(collective->comm);
     if (group && !group->is_inter)
         return group;
-    count_call(what, group, 0, PRELOAD_CPU);
+    count_call(collective, group, 0, PRELOAD_CPU);
     return NULL;
 }
 
 /* --- exact ---------------------------------------------------------------------------------------------- */
 
-void prof_note_barrier(const prof_collective_t *what) {
-    count_call(what, prof_group_of(what->comm), 0, PRELOAD_CPU);
+void prof_note_barrier(const prof_collective_t *collective) {
+    count_call(collective, prof_group_of(collective->comm), 0, PRELOAD_CPU);
 }
 
-/* Each with every other one directly: a block of `sent` for it, or always this process's own one, and of the
- * output what is for this process, or the sender's own. */
-static void with_all(const prof_collective_t *what, int kind, const prof_side_t *sent, bool sends_own,
-                     bool receives_own) {
-    const prof_group_t *group = group_for_parts(what);
+/* Every process exchanges directly with all others. It sends each the block of `sent` for that process, or
+ * always its own block (sends_own). It receives the output's block for the sender, or always its own
+ * (receives_own). */
+static void exchange_with_all(const prof_collective_t *collective, int kind, const prof_side_t *sent,
+                              bool sends_own, bool receives_own) {
+    const prof_group_t *group = group_for_parts(collective);
     if (!group)
         return;
     const int me = group->rank;
-    preload_space_t from = space_of(is_in_place(&what->in) ? &what->out : &what->in);
-    preload_space_t to = space_of(&what->out);
+    preload_space_t from = space_of(is_in_place(&collective->in) ? &collective->out : &collective->in);
+    preload_space_t to = space_of(&collective->out);
     for (int i = 0; i < group->size; i++) {
         if (i == me)
             continue;
-        send_part(what, group, kind, i, 1, bytes_for(sent, sends_own ? me : i), from);
-        receive_part(what, group, i, 1, bytes_for(&what->out, receives_own ? me : i), to);
+        send_part(collective, group, kind, i, 1, bytes_for(sent, sends_own ? me : i), from);
+        receive_part(collective, group, i, 1, bytes_for(&collective->out, receives_own ? me : i), to);
     }
-    count_call(what, group, sends_own ? bytes_for(sent, me) : sum_of(sent, group->size), from);
+    count_call(collective, group, sends_own ? bytes_for(sent, me) : sum_of(sent, group->size), from);
 }
 
-void prof_note_alltoall(const prof_collective_t *what) {
-    with_all(what, PROF_EXACT, is_in_place(&what->in) ? &what->out : &what->in, false, false);
+void prof_note_alltoall(const prof_collective_t *collective) {
+    exchange_with_all(collective, PROF_EXACT,
+                      is_in_place(&collective->in) ? &collective->out : &collective->in, false, false);
 }
 
-/* The root with all others, of which each has one block. */
-static void with_root(const prof_collective_t *what, bool gathers) {
-    const prof_group_t *group = group_for_parts(what);
+/* The root exchanges one block with each other process. */
+static void exchange_with_root(const prof_collective_t *collective, bool gathers) {
+    const prof_group_t *group = group_for_parts(collective);
     if (!group)
         return;
-    const bool is_root = group->rank == what->root, sends = gathers != is_root;
-    const prof_side_t *side = sends ? &what->in : &what->out;
+    const bool is_root = group->rank == collective->root, sends = gathers != is_root;
+    const prof_side_t *side = sends ? &collective->in : &collective->out;
     preload_space_t space = space_of(side);
     for (int i = 0; i < (is_root ? group->size : 1); i++) {
-        const int peer = is_root ? i : what->root;
+        const int peer = is_root ? i : collective->root;
         if (peer != group->rank && sends)
-            send_part(what, group, PROF_EXACT, peer, 1, bytes_for(side, i), space);
+            send_part(collective, group, PROF_EXACT, peer, 1, bytes_for(side, i), space);
         else if (peer != group->rank)
-            receive_part(what, group, peer, 1, bytes_for(side, i), space);
+            receive_part(collective, group, peer, 1, bytes_for(side, i), space);
     }
-    count_call(what, group,
+    count_call(collective, group,
                !is_root  ? bytes_for(side, 0)
                : gathers ? bytes_for(side, group->rank)
                          : sum_of(side, group->size),
                space);
 }
 
-void prof_note_gather(const prof_collective_t *what) { with_root(what, true); }
-void prof_note_scatter(const prof_collective_t *what) { with_root(what, false); }
+void prof_note_gather(const prof_collective_t *collective) { exchange_with_root(collective, true); }
+void prof_note_scatter(const prof_collective_t *collective) { exchange_with_root(collective, false); }
 
 /* --- by plan -------------------------------------------------------------------------------------------- */
 
-/* Members are numbered from the root on. */
-static void by_plan(const prof_collective_t *what, const prof_group_t *group, prof_plan_t plan, int64_t bytes,
-                    int64_t element_bytes, preload_space_t space) {
-    int n = group->size, root = what->root > 0 ? what->root : 0, me = (group->rank - root + n) % n;
+/* In a plan, the root is member 0. */
+static void by_plan(const prof_collective_t *collective, const prof_group_t *group, prof_plan_t plan,
+                    int64_t bytes, int64_t element_bytes, preload_space_t space) {
+    int n = group->size, root = collective->root > 0 ? collective->root : 0,
+        me = (group->rank - root + n) % n;
     const prof_parts_t *parts =
         n > 1 && bytes > 0 ? prof_plan_parts(plan, n, me, bytes, element_bytes > 0 ? element_bytes : 1, space)
                            : NULL;
     for (int i = 0; parts && i < parts->send_count; i++) {
         const prof_part_t *part = &parts->part[i];
-        send_part(what, group, parts->kind, (part->peer + root) % n, part->messages, part->bytes, space);
+        send_part(collective, group, parts->kind, (part->peer + root) % n, part->messages, part->bytes,
+                  space);
     }
     for (int i = 0; parts && i < parts->receive_count; i++) {
         const prof_part_t *part = &parts->part[parts->send_count + 1 + i];
-        receive_part(what, group, (part->peer + root) % n, part->messages, part->bytes, space);
+        receive_part(collective, group, (part->peer + root) % n, part->messages, part->bytes, space);
     }
-    count_call(what, group, bytes, space);
+    count_call(collective, group, bytes, space);
 }
 
-/* The size of the basic elements that a reduction combines is unknown for derived types: their whole size. */
-static void reduce_by_plan(const prof_collective_t *what, prof_plan_t plan) {
-    const prof_group_t *group = group_for_parts(what);
-    bool in_place = is_in_place(&what->in);
+/* The size of an element that a reduction combines; for a derived datatype, the size of the datatype is
+ * taken. */
+static void reduce_by_plan(const prof_collective_t *collective, prof_plan_t plan) {
+    const prof_group_t *group = group_for_parts(collective);
+    bool in_place = is_in_place(&collective->in);
     if (group)
-        by_plan(what, group, plan, bytes_for(&what->in, 0), prof_type_bytes(what->in.type),
-                space_of(in_place ? &what->out : &what->in));
+        by_plan(collective, group, plan, bytes_for(&collective->in, 0), prof_type_bytes(collective->in.type),
+                space_of(in_place ? &collective->out : &collective->in));
 }
 
-static void output_by_plan(const prof_collective_t *what, prof_plan_t plan) {
-    const prof_group_t *group = group_for_parts(what);
+static void output_by_plan(const prof_collective_t *collective, prof_plan_t plan) {
+    const prof_group_t *group = group_for_parts(collective);
     if (group)
-        by_plan(what, group, plan, bytes_for(&what->out, 0), 1, space_of(&what->out));
+        by_plan(collective, group, plan, bytes_for(&collective->out, 0), 1, space_of(&collective->out));
 }
 
-void prof_note_bcast(const prof_collective_t *what) { output_by_plan(what, PROF_PLAN_BROADCAST); }
-void prof_note_allgather(const prof_collective_t *what) { output_by_plan(what, PROF_PLAN_ALLGATHER); }
-void prof_note_reduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_REDUCE); }
-void prof_note_allreduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_ALLREDUCE); }
-void prof_note_reduce_scatter_block(const prof_collective_t *what) {
-    reduce_by_plan(what, PROF_PLAN_REDUCE_SCATTER);
+void prof_note_bcast(const prof_collective_t *collective) { output_by_plan(collective, PROF_PLAN_BROADCAST); }
+void prof_note_allgather(const prof_collective_t *collective) {
+    output_by_plan(collective, PROF_PLAN_ALLGATHER);
+}
+void prof_note_reduce(const prof_collective_t *collective) { reduce_by_plan(collective, PROF_PLAN_REDUCE); }
+void prof_note_allreduce(const prof_collective_t *collective) {
+    reduce_by_plan(collective, PROF_PLAN_ALLREDUCE);
+}
+void prof_note_reduce_scatter_block(const prof_collective_t *collective) {
+    reduce_by_plan(collective, PROF_PLAN_REDUCE_SCATTER);
 }
 
 /* --- linear --------------------------------------------------------------------------------------------- */
 
-/* Every process gives its block to all others. */
-void prof_note_allgatherv(const prof_collective_t *what) {
-    with_all(what, PROF_LINEAR, &what->out, true, false);
+/* Every process sends its block to all others. */
+void prof_note_allgatherv(const prof_collective_t *collective) {
+    exchange_with_all(collective, PROF_LINEAR, &collective->out, true, false);
 }
 
-/* Every process gives each its share of the vector. */
-void prof_note_reduce_scatter(const prof_collective_t *what) {
-    with_all(what, PROF_LINEAR, &what->out, false, true);
+/* Every process sends each other one that process's block of the vector. */
+void prof_note_reduce_scatter(const prof_collective_t *collective) {
+    exchange_with_all(collective, PROF_LINEAR, &collective->out, false, true);
 }
 
-/* Every process passes its result to the next one. */
-void prof_note_scan(const prof_collective_t *what) {
-    const prof_group_t *group = group_for_parts(what);
+/* Every process sends its result to the next one. */
+void prof_note_scan(const prof_collective_t *collective) {
+    const prof_group_t *group = group_for_parts(collective);
     if (!group)
         return;
-    preload_space_t space = space_of(is_in_place(&what->in) ? &what->out : &what->in);
-    int64_t bytes = bytes_for(&what->in, 0);
+    preload_space_t space = space_of(is_in_place(&collective->in) ? &collective->out : &collective->in);
+    int64_t bytes = bytes_for(&collective->in, 0);
     if (group->rank + 1 < group->size)
-        send_part(what, group, PROF_LINEAR, group->rank + 1, 1, bytes, space);
+        send_part(collective, group, PROF_LINEAR, group->rank + 1, 1, bytes, space);
     if (group->rank > 0)
-        receive_part(what, group, group->rank - 1, 1, bytes, space_of(&what->out));
-    count_call(what, group, bytes, space);
+        receive_part(collective, group, group->rank - 1, 1, bytes, space_of(&collective->out));
+    count_call(collective, group, bytes, space);
 }
 
-/* --- neighbours ----------------------------------------------------------------------------------------- */
+/* --- neighbors ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     int in_count;
@@ -251,7 +263,7 @@ typedef struct {
     const int *out;
 } neighbors_t;
 
-static bool take_room(neighbors_t *found, int in, int out) {
+static bool allocate_neighbors(neighbors_t *found, int in, int out) {
     found->in = calloc((size_t)in + (size_t)out + 1, sizeof *found->in);
     found->in_count = in;
     found->out_count = out;
@@ -259,9 +271,9 @@ static bool take_room(neighbors_t *found, int in, int out) {
     return found->in != NULL;
 }
 
-/* Sources are destinations. */
-static bool take_room_for_both(neighbors_t *found, int count) {
-    bool taken = take_room(found, count, 0);
+/* For topologies in which sources and destinations are the same processes. */
+static bool allocate_symmetric(neighbors_t *found, int count) {
+    bool taken = allocate_neighbors(found, count, 0);
     found->out_count = count;
     found->out = found->in;
     return taken;
@@ -270,7 +282,7 @@ static bool take_room_for_both(neighbors_t *found, int count) {
 static bool find_cart(MPI_Comm comm, neighbors_t *found) {
     int dims = 0;
     PMPI_Cartdim_get(comm, &dims);
-    if (!take_room_for_both(found, 2 * dims))
+    if (!allocate_symmetric(found, 2 * dims))
         return false;
     for (int i = 0; i < dims; i++)
         PMPI_Cart_shift(comm, i, 1, &found->in[2 * i], &found->in[2 * i + 1]);
@@ -280,7 +292,7 @@ static bool find_cart(MPI_Comm comm, neighbors_t *found) {
 static bool find_graph(MPI_Comm comm, int rank, neighbors_t *found) {
     int count = 0;
     PMPI_Graph_neighbors_count(comm, rank, &count);
-    if (!take_room_for_both(found, count))
+    if (!allocate_symmetric(found, count))
         return false;
     PMPI_Graph_neighbors(comm, rank, count, found->in);
     return true;
@@ -290,7 +302,7 @@ static bool find_dist_graph(MPI_Comm comm, neighbors_t *found) {
     int in = 0, out = 0, weighted = 0;
     PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
     int *weights = weighted ? calloc((size_t)in + (size_t)out + 1, sizeof *weights) : NULL;
-    bool room = (!weighted || weights) && take_room(found, in, out);
+    bool room = (!weighted || weights) && allocate_neighbors(found, in, out);
     if (room)
         PMPI_Dist_graph_neighbors(comm, in, found->in, weighted ? weights : MPI_UNWEIGHTED, out,
                                   found->in + in, weighted ? weights + in : MPI_UNWEIGHTED);
@@ -308,27 +320,27 @@ static bool find_neighbors(MPI_Comm comm, int rank, neighbors_t *found) {
     return kind == MPI_DIST_GRAPH && find_dist_graph(comm, found);
 }
 
-/* A block for each neighbour, or the same one for all. */
-static void note_neighbors(const prof_collective_t *what, bool same_block) {
+/* Every neighbor gets a block of its own, or all get the same one. */
+static void note_neighbors(const prof_collective_t *collective, bool same_block) {
     neighbors_t neighbors = {.in = NULL};
-    const prof_group_t *group = group_for_parts(what);
+    const prof_group_t *group = group_for_parts(collective);
     if (!group)
         return;
-    preload_space_t from = space_of(&what->in), to = space_of(&what->out);
+    preload_space_t from = space_of(&collective->in), to = space_of(&collective->out);
     int64_t bytes = 0;
-    if (find_neighbors(what->comm, group->rank, &neighbors)) {
+    if (find_neighbors(collective->comm, group->rank, &neighbors)) {
         for (int i = 0; i < neighbors.out_count; i++) {
-            int64_t own = neighbors.out[i] >= 0 ? bytes_for(&what->in, same_block ? 0 : i) : 0;
-            send_part(what, group, PROF_EXACT, neighbors.out[i], 1, own, from);
+            int64_t own = neighbors.out[i] >= 0 ? bytes_for(&collective->in, same_block ? 0 : i) : 0;
+            send_part(collective, group, PROF_EXACT, neighbors.out[i], 1, own, from);
             bytes += own;
         }
         for (int i = 0; i < neighbors.in_count; i++)
             if (neighbors.in[i] >= 0)
-                receive_part(what, group, neighbors.in[i], 1, bytes_for(&what->out, i), to);
+                receive_part(collective, group, neighbors.in[i], 1, bytes_for(&collective->out, i), to);
         free(neighbors.in);
     }
-    count_call(what, group, bytes, from);
+    count_call(collective, group, bytes, from);
 }
 
-void prof_note_neighbor_allgather(const prof_collective_t *what) { note_neighbors(what, true); }
-void prof_note_neighbor_alltoall(const prof_collective_t *what) { note_neighbors(what, false); }
+void prof_note_neighbor_allgather(const prof_collective_t *collective) { note_neighbors(collective, true); }
+void prof_note_neighbor_alltoall(const prof_collective_t *collective) { note_neighbors(collective, false); }

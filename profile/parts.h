@@ -1,15 +1,15 @@
-/* The bytes that a collective call sends and receives, pair by pair. Each function is called after the call
- * has returned, with its arguments. */
+/* The traffic of a collective call, broken down into what this process sends to and receives from each other
+ * process: its parts. The wrappers call these functions after MPI's function has returned. */
 #ifndef PROF_PARTS_H
 #define PROF_PARTS_H
 
 #include "profile.h"
 
-/* One side of a collective: the bytes for each process or block. */
+/* The input or the output of a collective, whose blocks may have different sizes. */
 typedef struct {
     const void *buffer;
-    MPI_Count count;    /* of each, without `counts` */
-    const void *counts; /* of int, or of MPI_Count */
+    MPI_Count count;    /* of each block, if `counts` is NULL */
+    const void *counts; /* of each block: int, or MPI_Count (is_large) */
     bool is_large;
     MPI_Datatype type;
     const MPI_Datatype *types; /* alltoallw; NULL: `type` for all */
@@ -23,26 +23,26 @@ typedef struct {
     prof_side_t out;
 } prof_collective_t;
 
-typedef void (*prof_note_t)(const prof_collective_t *what);
+typedef void (*prof_note_t)(const prof_collective_t *collective);
 
-/* Until prof_keep_no_parts, parts are kept for prof_count_kept instead of being counted. NULL: out of memory.
- */
-prof_kept_t *prof_keep_parts(void);
-void prof_keep_no_parts(void);
+/* For a persistent collective: until prof_stop_recording, parts are recorded for prof_count_persistent
+ * instead of being counted. NULL: out of memory. */
+prof_persistent_t *prof_record_parts(void);
+void prof_stop_recording(void);
 
-void prof_note_barrier(const prof_collective_t *what);
-void prof_note_bcast(const prof_collective_t *what);
-void prof_note_gather(const prof_collective_t *what);
-void prof_note_scatter(const prof_collective_t *what);
-void prof_note_reduce_scatter_block(const prof_collective_t *what);
-void prof_note_allgather(const prof_collective_t *what);
-void prof_note_allgatherv(const prof_collective_t *what);
-void prof_note_alltoall(const prof_collective_t *what);
-void prof_note_reduce(const prof_collective_t *what);
-void prof_note_allreduce(const prof_collective_t *what);
-void prof_note_reduce_scatter(const prof_collective_t *what);
-void prof_note_scan(const prof_collective_t *what);
-void prof_note_neighbor_allgather(const prof_collective_t *what);
-void prof_note_neighbor_alltoall(const prof_collective_t *what);
+void prof_note_barrier(const prof_collective_t *collective);
+void prof_note_bcast(const prof_collective_t *collective);
+void prof_note_gather(const prof_collective_t *collective);
+void prof_note_scatter(const prof_collective_t *collective);
+void prof_note_reduce_scatter_block(const prof_collective_t *collective);
+void prof_note_allgather(const prof_collective_t *collective);
+void prof_note_allgatherv(const prof_collective_t *collective);
+void prof_note_alltoall(const prof_collective_t *collective);
+void prof_note_reduce(const prof_collective_t *collective);
+void prof_note_allreduce(const prof_collective_t *collective);
+void prof_note_reduce_scatter(const prof_collective_t *collective);
+void prof_note_scan(const prof_collective_t *collective);
+void prof_note_neighbor_allgather(const prof_collective_t *collective);
+void prof_note_neighbor_alltoall(const prof_collective_t *collective);
 
 #endif

@@ -1,5 +1,5 @@
-/* Collectives whose messages MPI leaves to the library, decomposed by portolan's plan of an algorithm: the
- * one that the environment or a machine file names, or one of the usual ones. */
+/* The messages of collectives for which MPI prescribes no algorithm, taken from portolan's plan of an
+ * algorithm: the one that the environment or a machine file names, or else a common default. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "portolan/strategy.h"
 #include "profile.h"
 
-enum { PLANS_KEPT = 1024 };
+enum { CACHE_SIZE = 1024 };
 
-/* A decomposed collective, by its arguments. */
+/* A cache entry: the messages of one member, by the arguments of prof_plan_parts. */
 typedef struct {
     int64_t bytes;
     int64_t element_bytes;
@@ -21,12 +21,12 @@ typedef struct {
     int n;
     int me;
     prof_parts_t parts;
-} kept_t;
+} cached_t;
 
 static const struct {
     pto_collective_t collective;
     const char *algorithm;
-} usual[PROF_PLAN_COUNT] = {
+} defaults[PROF_PLAN_COUNT] = {
     [PROF_PLAN_ALLREDUCE] = {PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling"},
     [PROF_PLAN_REDUCE] = {PTO_COLLECTIVE_REDUCE, "binomial"},
     [PROF_PLAN_BROADCAST] = {PTO_COLLECTIVE_BROADCAST, "binomial"},
@@ -34,11 +34,11 @@ static const struct {
     [PROF_PLAN_REDUCE_SCATTER] = {PTO_COLLECTIVE_REDUCE_SCATTER, "pairwise"},
 };
 
-static char named[PROF_PLAN_COUNT][32];
+static char named_algorithm[PROF_PLAN_COUNT][32];
 static pto_machine_t *machine;
-static kept_t kept[PLANS_KEPT];
+static cached_t cache[CACHE_SIZE];
 
-/* PORTOLAN_PROFILE_ALGORITHMS, as in "allreduce:ring,broadcast:binomial". */
+/* Parses PORTOLAN_PROFILE_ALGORITHMS, such as "allreduce:ring,broadcast:binomial". */
 static void read_names(const char *text) {
     char collective[32], algorithm[32];
     while (text && *text) {
@@ -47,9 +47,9 @@ static void read_names(const char *text) {
         bool is_pair = sscanf(text, "%31[^:,]:%31[^,]", collective, algorithm) == 2;
         int count = 0;
         for (int i = 0; is_pair && i < PROF_PLAN_COUNT; i++)
-            if (strcmp(pto_collective_name(usual[i].collective), collective) == 0 &&
-                pto_algorithm_find(algorithm, usual[i].collective, &found, NULL) == PTO_OK) {
-                memcpy(named[i], algorithm, sizeof named[i]);
+            if (strcmp(pto_collective_name(defaults[i].collective), collective) == 0 &&
+                pto_algorithm_find(algorithm, defaults[i].collective, &found, NULL) == PTO_OK) {
+                memcpy(named_algorithm[i], algorithm, sizeof named_algorithm[i]);
                 count++;
             }
         if (count == 0)
@@ -88,6 +88,7 @@ typedef struct {
     size_t capacity;
 } list_t;
 
+/* Appends a message, or merges it with an equal last one. */
 static bool add(list_t *list, prof_part_t part) {
     prof_part_t *last = list->count > 0 ? &list->part[list->count - 1] : NULL;
     if (last && last->peer == part.peer && last->bytes == part.bytes) {
@@ -100,7 +101,7 @@ static bool add(list_t *list, prof_part_t part) {
     return true;
 }
 
-/* The messages of a kind that a member sends or receives, in order. */
+/* Lists the messages that a member sends (or receives), in the order of the plan's steps. */
 static bool list_messages(const pto_plan_t *plan, pto_step_kind_t kind, int me, list_t *list) {
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
@@ -126,10 +127,10 @@ static pto_datatype_t datatype_of(int64_t element_bytes) {
     return element_bytes % 4 == 0 ? PTO_DATATYPE_FLOAT : PTO_DATATYPE_BYTE;
 }
 
-/* Every member is the process of a GPU of one node; the algorithm sees its number only. */
-static pto_request_t request_of(const kept_t *key) {
+/* The layout is one node with a GPU for each member: the algorithm depends only on their number. */
+static pto_request_t request_of(const cached_t *key) {
     pto_request_t request = {.layout = {1, key->n, 1, 1, key->n, false},
-                             .collective = usual[key->plan].collective,
+                             .collective = defaults[key->plan].collective,
                              .datatype = datatype_of(key->element_bytes),
                              .bytes = key->bytes,
                              .by_library = true};
@@ -139,8 +140,8 @@ static pto_request_t request_of(const kept_t *key) {
 
 static const char *algorithm_of(const pto_request_t *request, prof_plan_t plan) {
     const char *name = NULL;
-    if (named[plan][0] != '\0')
-        return named[plan];
+    if (named_algorithm[plan][0] != '\0')
+        return named_algorithm[plan];
     if (machine) {
         pto_scenario_t scenario;
         pto_scenario_init(&scenario);
@@ -149,12 +150,12 @@ static const char *algorithm_of(const pto_request_t *request, prof_plan_t plan) 
         name = pto_library_algorithm(&scenario, machine, &asked);
         pto_scenario_fini(&scenario);
     }
-    return name ? name : usual[plan].algorithm;
+    return name ? name : defaults[plan].algorithm;
 }
 
-static bool create(const kept_t *key, pto_plan_t **plan, int *kind) {
+static bool create(const cached_t *key, pto_plan_t **plan, int *kind) {
     pto_request_t request = request_of(key);
-    const char *const names[] = {algorithm_of(&request, key->plan), usual[key->plan].algorithm};
+    const char *const names[] = {algorithm_of(&request, key->plan), defaults[key->plan].algorithm};
     for (int i = 0; i < 2; i++)
         if (pto_algorithm_find(names[i], request.collective, &request.algorithm, NULL) == PTO_OK &&
             pto_plan_create(&request, plan, NULL) == PTO_OK) {
@@ -164,14 +165,14 @@ static bool create(const kept_t *key, pto_plan_t **plan, int *kind) {
     return false;
 }
 
-static bool decompose(kept_t *key) {
+static bool decompose(cached_t *key) {
     pto_plan_t *plan = NULL;
     list_t list = {0};
     if (!create(key, &plan, &key->parts.kind))
         return false;
     bool done = list_messages(plan, PTO_STEP_SEND, key->me, &list);
     key->parts.send_count = list.count;
-    /* A send and a receive that are alike must not be merged. */
+    /* A separator, so that `add` does not merge a send with an equal receive. */
     done = done && add(&list, (prof_part_t){-1, 0, 1});
     done = done && list_messages(plan, PTO_STEP_RECV, key->me, &list);
     key->parts.receive_count = list.count - key->parts.send_count - 1;
@@ -182,9 +183,9 @@ static bool decompose(kept_t *key) {
 
 const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
                                     preload_space_t space) {
-    kept_t key = {bytes, element_bytes, plan, space, n, me, {0}};
+    cached_t key = {bytes, element_bytes, plan, space, n, me, {0}};
     uint64_t hash = ((uint64_t)bytes * 31 + (uint64_t)n * 7 + (uint64_t)me) * PTO_GOLDEN_GAMMA;
-    kept_t *slot = &kept[(hash >> 40 ^ (uint64_t)plan << 8 ^ (uint64_t)space) % PLANS_KEPT];
+    cached_t *slot = &cache[(hash >> 40 ^ (uint64_t)plan << 8 ^ (uint64_t)space) % CACHE_SIZE];
     if (slot->parts.part && slot->plan == plan && slot->n == n && slot->me == me && slot->bytes == bytes &&
         slot->element_bytes == element_bytes && slot->space == space)
         return &slot->parts;

@@ -1,7 +1,15 @@
-/* The profiler's parts. It counts what one process sends, call by call, in tables of its own; at MPI_Finalize
- * the processes find out into which memory each message was received, and process 0 writes the files
- * (docs/profiling.md). No function here reports an error: a program under the profiler must run as without
- * it. What cannot be counted for lack of memory is left out, and the files say so. */
+/* The profiler: a library that is preloaded in front of MPI and counts which process sends how much to which
+ * other one (docs/profiling.md). Each process keeps tables of what it sends. At MPI_Finalize, the processes
+ * find out into which memory space each message was received, and process 0 writes the files.
+ *
+ * No function here reports an error, since a program must run under the profiler as it does without. What is
+ * not counted for lack of memory is mentioned in the files.
+ *
+ *   intercept.c    MPI_Init, MPI_Finalize, and functions that create communicators
+ *   messages.c, requests.c                point-to-point communication
+ *   collectives.c, parts.c, plans.c       collectives
+ *   one_sided.c                           one-sided communication
+ *   groups.c, count.c, order.c, files.c   communicators, tables, memory of the receiver, output */
 #ifndef PROF_PROFILE_H
 #define PROF_PROFILE_H
 
@@ -15,7 +23,7 @@
 #include "portolan/api.h"
 #include "spaces.h"
 
-/* The routines that are counted, as PROF_Send. */
+/* The routines that are counted: PROF_Send, ... */
 #define ROUTINE(name) PROF_##name,
 typedef enum {
 #include "routine_list.h"
@@ -23,15 +31,15 @@ typedef enum {
 } prof_routine_t;
 #undef ROUTINE
 
-/* How a pair's traffic is known: a message of the program, what it writes to another process's memory or
- * reads from there, a part of a collective that MPI's definition determines, or a message of the algorithm
- * with the number kind - PROF_BY_PLAN (prof_plan_name). */
+/* The origin of a pair's traffic: a message of the program; one-sided writes or reads; a part of a collective
+ * that MPI's definition determines; or a message of the algorithm number kind - PROF_BY_PLAN
+ * (prof_plan_name), by which the library is assumed to execute a collective. */
 enum { PROF_MESSAGE, PROF_WRITE, PROF_READ, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_MAX = 255 };
 
 /* --- time ---------------------------------------------------------------------------------------------- */
 
-/* Times are ticks of a counter that costs less to read than a clock; what one takes follows from both in the
- * end. */
+/* Times are ticks of a CPU counter, which is cheaper to read than a clock. At the end, both are compared to
+ * convert ticks to seconds. */
 #if defined(__x86_64__)
 static inline int64_t prof_ticks(void) { return (int64_t)__builtin_ia32_rdtsc(); }
 #elif defined(__aarch64__)
@@ -46,10 +54,10 @@ static inline int64_t prof_ticks(void) { return pto_now_ns(); }
 
 /* --- communicators (groups.c) --------------------------------------------------------------------------- */
 
-/* A communicator: kept until the program ends, also after MPI_Comm_free. */
+/* A communicator. It is kept until the program ends, even after MPI_Comm_free. */
 typedef struct {
     uint64_t id; /* equal on all its processes, and no other communicator's */
-    int size;    /* of an inter-communicator: processes of the other side */
+    int size;    /* of an inter-communicator: of the remote group */
     int rank;    /* the calling process */
     bool is_inter;
     const int *world; /* ranks in MPI_COMM_WORLD; negative: not in it */
@@ -68,8 +76,8 @@ static inline int prof_world_rank(const prof_group_t *group, int rank) {
 /* One call of MPI. */
 typedef struct {
     prof_routine_t routine;
-    int64_t begin;
-    int64_t end;
+    int64_t begin_ticks;
+    int64_t end_ticks;
 } prof_call_t;
 
 typedef struct {
@@ -78,21 +86,21 @@ typedef struct {
     uint8_t kind;
     uint8_t space;
     uint8_t peer_space; /* of messages and parts: unknown until prof_order_resolve */
-} prof_key_t;           /* never 0: what is no message has a kind, and a message an unknown space */
+} prof_key_t;           /* never all zero: `kind` is not 0, or `peer_space` is PRELOAD_UNKNOWN */
 
-/* A process's traffic to another, or its reads from it. */
+/* The traffic of this process to another one, or its reads from there, by the key. */
 typedef struct {
     prof_key_t key;
     int64_t messages;
     int64_t bytes;
-    int64_t inside;  /* ticks in its calls */
-    int64_t waiting; /* ticks until its requests completed */
+    int64_t inside_ticks;  /* ticks in its calls */
+    int64_t waiting_ticks; /* ticks until its requests completed */
 } prof_cell_t;
 
 typedef struct {
     int64_t calls;
-    int64_t inside;  /* ticks in its calls */
-    int64_t waiting; /* ticks until its requests completed */
+    int64_t inside_ticks;  /* ticks in its calls */
+    int64_t waiting_ticks; /* ticks until its requests completed */
 } prof_time_t;
 
 enum { PROF_SIZES = 64 }; /* 0, 1, 2 to 3, 4 to 7, ... bytes */
@@ -102,10 +110,10 @@ typedef struct {
     int64_t bytes;
 } prof_size_t;
 
-/* A line of calls.csv. */
+/* A row of calls.csv. */
 typedef struct {
-    int64_t begin;
-    int64_t end;
+    int64_t begin_ticks;
+    int64_t end_ticks;
     int64_t bytes;
     const prof_group_t *group; /* or NULL */
     int32_t peer;              /* or a collective's root; negative: none */
@@ -121,12 +129,12 @@ enum { PROF_LINES_PER_CHUNK = PROF_CHUNK_BYTES / sizeof(prof_line_t) };
 typedef struct {
     int rank; /* in MPI_COMM_WORLD */
     int size;
-    bool running;    /* from MPI_Init to MPI_Finalize */
-    bool enabled;    /* and not switched off by MPI_Pcontrol(0) */
-    bool threaded;   /* MPI_THREAD_MULTIPLE */
-    bool has_spaces; /* some process may have memory in more than one space */
-    bool ordered;    /* the order of messages is kept, to match the spaces of both ends */
-    int64_t origin;  /* when counting began */
+    bool running;         /* from MPI_Init to MPI_Finalize */
+    bool enabled;         /* running, and not switched off by MPI_Pcontrol(0) */
+    bool threaded;        /* MPI_THREAD_MULTIPLE */
+    bool has_spaces;      /* some process may have memory in more than one space */
+    bool ordered;         /* the order of messages is recorded, to find the space at the receiver */
+    int64_t origin_ticks; /* when counting began */
     int64_t origin_ns;
     pto_slots_t cells; /* prof_cell_t */
     prof_time_t time[PROF_ROUTINE_COUNT][PRELOAD_SPACE_COUNT];
@@ -145,23 +153,22 @@ extern prof_t prof;
 
 bool prof_count_begin(void);
 
-/* Count messages of this process to `peer` of the group. NULL if they cannot be counted. Valid until the next
- * call. */
+/* Count messages of this process to `peer` of the group. Returns their cell, valid until the next call; NULL:
+ * they cannot be counted. */
 prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
                              int64_t messages, int64_t bytes_each, preload_space_t space);
-/* The same of one access to the memory of `peer`, which is in a known space; kind: PROF_WRITE or PROF_READ.
- */
+/* The same for a one-sided access to the memory of `peer`; kind: PROF_WRITE or PROF_READ. */
 prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_group_t *group, int peer,
                                int64_t bytes, preload_space_t space, preload_space_t peer_space);
-/* The same number of messages of `peer`, received in this order. */
+/* Count messages received from `peer`, by receives that are posted now. */
 void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
                          preload_space_t space);
 
-/* The same of one message, by a receive that was posted at `place`. */
+/* Count one message received from `peer`, by the receive with this index. */
 void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space,
-                            int64_t place);
+                            int64_t post_index);
 
-/* The time of a call, and its line. `group` may be NULL. */
+/* Count a call: its time, and its row of calls.csv. `group` may be NULL. */
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
                      preload_space_t space);
 /* The cell with this key, or NULL. */
@@ -171,59 +178,59 @@ int64_t prof_type_bytes(MPI_Datatype type);
 
 /* --- the order of messages (order.c) -------------------------------------------------------------------- */
 
-/* MPI matches the messages from one process to another with one tag in the order in which they were sent, and
- * the receives in the order in which they were posted. */
+/* Record messages. MPI matches messages from one process to another with the same tag in the order in which
+ * they were sent, with receives in the order in which they were posted. */
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each);
-/* `place` is that of prof_order_post. */
+/* `post_index`: from prof_order_post, which numbers the posted receives. */
 void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
-                         int64_t place);
+                         int64_t post_index);
 int64_t prof_order_post(void);
 /* A receive that was counted when it was posted has been cancelled. */
-void prof_order_cancel(int peer, uint64_t group, int tag, int64_t place);
-/* Posted receives of MPI_ANY_SOURCE or MPI_ANY_TAG, and receives that have been cancelled: their statuses
- * tell what became of them. */
-extern int prof_open_receives;
+void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index);
+/* The number of posted receives whose message is known only from their status: those of MPI_ANY_SOURCE or
+ * MPI_ANY_TAG, and cancelled ones. */
+extern int prof_undetermined_receives;
 
-/* Collective. Split the cells by the space at the receiver: returns them in a new array. */
+/* Collective. Returns the cells in a new array, split by the memory space at the receiver. */
 prof_cell_t *prof_order_resolve(size_t *count);
 
 /* --- requests (requests.c) ------------------------------------------------------------------------------ */
 
-/* The parts of a persistent collective, which count when it starts (parts.c). */
-typedef struct prof_kept prof_kept_t;
-void prof_count_kept(const prof_kept_t *parts, prof_routine_t routine);
-void prof_kept_free(prof_kept_t *parts);
+/* The parts of a persistent collective, which are counted each time it is started (parts.c). */
+typedef struct prof_persistent prof_persistent_t;
+void prof_count_persistent(const prof_persistent_t *parts, prof_routine_t routine);
+void prof_persistent_free(prof_persistent_t *parts);
 
-/* Actions at the start and the completion of a request. */
+/* What must be counted when a request is started and when it completes. */
 typedef struct {
-    prof_key_t key; /* of the cell of what it sends */
+    prof_key_t key; /* of the cell of the message that it sends */
     uint8_t routine;
     uint8_t space;
     bool persistent;
     bool sends;
     bool receives;
-    bool is_open; /* a receive whose message is known when it completes only */
+    bool is_wildcard; /* a receive whose message is known when it completes only */
     bool cancelled;
     bool active;
     int32_t peer; /* in the group */
     int32_t tag;
     int64_t bytes;
-    int64_t place;
+    int64_t post_index;
     const prof_group_t *group;
-    prof_kept_t *kept;
+    prof_persistent_t *persistent_parts;
 } prof_request_t;
 
-void prof_request_add(MPI_Request request, const prof_request_t *what);
+void prof_request_add(MPI_Request request, const prof_request_t *record);
 prof_request_t *prof_request_find(MPI_Request request);
-void prof_request_remove(prof_request_t *what);
+void prof_request_remove(prof_request_t *record);
 
-/* A matched probe, until its receive. */
-void prof_message_add(MPI_Message message, const prof_request_t *what);
-bool prof_message_take(MPI_Message message, prof_request_t *what);
+/* A message that a matched probe has found, until it is received. */
+void prof_message_add(MPI_Message message, const prof_request_t *record);
+bool prof_message_take(MPI_Message message, prof_request_t *record);
 
 /* --- collectives (parts.c, plans.c) --------------------------------------------------------------------- */
 
-/* A message that this process sends or receives in an algorithm. */
+/* Messages of equal size to or from one peer in an algorithm. */
 typedef struct {
     int peer; /* in the group */
     int64_t bytes;
@@ -234,7 +241,7 @@ typedef struct {
     int kind; /* PROF_BY_PLAN + number of the algorithm */
     int send_count;
     int receive_count;
-    prof_part_t *part; /* sends, then one that is none, then receives */
+    prof_part_t *part; /* sends, then a separator, then receives */
 } prof_parts_t;
 
 typedef enum {
@@ -246,12 +253,12 @@ typedef enum {
     PROF_PLAN_COUNT
 } prof_plan_t;
 
-/* The messages of one of portolan's algorithms for member `me` of n, the root being member 0. NULL if there
- * is none. Valid until the next call. */
+/* Returns the messages of member `me` of n in the algorithm that is assumed for a collective; the root is
+ * member 0. Valid until the next call. NULL: no algorithm applies. */
 const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
                                     preload_space_t space);
 void prof_plans_begin(void);
-/* The algorithm of a kind; "linear" where each process exchanges with every other one directly. */
+/* The name of a kind's algorithm; "linear": each process exchanges with every other one directly. */
 const char *prof_plan_name(int kind);
 enum { PROF_LINEAR = PROF_KIND_MAX };
 
@@ -259,7 +266,7 @@ enum { PROF_LINEAR = PROF_KIND_MAX };
 
 /* Collective: merge and write. */
 void prof_write_all(void);
-/* From a signal handler or at exit: write what this process knows. Happens once. */
+/* From a signal handler or at exit: write this process's tables, once. */
 void prof_write_own(void);
 void prof_files_begin(void);
 /* Process 0 prints a line. */

@@ -1,11 +1,12 @@
-/* Requests that are under way, and messages that a matched probe has found, by their handles. */
+/* Hash tables of active and persistent requests, and of messages that a matched probe has found, by MPI's
+ * handles. */
 #include <string.h>
 
 #include "profile.h"
 
 typedef struct {
     uint64_t handle;
-    prof_request_t what;
+    prof_request_t record;
 } slot_t;
 
 static pto_slots_t requests = {.slot_size = sizeof(slot_t), .key_words = 1};
@@ -18,37 +19,37 @@ static uint64_t number_of(const void *handle, size_t size) {
     return number;
 }
 
-static void add(pto_slots_t *table, uint64_t handle, const prof_request_t *what) {
+static void add(pto_slots_t *table, uint64_t handle, const prof_request_t *record) {
     slot_t *slot = pto_slots_add(table, &handle);
     if (slot)
-        slot->what = *what;
+        slot->record = *record;
 }
 
-void prof_request_add(MPI_Request request, const prof_request_t *what) {
-    add(&requests, number_of(&request, sizeof request), what);
+void prof_request_add(MPI_Request request, const prof_request_t *record) {
+    add(&requests, number_of(&request, sizeof request), record);
 }
 
 prof_request_t *prof_request_find(MPI_Request request) {
     const uint64_t handle = number_of(&request, sizeof request);
     slot_t *slot = pto_slots_find(&requests, &handle);
-    return slot ? &slot->what : NULL;
+    return slot ? &slot->record : NULL;
 }
 
-void prof_request_remove(prof_request_t *what) {
-    prof_kept_free(what->kept);
-    pto_slots_remove(&requests, (char *)what - offsetof(slot_t, what));
+void prof_request_remove(prof_request_t *record) {
+    prof_persistent_free(record->persistent_parts);
+    pto_slots_remove(&requests, (char *)record - offsetof(slot_t, record));
 }
 
-void prof_message_add(MPI_Message message, const prof_request_t *what) {
-    add(&messages, number_of(&message, sizeof message), what);
+void prof_message_add(MPI_Message message, const prof_request_t *record) {
+    add(&messages, number_of(&message, sizeof message), record);
 }
 
-bool prof_message_take(MPI_Message message, prof_request_t *what) {
+bool prof_message_take(MPI_Message message, prof_request_t *record) {
     const uint64_t handle = number_of(&message, sizeof message);
     slot_t *slot = pto_slots_find(&messages, &handle);
     if (!slot)
         return false;
-    *what = slot->what;
+    *record = slot->record;
     pto_slots_remove(&messages, slot);
     return true;
 }

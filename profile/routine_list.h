@@ -1,5 +1,5 @@
-/* ROUTINE(name) for each routine of MPI that the profiler counts, in the order of the files. A form with
- * large counts (MPI_Send_c) counts as the one without. */
+/* ROUTINE(name) for each MPI routine that the profiler counts, in the order of the rows in its files. A form
+ * with large counts (MPI_Send_c) is counted as the one without. */
 ROUTINE(Send)
 ROUTINE(Bsend)
 ROUTINE(Ssend)

@@ -1,4 +1,4 @@
-/* The functions that synchronize windows: SYNC(name, parameters, arguments). */
+/* MPI's functions that synchronize one-sided communication: SYNC(name, parameters, arguments). */
 SYNC(Win_fence, (int assertion, MPI_Win window), (assertion, window))
 SYNC(Win_start, (MPI_Group group, int assertion, MPI_Win window), (group, assertion, window))
 SYNC(Win_complete, (MPI_Win window), (window))
