@@ -1,5 +1,6 @@
-/* The settings that all processes must share: mpirun's `:` can give each its own. The executor itself detects
- * plans that differ; these would change the number of collective calls. */
+/* Compares the settings of all processes of portolan-validate, which mpirun's `:` can start with different
+ * options. Those compared here determine the number of collective calls, so a difference would deadlock. The
+ * executor itself detects plans that differ. */
 #include "agreement.h"
 #include "validate.h"
 

@@ -1,4 +1,5 @@
-/* Energy counters of a job: which process reads which, how often they are updated, and their sum. */
+/* Energy counters of a job: assigns each counter to one process, measures how often the counters are updated,
+ * and sums what the processes read. */
 #include "energy.h"
 
 #include <math.h>
@@ -8,15 +9,15 @@
 #include "agreement.h"
 #include "clock.h"
 
-/* Updates of a counter in a window, at least: one update more or less is then at most 5 percent. */
+/* Minimum number of a counter's updates in a window: an error of one update is then at most 5 percent. */
 enum { STEPS_LEAST = 20 };
 
 /* A counter that does not change for this long is unusable. */
 static const double still_s = 1.0;
 
-/* Lets only the first of the processes that opened the same counter keep it. Sets counter_count to the number
- * of different counters. */
-static pto_status_t share_out(MPI_Comm comm, energy_source_t *source, pto_error_t *err) {
+/* Collective. Of the processes that have opened the same counter, only the first one keeps it. Sets
+ * counter_count. */
+static pto_status_t assign_counters(MPI_Comm comm, energy_source_t *source, pto_error_t *err) {
     int rank = 0, size = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -44,8 +45,8 @@ static pto_status_t share_out(MPI_Comm comm, energy_source_t *source, pto_error_
     return PTO_OK;
 }
 
-/* The time between two updates of the counter. Two changes are awaited: the first starts the interval. */
-static pto_status_t find_step(const energy_source_t *source, double *step_s, pto_error_t *err) {
+/* Measures the time between two updates of a counter. */
+static pto_status_t measure_step(const energy_source_t *source, double *step_s, pto_error_t *err) {
     double last = 0, now = 0, changed_s = now_s();
     pto_status_t status = source->source->read(source->meter, &last, err);
     for (int changes = 0; changes < 2 && status == PTO_OK;) {
@@ -62,33 +63,34 @@ static pto_status_t find_step(const energy_source_t *source, double *step_s, pto
     return status;
 }
 
-static void drop(energy_source_t *source) {
+static void close_source(energy_source_t *source) {
     if (source->meter)
         source->source->close(source->meter);
     source->meter = NULL;
     source->counter_count = 0;
 }
 
-/* Returns whether all processes can go on with the source; otherwise none does, and all have the reason. */
-static bool keep(MPI_Comm comm, energy_source_t *source, pto_status_t status, pto_error_t *cause) {
+/* Collective. Returns whether all processes can use the source. Otherwise it is closed on all, and they have
+ * the reason. */
+static bool agree_to_use(MPI_Comm comm, energy_source_t *source, pto_status_t status, pto_error_t *cause) {
     if (agree_on_status(comm, status, cause) == PTO_OK)
         return true;
     memcpy(source->reason, cause->message, sizeof source->reason);
-    drop(source);
+    close_source(source);
     return false;
 }
 
 static pto_status_t open_source(MPI_Comm comm, const meter_place_t *place, energy_source_t *source,
                                 pto_error_t *err) {
     pto_error_t cause = {0};
-    if (!keep(comm, source, source->source->open(place, &source->meter, &cause), &cause))
+    if (!agree_to_use(comm, source, source->source->open(place, &source->meter, &cause), &cause))
         return PTO_OK;
-    pto_status_t status = share_out(comm, source, err);
+    pto_status_t status = assign_counters(comm, source, err);
     if (status != PTO_OK)
         return status;
     double mine_s = 0;
-    status = source->meter ? find_step(source, &mine_s, &cause) : PTO_OK;
-    if (keep(comm, source, status, &cause))
+    status = source->meter ? measure_step(source, &mine_s, &cause) : PTO_OK;
+    if (agree_to_use(comm, source, status, &cause))
         MPI_Allreduce(&mine_s, &source->step_s, 1, MPI_DOUBLE, MPI_MAX, comm);
     return PTO_OK;
 }
@@ -110,7 +112,7 @@ pto_status_t energy_open(MPI_Comm comm, const meter_source_t *const source[ENERG
 void energy_close(energy_job_t *job) {
     for (int i = 0; i < ENERGY_COUNT; i++)
         if (job->source[i].source)
-            drop(&job->source[i]);
+            close_source(&job->source[i]);
 }
 
 bool energy_any(const energy_job_t *job) {

@@ -1,5 +1,5 @@
-/* The energy of a whole job: every counter of every host that its processes run on, each read by one of them.
- */
+/* The energy of a whole MPI job: the energy counters (meter.h) of all hosts and GPUs that it runs on. If
+ * several processes have access to a counter, one of them reads it. */
 #ifndef PTO_ENERGY_H
 #define PTO_ENERGY_H
 
@@ -10,20 +10,20 @@
 
 typedef enum { ENERGY_GPUS, ENERGY_CPUS, ENERGY_COUNT } energy_kind_t;
 
-/* One source of the job; all but `meter` are equal on all processes. */
+/* A source of the job: NVML or RAPL. All members but `meter` are equal on all processes. */
 typedef struct {
     const meter_source_t *source;
-    void *meter;       /* NULL: nothing is read, or another process reads the same counter */
-    int counter_count; /* different counters; 0: some process can't read its own, so none is used; see
-                          `reason` */
-    double step_s;     /* the update interval of the slowest counter */
+    void *meter;       /* NULL: this process reads no counter */
+    int counter_count; /* distinct counters of the job; 0: some process cannot read its own, so that none is
+                          used (`reason`) */
+    double step_s;     /* update interval of the slowest counter */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } energy_source_t;
 
 typedef struct {
     MPI_Comm comm;
     energy_source_t source[ENERGY_COUNT];
-    double window_s; /* long enough for the counters' steps */
+    double window_s; /* minimum length of a measurement, many update intervals long */
 } energy_job_t;
 
 /* Open the sources, GPUs' and CPUs'. Collective. `window_s`: minimum length of a measurement. A source that
@@ -35,11 +35,12 @@ void energy_close(energy_job_t *job);
 /* Returns whether anything can be read. */
 bool energy_any(const energy_job_t *job);
 
-/* The process's own counters now. */
+/* Read this process's counters; 0 for one that it does not read. */
 pto_status_t energy_read(const energy_job_t *job, double joules[ENERGY_COUNT], pto_error_t *err);
 
-/* The sum over all processes of what each has measured, if its `status` is PTO_OK. Collective. If any process
- * failed, all return the error of the first one (agree_on_status), and `sum` is unset. */
+/* Collective. Sums over all processes what each has measured. `status` is the result of its measurement: if
+ * any process failed, all return the error of the first one that did (agree_on_status), and `sum` is unset.
+ */
 pto_status_t energy_add_up(const energy_job_t *job, pto_status_t status, const double mine[ENERGY_COUNT],
                            double sum[ENERGY_COUNT], pto_error_t *err);
 

@@ -1,4 +1,6 @@
-/* Energy in what portolan-validate prints: what can be read, and joules beside times. */
+/* Energy in portolan-validate: opens the counters, and prints which ones are read and the joules of each
+ * cell.
+ */
 #include <string.h>
 
 #include "guard.h"

@@ -1,10 +1,10 @@
-/* The global sum of Oden, Klenk and Fröning (CCGrid 2014, figure 9): every GPU sums its own numbers in a
- * kernel, and an allreduce of one value adds up the sums. Strategies that are one kernel are queued behind
- * the sum; the others wait for it on the host. */
+/* The pattern "global sum" of Oden, Klenk and Fröning (CCGrid 2014, figure 9): every GPU sums its own numbers
+ * in a kernel, and an allreduce of one value adds up these sums. A strategy that is itself a kernel is
+ * enqueued behind the sum; for the others, the host waits for the sum. */
 #include "pattern.h"
 #include "portolan/bench.h"
 
-/* Whole numbers, of which no sum is rounded. */
+/* Integers so small that their sums are not rounded. */
 static double value(uint64_t seed, int64_t owner, size_t i) {
     uint64_t random = (seed + 1) * 6364136223846793005u + (uint64_t)owner * 1442695040888963407u + i;
     random = (random ^ random >> 29) * 0xbf58476d1ce4e5b9u;
@@ -39,15 +39,15 @@ static pto_status_t kernel(const work_t *work, pto_error_t *err) {
 }
 
 static pto_status_t compare(const work_t *work, uint64_t seed, pto_error_t *err) {
-    double wanted = 0, *got = work->host;
+    double expected = 0, *actual = work->host;
     int64_t owners = pto_layout_owner_count(&work->request->layout);
     for (int64_t owner = 0; owner < owners; owner++)
         for (size_t i = 0; i < count_of(work); i++)
-            wanted += value(seed, owner, i);
-    pto_status_t status = pto_device_copy(work->device, got, work->out, sizeof *got, err);
-    if (status != PTO_OK || *got == wanted)
+            expected += value(seed, owner, i);
+    pto_status_t status = pto_device_copy(work->device, actual, work->out, sizeof *actual, err);
+    if (status != PTO_OK || *actual == expected)
         return status;
-    return pto_error_set(err, PTO_ERR_RANGE, "wrong global sum: %.17g, should be %.17g", *got, wanted);
+    return pto_error_set(err, PTO_ERR_RANGE, "wrong global sum: %.17g, should be %.17g", *actual, expected);
 }
 
 const pattern_t pattern_global_sum = {.name = "global_sum",

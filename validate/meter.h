@@ -1,5 +1,5 @@
-/* Energy counters of this host: one table of functions per source, so that a test can bring its own. Nothing
- * here knows MPI; energy.h reads them for a whole job. */
+/* Energy counters of this host: a table of functions for each source, NVML and RAPL, so that tests can
+ * substitute their own. Nothing here uses MPI; energy.h reads the counters of a whole job. */
 #ifndef PTO_METER_H
 #define PTO_METER_H
 
@@ -7,30 +7,31 @@
 
 enum { METER_ID_MAX = 128 };
 
-/* The readings that one process takes. */
+/* Which counters a process reads. */
 typedef struct {
-    int gpu;              /* its number on the node, modulo those there are; -1: the process has none */
-    const char *powercap; /* where the kernel shows RAPL */
+    int gpu;              /* index on the node, modulo the number of GPUs; -1: none */
+    const char *powercap; /* the folder in which Linux shows RAPL's counters */
 } meter_place_t;
 
 typedef struct {
     const char *name;
-    const char *what; /* the component that it measures, for messages */
+    const char *what; /* the components that it measures, for messages */
     /* Errors: PTO_ERR_NOT_APPLICABLE with the reason why nothing can be read, PTO_ERR_MEMORY. */
     pto_status_t (*open)(const meter_place_t *place, void **meter, pto_error_t *err);
-    /* Joules since some moment before `open`. */
+    /* Joules since some fixed time before `open`. */
     pto_status_t (*read)(void *meter, double *joules, pto_error_t *err);
-    /* Which counter this is: equal wherever the same one is read, and in the world for no other. */
+    /* A globally unique identifier of the counter, the same in all processes that open it. */
     const char *(*id)(const void *meter);
     void (*close)(void *meter);
 } meter_source_t;
 
-/* GPUs, by NVML: one GPU for each meter. */
+/* GPUs, by NVML. A meter reads one GPU. */
 extern const meter_source_t meter_nvml;
-/* CPU packages and their memory, by RAPL: all of the host for each meter. */
+/* CPU packages and their memory, by RAPL. A meter reads all of the host. */
 extern const meter_source_t meter_rapl;
 
-/* This boot of this kernel, which containers and network namespaces share; `id` has METER_ID_MAX bytes. */
+/* Write an identifier of the host, "BOOT-ID/suffix", to `id`, which has METER_ID_MAX bytes. Unlike a host
+ * name, the boot id is the same in all containers and network namespaces. */
 void meter_host_id(const char *suffix, char *id);
 
 /* --- NVML ----------------------------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ typedef struct {
     const char *(*text)(int result);
 } meter_nvml_calls_t;
 
-/* Open a meter with the calls of the installed driver, as `meter_nvml.open` does. `calls` must outlive the
+/* meter_nvml.open with these functions instead of the installed driver's, for tests. `calls` must outlive the
  * meter. */
 pto_status_t meter_nvml_open(const meter_nvml_calls_t *calls, const meter_place_t *place, void **meter,
                              pto_error_t *err);

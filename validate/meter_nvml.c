@@ -1,6 +1,6 @@
-/* The energy counters of NVIDIA's GPUs. Driver and NVML are opened at run time: a machine without them has
- * none, and these functions have kept their shape since they came. The CUDA driver tells which GPU is meant,
- * since CUDA_VISIBLE_DEVICES numbers them for it and not for NVML. */
+/* The energy counters of NVIDIA's GPUs, by NVML. NVML and CUDA's driver are opened at run time, as a machine
+ * may have neither; the signatures of the functions used have never changed. CUDA's driver identifies the
+ * GPU, since CUDA_VISIBLE_DEVICES changes the numbering in CUDA, but not in NVML. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,7 +20,9 @@ static bool load_symbol(void *library, const char *name, void *function) {
     return *(void **)function != NULL;
 }
 
-/* Once for all meters; stays open until the program ends. NULL: not there, or too old. */
+/* Loads the functions, once for all meters. The libraries stay open. NULL: they are not installed, or too
+ * old.
+ */
 static const meter_nvml_calls_t *load(void) {
     static meter_nvml_calls_t calls;
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -1,6 +1,7 @@
-/* The energy counters of CPUs (RAPL) as Linux shows them: FOLDER/intel-rapl:N/energy_uj of every package, and
- * of the memory beside it. Cores and uncore are within their package; psys, which holds more than the
- * CPUs, and the copies under intel-rapl-mmio are left out. AMD's counters have the same names. */
+/* The energy counters of CPUs (RAPL), as Linux shows them: the files FOLDER/intel-rapl:N/energy_uj of every
+ * CPU package and of its memory (dram). The zones of cores and uncore are included in their package. Not
+ * counted are psys, which includes more than the CPUs, and the duplicates in intel-rapl-mmio. AMD's counters
+ * have the same names. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 
 enum { ZONES_MAX = 64, PATH_BYTES_MAX = 512, NAME_MAX_BYTES = 64 };
 
-/* A counter of microjoules that wraps round above `range`. */
+/* A counter of microjoules that wraps around above `range`. */
 typedef struct {
     char path[PATH_BYTES_MAX];
     unsigned long long range;
@@ -50,14 +51,16 @@ void meter_host_id(const char *suffix, char *id) {
     snprintf(id, METER_ID_MAX, "%s/%s", boot, suffix);
 }
 
-static bool counts(const char *name) { return strncmp(name, "package", 7) == 0 || strcmp(name, "dram") == 0; }
+static bool is_counted(const char *name) {
+    return strncmp(name, "package", 7) == 0 || strcmp(name, "dram") == 0;
+}
 
-/* A zone that does not count is skipped, one that counts and can't be read is the reason for reading none. */
+/* Adds a zone if it is to be counted. If it cannot be read, that is an error: the sum would be too low. */
 static pto_status_t add_zone(const char *folder, const char *entry, rapl_meter_t *meter, pto_error_t *err) {
     char path[PATH_BYTES_MAX], name[NAME_MAX_BYTES];
     zone_t zone = {.range = 0};
     int length = snprintf(path, sizeof path, "%s/%s/name", folder, entry);
-    if (length >= (int)sizeof path || !read_line(path, name, sizeof name) || !counts(name) ||
+    if (length >= (int)sizeof path || !read_line(path, name, sizeof name) || !is_counted(name) ||
         meter->zone_count == ZONES_MAX)
         return PTO_OK;
     snprintf(path, sizeof path, "%s/%s/max_energy_range_uj", folder, entry);
@@ -98,7 +101,7 @@ static pto_status_t rapl_open(const meter_place_t *place, void **meter, pto_erro
     return PTO_OK;
 }
 
-/* Must be called more often than a counter wraps round: several minutes at full power. */
+/* Must be called more often than a counter wraps around, which takes several minutes at full power. */
 static pto_status_t rapl_read(void *meter, double *joules, pto_error_t *err) {
     rapl_meter_t *rapl = meter;
     for (int i = 0; i < rapl->zone_count; i++) {

@@ -1,4 +1,4 @@
-/* Functions for all patterns. */
+/* What all patterns share: looking a pattern up, its data, and the steps of a repeat. */
 #include "pattern.h"
 
 const pattern_t *pattern_of(const settings_t *settings) {

@@ -1,5 +1,6 @@
-/* Applications' kernels, timed together with the exchange that follows each of them: patterns. A repeat is
- * `steps` steps, each a kernel in the pattern's stream and a run of the plan, which follows that stream. */
+/* Patterns: kernels of applications that are timed together with the communication that follows them. A
+ * repeat of a pattern is `steps` steps. Each step enqueues the kernel in the pattern's stream and then runs
+ * the plan, which waits for that stream. */
 #ifndef PTO_PATTERN_H
 #define PTO_PATTERN_H
 
@@ -7,17 +8,17 @@
 
 typedef struct pattern pattern_t;
 
-/* A process's state of a pattern, on the device unless said. */
+/* A process's data for a pattern, in device memory unless stated otherwise. */
 typedef struct {
-    const pattern_t *pattern; /* NULL: no pattern, or this process is no owner */
+    const pattern_t *pattern; /* NULL: no pattern, or this process is a helper */
     const pto_device_t *device;
     const pto_request_t *request;
     int64_t owner;
     void *in; /* the user's buffers */
     void *out;
     size_t local_bytes;
-    void *local; /* what the kernel has besides the user's buffers */
-    void *host;  /* in host memory: room for `local` and for a user's buffer */
+    void *local; /* the kernel's data besides the user's buffers */
+    void *host;  /* host memory for copies of `local` and of a user's buffer */
     void *stream;
 } work_t;
 
@@ -31,7 +32,7 @@ struct pattern {
     pto_status_t (*fill)(const work_t *work, uint64_t seed, pto_error_t *err);
     /* Queue the kernel of one step. */
     pto_status_t (*kernel)(const work_t *work, pto_error_t *err);
-    /* Compare the result of `steps` steps with a serial computation. */
+    /* Compare the result of all steps with a serial computation. */
     pto_status_t (*compare)(const work_t *work, uint64_t seed, pto_error_t *err);
 };
 
@@ -46,7 +47,7 @@ pto_status_t pattern_allowed(const settings_t *settings, const pto_request_t *re
 pto_status_t work_create(const settings_t *settings, const pto_request_t *request, int64_t owner, void *in,
                          void *out, int64_t user_bytes, work_t *work, pto_error_t *err);
 void work_free(work_t *work);
-/* The steps of a repeat; without an executor, the kernels alone. Waits for their end. */
+/* Execute the steps of a repeat and wait for them. `exec` NULL: the kernels alone. */
 pto_status_t work_steps(const settings_t *settings, const work_t *work, pto_exec_t *exec, pto_error_t *err);
 
 #endif

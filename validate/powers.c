@@ -1,53 +1,57 @@
-/* The powers of a machine file (docs/formats.md, `energy`): counters over a time in which everything rests,
- * all processes poll, GPUs copy, or GPUs reduce. Each GPU works at the hands of the process that reads its
- * counter; all others sleep. */
+/* Measures the powers of a machine file (docs/formats.md, `energy`) and prints them: the energy counters are
+ * read over a time in which the job is in one state. It is idle, all processes poll, the GPUs copy, or the
+ * GPUs reduce. The process that reads a GPU's counter also keeps that GPU busy; all other processes sleep. */
 #include <math.h>
 
 #include "clock.h"
 #include "guard.h"
 #include "validate.h"
 
-/* Windows for each state; the quantile is Student's for 97.5 percent and one degree of freedom less. */
+/* Measured windows of each state, and Student's 97.5 percent quantile for WINDOWS - 1 degrees of freedom. */
 enum { WINDOWS = 4, WORK_BYTES = 64 << 20 };
-static const double student = 3.182;
+static const double student_quantile = 3.182;
 
-/* Length of each window, as a share of the job's window. Windows of a state follow one another directly, so
- * energy that a counter's update interval cuts off from one window is counted in the next. */
+/* Length of a window, as a share of job.window_s. A short one suffices: the windows of a state follow one
+ * another directly, so energy that a counter shows too late for one window is counted in the next. */
 static const double window_share = 0.5;
 
-/* Sleepers wait this much longer than a window, so that none polls before the measuring processes end. */
+/* Idle processes sleep this much longer than a window, so that they do not poll in MPI_Barrier before it
+ * ends.
+ */
 static const double sleep_longer_s = 0.05;
 
 typedef struct {
-    double mean_w[ENERGY_COUNT]; /* of all counters together */
-    double half_w[ENERGY_COUNT]; /* of the 95 percent interval */
+    double mean_w[ENERGY_COUNT]; /* sum of all counters */
+    double half_w[ENERGY_COUNT]; /* half of the 95 percent interval */
 } power_t;
 
-/* The data that a GPU works on. */
+/* The data that a process's GPU works on; without a stream, the process has no GPU to keep busy. */
 typedef struct {
     const pto_device_t *device;
     void *stream;
     void *target;
     void *source;
     void *staging;
-} bench_t;
+} workload_t;
 
-typedef pto_status_t (*state_t)(const settings_t *settings, const bench_t *bench, double seconds,
+/* Keeps this process in a state for some time. */
+typedef pto_status_t (*state_t)(const settings_t *settings, const workload_t *workload, double seconds,
                                 pto_error_t *err);
 
-static pto_status_t sleep_for(const settings_t *settings, const bench_t *bench, double seconds,
+static pto_status_t sleep_for(const settings_t *settings, const workload_t *workload, double seconds,
                               pto_error_t *err) {
-    (void)bench;
+    (void)workload;
     (void)err;
     bool reads = settings->job.source[ENERGY_GPUS].meter || settings->job.source[ENERGY_CPUS].meter;
     rest(reads ? seconds : seconds + sleep_longer_s);
     return PTO_OK;
 }
 
-/* As a process waits for a message. */
-static pto_status_t poll(const settings_t *settings, const bench_t *bench, double seconds, pto_error_t *err) {
+/* As a process does while it waits for a message. */
+static pto_status_t poll(const settings_t *settings, const workload_t *workload, double seconds,
+                         pto_error_t *err) {
     (void)settings;
-    (void)bench;
+    (void)workload;
     (void)err;
     int there = 0;
     for (double began_s = now_s(); now_s() - began_s < seconds;)
@@ -55,64 +59,65 @@ static pto_status_t poll(const settings_t *settings, const bench_t *bench, doubl
     return PTO_OK;
 }
 
-static pto_status_t copy(const settings_t *settings, const bench_t *bench, double seconds, pto_error_t *err) {
-    if (!bench->stream)
-        return sleep_for(settings, bench, seconds, err);
-    const pto_move_t out = {bench->staging, bench->source, WORK_BYTES, 1, WORK_BYTES, WORK_BYTES};
-    const pto_move_t in = {bench->target, bench->staging, WORK_BYTES, 1, WORK_BYTES, WORK_BYTES};
+static pto_status_t copy(const settings_t *settings, const workload_t *workload, double seconds,
+                         pto_error_t *err) {
+    if (!workload->stream)
+        return sleep_for(settings, workload, seconds, err);
+    const pto_move_t out = {workload->staging, workload->source, WORK_BYTES, 1, WORK_BYTES, WORK_BYTES};
+    const pto_move_t in = {workload->target, workload->staging, WORK_BYTES, 1, WORK_BYTES, WORK_BYTES};
     pto_status_t status = PTO_OK;
     for (double began_s = now_s(); now_s() - began_s < seconds && status == PTO_OK;) {
-        status = bench->device->copy(&out, bench->stream, err);
+        status = workload->device->copy(&out, workload->stream, err);
         if (status == PTO_OK)
-            status = bench->device->copy(&in, bench->stream, err);
+            status = workload->device->copy(&in, workload->stream, err);
         if (status == PTO_OK)
-            status = bench->device->finish(bench->stream, err);
+            status = workload->device->finish(workload->stream, err);
     }
     return status;
 }
 
-static pto_status_t reduce(const settings_t *settings, const bench_t *bench, double seconds,
+static pto_status_t reduce(const settings_t *settings, const workload_t *workload, double seconds,
                            pto_error_t *err) {
-    if (!bench->stream)
-        return sleep_for(settings, bench, seconds, err);
+    if (!workload->stream)
+        return sleep_for(settings, workload, seconds, err);
     pto_status_t status = PTO_OK;
     for (double began_s = now_s(); now_s() - began_s < seconds && status == PTO_OK;) {
         for (int i = 0; i < 16 && status == PTO_OK; i++)
-            status = bench->device->reduce(bench->target, bench->source, WORK_BYTES / sizeof(float),
-                                           PTO_DATATYPE_FLOAT, PTO_OP_MAX, bench->stream, err);
+            status = workload->device->reduce(workload->target, workload->source, WORK_BYTES / sizeof(float),
+                                              PTO_DATATYPE_FLOAT, PTO_OP_MAX, workload->stream, err);
         if (status == PTO_OK)
-            status = bench->device->finish(bench->stream, err);
+            status = workload->device->finish(workload->stream, err);
     }
     return status;
 }
 
-static void release(bench_t *bench) {
-    if (bench->stream)
-        bench->device->stream_destroy(bench->stream, NULL);
-    bench->device->release(bench->target, NULL);
-    bench->device->release(bench->source, NULL);
-    bench->device->release_staging(bench->staging, NULL);
+static void release(workload_t *workload) {
+    if (workload->stream)
+        workload->device->stream_destroy(workload->stream, NULL);
+    workload->device->release(workload->target, NULL);
+    workload->device->release(workload->source, NULL);
+    workload->device->release_staging(workload->staging, NULL);
 }
 
-/* Every process allocates on its GPU; the processes that read a GPU's counter get a workload. */
-static pto_status_t prepare(const settings_t *settings, int64_t gpu, bench_t *bench, pto_error_t *err) {
-    *bench = (bench_t){.device = settings->device};
-    pto_status_t status = bench->device->select(gpu, err);
+/* Every process allocates memory on its GPU; those that read a GPU's counter get a workload. */
+static pto_status_t prepare(const settings_t *settings, int64_t gpu, workload_t *workload, pto_error_t *err) {
+    *workload = (workload_t){.device = settings->device};
+    pto_status_t status = workload->device->select(gpu, err);
     size_t bytes = settings->job.source[ENERGY_GPUS].meter ? WORK_BYTES : 1;
     if (status == PTO_OK)
-        status = bench->device->allocate(bytes, &bench->target, err);
+        status = workload->device->allocate(bytes, &workload->target, err);
     if (status == PTO_OK)
-        status = bench->device->allocate(bytes, &bench->source, err);
+        status = workload->device->allocate(bytes, &workload->source, err);
     if (status == PTO_OK)
-        status = bench->device->allocate_staging(bytes, &bench->staging, err);
+        status = workload->device->allocate_staging(bytes, &workload->staging, err);
     if (status == PTO_OK && bytes > 1)
-        status = bench->device->stream_create(&bench->stream, err);
+        status = workload->device->stream_create(&workload->stream, err);
     return status;
 }
 
 /* --- one state ------------------------------------------------------------------------------------------ */
 
-static pto_status_t measure_window(const settings_t *settings, const bench_t *bench, state_t state,
+static pto_status_t measure_window(const settings_t *settings, const workload_t *workload, state_t state,
                                    double watts[ENERGY_COUNT], pto_error_t *err) {
     double before[ENERGY_COUNT] = {0}, after[ENERGY_COUNT] = {0}, mine_w[ENERGY_COUNT] = {0};
     guard_step(guard_timeout_s() + window_share * settings->job.window_s + sleep_longer_s,
@@ -121,7 +126,7 @@ static pto_status_t measure_window(const settings_t *settings, const bench_t *be
     pto_status_t status = energy_read(&settings->job, before, err);
     double began_s = now_s();
     if (status == PTO_OK)
-        status = state(settings, bench, window_share * settings->job.window_s, err);
+        status = state(settings, workload, window_share * settings->job.window_s, err);
     if (status == PTO_OK)
         status = energy_read(&settings->job, after, err);
     double seconds = now_s() - began_s;
@@ -130,13 +135,13 @@ static pto_status_t measure_window(const settings_t *settings, const bench_t *be
     return energy_add_up(&settings->job, status, mine_w, watts, err);
 }
 
-/* The first window is not counted: clocks and voltages follow the load. */
-static pto_status_t measure_state(const settings_t *settings, const bench_t *bench, state_t state,
+/* The first window is discarded: clock rates and voltages adapt to the load. */
+static pto_status_t measure_state(const settings_t *settings, const workload_t *workload, state_t state,
                                   power_t *power, pto_error_t *err) {
     double watts[WINDOWS][ENERGY_COUNT];
-    pto_status_t status = measure_window(settings, bench, state, watts[0], err);
+    pto_status_t status = measure_window(settings, workload, state, watts[0], err);
     for (int i = 0; i < WINDOWS && status == PTO_OK; i++)
-        status = measure_window(settings, bench, state, watts[i], err);
+        status = measure_window(settings, workload, state, watts[i], err);
     for (int kind = 0; kind < ENERGY_COUNT && status == PTO_OK; kind++) {
         double sum = 0, squares = 0;
         for (int i = 0; i < WINDOWS; i++)
@@ -144,7 +149,7 @@ static pto_status_t measure_state(const settings_t *settings, const bench_t *ben
         for (int i = 0; i < WINDOWS; i++)
             squares += pow(watts[i][kind] - sum / WINDOWS, 2);
         power->mean_w[kind] = sum / WINDOWS;
-        power->half_w[kind] = student * sqrt(squares / (WINDOWS - 1) / WINDOWS);
+        power->half_w[kind] = student_quantile * sqrt(squares / (WINDOWS - 1) / WINDOWS);
     }
     return status;
 }
@@ -161,7 +166,7 @@ static void print_gpus(FILE *file, double gpus, const power_t *idle, const power
     const int kind = ENERGY_GPUS;
     double idle_w = idle->mean_w[kind] / gpus;
     print_power(file, "  gpu: {", "idle_w", idle_w, idle->half_w[kind] / gpus);
-    /* Never below idle: that would only be noise. */
+    /* Not below idle: that can only be noise. */
     print_power(file, ", ", "copy_w", fmax(copying->mean_w[kind] / gpus, idle_w),
                 copying->half_w[kind] / gpus);
     print_power(file, ", ", "kernel_w", fmax(reducing->mean_w[kind] / gpus, idle_w),
@@ -183,7 +188,7 @@ pto_status_t measure_powers(const settings_t *settings, const pto_options_t *opt
     const energy_source_t *source = settings->job.source;
     int64_t rank = 0;
     int world_rank = 0, processes = 0;
-    bench_t bench = {.device = settings->device};
+    workload_t workload = {.device = settings->device};
     power_t idle = {0}, polling = {0}, copying = {0}, reducing = {0};
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
@@ -191,16 +196,16 @@ pto_status_t measure_powers(const settings_t *settings, const pto_options_t *opt
     guard_step(0, "preparing to measure powers");
     pto_status_t status = pto_exec_place(layout, MPI_COMM_WORLD, &settings->exec, &rank, err);
     if (status == PTO_OK)
-        status = prepare(settings, pto_layout_rank(layout, rank).gpu, &bench, err);
+        status = prepare(settings, pto_layout_rank(layout, rank).gpu, &workload, err);
     if (status == PTO_OK)
-        status = measure_state(settings, &bench, sleep_for, &idle, err);
+        status = measure_state(settings, &workload, sleep_for, &idle, err);
     if (status == PTO_OK)
-        status = measure_state(settings, &bench, poll, &polling, err);
+        status = measure_state(settings, &workload, poll, &polling, err);
     if (status == PTO_OK && source[ENERGY_GPUS].counter_count > 0)
-        status = measure_state(settings, &bench, copy, &copying, err);
+        status = measure_state(settings, &workload, copy, &copying, err);
     if (status == PTO_OK && source[ENERGY_GPUS].counter_count > 0)
-        status = measure_state(settings, &bench, reduce, &reducing, err);
-    release(&bench);
+        status = measure_state(settings, &workload, reduce, &reducing, err);
+    release(&workload);
     if (status != PTO_OK || world_rank != 0)
         return status;
     report_sources(file, settings);

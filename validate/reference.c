@@ -1,5 +1,5 @@
-/* Inputs from seeds and the outputs that must follow from them, in plain loops; those over much are shared by
- * threads, where the compiler knows OpenMP. */
+/* Inputs from seeds, and comparison of outputs with what must follow from these inputs. Large loops run in
+ * parallel if the compiler supports OpenMP. */
 #include "reference.h"
 
 #include <math.h>
@@ -9,31 +9,32 @@
 
 static uint64_t mix(uint64_t x) { return pto_mix(x + PTO_GOLDEN_GAMMA); }
 
-/* Returns the seed of an owner: the value at each place depends on this seed and the place alone. */
-static uint64_t source_of(uint64_t seed, int64_t owner) { return mix(seed ^ mix((uint64_t)owner)); }
+/* Returns the seed of an owner's values: each value depends only on this seed and on its index. */
+static uint64_t owner_seed(uint64_t seed, int64_t owner) { return mix(seed ^ mix((uint64_t)owner)); }
 
-static uint64_t noise(uint64_t source, int64_t place) { return mix(source + (uint64_t)place); }
+static uint64_t random_at(uint64_t value_seed, int64_t place) { return mix(value_seed + (uint64_t)place); }
 
-/* --- whole numbers --------------------------------------------------------------------------------------
+/* --- integers -------------------------------------------------------------------------------------------
  *
- * As 64 bits, to which the sign or zeros are extended. */
+ * Of all sizes, sign- or zero-extended to 64 bits. */
 
-static bool is_whole(pto_datatype_t datatype) {
+static bool is_integer(pto_datatype_t datatype) {
     pto_number_t number = pto_datatype_number(datatype);
     return number != PTO_NUMBER_REAL && number != PTO_NUMBER_COMPLEX;
 }
 
 static bool is_signed(pto_datatype_t datatype) { return pto_datatype_number(datatype) == PTO_NUMBER_SIGNED; }
 
-/* Returns the number that the datatype holds after an overflow. */
+/* Returns a result modulo the size of the datatype, as after an overflow. */
 static uint64_t wrapped(pto_datatype_t datatype, uint64_t value) {
     int unused = 64 - 8 * (int)pto_datatype_bytes(datatype);
     uint64_t shifted = value << unused;
     return is_signed(datatype) ? (uint64_t)((int64_t)shifted >> unused) : shifted >> unused;
 }
 
-/* Bits in which the operation shows something, whatever the number of values. */
-static uint64_t whole_bits(pto_op_t op, uint64_t random) {
+/* Returns random bits for an operation such that its result is not trivial, whatever the number of values: an
+ * AND of many random numbers, for example, would be 0. */
+static uint64_t integer_bits(pto_op_t op, uint64_t random) {
     uint64_t other = mix(random), third = mix(other);
     switch (op) {
     case PTO_OP_PROD:
@@ -59,19 +60,19 @@ static uint64_t whole_bits(pto_op_t op, uint64_t random) {
     return random;
 }
 
-/* Sums and products of C's int and longer do not overflow, which only the executor defines: products of up
- * to 30 values of magnitude 1 or 2. */
-static uint64_t whole_value(const pto_request_t *request, pto_op_t op, uint64_t source, int64_t i) {
-    uint64_t random = noise(source, i);
+/* Returns an input value. Sums and products of signed int and longer types must not overflow, which is
+ * undefined in C: the factors are 1, 2, -1 and -2, for products of up to 30. */
+static uint64_t integer_value(const pto_request_t *request, pto_op_t op, uint64_t value_seed, int64_t i) {
+    uint64_t random = random_at(value_seed, i);
     bool overflows = !is_signed(request->datatype) || pto_datatype_bytes(request->datatype) < 4;
     if (op == PTO_OP_PROD && !overflows)
         return (uint64_t)((random & 2 ? 2 : 1) * (random & 1 ? -1 : 1));
     if ((op == PTO_OP_SUM || op == PTO_OP_AVG) && !overflows)
         return random % 2000001 - 1000000;
-    return wrapped(request->datatype, whole_bits(op, random));
+    return wrapped(request->datatype, integer_bits(op, random));
 }
 
-static uint64_t whole_result(pto_datatype_t datatype, pto_op_t op, uint64_t result, uint64_t value) {
+static uint64_t integer_result(pto_datatype_t datatype, pto_op_t op, uint64_t result, uint64_t value) {
     bool less = is_signed(datatype) ? (int64_t)value < (int64_t)result : value < result;
     switch (op) {
     case PTO_OP_SUM:
@@ -99,11 +100,11 @@ static uint64_t whole_result(pto_datatype_t datatype, pto_op_t op, uint64_t resu
     return (op == PTO_OP_MIN) == less ? value : result;
 }
 
-static uint64_t whole_quotient(pto_datatype_t datatype, uint64_t sum, int64_t divisor) {
+static uint64_t integer_quotient(pto_datatype_t datatype, uint64_t sum, int64_t divisor) {
     return is_signed(datatype) ? (uint64_t)((int64_t)sum / divisor) : sum / (uint64_t)divisor;
 }
 
-static uint64_t whole_at(pto_datatype_t datatype, const void *memory, int64_t i) {
+static uint64_t integer_at(pto_datatype_t datatype, const void *memory, int64_t i) {
     int64_t bytes = pto_datatype_bytes(datatype);
     uint64_t value = 0; /* little-endian, as all machines with these devices */
     memcpy(&value, (const char *)memory + i * bytes, (size_t)bytes);
@@ -118,7 +119,7 @@ typedef struct {
     int bias;
 } format_t;
 
-/* Returns the format of a type's numbers; that of a component, if they are complex. */
+/* Returns the format of a datatype's numbers, or of their components if they are complex. */
 static format_t format_of(pto_datatype_t datatype) {
     switch (datatype) {
     case PTO_DATATYPE_HALF:
@@ -133,13 +134,13 @@ static format_t format_of(pto_datatype_t datatype) {
     }
 }
 
-static bool is_short(format_t format) { return format.fraction < 23; }
+static bool is_16_bit(format_t format) { return format.fraction < 23; }
 
-/* Distance of the numbers just above 0. */
-static double least_of(format_t format) { return ldexp(1, 1 - format.bias - format.fraction); }
+/* Returns the smallest positive number. */
+static double smallest_of(format_t format) { return ldexp(1, 1 - format.bias - format.fraction); }
 
-/* Returns the number of the format that is nearest to a value, which is in its range. */
-static double held(format_t format, double value) {
+/* Rounds a value to the format, without overflow. */
+static double rounded(format_t format, double value) {
     int exponent = 0;
     if (format.fraction == 52)
         return value;
@@ -151,43 +152,43 @@ static double held(format_t format, double value) {
     return ldexp(rint(ldexp(value, -unit)), unit);
 }
 
-/* Returns a finite number of a 16-bit format. */
-static uint16_t short_bits(format_t format, double value) {
+/* Encodes a finite number that the 16-bit format can represent. */
+static uint16_t encode_16_bit(format_t format, double value) {
     int exponent = 0, sign = signbit(value) ? 0x8000 : 0;
     double fraction = frexp(fabs(value), &exponent);
     if (fabs(value) < ldexp(1, 1 - format.bias))
-        return (uint16_t)(sign | (int)(fabs(value) / least_of(format)));
+        return (uint16_t)(sign | (int)(fabs(value) / smallest_of(format)));
     int rest = (int)ldexp(2 * fraction - 1, format.fraction);
     return (uint16_t)(sign | (exponent - 1 + format.bias) << format.fraction | rest);
 }
 
-static double short_value(format_t format, uint16_t bits) {
+static double decode_16_bit(format_t format, uint16_t bits) {
     int exponent = (bits & 0x7fff) >> format.fraction, rest = bits & ((1 << format.fraction) - 1);
     double value = exponent == 0
-                       ? rest * least_of(format)
+                       ? rest * smallest_of(format)
                        : ldexp(rest + ldexp(1, format.fraction), exponent - format.bias - format.fraction);
     if (exponent == 2 * format.bias + 1)
         value = rest > 0 ? NAN : INFINITY;
     return bits & 0x8000 ? -value : value;
 }
 
-/* Products of 30 stay in the range of the format. */
-static double real_value(format_t format, pto_op_t op, uint64_t source, int64_t i) {
-    double unit = (double)(noise(source, i) >> 11) / 9007199254740992.0;
+/* Returns an input value. Products of up to 30 values stay in the range of the format. */
+static double real_value(format_t format, pto_op_t op, uint64_t value_seed, int64_t i) {
+    double unit = (double)(random_at(value_seed, i) >> 11) / 9007199254740992.0;
     if (op != PTO_OP_PROD)
-        return held(format, 2 * unit - 1);
-    return held(format, is_short(format) ? 0.75 + 0.5 * unit : 0.5 + 1.5 * unit);
+        return rounded(format, 2 * unit - 1);
+    return rounded(format, is_16_bit(format) ? 0.75 + 0.5 * unit : 0.5 + 1.5 * unit);
 }
 
 static double real_at(format_t format, const void *memory, int64_t i) {
-    if (is_short(format))
-        return short_value(format, ((const uint16_t *)memory)[i]);
+    if (is_16_bit(format))
+        return decode_16_bit(format, ((const uint16_t *)memory)[i]);
     return format.fraction == 23 ? (double)((const float *)memory)[i] : ((const double *)memory)[i];
 }
 
 static void put_real(format_t format, void *memory, int64_t i, double value) {
-    if (is_short(format))
-        ((uint16_t *)memory)[i] = short_bits(format, value);
+    if (is_16_bit(format))
+        ((uint16_t *)memory)[i] = encode_16_bit(format, value);
     else if (format.fraction == 23)
         ((float *)memory)[i] = (float)value;
     else
@@ -196,97 +197,101 @@ static void put_real(format_t format, void *memory, int64_t i, double value) {
 
 /* --- inputs --------------------------------------------------------------------------------------------- */
 
-/* From how many values or bytes on threads are worth it: milliseconds of work. */
-enum { MUCH = 1 << 20 };
+/* Number of values or bytes from which threads pay: milliseconds of work. */
+enum { PARALLEL_MIN = 1 << 20 };
 
-/* Whole numbers, or components of others, in an element. */
-static int64_t parts_of(pto_datatype_t datatype) {
+/* Returns the number of components of an element: complex numbers have two. */
+static int64_t components_of(pto_datatype_t datatype) {
     return pto_datatype_number(datatype) == PTO_NUMBER_COMPLEX ? 2 : 1;
 }
 
-static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t source, void *in, int64_t count) {
+static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t value_seed, void *in,
+                        int64_t count) {
     int64_t bytes = pto_datatype_bytes(request->datatype);
-    bool whole = is_whole(request->datatype);
+    bool integers = is_integer(request->datatype);
     format_t format = format_of(request->datatype);
-#pragma omp parallel for if (count >= MUCH)
-    for (int64_t i = 0; i < count * parts_of(request->datatype); i++)
-        if (whole) {
-            uint64_t value = whole_value(request, op, source, i);
+#pragma omp parallel for if (count >= PARALLEL_MIN)
+    for (int64_t i = 0; i < count * components_of(request->datatype); i++)
+        if (integers) {
+            uint64_t value = integer_value(request, op, value_seed, i);
             memcpy((char *)in + i * bytes, &value, (size_t)bytes);
         } else {
-            put_real(format, in, i, real_value(format, op, source, i));
+            put_real(format, in, i, real_value(format, op, value_seed, i));
         }
 }
 
-/* Elements generated at a time. */
+/* Values generated and compared at a time. */
 enum { CHUNK = 512 };
 
 static int64_t chunk_end(int64_t first, int64_t all) { return all - first < CHUNK ? all : first + CHUNK; }
 
-/* Eight bytes come from one number. */
-static void fill_some(uint64_t source, int64_t place, unsigned char *in, int64_t bytes) {
+/* Fills in bytes from index `place` on. Eight bytes are taken from each random number. */
+static void fill_chunk(uint64_t value_seed, int64_t place, unsigned char *in, int64_t bytes) {
     for (int64_t i = 0; i < bytes;) {
-        uint64_t word = noise(source, (place + i) / 8) >> 8 * ((place + i) % 8);
+        uint64_t word = random_at(value_seed, (place + i) / 8) >> 8 * ((place + i) % 8);
         for (int64_t left = 8 - (place + i) % 8; left > 0 && i < bytes; left--, word >>= 8)
             in[i++] = (unsigned char)word;
     }
 }
 
-static void fill_bytes(uint64_t source, unsigned char *in, int64_t bytes) {
-#pragma omp parallel for if (bytes >= MUCH)
+static void fill_bytes(uint64_t value_seed, unsigned char *in, int64_t bytes) {
+#pragma omp parallel for if (bytes >= PARALLEL_MIN)
     for (int64_t first = 0; first < bytes; first += CHUNK)
-        fill_some(source, first, in + first, chunk_end(first, bytes) - first);
+        fill_chunk(value_seed, first, in + first, chunk_end(first, bytes) - first);
 }
 
 void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
                     int64_t bytes) {
-    uint64_t source = source_of(seed, owner);
+    uint64_t value_seed = owner_seed(seed, owner);
     if (pto_collective_reduces(request->collective))
-        fill_values(request, op, source, in, bytes / pto_datatype_bytes(request->datatype));
+        fill_values(request, op, value_seed, in, bytes / pto_datatype_bytes(request->datatype));
     else
-        fill_bytes(source, in, bytes);
+        fill_bytes(value_seed, in, bytes);
 }
 
 /* --- reductions ----------------------------------------------------------------------------------------- */
 
-/* An owner's output to be compared, and its number of values. */
+/* An owner's output that is compared. */
 typedef struct {
     const pto_request_t *request;
-    pto_op_t op;
     uint64_t seed;
     int64_t owner;
+    const unsigned char *out;
+    /* Of reductions: */
+    pto_op_t op;
     int64_t owners;
-    int64_t place; /* of the first of the values, or of their components, among those of an input */
-    const void *out;
-    int64_t count;
-} sought_t;
+    int64_t place; /* index of the first value, or component, in the inputs */
+    int64_t count; /* of values, or components */
+} output_t;
 
-static pto_status_t wrong(pto_error_t *err, int64_t owner, int64_t i, double got, double wanted) {
+static pto_status_t report_wrong(pto_error_t *err, int64_t owner, int64_t i, double actual, double expected) {
     return pto_error_set(err, PTO_ERR_RANGE,
                          "wrong result: owner %lld, element %lld is %.17g and should be %.17g",
-                         (long long)owner, (long long)i, got, wanted);
+                         (long long)owner, (long long)i, actual, expected);
 }
 
-/* Compares a chunk; PTO_OK: all values are right. */
-static pto_status_t compare_whole(const sought_t *sought, int64_t first, pto_error_t *err) {
-    pto_datatype_t datatype = sought->request->datatype;
-    int64_t count = chunk_end(first, sought->count) - first;
-    uint64_t wanted[CHUNK] = {0};
-    for (int64_t from = 0; from < sought->owners; from++) {
-        uint64_t source = source_of(sought->seed, from);
+/* Compares a chunk of the values from `first` on. */
+static pto_status_t compare_integers(const output_t *output, int64_t first, pto_error_t *err) {
+    pto_datatype_t datatype = output->request->datatype;
+    int64_t count = chunk_end(first, output->count) - first;
+    uint64_t expected[CHUNK] = {0};
+    for (int64_t from = 0; from < output->owners; from++) {
+        uint64_t value_seed = owner_seed(output->seed, from);
         for (int64_t i = 0; i < count; i++) {
-            uint64_t value = whole_value(sought->request, sought->op, source, sought->place + first + i);
-            wanted[i] = from == 0 ? value : whole_result(datatype, sought->op, wanted[i], value);
+            uint64_t value =
+                integer_value(output->request, output->op, value_seed, output->place + first + i);
+            expected[i] = from == 0 ? value : integer_result(datatype, output->op, expected[i], value);
         }
     }
     for (int64_t i = 0; i < count; i++) {
-        uint64_t got = whole_at(datatype, sought->out, first + i);
-        if (sought->op == PTO_OP_AVG)
-            wanted[i] = whole_quotient(datatype, wanted[i], sought->owners);
+        uint64_t actual = integer_at(datatype, output->out, first + i);
+        if (output->op == PTO_OP_AVG)
+            expected[i] = integer_quotient(datatype, expected[i], output->owners);
         bool signs = is_signed(datatype);
-        if (got != wanted[i])
-            return wrong(err, sought->owner, first + i, signs ? (double)(int64_t)got : (double)got,
-                         signs ? (double)(int64_t)wanted[i] : (double)wanted[i]);
+        if (actual != expected[i])
+            return report_wrong(err, output->owner, first + i,
+                                signs ? (double)(int64_t)actual : (double)actual,
+                                signs ? (double)(int64_t)expected[i] : (double)expected[i]);
     }
     return PTO_OK;
 }
@@ -299,137 +304,144 @@ static long double real_result(pto_op_t op, long double result, long double valu
     return (op == PTO_OP_MIN) == (value < result) ? value : result;
 }
 
-/* Into the components of complex products. */
+/* Multiplies complex numbers. */
 static void multiply(long double *result, const double *value) {
     long double real = result[0] * value[0] - result[1] * value[1];
     result[1] = result[0] * value[1] + result[1] * value[0];
     result[0] = real;
 }
 
-static void add_magnitude(bool sums, bool pairs, int64_t i, const double *value, const long double *wanted,
+/* The tolerance is relative to `magnitude`: the sum of the magnitudes of a sum's values, or that of a
+ * product. */
+static void add_magnitude(bool sums, bool pairs, int64_t i, const double *value, const long double *expected,
                           long double *magnitude) {
     if (sums)
         magnitude[i] += fabsl((long double)value[i]);
     else
-        magnitude[i] = pairs ? hypotl(wanted[i & ~1], wanted[i | 1]) : fabsl(wanted[i]);
+        magnitude[i] = pairs ? hypotl(expected[i & ~1], expected[i | 1]) : fabsl(expected[i]);
 }
 
-/* Relative to the sum of the magnitudes or to the product: gamma of the number of roundings. An average has
- * two more than its sum, since NCCL multiplies by a rounded 1 / n beforehand; a complex product is one of
- * sqrt(2) gamma_2 (Higham 2002, lemma 3.5). */
-static long double share_of(const sought_t *sought, format_t format, bool pairs) {
-    long double unit = ldexpl(1, -1 - format.fraction), owners = (long double)sought->owners;
-    if (sought->op == PTO_OP_MIN || sought->op == PTO_OP_MAX)
+/* Returns the relative tolerance, gamma of the number of roundings: of a sum, relative to the sum of
+ * magnitudes. An average has two roundings more than a sum, since NCCL first multiplies by a rounded 1 / n.
+ * One complex multiplication has the error sqrt(2) gamma_2 (Higham 2002, lemma 3.5). */
+static long double tolerance_of(const output_t *output, format_t format, bool pairs) {
+    long double unit = ldexpl(1, -1 - format.fraction), owners = (long double)output->owners;
+    if (output->op == PTO_OP_MIN || output->op == PTO_OP_MAX)
         return 0;
     if (pairs)
         unit = sqrtl(2) * 2 * unit / (1 - 2 * unit);
-    long double all = (owners + (sought->op == PTO_OP_AVG ? 1 : -1)) * unit;
+    long double all = (owners + (output->op == PTO_OP_AVG ? 1 : -1)) * unit;
     return all < 1 ? all / (1 - all) : INFINITY;
 }
 
-static pto_status_t compare_real(const sought_t *sought, int64_t first, pto_error_t *err) {
-    int64_t count = chunk_end(first, sought->count) - first, parts = parts_of(sought->request->datatype);
-    format_t format = format_of(sought->request->datatype);
-    bool averages = sought->op == PTO_OP_AVG, sums = sought->op == PTO_OP_SUM || averages;
-    bool pairs = parts == 2 && !sums;
-    long double share = share_of(sought, format, pairs), divisor = averages ? (long double)sought->owners : 1;
-    long double lost = averages ? (divisor + 1) * least_of(format) / 2 : 0; /* by underflow */
-    long double wanted[CHUNK] = {0}, magnitude[CHUNK] = {0};
+static pto_status_t compare_real(const output_t *output, int64_t first, pto_error_t *err) {
+    int64_t count = chunk_end(first, output->count) - first,
+            components = components_of(output->request->datatype);
+    format_t format = format_of(output->request->datatype);
+    bool averages = output->op == PTO_OP_AVG, sums = output->op == PTO_OP_SUM || averages;
+    bool pairs = components == 2 && !sums;
+    long double tolerance = tolerance_of(output, format, pairs),
+                divisor = averages ? (long double)output->owners : 1;
+    long double lost = averages ? (divisor + 1) * smallest_of(format) / 2 : 0; /* by underflow */
+    long double expected[CHUNK] = {0}, magnitude[CHUNK] = {0};
     double value[CHUNK] = {0};
-    for (int64_t from = 0; from < sought->owners; from++) {
-        uint64_t source = source_of(sought->seed, from);
+    for (int64_t from = 0; from < output->owners; from++) {
+        uint64_t value_seed = owner_seed(output->seed, from);
         for (int64_t i = 0; i < count; i++)
-            value[i] = real_value(format, sought->op, source, sought->place + first + i);
+            value[i] = real_value(format, output->op, value_seed, output->place + first + i);
         for (int64_t i = 0; i < count; i++)
             if (from == 0)
-                wanted[i] = (long double)value[i];
+                expected[i] = (long double)value[i];
             else if (!pairs)
-                wanted[i] = real_result(sought->op, wanted[i], value[i]);
+                expected[i] = real_result(output->op, expected[i], value[i]);
             else if (i % 2 == 0)
-                multiply(wanted + i, value + i);
+                multiply(expected + i, value + i);
         for (int64_t i = 0; i < count; i++)
-            add_magnitude(sums, pairs, i, value, wanted, magnitude);
+            add_magnitude(sums, pairs, i, value, expected, magnitude);
     }
     for (int64_t i = 0; i < count; i++) {
-        double got = real_at(format, sought->out, first + i);
-        long double right = wanted[i] / divisor;
-        if (!(fabsl(got - right) <= share * magnitude[i] / divisor + lost))
-            return wrong(err, sought->owner, (first + i) / parts, got, (double)right);
+        double actual = real_at(format, output->out, first + i);
+        long double right = expected[i] / divisor;
+        if (!(fabsl(actual - right) <= tolerance * magnitude[i] / divisor + lost))
+            return report_wrong(err, output->owner, (first + i) / components, actual, (double)right);
     }
     return PTO_OK;
 }
 
-/* The error is the first wrong place's. */
-static pto_status_t compare_values(const sought_t *sought, pto_error_t *err) {
-    pto_status_t (*compare)(const sought_t *, int64_t, pto_error_t *) =
-        is_whole(sought->request->datatype) ? compare_whole : compare_real;
-    int64_t first_wrong = sought->count;
-#pragma omp parallel for reduction(min : first_wrong) if (sought->count >= MUCH)
-    for (int64_t first = 0; first < sought->count; first += CHUNK)
-        if (compare(sought, first, NULL) != PTO_OK && first < first_wrong)
+/* The error names the first wrong value. */
+static pto_status_t compare_values(const output_t *output, pto_error_t *err) {
+    pto_status_t (*compare)(const output_t *, int64_t, pto_error_t *) =
+        is_integer(output->request->datatype) ? compare_integers : compare_real;
+    int64_t first_wrong = output->count;
+#pragma omp parallel for reduction(min : first_wrong) if (output->count >= PARALLEL_MIN)
+    for (int64_t first = 0; first < output->count; first += CHUNK)
+        if (compare(output, first, NULL) != PTO_OK && first < first_wrong)
             first_wrong = first;
-    return first_wrong < sought->count ? compare(sought, first_wrong, err) : PTO_OK;
+    return first_wrong < output->count ? compare(output, first_wrong, err) : PTO_OK;
 }
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
 /* Returns the first wrong byte of a chunk; -1: none. */
-static int64_t wrong_byte(uint64_t source, int64_t place, const unsigned char *got, int64_t first,
+static int64_t wrong_byte(uint64_t value_seed, int64_t place, const unsigned char *actual, int64_t first,
                           int64_t bytes) {
-    unsigned char wanted[CHUNK];
+    unsigned char expected[CHUNK];
     int64_t count = chunk_end(first, bytes) - first;
-    fill_some(source, place + first, wanted, count);
-    if (memcmp(wanted, got + first, (size_t)count) == 0)
+    fill_chunk(value_seed, place + first, expected, count);
+    if (memcmp(expected, actual + first, (size_t)count) == 0)
         return -1;
     for (int64_t i = 0; i < count; i++)
-        if (got[first + i] != wanted[i])
+        if (actual[first + i] != expected[i])
             return first + i;
     return -1;
 }
 
-static pto_status_t compare_block(uint64_t seed, int64_t from, int64_t place, int64_t owner,
-                                  const unsigned char *got, int64_t bytes, pto_error_t *err) {
-    uint64_t source = source_of(seed, from);
+/* Compares `bytes` of the output at offset `at` with the input of `from` at offset `place`. */
+static pto_status_t compare_block(const output_t *output, int64_t at, int64_t from, int64_t place,
+                                  int64_t bytes, pto_error_t *err) {
+    uint64_t value_seed = owner_seed(output->seed, from);
     int64_t first_wrong = bytes;
-#pragma omp parallel for reduction(min : first_wrong) if (bytes >= MUCH)
+    if (bytes <= 0)
+        return PTO_OK; /* an empty buffer has no address */
+    const unsigned char *actual = output->out + at;
+#pragma omp parallel for reduction(min : first_wrong) if (bytes >= PARALLEL_MIN)
     for (int64_t first = 0; first < bytes; first += CHUNK) {
-        int64_t i = wrong_byte(source, place, got, first, bytes);
+        int64_t i = wrong_byte(value_seed, place, actual, first, bytes);
         if (i >= 0 && i < first_wrong)
             first_wrong = i;
     }
     if (first_wrong == bytes)
         return PTO_OK;
-    unsigned char wanted;
-    fill_some(source, place + first_wrong, &wanted, 1);
+    unsigned char expected;
+    fill_chunk(value_seed, place + first_wrong, &expected, 1);
     return pto_error_set(err, PTO_ERR_RANGE,
                          "wrong result: owner %lld, byte %lld from owner %lld is 0x%02x and should be 0x%02x",
-                         (long long)owner, (long long)first_wrong, (long long)from, got[first_wrong], wanted);
+                         (long long)output->owner, (long long)first_wrong, (long long)from,
+                         actual[first_wrong], expected);
 }
 
-static pto_status_t compare_blocks(const pto_request_t *request, uint64_t seed, int64_t owner,
-                                   const void *out, pto_error_t *err) {
-    const unsigned char *got = out;
-    int64_t blocks_before = pto_collective_is_addressed(request->collective) ? owner : 0;
+/* Every owner's block for this one, in the order of owners. */
+static pto_status_t compare_blocks(const output_t *output, pto_error_t *err) {
+    const pto_request_t *request = output->request;
+    int64_t blocks_before = pto_collective_is_addressed(request->collective) ? output->owner : 0, at = 0;
     pto_status_t status = PTO_OK;
     for (int64_t from = 0; from < pto_layout_owner_count(&request->layout) && status == PTO_OK; from++) {
         int64_t place = 0;
         for (int64_t to = 0; to < blocks_before; to++)
             place += pto_request_bytes(request, from, to);
-        int64_t bytes = pto_request_bytes(request, from, owner);
-        if (bytes > 0) { /* empty memory has no address */
-            status = compare_block(seed, from, place, owner, got, bytes, err);
-            got += bytes;
-        }
+        int64_t bytes = pto_request_bytes(request, from, output->owner);
+        status = compare_block(output, at, from, place, bytes, err);
+        at += bytes;
     }
     return status;
 }
 
-/* Message m went one node on and m places on among the node's owners, and carries block m modulo those that
- * hold data of their own. */
-static pto_status_t compare_messages(const pto_request_t *request, uint64_t seed, int64_t owner,
-                                     const void *out, pto_error_t *err) {
+/* Message m comes from the previous node, from the owner m places before this one's place on its node (modulo
+ * their number). Its data are block m of the sender, modulo the number of blocks with data of their own. */
+static pto_status_t compare_messages(const output_t *output, pto_error_t *err) {
+    const pto_request_t *request = output->request;
     int64_t per_node = request->layout.gpus_per_node * request->layout.owners_per_gpu;
-    int64_t node = owner / per_node, place = owner % per_node, blocks = request->messages;
+    int64_t node = output->owner / per_node, place = output->owner % per_node, blocks = request->messages;
     if (request->unique_bytes > 0 && request->bytes > 0) {
         int64_t unique = (request->unique_bytes + request->bytes - 1) / request->bytes;
         blocks = unique < blocks ? unique : blocks;
@@ -438,16 +450,18 @@ static pto_status_t compare_messages(const pto_request_t *request, uint64_t seed
     pto_status_t status = PTO_OK;
     for (int64_t m = 0; m < request->messages && status == PTO_OK; m++) {
         int64_t from_place = ((place - m) % per_node + per_node) % per_node;
-        status = compare_block(seed, from_node * per_node + from_place, m % blocks * request->bytes, owner,
-                               (const unsigned char *)out + m * request->bytes, request->bytes, err);
+        status = compare_block(output, m * request->bytes, from_node * per_node + from_place,
+                               m % blocks * request->bytes, request->bytes, err);
     }
     return status;
 }
 
 /* --- halos ---------------------------------------------------------------------------------------------- */
 
-/* From the coordinate of a cell in an owner's array: whose cell it is, along one dimension, and where it is
- * in that one's array. Beyond an edge without wrap are the values of those at the edge. */
+/* Along one dimension: returns the coordinate of the owner whose cell is at coordinate `*cell` of an owner's
+ * array, and changes `*cell` to the coordinate in that owner's array. A cell beyond an edge that does not
+ * wrap around keeps its own value. Counts the dimensions in which the cell is in the halo (`outside`), and in
+ * which it is another owner's (`moved`). */
 static int64_t cell_from(const pto_halo_t *grid, int d, int64_t owner, int64_t *cell, int *outside,
                          int *moved) {
     int64_t extent = grid->extent[d], at = *cell - grid->width;
@@ -461,13 +475,12 @@ static int64_t cell_from(const pto_halo_t *grid, int d, int64_t owner, int64_t *
     return (to + grid->dims[d]) % grid->dims[d];
 }
 
-/* Compare the cells from `cell` on along the last dimension, which are all on one side of the owner's part.
- */
-static pto_status_t compare_cells(const pto_request_t *request, uint64_t seed, int64_t owner,
-                                  const int64_t *cell, int64_t count, const unsigned char *out,
+/* Compare `count` cells from `cell` on along the last dimension, which all come from one owner. */
+static pto_status_t compare_cells(const output_t *output, const int64_t *cell, int64_t count,
                                   pto_error_t *err) {
+    const pto_request_t *request = output->request;
     const pto_halo_t *grid = &request->halo;
-    int64_t at = 0, place = 0, from = 0, rest = owner, me[PTO_DIMS_MAX] = {0};
+    int64_t at = 0, place = 0, from = 0, rest = output->owner, me[PTO_DIMS_MAX] = {0};
     int outside = 0, moved = 0;
     for (int d = grid->dim_count - 1; d >= 0; rest /= grid->dims[d--])
         me[d] = rest % grid->dims[d];
@@ -479,14 +492,17 @@ static pto_status_t compare_cells(const pto_request_t *request, uint64_t seed, i
     }
     bool all = grid->corners == PTO_CORNERS_DIAGONAL && moved == outside;
     if (outside > 1 && !all && grid->corners != PTO_CORNERS_TWO_PHASE)
-        return PTO_OK; /* a corner that nobody sends */
-    return compare_block(seed, from, place * request->bytes, owner, out + at * request->bytes,
-                         count * request->bytes, err);
+        return PTO_OK; /* a corner that is not exchanged */
+    return compare_block(output, at * request->bytes, from, place * request->bytes, count * request->bytes,
+                         err);
 }
 
-static pto_status_t compare_field(const pto_request_t *asked, uint64_t seed, int64_t owner, const void *out,
-                                  pto_error_t *err) {
-    pto_request_t request = *asked;
+/* Compare an owner's array with its halos, row by row: the halo before the row, its inner cells, and the halo
+ * behind it. */
+static pto_status_t compare_field(const output_t *given, pto_error_t *err) {
+    pto_request_t request = *given->request;
+    output_t output = *given;
+    output.request = &request;
     pto_halo_t *grid = &request.halo;
     pto_status_t status = pto_halo_complete(grid, pto_layout_owner_count(&request.layout), err);
     int last = grid->dim_count - 1;
@@ -500,7 +516,7 @@ static pto_status_t compare_field(const pto_request_t *asked, uint64_t seed, int
         const int64_t first[] = {0, width, across - width, across};
         for (int side = 0; side < 3 && status == PTO_OK; side++) {
             cell[last] = first[side];
-            status = compare_cells(&request, seed, owner, cell, first[side + 1] - first[side], out, err);
+            status = compare_cells(&output, cell, first[side + 1] - first[side], err);
         }
     }
     return status;
@@ -509,33 +525,28 @@ static pto_status_t compare_field(const pto_request_t *asked, uint64_t seed, int
 pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
                                const void *out, int64_t bytes, pto_error_t *err) {
     pto_data_t data = pto_collective_data(request->collective);
+    output_t output = {.request = request, .seed = seed, .owner = owner, .out = out, .op = op};
     if (pto_collective_is_to_root(request->collective) && owner > 0)
         return PTO_OK;
     if (data == PTO_DATA_MESSAGES)
-        return compare_messages(request, seed, owner, out, err);
+        return compare_messages(&output, err);
     if (data == PTO_DATA_GRID)
-        return compare_field(request, seed, owner, out, err);
+        return compare_field(&output, err);
     if (data == PTO_DATA_PAIR)
-        return compare_block(seed, 1 - owner, 0, owner, out, bytes, err);
+        return compare_block(&output, 0, 1 - owner, 0, bytes, err);
     if (data == PTO_DATA_BLOCKS || data == PTO_DATA_GATHERED)
-        return compare_blocks(request, seed, owner, out, err);
+        return compare_blocks(&output, err);
     if (!pto_collective_reduces(request->collective))
-        return compare_block(seed, 0, data == PTO_DATA_SCATTERED ? owner * bytes : 0, owner, out, bytes, err);
-    int64_t count = bytes / pto_datatype_bytes(request->datatype) * parts_of(request->datatype);
-    sought_t sought = {.request = request,
-                       .op = op,
-                       .seed = seed,
-                       .owner = owner,
-                       .owners = pto_layout_owner_count(&request->layout),
-                       .place = data == PTO_DATA_SCATTERED ? owner * count : 0,
-                       .out = out,
-                       .count = count};
-    return compare_values(&sought, err);
+        return compare_block(&output, 0, 0, data == PTO_DATA_SCATTERED ? owner * bytes : 0, bytes, err);
+    output.owners = pto_layout_owner_count(&request->layout);
+    output.count = bytes / pto_datatype_bytes(request->datatype) * components_of(request->datatype);
+    output.place = data == PTO_DATA_SCATTERED ? owner * output.count : 0;
+    return compare_values(&output, err);
 }
 
-/* --- a second pattern ----------------------------------------------------------------------------------- */
+/* --- host buffers --------------------------------------------------------------------------------------- */
 
-enum { SPOILED = 0xa5 };
+enum { POISON = 0xa5 };
 
 pto_status_t reference_host_make(const pto_plan_t *plan, const pto_device_t *device, int64_t rank,
                                  reference_host_t *host, pto_error_t *err) {
@@ -554,14 +565,15 @@ void reference_host_free(const pto_device_t *device, reference_host_t *host) {
 }
 
 void reference_host_fill(uint64_t seed, int64_t owner, const reference_host_t *host) {
-    fill_bytes(source_of(~seed, owner), host->in, host->in_bytes);
+    fill_bytes(owner_seed(~seed, owner), host->in, host->in_bytes);
     if (host->out)
-        memset(host->out, SPOILED, (size_t)host->out_bytes);
+        memset(host->out, POISON, (size_t)host->out_bytes);
 }
 
 pto_status_t reference_host_compare(const pto_request_t *request, uint64_t seed, int64_t owner,
                                     const reference_host_t *host, pto_error_t *err) {
-    pto_request_t alone = *request; /* the pattern by itself, with values of its own */
-    alone.counts = pto_request_host_counts(request);
-    return alone.counts ? compare_blocks(&alone, ~seed, owner, host->out, err) : PTO_OK;
+    pto_request_t exchange = *request; /* of the host buffers alone, with other values */
+    exchange.counts = pto_request_host_counts(request);
+    const output_t output = {.request = &exchange, .seed = ~seed, .owner = owner, .out = host->out};
+    return exchange.counts ? compare_blocks(&output, err) : PTO_OK;
 }

@@ -1,4 +1,4 @@
-/* The table that people read, and the file that `portolan score` reads. */
+/* portolan-validate's output: the table that people read, and the CSV file that `portolan score` reads. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -13,7 +13,7 @@
 #include "portolan/score.h"
 #include "validate.h"
 
-/* Returns whether MPS serves the first GPU: it serves all GPUs of a node or none. */
+/* Returns whether MPS serves the first GPU; it serves either all GPUs of a node or none. */
 static pto_mps_t mps_here(const settings_t *settings, pto_error_t *err) {
     pto_gpu_info_t info = {.mps = PTO_MPS_UNKNOWN};
     const pto_device_bench_t *bench = settings->device->bench;
@@ -41,7 +41,7 @@ static bool is_enqueued(const settings_t *settings) {
     return settings->options.enqueue || settings->options.graph > 0;
 }
 
-/* Runs that are queued one behind another begin like enqueued ones. */
+/* Runs that are queued behind each other start like enqueued ones. */
 void warn_of_runs(const pto_options_t *options, const settings_t *settings) {
     bool behind = settings->options.enqueue || settings->options.queued > 0;
     pto_runs_t here = settings->options.graph > 0 ? PTO_RUNS_GRAPH
@@ -58,7 +58,7 @@ void warn_of_runs(const pto_options_t *options, const settings_t *settings) {
             pto_runs_text(priced));
 }
 
-/* Prints the columns of --bandwidth; their headings, if there is no cell. */
+/* Prints the columns of --bandwidth, or their headings if `cell` is NULL. */
 static void report_bandwidth(FILE *file, const settings_t *settings, const pto_request_t *request,
                              const cell_t *cell) {
     static const struct {
@@ -143,7 +143,7 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
 
 const char *cell_name(const cell_t *cell) { return cell->windows ? "nccl_windows" : cell->strategy->name; }
 
-/* Returns the number of members that the policy staged in this share of the runs or more. */
+/* Returns a quantile, over the runs, of the number of members that the policy staged. */
 static int chosen_quantile(const pto_exec_choices_t *chosen, double share) {
     int64_t runs = 0, seen = 0;
     for (int i = 0; i <= chosen->members; i++)
@@ -156,7 +156,7 @@ static int chosen_quantile(const pto_exec_choices_t *chosen, double share) {
     return chosen->members;
 }
 
-/* As "in 5 (0 to 7), out 2 (1 to 7) of 7": the median of the runs, the least and the most. */
+/* Formats the policy's choices as "in 5 (0 to 7), out 2 (1 to 7) of 7": median, minimum and maximum. */
 static void format_chosen(const cell_t *cell, char *text, size_t text_size) {
     static const char *const name[CHOSEN_MAX] = {"in", "out"};
     size_t used = 0;
@@ -213,7 +213,7 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     }
 }
 
-/* Pick, winner and regret are what `portolan score` would say of these medians. */
+/* Pick, winner and regret are those that `portolan score` would print for these medians. */
 static pto_status_t score_point(const pto_request_t *request, const cell_t *cells, int count,
                                 pto_score_cell_t *score, pto_error_t *err) {
     for (int i = 0; i < count; i++) {
@@ -265,12 +265,12 @@ void report_point(FILE *file, const settings_t *settings, const pto_request_t *r
 
 void report_end(FILE *file, int64_t points) { fprintf(file, "# complete: %lld points\n", (long long)points); }
 
-/* Returns whether rows say which of our algorithms ran. */
+/* Returns whether rows have a column for the algorithm. */
 static bool names_algorithms(const settings_t *settings) {
     return settings->exec.own_algorithms || settings->options.each_algorithm;
 }
 
-/* Prints a word of the command line. Line breaks are escaped, so that no word begins a line. */
+/* Prints a word of the command line. Line breaks are escaped, so that the comment stays on one line. */
 static void print_word(FILE *file, const char *before, const char *word) {
     char escaped[PTO_ESCAPED_MAX];
     fputs(before, file);

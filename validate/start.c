@@ -1,7 +1,7 @@
-/* Processes of one node begin behind a barrier in shared memory. Several nodes agree on a time a little
- * ahead, on clocks whose differences are estimated from round trips (Cristian, Probabilistic Clock
- * Synchronization, 1989; Hunold and Carpen-Amarie, Reproducible MPI Benchmarking Is Still Not As Easy As You
- * Think, 2016). */
+/* The common start of measured runs. The processes of one node use a barrier in shared memory. On several
+ * nodes, they agree on a time slightly ahead. The offsets of the nodes' clocks are estimated from round trips
+ * (Cristian, Probabilistic Clock Synchronization, 1989; Hunold and Carpen-Amarie, Reproducible MPI
+ * Benchmarking Is Still Not As Easy As You Think, 2016). The reference clock is that of the first node. */
 #include "start.h"
 
 #include <math.h>
@@ -13,28 +13,28 @@
 
 enum { ROUND_TRIPS = 8, TAG = 731 };
 
-/* Clocks drift: they are compared again after this many times the duration of the last comparison. */
-static const double compared_for = 20;
+/* Clocks drift, so they are compared again after this multiple of the duration of the last comparison. */
+static const double comparison_interval = 20;
 
-/* The part of the margin that is kept after a start for which it sufficed. */
-static const double kept_of_margin = 31.0 / 32;
+/* The margin is multiplied by this after a start for which no process was late. */
+static const double margin_decay = 31.0 / 32;
 
 static struct {
     int nodes;            /* 0: not known yet */
-    together_t *together; /* the processes of one node, if there is no other */
-    MPI_Comm node;        /* processes with one clock */
-    MPI_Comm leaders;     /* one of each node */
-    double ahead_s;       /* the clock of the first leader less this process's */
+    together_t *together; /* the barrier, if there is one node */
+    MPI_Comm node;        /* the processes of this node, which share a clock */
+    MPI_Comm leaders;     /* one process of each node */
+    double offset_s;      /* the reference clock minus this process's clock */
     double compared_at_s; /* these three are the same on all processes */
     double compared_in_s;
     double least_margin_s;
-    double margin_s; /* from the latest process's arrival to the moment */
-    double late_s;   /* by which this process missed the last moment */
+    double margin_s; /* from the arrival of the last process to the start */
+    double late_s;   /* by which this process missed the last start */
 } clocks;
 
-static double first_clock_s(void) { return now_s() + clocks.ahead_s; }
+static double reference_clock_s(void) { return now_s() + clocks.offset_s; }
 
-static double greatest(double mine) {
+static double max_over_all(double mine) {
     double most = mine;
     MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return most;
@@ -52,9 +52,10 @@ static void make_groups(void) {
         clocks.together = together_create(MPI_COMM_WORLD);
 }
 
-/* The first leader asks another for the time, and tells it the difference. The fastest answer counts. */
-static void ask(int other) {
-    double fastest_s = INFINITY, ahead_s = 0;
+/* The first leader asks another one for its time, and sends it the offset. Of all round trips, the fastest
+ * counts, as its error is smallest. */
+static void measure_offset(int other) {
+    double fastest_s = INFINITY, offset_s = 0;
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double theirs_s = 0, asked_s = now_s();
         MPI_Send(&asked_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders);
@@ -62,20 +63,20 @@ static void ask(int other) {
         double answered_s = now_s();
         if (answered_s - asked_s < fastest_s) {
             fastest_s = answered_s - asked_s;
-            ahead_s = (asked_s + answered_s) / 2 - theirs_s;
+            offset_s = (asked_s + answered_s) / 2 - theirs_s;
         }
     }
-    MPI_Send(&ahead_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders);
+    MPI_Send(&offset_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders);
 }
 
-static void answer(void) {
+static void answer_requests(void) {
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double asked_s;
         MPI_Recv(&asked_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders, MPI_STATUS_IGNORE);
         double mine_s = now_s();
         MPI_Send(&mine_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders);
     }
-    MPI_Recv(&clocks.ahead_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders, MPI_STATUS_IGNORE);
+    MPI_Recv(&clocks.offset_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders, MPI_STATUS_IGNORE);
 }
 
 static void compare_clocks(void) {
@@ -85,29 +86,29 @@ static void compare_clocks(void) {
         MPI_Comm_rank(clocks.leaders, &rank);
         MPI_Comm_size(clocks.leaders, &count);
         for (int other = 1; other < count && rank == 0; other++)
-            ask(other);
+            measure_offset(other);
         if (rank > 0)
-            answer();
+            answer_requests();
     }
-    MPI_Bcast(&clocks.ahead_s, 1, MPI_DOUBLE, 0, clocks.node);
-    clocks.compared_in_s = greatest(now_s() - began_s);
+    MPI_Bcast(&clocks.offset_s, 1, MPI_DOUBLE, 0, clocks.node);
+    clocks.compared_in_s = max_over_all(now_s() - began_s);
     MPI_Barrier(MPI_COMM_WORLD);
     began_s = now_s();
-    clocks.compared_at_s = greatest(first_clock_s());
-    clocks.least_margin_s = 2 * greatest(now_s() - began_s);
+    clocks.compared_at_s = max_over_all(reference_clock_s());
+    clocks.least_margin_s = 2 * max_over_all(now_s() - began_s);
     clocks.margin_s = fmax(clocks.margin_s, clocks.least_margin_s);
 }
 
-/* Returns the time at which the last process asked. All know how late the latest was for the last moment,
- * too. The margin is widened where one was late, and narrowed a little where none was, as the GPUs are idle
- * meanwhile. */
+/* Collective. Returns the time at which the last process arrived, on the reference clock. Also adapts the
+ * margin on all processes: it is widened if any process was late for the last start, and reduced a little if
+ * none was, as the GPUs idle during the margin. */
 static double last_arrival_s(void) {
-    double mine[] = {first_clock_s(), clocks.late_s}, most[2] = {0};
+    double mine[] = {reference_clock_s(), clocks.late_s}, most[2] = {0};
     MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (most[1] > 0)
         clocks.margin_s += fmin(most[1], clocks.margin_s);
     else
-        clocks.margin_s = fmax(clocks.least_margin_s, kept_of_margin * clocks.margin_s);
+        clocks.margin_s = fmax(clocks.least_margin_s, margin_decay * clocks.margin_s);
     clocks.late_s = 0;
     return most[0];
 }
@@ -126,11 +127,11 @@ double start_together(void) {
         return now_s();
     }
     double arrived_s = last_arrival_s();
-    if (arrived_s - clocks.compared_at_s > compared_for * clocks.compared_in_s) {
+    if (arrived_s - clocks.compared_at_s > comparison_interval * clocks.compared_in_s) {
         compare_clocks();
         arrived_s = last_arrival_s();
     }
-    double moment_s = arrived_s + clocks.margin_s - clocks.ahead_s;
+    double moment_s = arrived_s + clocks.margin_s - clocks.offset_s;
     clocks.late_s = fmax(0, now_s() - moment_s);
     while (now_s() < moment_s)
         sched_yield();

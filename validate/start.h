@@ -1,17 +1,19 @@
-/* A common beginning of all processes. */
+/* Makes all processes start a measured run at the same time. */
 #ifndef PTO_VALIDATE_START_H
 #define PTO_VALIDATE_START_H
 
-/* Wait until all processes of MPI_COMM_WORLD may begin, and return the time at which they do, on this
- * process's own clock (now_s). On several nodes it is a moment that all agree on. A barrier would not do:
- * processes leave it up to as many latencies of the network apart as it has rounds, so that those that leave
- * last would have their messages before they begin. On one node it is the end of a barrier in shared memory,
- * which all leave at once: to wait for a moment would leave the GPUs idle, and calls take longer on an idle
- * GPU. */
+/* Collective over MPI_COMM_WORLD. Waits for the common start, and returns its time on this process's clock
+ * (now_s).
+ *
+ * On several nodes, the processes agree on a time slightly in the future. MPI_Barrier is not precise enough:
+ * processes leave it up to several network latencies apart, so the last ones would find that messages have
+ * arrived before they start. On one node, the start is the end of a barrier in shared memory, which all leave
+ * at almost the same time. Waiting for an agreed time would leave the GPUs idle, which slows down the calls
+ * that follow. */
 double start_together(void);
 
-/* Returns how much later than the last moment this process came to it, 0 if in time. What begins then is not
- * to be counted. The next moment is further ahead. */
+/* Returns by how much this process missed the last agreed time; 0: it was in time. The caller must discard a
+ * measurement for which a process was late. The next time is agreed further ahead. */
 double start_late_s(void);
 
 /* Collective, before MPI_Finalize. */

@@ -1,6 +1,6 @@
-/* The nine-point stencil of SHOC's Stencil2D, the application of Ji et al. 2012: in each step, every cell of
- * a grid becomes a weighted mean of itself and its neighbors, and then the halos are exchanged. Beyond an
- * edge that does not wrap are values that stay as they are. */
+/* The pattern "stencil2d": the nine-point stencil of SHOC's Stencil2D, the application of Ji et al. 2012. In
+ * each step, every cell of a grid becomes a weighted mean of itself and its neighbors, and then the halos are
+ * exchanged. Cells beyond an edge that does not wrap around are constant. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,8 +9,8 @@
 
 enum { STEPS = 20 };
 
-/* The maximum difference of correct cells, which are sums of a few rounded products in any order. A cell that
- * is stale or from elsewhere differs by more than 1e-3. */
+/* Tolerance: correct cells are sums of a few rounded products in any order. A stale or misplaced cell differs
+ * by more than 1e-3. */
 static const double difference_max = 1e-12;
 
 static pto_status_t allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err) {
@@ -31,7 +31,8 @@ static size_t local_bytes(const settings_t *settings, const pto_request_t *reque
 
 /* --- the serial field ----------------------------------------------------------------------------------- */
 
-/* A part of the whole field: the cells of an owner and `margin` more on every side. */
+/* A part of the whole field, computed serially for comparison: the cells of an owner and `margin` more on
+ * every side. */
 typedef struct {
     const pto_halo_t *grid;
     int64_t first[2]; /* of the owner's cells, in the whole field */
@@ -79,7 +80,8 @@ static double mean(const double *c, int64_t pitch) {
            0.05 * (c[-pitch - 1] + c[-pitch + 1] + c[pitch - 1] + c[pitch + 1]);
 }
 
-/* One step of all cells but the outer `done` + 1, whose neighbors are not known any more. */
+/* One step of all cells but the outermost `done` + 1 layers: the correct cells shrink by one layer in each
+ * step, as the neighbors of the outermost ones are missing. */
 static void step_part(serial_t *serial, int64_t done) {
     const pto_halo_t *grid = serial->grid;
     int64_t rows = grid->extent[0] + 2 * serial->margin, columns = serial->columns, outer = done + 1;
@@ -112,16 +114,16 @@ static pto_status_t kernel(const work_t *work, pto_error_t *err) {
 }
 
 /* Compares a part of the field, with its halos. */
-static pto_status_t compare_part(const serial_t *serial, const double *got, pto_error_t *err) {
+static pto_status_t compare_part(const serial_t *serial, const double *actual, pto_error_t *err) {
     int64_t rows = serial->grid->extent[0] + 2, columns = serial->grid->extent[1] + 2;
-    int64_t aside = serial->margin - 1;
+    int64_t inset = serial->margin - 1;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
-            double wanted = serial->now[(i + aside) * serial->columns + j + aside];
-            if (!(fabs(got[i * columns + j] - wanted) <= difference_max))
+            double expected = serial->now[(i + inset) * serial->columns + j + inset];
+            if (!(fabs(actual[i * columns + j] - expected) <= difference_max))
                 return pto_error_set(err, PTO_ERR_RANGE,
                                      "wrong field: row %lld, column %lld is %.17g, should be %.17g",
-                                     (long long)i, (long long)j, got[i * columns + j], wanted);
+                                     (long long)i, (long long)j, actual[i * columns + j], expected);
         }
     return PTO_OK;
 }
@@ -130,22 +132,22 @@ static pto_status_t compare(const work_t *work, uint64_t seed, pto_error_t *err)
     serial_t serial;
     begin_at_owner(&serial, work, STEPS + 1);
     size_t cells = (size_t)(serial.columns * (serial.grid->extent[0] + 2 * serial.margin));
-    double *one = calloc(cells, sizeof *one), *other = calloc(cells, sizeof *other);
+    double *current = calloc(cells, sizeof *current), *next = calloc(cells, sizeof *next);
     pto_status_t status = PTO_ERR_MEMORY;
-    if (!one || !other)
+    if (!current || !next)
         pto_error_set(err, status, "out of memory");
     else
         status = pto_device_copy(work->device, work->host, work->out, work->local_bytes, err);
     if (status == PTO_OK) {
-        serial.now = one;
-        serial.next = other;
-        fill_part(&serial, seed, one);
+        serial.now = current;
+        serial.next = next;
+        fill_part(&serial, seed, current);
         for (int64_t done = 0; done < STEPS; done++)
             step_part(&serial, done);
         status = compare_part(&serial, work->host, err);
     }
-    free(one);
-    free(other);
+    free(current);
+    free(next);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* portolan-validate: run a scenario's plans, compare every result with a reference, time them, and set the
- * times beside their predictions. */
+/* portolan-validate, an MPI program: runs the plans of a scenario, compares every result with a reference,
+ * and prints the measured times beside the predicted ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-/* Read the time-out before the other options are applied. */
+/* Returns the time-out, which is needed before the other options are applied. */
 static double timeout_s(const pto_arguments_t *arguments, int code) {
     double seconds = GUARD_TIMEOUT_DEFAULT_S;
     if (code < 0)
@@ -23,7 +23,7 @@ static double timeout_s(const pto_arguments_t *arguments, int code) {
     return seconds;
 }
 
-/* -1, or the exit code with the error printed. */
+/* Returns -1, or the exit code after printing the error. */
 static int apply(const pto_arguments_t *arguments, settings_t *settings) {
     pto_error_t err = {0};
     const pto_validate_options_t *options = &settings->options;
@@ -45,8 +45,8 @@ static int apply(const pto_arguments_t *arguments, settings_t *settings) {
     return PTO_EXIT_USAGE;
 }
 
-/* Rank 0 reads the files first and says what is wrong; the others follow only where nothing is. Returns the
- * same on all processes: -1 to go on, else the exit code. */
+/* Rank 0 reads the files first; the others do so only if it succeeds, so that an error is printed once.
+ * Returns the same on all processes: -1 to go on, otherwise the exit code. */
 static int apply_on_all(const pto_arguments_t *arguments, settings_t *settings) {
     int code = -1, worst = -1;
     if (settings->world_rank == 0)
@@ -64,20 +64,21 @@ static int apply_on_all(const pto_arguments_t *arguments, settings_t *settings) 
 
 /* --- all cells ------------------------------------------------------------------------------------------ */
 
-/* Errors of one process end the job: the others may be inside a run. Most are met by all of them. */
+/* An error on one process ends the job, as the others may be in a run. Most errors occur on all of them, and
+ * are printed by one. */
 static void end_job(const pto_error_t *err) {
     if (guard_says(err->message))
         pto_report_error(err);
     guard_abort(PTO_EXIT_ERROR);
 }
 
-/* Nothing measured is lost without a word. */
+/* Measurements must not be lost silently. */
 static void flush_table(void) {
     if (pto_flush_output() != PTO_EXIT_OK)
         guard_abort(PTO_EXIT_ERROR);
 }
 
-/* Text that is collected so that it reaches the file at once. */
+/* Text that is collected, so that it is written to the file in one piece. */
 typedef struct {
     FILE *file;
     char *text;
@@ -100,7 +101,7 @@ static void lines_put(lines_t *lines, row_file_t *csv) {
     free(lines->text);
 }
 
-/* As far as the machine file has powers of what is read. */
+/* Predicts the energy of the sources that are read, if the machine file has their powers. */
 static void predict_energy(const pto_options_t *options, const settings_t *settings, const pto_plan_t *plan,
                            const pto_price_t *price, const pto_explanation_t *explanation, cell_t *cell) {
     pto_energy_t energy;
@@ -113,13 +114,13 @@ static void predict_energy(const pto_options_t *options, const settings_t *setti
     cell->has_predicted_joules = true;
     for (int power = 0; power < PTO_POWER_COUNT; power++) {
         if (power == PTO_POWER_CPU_CORE && settings->exec.wait == PTO_WAIT_SLEEP)
-            continue; /* its cores neither work nor poll */
+            continue; /* the cores neither work nor poll */
         if (source[power <= PTO_POWER_GPU_KERNEL ? ENERGY_GPUS : ENERGY_CPUS].counter_count > 0)
             cell->predicted_joules += energy.part[power].joules;
     }
 }
 
-/* As far as the machine file knows what the plan's setup costs. */
+/* Predicts the setup time, if the machine file has all its costs. */
 static void predict_setup(const pto_options_t *options, const pto_plan_t *plan, cell_t *cell) {
     pto_setup_t setup;
     cell->has_predicted_setup = pto_setup(plan, options->machine, &setup, NULL) == PTO_OK && setup.known;
@@ -145,7 +146,7 @@ static bool uses_library(const pto_plan_t *plan) {
 
 static void run_cell(const pto_options_t *options, const settings_t *settings, int64_t point, cell_t *cell) {
     pto_error_t err = {0};
-    pto_scenario_t scenario = options->scenario; /* borrows what it owns */
+    pto_scenario_t scenario = options->scenario; /* a shallow copy */
     scenario.staged_members = cell->staged_members;
     scenario.library.own = cell->algorithm ? cell->algorithm->name : NULL;
     pto_plan_t *plan = NULL;
@@ -174,13 +175,13 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     pto_plan_destroy(plan);
 }
 
-/* Nothing is staged, or everything. */
+/* Returns whether a pair stages nothing or everything. */
 static bool is_pure(int64_t members, pto_staged_t pair) {
     return pair.in == pair.out && (pair.in == 0 || pair.in == members - 1);
 }
 
-/* The numbers of staged members that are run: those asked for, or every pair, or the cheapest pair with the
- * others that differ in one number. The pairs that stage nothing and everything are always among these. */
+/* Returns whether a pair of numbers of staged members is run: every pair (PTO_STAGED_ALL), or those that
+ * differ from the cheapest one in at most one number; the pure pairs always. */
 static bool is_run(const pto_staged_t *asked, const pto_staged_t *cheapest, int64_t members,
                    pto_staged_t pair) {
     return asked->in == PTO_STAGED_ALL || is_pure(members, pair) || pair.in == cheapest->in ||
@@ -198,8 +199,8 @@ static void add_cell(cells_t *cells, cell_t cell) {
     cells->cell[cells->count++] = cell;
 }
 
-/* Add the pairs that are run. The pure ones come first: a run that is cut short has what the others are
- * compared with. */
+/* Add a cell for each pair that is run. The pure ones come first, so that an interrupted run has the cells
+ * with which the others are compared. */
 static void add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy, const pto_request_t *request,
                       cells_t *cells) {
     int64_t members = strategy->stages(request);
@@ -210,14 +211,14 @@ static void add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy,
                     add_cell(cells, (cell_t){.strategy = strategy, .staged_members = pair});
 }
 
-/* Add a cell for each algorithm that a strategy by hand may run. */
+/* Add a cell for each algorithm that the strategy may use. */
 static void add_algorithms(const pto_strategy_t *strategy, pto_collective_t collective, cells_t *cells) {
     for (int i = 0; i < pto_algorithm_count(); i++)
         if (pto_strategy_with(strategy, pto_algorithm_at(i)) & 1u << collective)
             add_cell(cells, (cell_t){.strategy = strategy, .algorithm = pto_algorithm_at(i)});
 }
 
-/* Add a strategy's cells. */
+/* Add the cells of a strategy: one, or one for each variant that the options ask for. */
 static void add_cells(const pto_options_t *options, const settings_t *settings, int64_t point,
                       const pto_strategy_t *strategy, cells_t *cells) {
     const pto_staged_t *asked = &options->scenario.staged_members;
@@ -265,7 +266,7 @@ static void run_point(const pto_options_t *options, const settings_t *settings, 
     free(cells.cell);
 }
 
-/* On rank 0. NULL: no file is asked for. */
+/* On rank 0. NULL: the options name no file. */
 static row_file_t *open_csv(const settings_t *settings, const pto_options_t *options, int argc, char **argv) {
     row_file_t *csv = NULL;
     pto_error_t err = {0};
@@ -300,7 +301,7 @@ static void run_points(const pto_options_t *options, const settings_t *settings,
         report_end(stdout, points);
 }
 
-/* Returns whether rows of the strategy, or of an algorithm that it may run, are in chunks. */
+/* Returns whether the strategy, or an algorithm that it may use, may send in chunks. */
 static bool may_cut(const pto_strategy_t *strategy, pto_collective_t collective) {
     bool cuts = strategy->chunked;
     for (int i = 0; i < pto_algorithm_count() && strategy->by_hand; i++)
@@ -308,7 +309,7 @@ static bool may_cut(const pto_strategy_t *strategy, pto_collective_t collective)
     return cuts;
 }
 
-/* `argv` is for the file's provenance. */
+/* `argv` is written to the file as its provenance. */
 static int run_all(const pto_options_t *options, settings_t *settings, int argc, char **argv) {
     const pto_strategy_t **strategy = NULL;
     int count = 0;
