@@ -7,8 +7,7 @@
  * all of them decide alike. Between nodes, the vote is an allreduce.
  *
  * The board keeps the votes of the last CALLS_KEPT calls. A process that is that many calls ahead of another
- * one waits for it. MPI allows every collective to wait for all processes, so correct programs cannot
- * deadlock on it. */
+ * one waits for it. This cannot deadlock correct programs: MPI allows every collective to synchronize. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -97,9 +97,7 @@ static pto_op_t known_op(MPI_Op op) {
     return found;
 }
 
-/* Returns the device's datatype for a reduction; PTO_DATATYPE_COUNT: the devices do not reduce it as MPI
- * does.
- */
+/* Returns the device's datatype for a reduction; PTO_DATATYPE_COUNT: devices do not reduce it as MPI does. */
 static pto_datatype_t number_type(MPI_Datatype type, int64_t bytes, pto_op_t op) {
     const number_types_t *types = find_number_types(type);
     bool logical = op == PTO_OP_LAND || op == PTO_OP_LOR || op == PTO_OP_LXOR;

@@ -15,8 +15,7 @@ static drop_comm_t *last_comm;
 
 /* --- communicators for executors ------------------------------------------------------------------------ */
 
-/* Executors need two additional communicators for each one, and MPI's number of communicators is limited:
- * MPICH 4.0 has 2,048. */
+/* Executors need two additional communicators for each one, of which MPICH 4.0 has only 2,048 in all. */
 enum { OPEN_MAX = 128 };
 static int open_count;
 
@@ -80,8 +79,7 @@ static void destroy(drop_comm_t *comm) {
 }
 
 /* The attribute of a communicator that is not examined yet (drop.defers_examination): a pointer into
- * `call_counter`, whose index is the number of calls so far. It takes no memory, which a process might lack.
- */
+ * `call_counter`, whose index is the number of calls so far. So counting them cannot run out of memory. */
 enum { CALLS_BEFORE = 64 };
 static char call_counter[CALLS_BEFORE + 1];
 static bool is_call_counter(const void *attribute) {
@@ -93,9 +91,7 @@ static bool is_call_counter(const void *attribute) {
 static int on_comm_free(MPI_Comm handle, int key, void *attribute, void *extra) {
     if (is_call_counter(attribute))
         return MPI_SUCCESS;
-    (void)handle;
-    (void)key;
-    (void)extra;
+    (void)handle, (void)key, (void)extra;
     if (!drop.multithreaded)
         last_handle = MPI_COMM_NULL; /* MPI may reuse the handle */
     if (drop.on)
@@ -106,10 +102,7 @@ static int on_comm_free(MPI_Comm handle, int key, void *attribute, void *extra) 
 /* MPI_Finalize deletes the attributes of MPI_COMM_SELF first, and so calls this. Plans are not freed, as the
  * program may have reset its GPU by then. */
 static int on_finalize(MPI_Comm handle, int key, void *attribute, void *extra) {
-    (void)handle;
-    (void)key;
-    (void)attribute;
-    (void)extra;
+    (void)handle, (void)key, (void)attribute, (void)extra;
     drop_report_end();
     drop.on = false;
     return MPI_SUCCESS;
@@ -219,8 +212,8 @@ static const char *examine(drop_comm_t *comm) {
     return comm->size == 1 ? "a single process" : NULL;
 }
 
-/* Collective, also for a process that is out of memory. Returns why all processes leave the communicator to
- * MPI; NULL: none does. */
+/* Collective, also if out of memory. Returns why all processes leave the communicator to MPI; NULL: none
+ * does. */
 static const char *examine_with_all(drop_comm_t *comm, pto_status_t status) {
     bool inside;
     const char *why_not = examine(comm);
@@ -358,8 +351,7 @@ static void sort_by_place(position_t *position, int size) {
     sort_positions(position, size);
 }
 
-/* Sets the numbers of nodes, of GPUs per node and of processes per GPU. Returns whether these are the same on
- * all nodes and GPUs. */
+/* Sets the layout's numbers of nodes, GPUs and processes. Returns whether all nodes and GPUs are alike. */
 static bool is_even(drop_layout_t *layout, const position_t *position, int size) {
     int64_t nodes = 1, gpus = 1;
     for (int i = 1; i < size; i++) {
@@ -380,8 +372,7 @@ static bool is_even(drop_layout_t *layout, const position_t *position, int size)
     return true;
 }
 
-/* Arrays for finding a layout. The caller fills in the GPU of each process, between begin_layout and
- * finish_layout. */
+/* Arrays for finding a layout. The caller sets the GPU of each process before finish_layout. */
 typedef struct {
     uint64_t *gpu;
     position_t *position;

@@ -45,8 +45,7 @@ typedef struct {
     bool prints_summary;     /* PORTOLAN_EXPLAIN: at MPI_Finalize */
     int plans_max;           /* PORTOLAN_PLANS: kept by a communicator */
     int trials;              /* PORTOLAN_TRIALS: timed calls of a kind by its plan, and as many by MPI */
-    int64_t repeats;   /* PORTOLAN_REPEATS: calls of a kind on host buffers before its plan is created; -1: as
-                          many as make up for creating it */
+    int64_t repeats;   /* PORTOLAN_REPEATS: calls by MPI before a plan on host buffers; -1: until it pays */
     int64_t bytes_max; /* PORTOLAN_MEMORY: of the buffers of a communicator's plans, in one process */
     int rank;          /* in MPI_COMM_WORLD */
     int size;
@@ -70,9 +69,8 @@ typedef struct drop_comm drop_comm_t;
 
 /* --- call.c: one call ----------------------------------------------------------------------------------- */
 
-/* The counts and displacements, by rank, of one side of an alltoallv or of the output of an allgatherv:
- * arrays of int, or of MPI_Count and MPI_Aint (`large`). A reduce_scatter has counts without displacements.
- */
+/* Counts and displacements, by rank, of one side of an alltoallv or of an allgatherv's output: arrays of int,
+ * or of MPI_Count and MPI_Aint (`large`). A reduce_scatter has counts without displacements. */
 typedef struct {
     const void *count;
     const void *displ;
@@ -117,8 +115,7 @@ static inline bool drop_has_root(pto_collective_t collective) {
 /* Returns whether this process can take the call over: its buffers are in one kind of memory, its datatypes
  * are basic ones, its operation is known. Otherwise `*why_not` is the reason. */
 bool drop_call_key(const drop_comm_t *comm, const drop_call_t *call, drop_key_t *key, const char **why_not);
-/* Returns the size of the call among `size` processes, which all of them know, whatever its datatype; -1:
- * unknown. */
+/* Returns the size of the call among `size` processes, which all of them know; -1: unknown. */
 int64_t drop_call_bytes(const drop_call_t *call, int size);
 static inline bool drop_has_displs(const drop_counts_t *counts) { return counts->count && counts->displ; }
 /* The elements to or from a peer, and their sum over all `size` peers. */
@@ -127,8 +124,7 @@ int64_t drop_total_count(const drop_counts_t *counts, int size);
 /* The size of a peer's block, and its offset in the buffer, in bytes. */
 int64_t drop_peer_bytes(const drop_counts_t *counts, MPI_Datatype type, int peer);
 int64_t drop_peer_offset(const drop_counts_t *counts, MPI_Datatype type, int peer);
-/* Returns whether the blocks of a side (0: input, 1: output) are contiguous and in the order of ranks, as an
- * executor needs them. */
+/* Returns whether the blocks of a side (0: input, 1: output) are contiguous, as an executor needs them. */
 bool drop_call_packed(const drop_call_t *call, int side, int size);
 
 /* --- agree.c: all processes or none --------------------------------------------------------------------- */
@@ -156,9 +152,7 @@ bool drop_messages_vote(MPI_Comm comm, drop_vote_t vote, bool *have_plan);
 /* --- layouts -------------------------------------------------------------------------------------------- */
 
 /* How the processes of a communicator are spread over nodes and GPUs. For buffers in host memory, each
- * process counts as a GPU. A process's place is its number in the order of nodes, their GPUs and the GPUs'
- * processes.
- */
+ * process counts as a GPU. A process's place is its number when they are sorted by node and GPU. */
 typedef struct {
     bool found;
     const char *why_not; /* why the model has no such layout; NULL: it has */
@@ -207,8 +201,8 @@ struct drop_route {
     void *context; /* CUDA context in which all of this was created; NULL: none */
 };
 
-/* Collective. Creates the route of the cheapest strategy that works here; DROP_BY_MPI if none does. NULL on
- * all processes: out of memory. */
+/* Collective. Creates the route of the cheapest strategy that works here, or DROP_BY_MPI. NULL: out of
+ * memory. */
 drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_key_t *key);
 /* Creates a route without the other processes: DROP_STAGED if that is cheaper, otherwise DROP_BY_MPI. */
 drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_key_t *key);
@@ -225,11 +219,9 @@ void drop_route_destroy(drop_route_t *route);
 typedef enum { DROP_NO_TRIAL, DROP_TURN_PLAN, DROP_TURN_MPI } drop_turn_t;
 
 bool drop_trial_is_on(const drop_route_t *route);
-/* Collective, in a call of a route that is on trial. Waits for all processes, and returns which of the two
- * executes the call. */
+/* Collective, before a call of a route on trial. Waits for all processes; returns what executes the call. */
 drop_turn_t drop_trial_begin(const drop_comm_t *comm, drop_route_t *route);
-/* Collective, at the end of that call. After the last one, the route is left to MPI if the plan was slower.
- */
+/* Collective, after that call. After the last one, the route is left to MPI if the plan was slower. */
 void drop_trial_end(const drop_comm_t *comm, drop_route_t *route);
 
 /* --- comm.c: communicators ------------------------------------------------------------------------------ */
@@ -270,16 +262,14 @@ drop_comm_t *drop_comm_of(MPI_Comm handle);
 bool drop_comm_needs_board(drop_comm_t *comm);
 /* Collective. Finds out how the processes share GPUs; `gpu` is that of this process. */
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
-/* Not collective. Assumes that the processes of a node share the GPUs of the machine file evenly. False: out
- * of memory. */
+/* Not collective. Assumes that a node's processes share its GPUs evenly. False: out of memory. */
 bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu);
 /* Not collective. Finds the layout for buffers in host memory. False: out of memory. */
 bool drop_comm_find_host(drop_comm_t *comm);
 static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_key_t *key) {
     return key->in_host ? &comm->host : &comm->gpus;
 }
-/* Collective. Creates `comms`, once. PTO_ERR_NOT_APPLICABLE, on all processes: too many communicators have
- * them. */
+/* Collective. Creates `comms`, once. PTO_ERR_NOT_APPLICABLE on all processes: too many have been created. */
 pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err);
 /* Returns how many blocks, from `place` on, one strided copy can move between the order of ranks and that of
  * places. Sets `*rank_stride` to the distance of their ranks. */

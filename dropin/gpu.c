@@ -1,7 +1,5 @@
 /* CUDA contexts: the executor runs in the context of the program's buffers, on their GPU, and the program's
- * own current context is restored after each call. On the host device, which emulates GPUs, there are no
- * contexts.
- */
+ * own current context is restored after each call. The host device, which emulates GPUs, has no contexts. */
 #include <pthread.h>
 #include <string.h>
 
@@ -24,8 +22,7 @@ static uint64_t emulated_gpu(void) {
     return (uint64_t)(drop.emulated_gpus > 0 ? drop.rank % drop.emulated_gpus : drop.rank) + 1;
 }
 
-/* Memory of pools and virtual memory have no context. Calls on them are left to MPI, as their GPU need not be
- * the current one. */
+/* Pooled and virtual memory has no context, and its GPU need not be the current one: it is left to MPI. */
 bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
     static const int attributes[] = {ATTRIBUTE_CONTEXT, ATTRIBUTE_DEVICE_ORDINAL};
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -61,15 +61,7 @@ struct drop_host {
     double vote_s; /* predicted; negative: not predicted yet */
 };
 
-static const char no_table[] = "host buffers, and no table of MPI's algorithms for them";
-static const char other_order[] = "host buffers, and ranks in another order than the nodes";
-static const char not_priced[] = "buffers in host memory";
-static const char other_gpus[] = "host buffers beside the runtime of other GPUs";
-static const char asserted_gpu[] = "GPU buffers alone, as the program asserts";
-static const char counts_differ[] = "host buffers with counts that differ";
-static const char first_calls[] = "host buffers, in the first calls of a kind";
 static const char many_plans[] = "host buffers, after as many plans as a communicator may have";
-static const char refused[] = "host buffers, which other processes could not take in the calls before";
 static const char *const why_of[] = {[NOT_FASTER] = "host buffers, where MPI is predicted to be as fast",
                                      [NO_PRICE] = "host buffers on processes that have no price"};
 
@@ -92,11 +84,11 @@ static const char *why_never(const drop_comm_t *comm, pto_collective_t collectiv
     if (comm->host.why_not)
         return comm->host.why_not;
     if (collective == PTO_COLLECTIVE_ALLTOALLV || collective == PTO_COLLECTIVE_ALLGATHERV)
-        return counts_differ;
+        return "host buffers with counts that differ";
     if (!comm->host.in_order && !pto_collective_is_vector(collective))
-        return other_order;
+        return "host buffers, and ranks in another order than the nodes";
     bool has_table = pto_machine_has_library(drop.machine, pto_collective_name(collective), PTO_SPACE_CPU);
-    return has_table || is_forced() ? NULL : no_table;
+    return has_table || is_forced() ? NULL : "host buffers, and no table of MPI's algorithms for them";
 }
 
 bool drop_host_attach(drop_comm_t *comm) {
@@ -191,8 +183,7 @@ static answer_t price(const drop_comm_t *comm, pto_collective_t collective, int6
 }
 
 /* Returns how many calls of a kind are left to MPI first: as many as a plan must serve to make up for its
- * creation. So a plan that is never used again costs a program about as much as it could have gained by then
- * (the ski-rental rule). */
+ * creation. So a plan that is never used again costs about as much as an earlier one could have gained. */
 static int calls_by_mpi_first(const drop_comm_t *comm, double gain_s, double pricing_s) {
     double calls = ceil((pricing_s + PLAN_MESSAGES * allreduce_s(comm)) / gain_s);
     if (drop.repeats >= 0 || is_forced())
@@ -278,8 +269,8 @@ static kind_t *find_kind(const drop_comm_t *comm, const drop_call_t *call) {
     return oldest;
 }
 
-/* Returns whether the communicator may create another plan: a program with ever new kinds of calls would
- * spend all its time on plans. */
+/* Limits the plans of a communicator: a program with ever new kinds of calls would spend its time on plans.
+ */
 static bool may_create_plan(const drop_comm_t *comm) {
     return comm->host_state->plans_made / PLANS_MADE_PER_KEPT < drop.plans_max;
 }
@@ -293,12 +284,12 @@ static const char *why_not_now(const drop_comm_t *comm, const drop_call_t *call,
         return kind->why_not;
     if (kind->calls < calls_first) {
         kind->calls++;
-        return first_calls;
+        return "host buffers, in the first calls of a kind";
     }
     if (kind->backoff == 0)
         return NULL;
     kind->backoff--;
-    return refused;
+    return "host buffers, which other processes could not take in the calls before";
 }
 
 void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed) {
@@ -325,9 +316,10 @@ void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call) {
 const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call) {
     pto_collective_t collective = call->collective;
     if (!comm->host_state)
-        return drop.has_other_gpus ? other_gpus : not_priced;
+        return drop.has_other_gpus ? "host buffers beside the runtime of other GPUs"
+                                   : "buffers in host memory";
     if (!(comm->kinds & DROP_KIND_HOST))
-        return asserted_gpu;
+        return "GPU buffers alone, as the program asserts";
     if (comm->host_state->never[collective])
         return comm->host_state->never[collective];
     int64_t bytes = drop_call_bytes(call, comm->size);

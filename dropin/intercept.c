@@ -1,6 +1,5 @@
-/* Wrappers of MPI's functions. In a preloaded library, the program's calls of MPI_Allreduce and others end
- * here instead of in MPI; each wrapper calls the next library's function (next.h) unless the call is taken
- * over. */
+/* Wrappers of MPI's functions. As this library is preloaded, the program calls these instead of MPI's; each
+ * calls the next library's function (next.h) unless the call is taken over. */
 #include "dropin.h"
 #include "next.h"
 
@@ -16,8 +15,8 @@ static void begin(int code) {
 
 PRELOAD_PASS_INIT(begin(code))
 
-/* MPI deletes attributes within these functions, which frees plans (comm.c). That involves collectives, which
- * `depth` hides from the wrappers. */
+/* Within these functions, MPI deletes attributes, which frees plans by collectives that must not be counted.
+ */
 #define ENDS(name, params, args) PRELOAD_PASS_BOTH(name, params, args, depth++, depth--)
 ENDS(Finalize, (void), ())
 ENDS(Comm_free, (MPI_Comm * comm), (comm))

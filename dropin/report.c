@@ -129,7 +129,6 @@ static int by_time(const void *one, const void *other) {
     return (a->seconds < b->seconds) - (a->seconds > b->seconds);
 }
 
-/* Prints the predicted gain over MPI. */
 static void print_gain(void) {
     double gained_s = 0, by_library_s = 0;
     int64_t calls = 0, unpriced = 0;

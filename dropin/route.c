@@ -2,8 +2,7 @@
  * cheapest one whose executor can be created here becomes the route.
  *
  * Other processes never open the program's memory, which it may free at any time. A buffer that they access
- * is therefore the route's own, and each call copies the program's data into it or out of it. The price of a
- * route includes these copies. */
+ * is the route's own, and each call copies data between it and the program's. Prices include these copies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,8 +83,7 @@ static int64_t user_bytes(const pto_plan_t *plan, int64_t logical, int side) {
     return pto_exec_user_bytes(plan, logical, side == 0 ? PTO_ROLE_IN : PTO_ROLE_OUT);
 }
 
-/* Returns whether the route's buffers are in host memory that no other process opens, so that they need no
- * shared memory. */
+/* Returns whether the route's buffers can be in host memory that is not shared. */
 static bool is_private(const drop_route_t *route) {
     return route->method == DROP_STAGED || route->key.in_host;
 }
@@ -119,9 +117,8 @@ static pto_status_t allocate(drop_route_t *route, int64_t logical, pto_error_t *
     return status;
 }
 
-/* Returns the largest size of a process's buffer on one side, or of both sides together (-1). All processes
- * compute the same. If blocks are equal, only two GPUs need to be looked at: the root's, which is the first
- * one, and any other one. */
+/* Returns the largest size of a process's buffer on one side, or on both together (-1). If blocks are equal,
+ * it suffices to look at the first GPU, which is the root's, and at any other one. */
 static int64_t largest_bytes(const pto_plan_t *plan, int side) {
     const pto_request_t *request = pto_plan_request(plan);
     int64_t largest = 0, count = pto_layout_rank_count(&request->layout);
@@ -191,8 +188,7 @@ static pto_status_t create_plan(const drop_comm_t *comm, drop_route_t *route, co
     return allocate(route, (*table)[comm->rank], err);
 }
 
-/* Collective. Creates what the route needs for a strategy. Errors are the same on all processes:
- * PTO_ERR_NOT_APPLICABLE and others. */
+/* Collective. Creates what the route needs for a strategy. Errors are the same on all processes. */
 static pto_status_t create_by(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
                               const pto_strategy_t *strategy, pto_error_t *err) {
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .timeout_s = -1};
@@ -228,8 +224,7 @@ static double parameter_of(const char *key) {
     return pto_machine_get(drop.machine, key, &cost, NULL) == PTO_OK ? cost : 0;
 }
 
-/* Returns the time of copying the buffers that the executor cannot use directly, on the process that has the
- * most. */
+/* Returns the longest time that a process takes to copy the buffers that the executor cannot use directly. */
 static double copies_s(const drop_comm_t *comm, const drop_route_t *route) {
     static const char *const of_gpu[] = {"copies.d2d.on_socket.alpha_s",
                                          "copies.d2d.on_socket.beta_s_per_byte"};
@@ -277,8 +272,7 @@ static int choose(const drop_comm_t *comm, const drop_route_t *route, const pto_
     return best;
 }
 
-/* Returns whether MPI on copies in host memory is cheaper than MPI on the program's GPU buffers. False if one
- * of them has no price. */
+/* Returns whether MPI on copies in host memory is known to be cheaper than MPI on the GPU buffers. */
 static bool prefers_staging(drop_route_t *route, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, i);
@@ -311,9 +305,8 @@ static void find_library(drop_route_t *route, const pto_predictions_t *predictio
             route->library_s = pto_prediction_at(predictions, 0, i)->price.seconds;
 }
 
-/* Collective. Tries the strategies from the cheapest on. The copies between the program's buffers and the
- * executor's are known only once an executor exists. They are then added to its price, with which another
- * strategy may be cheaper. */
+/* Collective. Tries the strategies from the cheapest on. Which copies a strategy needs is known only from its
+ * executor. Their price is then added, with which another strategy may be cheaper. */
 static void create_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
                             pto_predictions_t *predictions) {
     pto_error_t err;
@@ -345,9 +338,8 @@ static void create_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_rou
     leave_to_mpi(route);
 }
 
-/* Returns whether the call is possible in the communicator's order of processes. The program's blocks are in
- * the order of ranks, a plan's in that of places. Only equal blocks on GPUs can be copied from one order into
- * the other. */
+/* Returns whether a plan can handle the communicator's order of processes. A plan's blocks are in the order
+ * of places; only equal blocks on GPUs can be copied between that order and that of ranks. */
 static bool fits_order(const drop_comm_t *comm, const drop_key_t *key) {
     bool by_rank = !pto_collective_is_vector(key->collective);
     return drop_layout_for(comm, key)->in_order || !by_rank || (!key->in_host && key->counts == 0);

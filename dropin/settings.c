@@ -184,7 +184,6 @@ static uint64_t settings_digest(void) {
     return all;
 }
 
-/* Collective. Sets drop.node_of. */
 static pto_status_t find_nodes(pto_error_t *err) {
     MPI_Comm node = MPI_COMM_NULL;
     int mine = drop.rank;
@@ -203,8 +202,7 @@ static pto_status_t find_nodes(pto_error_t *err) {
     return status;
 }
 
-/* Returns whether calls can at least be passed on: Open MPI's handles are pointers, which do not fit into
- * MPICH's handles. */
+/* Returns whether calls can at least be passed on: MPICH's handles have no room for Open MPI's pointers. */
 static bool may_pass_on(void) { return sizeof(MPI_Comm) >= sizeof(void *); }
 
 static void refuse_mpi(void) {

@@ -31,8 +31,7 @@ static drop_route_t *find_route(const drop_comm_t *comm, const drop_key_t *key) 
     return route;
 }
 
-/* Collective. All processes use routes in the same order, so that the least recently used one is the same on
- * all. */
+/* Collective. All processes use routes in the same order, so all evict the same one. */
 static void evict_oldest(drop_comm_t *comm) {
     drop_route_t **oldest = &comm->routes;
     for (drop_route_t **link = &comm->routes; *link; link = &(*link)->next)
@@ -73,9 +72,7 @@ static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const
     return made;
 }
 
-/* Returns whether an alltoallv or allgatherv had the same counts before: a plan that is used once does not
- * pay.
- */
+/* Returns whether these counts have been seen before: a plan that is used once does not pay. */
 static bool were_counts_seen(drop_comm_t *comm, uint64_t counts) {
     for (int i = 0; i < DROP_COUNTS_KEPT; i++)
         if (comm->counts_seen[i] == counts)
@@ -168,8 +165,7 @@ static pto_status_t copy_peer_blocks(const drop_route_t *route, const drop_count
     return status;
 }
 
-/* Copies equal blocks, one for each process. They are in the order of ranks in the program's buffer, and in
- * that of places in the executor's. */
+/* Copies equal blocks, one for each process: in the program's buffer by rank, in the executor's by place. */
 static pto_status_t copy_blocks(const drop_route_t *route, const drop_comm_t *comm, int64_t all_bytes,
                                 transfer_t way, pto_error_t *err) {
     const drop_layout_t *layout = drop_layout_for(comm, &route->key);
@@ -180,12 +176,9 @@ static pto_status_t copy_blocks(const drop_route_t *route, const drop_comm_t *co
         count = drop_layout_blocks(layout, comm->size, place, &rank_stride);
         size_t exec_at = (size_t)place * bytes, user_at = (size_t)layout->rank_at[place] * bytes;
         size_t pitch = count > 1 ? (size_t)rank_stride * bytes : bytes;
-        pto_move_t move = {way.to + (way.into_executor ? exec_at : user_at),
-                           way.from + (way.into_executor ? user_at : exec_at),
-                           bytes,
-                           (size_t)count,
-                           way.into_executor ? bytes : pitch,
-                           way.into_executor ? pitch : bytes};
+        pto_move_t move = {way.to + user_at, way.from + exec_at, bytes, (size_t)count, pitch, bytes};
+        if (way.into_executor)
+            move = (pto_move_t){way.to + exec_at, way.from + user_at, bytes, (size_t)count, bytes, pitch};
         status = route->device->copy(&move, route->stream, err);
     }
     return status;
@@ -226,9 +219,8 @@ static bool is_root_of_bcast(const drop_call_t *call, const drop_comm_t *comm) {
     return call->collective == PTO_COLLECTIVE_BROADCAST && call->root == comm->rank;
 }
 
-/* Choose the buffers that the executor reads and writes: the program's where possible, the route's elsewhere.
- * An input in place is copied, as its blocks could be overwritten before they are read, unless the plan works
- * in place itself (one_buffer). */
+/* Choose the buffers that the executor reads and writes: the program's where possible. An input in place is
+ * copied, so that no block is overwritten before it is read, unless the plan works in place (one_buffer). */
 static void choose_buffers(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
                            const void **in, void **out) {
     bool one_buffer = route->buffer[0] && route->buffer[0] == route->buffer[1];
@@ -453,20 +445,18 @@ void drop_take(drop_task_t *task) {
     drop_comm_t *comm = drop_comm_of(task->call.comm);
     task->comm = comm;
     task->began_s = drop_reports ? pto_now_s() : 0;
+    task->mpi_call = task->call;
     if (!comm || comm->why_not) {
-        task->mpi_call = task->call;
         task->why_not = comm ? comm->why_not : "no communicator";
         return;
     }
     comm->calls++;
     if (drop.multithreaded) {
-        task->mpi_call = task->call;
         take_alone(task);
         return;
     }
     /* Nothing above depends on a process's own arguments, so that all processes of the call come here. */
     task->call.why_not_host = drop_host_why_not(comm, &task->call);
-    task->mpi_call = task->call;
     /* Without GPU buffers, all processes know that the call is left to MPI, and none waits for a vote. */
     if (!(comm->kinds & DROP_KIND_GPU) && task->call.why_not_host) {
         task->why_not = task->call.why_not_host;

@@ -16,7 +16,6 @@ static const double tolerance = 1.03;
 /* The first call by the plan and the first by MPI do not count, as they may map memory. */
 enum { UNTIMED = 1 };
 
-/* The number of calls by the plan, and of those by MPI. */
 static int calls_per_method(void) { return UNTIMED + drop.trials; }
 
 bool drop_trial_is_on(const drop_route_t *route) {

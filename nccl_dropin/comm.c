@@ -81,8 +81,7 @@ typedef struct {
     uint64_t process;
 } identity_t;
 
-/* Returns a number that identifies this process also among containers, which have process ids of their own.
- */
+/* Returns an identifier of this process. Process ids are not unique among containers. */
 static uint64_t process_number(void) {
     static atomic_uint_fast64_t number;
     struct timespec now;
@@ -94,8 +93,9 @@ static uint64_t process_number(void) {
     return number;
 }
 
-/* Collective. Verifies that no two ranks share a GPU or a process: a process cannot open its own memory
- * through CUDA IPC. */
+/* Collective. Verifies that no two ranks share a GPU or a process, which cannot open its own memory by CUDA
+ * IPC.
+ */
 static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
     const uint64_t gpu = tap_gpu_is_host() ? (uint64_t)comm->rank + 1 : tap_gpu_id();
     const identity_t mine = {gpu, process_number()};
@@ -182,8 +182,7 @@ static int gpus_here(void) {
     return count;
 }
 
-/* Returns whether a communicator of this size can be taken: larger ones than this node has GPUs span nodes.
- */
+/* Returns whether the communicator can be on one node, with a GPU for each process. */
 static bool may_begin(int size) {
     const int gpus = gpus_here();
     return tap_settings()->on && size >= 2 && size <= TAP_SIZE_MAX && (gpus == 0 || size <= gpus);
@@ -234,8 +233,7 @@ static void summarize(const tap_comm_t *comm) {
                 pick->why_not ? pick->why_not : "", pick->why_not ? ")" : "");
 }
 
-/* Collective. Returns whether all processes come here within end_s. Those that do not may still use this
- * one's memory. */
+/* Collective. Returns whether all processes come here in time; the others may still use this one's memory. */
 static bool all_end(tap_comm_t *comm) {
     const double began_s = pto_now_s();
     bool all = false;
@@ -248,8 +246,7 @@ static bool all_end(tap_comm_t *comm) {
     return all;
 }
 
-/* NCCL requires that the program's calls are complete. Memory that others may still have open is not freed.
- */
+/* NCCL requires that all calls are complete. Memory that others may still have open is not freed. */
 void tap_comm_end(void *handle) {
     tap_comm_t *comm = remove_comm(handle);
     if (!comm)

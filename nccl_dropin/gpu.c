@@ -1,5 +1,4 @@
-/* CUDA contexts and stream captures, by calls of CUDA's driver. With the host device, which emulates GPUs in
- * tests, there is no driver. */
+/* CUDA contexts and stream captures, by CUDA's driver. The host device, which emulates GPUs, has neither. */
 #include <string.h>
 
 #include "device/host_stream.h"

@@ -10,7 +10,10 @@
 #include "base/grow.h"
 #include "tap.h"
 
-#define EXPORT __attribute__((visibility("default")))
+/* Begins the definition of an exported function: declares it first. */
+#define EXPORT(...)                                                                                          \
+    __attribute__((visibility("default"))) __VA_ARGS__;                                                      \
+    __VA_ARGS__
 
 static void *library;
 
@@ -84,9 +87,7 @@ static _Thread_local struct {
     int passed;
 } group;
 
-/* Returns whether NCCL has got one of the group's first `count` calls that has the same communicator and
- * stream.
- */
+/* Returns whether NCCL has got one of the first `count` calls, with the same communicator and stream. */
 static bool is_among_passed(const tap_call_t *call, int count) {
     for (int i = 0; i < count; i++)
         if (!group.calls[i].runs_here && group.calls[i].comm == call->comm &&
@@ -131,16 +132,15 @@ static int do_alone(tap_call_t call) {
     return call.runs_here ? tap_do_messages(&call, &call, 1, false) : tap_do(&call);
 }
 
-EXPORT int ncclGroupStart(void);
-EXPORT int ncclGroupStart(void) {
+EXPORT(int ncclGroupStart(void)) {
     FIND_NEXT(ncclGroupStart, (void));
     int result = next();
     group.depth += result == TAP_SUCCESS;
     return result;
 }
 
-/* Returns whether the whole group runs here and needs no stream of its own: it is one collective, or messages
- * of one communicator and stream. */
+/* Returns whether the whole group runs here, as one collective or as messages of one communicator and stream.
+ */
 static bool is_one(void) {
     const tap_call_t *first = group.calls;
     for (int i = 1; i < group.count; i++)
@@ -190,8 +190,7 @@ static int do_one(void) {
                                        : tap_do(group.calls);
 }
 
-EXPORT int ncclGroupEnd(void);
-EXPORT int ncclGroupEnd(void) {
+EXPORT(int ncclGroupEnd(void)) {
     FIND_NEXT(ncclGroupEnd, (void));
     const bool is_last = group.depth == 1, one = is_last && is_one();
     const int begun = is_last && !one ? begin_beside_nccl() : TAP_SUCCESS;
@@ -208,8 +207,7 @@ EXPORT int ncclGroupEnd(void) {
 /* --- collectives and messages --------------------------------------------------------------------------- */
 
 #define FUNCTION(name, collective, params, args, ...)                                                        \
-    EXPORT int name(EACH params, void *comm, void *stream);                                                  \
-    EXPORT int name(EACH params, void *comm, void *stream) {                                                 \
+    EXPORT(int name(EACH params, void *comm, void *stream)) {                                                \
         const tap_call_t call = {.function = TAP_##name, __VA_ARGS__, .comm = comm, .stream = stream};       \
         return group.depth == 0 ? do_alone(call) : call_in_group(call);                                      \
     }
@@ -231,8 +229,7 @@ static bool is_ready(int result, const config_t *config) {
     return result == TAP_SUCCESS && group.depth == 0 && !(config && config->blocking == 0);
 }
 
-EXPORT int ncclCommInitRank(void **comm, int size, pto_nccl_id_t id, int rank);
-EXPORT int ncclCommInitRank(void **comm, int size, pto_nccl_id_t id, int rank) {
+EXPORT(int ncclCommInitRank(void **comm, int size, pto_nccl_id_t id, int rank)) {
     FIND_NEXT(ncclCommInitRank, (void **, int, pto_nccl_id_t, int));
     int result = next(comm, size, id, rank);
     if (is_ready(result, NULL))
@@ -240,8 +237,7 @@ EXPORT int ncclCommInitRank(void **comm, int size, pto_nccl_id_t id, int rank) {
     return result;
 }
 
-EXPORT int ncclCommInitRankConfig(void **comm, int size, pto_nccl_id_t id, int rank, void *config);
-EXPORT int ncclCommInitRankConfig(void **comm, int size, pto_nccl_id_t id, int rank, void *config) {
+EXPORT(int ncclCommInitRankConfig(void **comm, int size, pto_nccl_id_t id, int rank, void *config)) {
     FIND_NEXT(ncclCommInitRankConfig, (void **, int, pto_nccl_id_t, int, void *));
     int result = next(comm, size, id, rank, config);
     if (is_ready(result, config))
@@ -249,8 +245,7 @@ EXPORT int ncclCommInitRankConfig(void **comm, int size, pto_nccl_id_t id, int r
     return result;
 }
 
-EXPORT int ncclCommSplit(void *comm, int color, int key, void **made, void *config);
-EXPORT int ncclCommSplit(void *comm, int color, int key, void **made, void *config) {
+EXPORT(int ncclCommSplit(void *comm, int color, int key, void **made, void *config)) {
     FIND_NEXT(ncclCommSplit, (void *, int, int, void **, void *));
     int result = next(comm, color, key, made, config);
     tap_comm_t *parent = tap_comm_of(comm);
@@ -261,8 +256,7 @@ EXPORT int ncclCommSplit(void *comm, int color, int key, void **made, void *conf
 }
 
 #define END(name, act)                                                                                       \
-    EXPORT int name(void *comm);                                                                             \
-    EXPORT int name(void *comm) {                                                                            \
+    EXPORT(int name(void *comm)) {                                                                           \
         FIND_NEXT(name, (void *));                                                                           \
         act(comm);                                                                                           \
         return next(comm);                                                                                   \

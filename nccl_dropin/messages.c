@@ -16,8 +16,7 @@ _Static_assert(2 * TAP_SIZE_MAX <= PTO_PIPES_MAX, "a pipe to each process and fr
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-/* Allocate the ends of the pipes, at the same offset on all processes. If there is no room, messages are left
- * to NCCL on all of them. */
+/* Allocate the pipes' ends, at the same offset on all processes. Without room, messages are left to NCCL. */
 void tap_messages_begin(tap_comm_t *comm) {
     const pto_device_t *device = tap_settings()->device;
     const size_t pipes = (size_t)TAP_PIPES_MAX * (size_t)comm->size;
@@ -69,8 +68,7 @@ static tap_pipes_t *pipes_of(tap_comm_t *comm, uint64_t capture) {
 }
 
 /* Returns the number of a pipe, which is given at the first message in it: 1 for messages that are not
- * captured, then one for each capture with a message from the one process to the other. The other end counts
- * the same captures. */
+ * captured, then one for each capture with a message in this direction. The other end counts the same. */
 static int pipe_number(tap_comm_t *comm, tap_pipes_t *pipes, int direction, int peer) {
     int *number = &pipes->number[direction][peer];
     if (*number == 0)

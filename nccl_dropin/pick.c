@@ -29,8 +29,7 @@ int64_t tap_element_bytes(int number) {
 static bool is_integer(int number) { return number >= PTO_NCCL_INT8 && number <= PTO_NCCL_UINT64; }
 
 /* Accepts the operations whose results equal NCCL's: sums and products (up to rounding), and the minimum and
- * maximum of integers. NCCL has its own rules for NaNs and averages, and the program may define operations.
- */
+ * maximum of integers. NCCL has rules of its own for NaNs and averages. */
 static bool op_of(int op, int datatype, pto_op_t *found) {
     static const pto_op_t known[] = {[PTO_NCCL_SUM] = PTO_OP_SUM,
                                      [PTO_NCCL_PROD] = PTO_OP_PROD,

@@ -1,5 +1,5 @@
-/* The report: a row for each call, in the format of the drop-in for MPI (PORTOLAN_REPORT). Times are those of
- * enqueueing the call on the host. */
+/* The report (PORTOLAN_REPORT): a row for each call, as in the drop-in for MPI, with the time to enqueue it.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -103,8 +103,7 @@ static unsigned takes_of(const char *list) {
     return takes;
 }
 
-/* If there are rules for a tuner plugin and no other plugin is named, make NCCL open the one in this
- * library's folder. */
+/* If there are rules for a tuner plugin, and no plugin is named, name the one in this library's folder. */
 static void name_tuner(void) {
     char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
     if (!preload_text("NCCL_TUNER_CONFIG_FILE") || !pto_program_folder(folder))

@@ -37,8 +37,7 @@ static pto_status_t allocate(size_t bytes, void **memory, pto_error_t *err) {
 }
 
 static pto_status_t release(void *memory, pto_error_t *err) {
-    (void)memory;
-    (void)err;
+    (void)memory, (void)err;
     return PTO_OK;
 }
 
@@ -54,39 +53,28 @@ static pto_status_t blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks
 /* --- a team without communication ----------------------------------------------------------------------- */
 
 static pto_status_t no_allgather(void *context, const void *mine, size_t bytes, void *all, pto_error_t *err) {
-    (void)context;
-    (void)mine;
-    (void)all;
+    (void)context, (void)mine, (void)all;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its processes exchange %zu bytes when it is made",
                          bytes);
 }
 
 static pto_status_t same_least(void *context, int64_t *numbers, int count, pto_error_t *err) {
-    (void)context;
-    (void)numbers;
-    (void)count;
-    (void)err;
+    (void)context, (void)numbers, (void)count, (void)err;
     return PTO_OK;
 }
 
 static pto_status_t same_broadcast(void *context, void *data, size_t bytes, int root, pto_error_t *err) {
-    (void)context;
-    (void)data;
-    (void)bytes;
-    (void)root;
-    (void)err;
+    (void)context, (void)data, (void)bytes, (void)root, (void)err;
     return PTO_OK;
 }
 
 static pto_status_t no_enter(void *context, pto_error_t *err) {
-    (void)context;
-    (void)err;
+    (void)context, (void)err;
     return PTO_OK;
 }
 
 static pto_status_t all_entered(void *context, bool *all, pto_error_t *err) {
-    (void)context;
-    (void)err;
+    (void)context, (void)err;
     *all = true;
     return PTO_OK;
 }

@@ -1,5 +1,4 @@
-/* Collectives that are taken: the stream order of a communicator's calls, the executor of each kind of call,
- * and the run. */
+/* Collectives that are taken: the stream order of a communicator's calls, their executors, and the runs. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -114,8 +113,7 @@ static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *
 /* How long a process waits for the others' first call of a kind. */
 static const double meeting_s = 20;
 
-/* Returns a digest of what must be the same on all processes: the plan, and the offsets of the executor's
- * memory. */
+/* A digest of what must be equal on all processes: the plan, and the offset of the executor's memory. */
 static uint64_t digest_of(const tap_comm_t *comm, const tap_pick_t *pick) {
     return pto_hash_add(pto_plan_digest(pick->plan), comm->symmetric.used) | 1;
 }
@@ -142,9 +140,7 @@ static void create_with_all(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t 
 }
 
 /* Returns the executor for the capture; it is created at the first call, in the same order on all processes.
- * NULL: out of memory. This process then skips all remaining doors, so that no other one can pass them,
- * either.
- */
+ * NULL: out of memory. This process then uses up its doors, so that no other one passes them, either. */
 static tap_run_t *run_of(tap_comm_t *comm, tap_pick_t *pick, uint64_t capture, const tap_call_t *call) {
     tap_run_t *run = pick->runs;
     while (run && run->capture != capture)
@@ -268,8 +264,7 @@ bool tap_do_beside_nccl(tap_call_t *call, const tap_call_t *calls, int count, in
     return done;
 }
 
-/* The order of calls is kept by one stream. So the call's own stream must wait for its side stream, and be
- * the one that is recorded last. */
+/* Later calls wait for one stream only: the call's own, which must therefore wait for the side stream. */
 static void join(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *calls, int count,
                  uint64_t capture) {
     for (int i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 /* The parts of the drop-in for NCCL: a library that is preloaded in front of NCCL into an unchanged program.
- * It runs a collective as one of portolan's kernels where the machine file says that this is cheaper, and
- * passes all other calls on to NCCL (README.md, docs/acting.md).
+ * It "takes" a collective, and runs one of portolan's kernels in its place, where the machine file says that
+ * this is cheaper; all other calls are passed on to NCCL (README.md, docs/acting.md).
  *
  * A call goes through these files:
  *   intercept.c  wrappers of NCCL's functions (function_list.h), and groups of calls
@@ -12,9 +12,7 @@
  *   messages.c   sends and receives
  *   gpu.c        CUDA's driver: captures and contexts
  *   report.c     a row for each call
- *   settings.c   environment variables
- *
- * "Taken" calls are those that run here instead of in NCCL. */
+ *   settings.c   environment variables */
 #ifndef TAP_TAP_H
 #define TAP_TAP_H
 
@@ -102,8 +100,8 @@ enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
 
 enum { TAP_SIZE_MAX = 8 };
 
-/* A block of GPU memory on each process, from which all processes allocate the same pieces in the same order.
- * Zero at first. */
+/* A block of GPU memory on each process, zero at first. All processes allocate equal pieces in the same
+ * order. */
 typedef struct {
     const pto_device_t *device;
     char *own; /* this process's block */
@@ -175,8 +173,7 @@ int64_t tap_element_bytes(int number);
 
 /* --- messages.c ----------------------------------------------------------------------------------------- */
 
-/* Pipes from one process to another. The first is for messages that are not captured, each additional one for
- * one capture. */
+/* Pipes from one process to another: one for messages that are not captured, and one for each capture. */
 enum { TAP_PIPES_MAX = 32 };
 
 /* The pipes of messages that are not captured, or of those of one capture. */
@@ -213,8 +210,8 @@ typedef struct tap_door tap_door_t;
 
 size_t tap_doors_bytes(void);
 /* Collective, at the communicator's next door: returns whether all processes come to it with the same digest,
- * which is not 0. A process waits at most `patience_s` for the others. The result is the same on all of them,
- * also on those that come later. */
+ * which is not 0. A process waits at most `patience_s`. The result is the same on all of them, even late
+ * ones. */
 bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s);
 void tap_nap(void);
 
@@ -240,8 +237,8 @@ struct tap_comm {
     int picks_made;
     tap_pick_t *picks;
     atomic_int_fast64_t passed; /* calls left to NCCL */
-    /* The last call that was not captured, and the last one of the last capture: later calls in other streams
-     * wait for them. */
+    /* The last call that was not captured, and that of the last capture. Calls in other streams wait for it.
+     */
     struct {
         void *stream;
         void *event;
@@ -272,12 +269,11 @@ uint64_t tap_gpu_id(void);
 /* Make the context current until tap_gpu_leave, and allow calls that CUDA forbids during a capture. */
 bool tap_gpu_enter(void *context);
 void tap_gpu_leave(void);
-/* Returns the communicator of a handle, locked and entered as above, until it is left; NULL: it is unknown,
- * or its context cannot be current. */
+/* Returns the communicator of a handle, locked and with its context current, until tap_leave. NULL: unknown.
+ */
 tap_comm_t *tap_enter(void *handle);
 void tap_leave(tap_comm_t *comm);
-/* Call this while waiting for other processes: unlike a GPU's, the host device's streams progress only in
- * calls. */
+/* Call this while waiting for other processes: the host device's streams progress only in calls. */
 void tap_gpu_advance(void);
 /* Sets `*capture` to the identifier of the capture that the stream is in; 0: none. False: unknown. */
 bool tap_gpu_capture(void *stream, uint64_t *capture);
@@ -291,8 +287,8 @@ int tap_do(const tap_call_t *call);
 /* Run a collective of a group here, in a stream of its own, so that it does not wait for the group's other
  * calls, which NCCL runs. False: it is left to NCCL. `calls`: all calls of the group. */
 bool tap_do_beside_nccl(tap_call_t *call, const tap_call_t *calls, int count, int *result);
-/* After NCCL has enqueued its part of the group: later work in the streams of the communicator's calls waits
- * for this call. */
+/* After NCCL has enqueued its part: later work in the streams of the communicator's calls waits for this
+ * call. */
 void tap_join(const tap_call_t *call, const tap_call_t *calls, int count);
 /* A communicator's calls run one after another, in whatever streams they are: let `stream` wait for the last
  * call; record `stream` as that of the last call. */

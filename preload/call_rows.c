@@ -1,5 +1,4 @@
-/* The file of PORTOLAN_REPORT, which both drop-ins write: rows are collected in a buffer and written when it
- * is full, or when the process ends. */
+/* The file of PORTOLAN_REPORT: rows are buffered, and written when the buffer is full or the process ends. */
 #include "call_rows.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@ static struct {
     preload_rows_t rows;
     char *path;
     int rank;
-    pid_t process; /* a forked child must not write */
+    pid_t process; /* forked children must not write */
     size_t used;
     char text[1 << 12];
 } report = {.rows = {.file = -1}};

@@ -1,5 +1,5 @@
-/* The file of PORTOLAN_REPORT: a row for each collective call of the program, with the route by which it was
- * executed (docs/formats.md). */
+/* The file of PORTOLAN_REPORT, which both drop-ins write: a row for each call, with its route
+ * (docs/formats.md). */
 #ifndef PRELOAD_CALL_ROWS_H
 #define PRELOAD_CALL_ROWS_H
 
@@ -20,8 +20,7 @@ typedef struct {
     double library_s;   /* by the library's own collective; 0: unknown */
 } preload_call_row_t;
 
-/* Process 0 writes the file. If its name contains %r, every process writes one, with its rank in that place.
- * It is closed at exit at the latest. */
+/* Process 0 writes the file, or each process one if the name contains %r, which becomes its rank. */
 void preload_call_rows_open(const char *name, int rank);
 bool preload_call_rows_are_open(void);
 /* The following functions are thread-safe. */

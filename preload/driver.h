@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Store the address of a driver's function in `function`, a pointer of `size` bytes. False: no such function,
- * or no driver. */
+/* Store the address of a driver's function in `function`, a pointer of `size` bytes. False: there is none. */
 bool preload_find_in_driver(const char *name, void *function, size_t size);
 /* The current context; NULL: none. */
 void *preload_context(void);

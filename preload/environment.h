@@ -20,8 +20,7 @@ typedef void preload_say_t(const char *format, ...) PTO_PRINTF_LIKE(1, 2);
 int preload_word(const char *name, const char *const *word, int count, int otherwise, preload_say_t *say);
 /* Returns true for 1, yes, on and true, and false for 0, no, off and false. */
 bool preload_is_on(const char *name, bool otherwise, preload_say_t *say);
-/* Returns the number that the variable contains, such as 64 or 1MiB. `least` is 0 or 1; `most` may be
- * INT64_MAX: unlimited. */
+/* Returns the number that the variable contains, such as 1MiB. `least`: 0 or 1; `most`: INT64_MAX: any. */
 int64_t preload_number(const char *name, int64_t least, int64_t most, int64_t otherwise, preload_say_t *say);
 
 #endif

@@ -18,8 +18,6 @@ typedef struct {
     uintptr_t until;
 } range_t;
 
-/* --- memory that the program declares ------------------------------------------------------------------- */
-
 bool preload_spaces_differ;
 static range_t *named;
 static size_t named_count, named_capacity;
@@ -49,8 +47,6 @@ PRELOAD_EXPORT void portolan_profile_memory(const void *at, size_t bytes) {
     preload_spaces_differ = true;
 }
 
-/* --- CUDA ----------------------------------------------------------------------------------------------- */
-
 /* From cuda.h, which need not be installed. */
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, TYPE_DEVICE = 2, TYPE_UNIFIED = 4 };
 
@@ -61,8 +57,7 @@ static int (*get_attributes)(unsigned count, const int *attribute, void **data, 
 static uintptr_t program;
 
 static int find_program(struct dl_phdr_info *info, size_t size, void *context) {
-    (void)size;
-    (void)context;
+    (void)size, (void)context;
     for (int i = info->dlpi_phnum - 1; i >= 0; i--)
         if (info->dlpi_phdr[i].p_type == PT_LOAD)
             program = (uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
@@ -92,8 +87,6 @@ static preload_space_t ask_cuda(const void *memory) {
         return PRELOAD_MANAGED;
     return type >= TYPE_DEVICE ? PRELOAD_GPU : PRELOAD_CPU;
 }
-
-/* --- both ----------------------------------------------------------------------------------------------- */
 
 preload_space_t preload_space(const void *memory) {
     uintptr_t at = (uintptr_t)memory;

@@ -1,6 +1,5 @@
 /* The collectives that have counts, for each_count.h: COLLECTIVE(blocking name, non-blocking name, parameters
- * up to the communicator, arguments, function that counts its traffic (parts.h), root, input side, output
- * side). */
+ * up to the communicator, arguments, function of parts.h, root, input side, output side). */
 COLLECTIVE(Bcast, Ibcast, (void *out, COUNT count, MPI_Datatype type, int root), (out, count, type, root),
            prof_note_bcast, root, NO_SIDE, VECTOR_OUT)
 COLLECTIVE(Gather, Igather, (IN_PARAMS, OUT_PARAMS, int root), (IN_ARGS, OUT_ARGS, root), prof_note_gather,

@@ -1,5 +1,4 @@
-/* Wrappers of MPI's collectives: blocking, non-blocking and persistent ones. Their traffic is counted by the
- * functions of parts.h. */
+/* Wrappers of MPI's blocking, non-blocking and persistent collectives. parts.h counts their traffic. */
 #include "intercept.h"
 #include "parts.h"
 

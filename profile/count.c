@@ -87,24 +87,14 @@ prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_grou
     return cell;
 }
 
-static void receive_at(const prof_group_t *group, int peer, int tag, int64_t messages, preload_space_t space,
-                       int64_t post_index) {
+void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
+                         preload_space_t space, int64_t post_index) {
     int world = prof_world_rank(group, peer);
     if (world < 0)
         return;
     prof.received[world] |= (uint8_t)(1u << space);
     if (prof.ordered)
         prof_order_received(world, group->id, tag, messages, space, post_index);
-}
-
-void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
-                         preload_space_t space) {
-    receive_at(group, peer, tag, messages, space, prof_order_post());
-}
-
-void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space,
-                            int64_t post_index) {
-    receive_at(group, peer, tag, 1, space, post_index);
 }
 
 /* --- calls ---------------------------------------------------------------------------------------------- */

@@ -309,8 +309,7 @@ static void write_tables(void) {
 }
 
 /* The files are written once and completely: when one process of a job exits, mpirun sends SIGTERM to the
- * others, which may be writing at that time. So the writing thread blocks signals, and other threads wait
- * until it is done. */
+ * others, which may be writing. So the writing thread blocks signals, and other threads wait for it. */
 void prof_write_own(void) {
     int state = TO_WRITE;
     sigset_t ending, saved;
@@ -377,8 +376,8 @@ void prof_files_begin(void) {
 
 /* --- all processes -------------------------------------------------------------------------------------- */
 
-/* Process 0 appends the text of the others in the order of ranks. An empty message asks a process for its
- * text, and another one ends it. */
+/* Process 0 appends the others' text by rank. An empty message asks a process for it, and another one ends
+ * it. */
 static void relay_others(void) {
     for (int rank = 1; rank < prof.size; rank++) {
         int size = 1;

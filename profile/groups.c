@@ -27,9 +27,7 @@ static const prof_group_t *known_group;
 
 /* MPI calls this when it frees a communicator, whose handle it may reuse. */
 static int forget(MPI_Comm comm, int key, void *attribute, void *extra) {
-    (void)key;
-    (void)attribute;
-    (void)extra;
+    (void)key, (void)attribute, (void)extra;
     if (comm == known_comm)
         known_comm = MPI_COMM_NULL;
     return MPI_SUCCESS;
@@ -66,8 +64,7 @@ static members_t *new_members(MPI_Group group) {
     return made;
 }
 
-/* The processes to which messages go: the remote group of an inter-communicator, both sides of which compute
- * the same hash. */
+/* The processes to which messages go. Both sides of an inter-communicator compute the same hash. */
 static members_t *read_members(MPI_Comm comm, bool is_inter) {
     MPI_Group local, remote;
     PMPI_Comm_group(comm, &local);

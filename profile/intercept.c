@@ -1,5 +1,4 @@
-/* Wrappers of MPI_Init, MPI_Finalize and other functions that start or end a program, and of those that
- * create communicators. */
+/* Wrappers of functions that start or end a program, such as MPI_Init, or create communicators. */
 #include "intercept.h"
 
 #include <stdlib.h>
@@ -7,8 +6,6 @@
 
 pthread_mutex_t prof_mutex = PTHREAD_MUTEX_INITIALIZER;
 _Thread_local int prof_depth;
-
-/* --- the start ------------------------------------------------------------------------------------------ */
 
 static void begin(int code) {
     int provided = MPI_THREAD_SINGLE, mine, all = 0;
@@ -39,10 +36,7 @@ static void begin(int code) {
 
 PRELOAD_PASS_INIT(begin(code))
 
-/* --- communicators ------------------------------------------------------------------------------------- */
-
-/* A new communicator gets its identifier at once, since the order of creation is the same on all processes.
- */
+/* Identifiers are given at creation, the order of which is the same on all processes. */
 static void note_created(int code, const MPI_Comm *made) {
     if (!prof_enter(true))
         return;
@@ -86,8 +80,6 @@ CREATES(Comm_create_from_group,
         (group, tag, info, handler, made))
 #endif
 CREATES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made))
-
-/* --- the end -------------------------------------------------------------------------------------------- */
 
 /* `prof_depth` keeps the messages that write the files from being counted. */
 static void end(void) {

@@ -1,5 +1,4 @@
-/* Macros for the profiler's wrappers of MPI's functions (next.h): each calls MPI's function, measures its
- * time and then counts the call. */
+/* Macros for the profiler's wrappers (next.h): each calls MPI's function, measures its time and counts it. */
 #ifndef PROF_INTERCEPT_H
 #define PROF_INTERCEPT_H
 

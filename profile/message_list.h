@@ -1,5 +1,4 @@
-/* Point-to-point functions that have counts, for each_count.h. messages.c defines SEND and the other macros.
- */
+/* Point-to-point functions that have counts, for each_count.h. messages.c defines the macros. */
 SEND(Send)
 SEND(Bsend)
 SEND(Ssend)

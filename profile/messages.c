@@ -52,7 +52,8 @@ static void note_send(const prof_call_t *call, int code, const void *buffer, MPI
 /* A receive that has completed. */
 static void count_received(const prof_request_t *msg, const MPI_Status *status) {
     if (status->MPI_SOURCE != MPI_PROC_NULL)
-        prof_count_received(msg->group, status->MPI_SOURCE, status->MPI_TAG, 1, (preload_space_t)msg->space);
+        prof_count_received(msg->group, status->MPI_SOURCE, status->MPI_TAG, 1, (preload_space_t)msg->space,
+                            prof_order_post());
 }
 
 static void note_recv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
@@ -68,15 +69,14 @@ static void note_recv(const prof_call_t *call, int code, const void *buffer, MPI
     MPI_Status own = {0};                                                                                    \
     MPI_Status *use = status == MPI_STATUS_IGNORE ? &own : status
 
-/* Number a posted receive, and count it if its source and tag are known; one with a wildcard is counted when
- * it completes. */
+/* Number a posted receive. It is counted now, or when it completes if it has a wildcard. */
 static void post(prof_request_t *msg) {
     msg->post_index = prof_order_post();
     msg->active = true;
     if (msg->is_wildcard)
         prof_undetermined_receives++;
     else
-        prof_count_received_at(msg->group, msg->peer, msg->tag, (preload_space_t)msg->space, msg->post_index);
+        prof_count_received(msg->group, msg->peer, msg->tag, 1, (preload_space_t)msg->space, msg->post_index);
 }
 
 static void note_irecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
@@ -208,8 +208,8 @@ static void complete_receive(const prof_request_t *msg, const MPI_Status *status
     bool cancelled = status && msg->cancelled && was_cancelled(status);
     if (msg->is_wildcard) {
         if (status && !cancelled && status->MPI_SOURCE != MPI_PROC_NULL)
-            prof_count_received_at(msg->group, status->MPI_SOURCE, status->MPI_TAG,
-                                   (preload_space_t)msg->space, msg->post_index);
+            prof_count_received(msg->group, status->MPI_SOURCE, status->MPI_TAG, 1,
+                                (preload_space_t)msg->space, msg->post_index);
         prof_undetermined_receives--;
     } else if (cancelled) {
         prof_order_cancel(prof_world_rank(msg->group, msg->peer), msg->group->id, msg->tag, msg->post_index);
@@ -338,7 +338,7 @@ static void note_mrecv(const prof_call_t *call, int code, const void *buffer, MP
     if (!known)
         return;
     if (code == MPI_SUCCESS)
-        prof_count_received_at(msg.group, msg.peer, msg.tag, space, msg.post_index);
+        prof_count_received(msg.group, msg.peer, msg.tag, 1, space, msg.post_index);
     prof_undetermined_receives--;
 }
 

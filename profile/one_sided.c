@@ -19,8 +19,7 @@ static const window_t *known;
 
 /* MPI calls this when it frees a window, whose handle it may reuse. */
 static int forget(MPI_Win handle, int key, void *window, void *extra) {
-    (void)key;
-    (void)extra;
+    (void)key, (void)extra;
     if (handle == known_handle)
         known_handle = MPI_WIN_NULL;
     free(window);

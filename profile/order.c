@@ -21,8 +21,7 @@ typedef struct {
     prof_key_t key; /* of the cell of sent messages; for received ones, only `space` is used */
 } run_t;
 
-/* The messages to or from one process, on one communicator, with one tag: a hash table's entry, of which
- * these three are the key. */
+/* An entry of a hash table: messages to or from one process, on one communicator, with one tag, its key. */
 typedef struct {
     uint64_t group;
     int32_t peer;
@@ -82,8 +81,7 @@ void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t m
         stop_recording();
 }
 
-/* A run can be extended only if no receive that was posted between its end and this one can still complete
- * with this key. */
+/* A run can be extended only if no receive that was posted in between can still complete. */
 void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
                          int64_t post_index) {
     stream_t *stream = stream_of(&received, peer, group, tag);

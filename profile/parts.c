@@ -76,7 +76,7 @@ static void count_part(prof_routine_t routine, const prof_group_t *group, const 
         prof_count_sent(routine, part->kind, group, part->peer, tag, part->messages, part->bytes,
                         part->space);
     else
-        prof_count_received(group, part->peer, tag, part->messages, part->space);
+        prof_count_received(group, part->peer, tag, part->messages, part->space, prof_order_post());
 }
 
 void prof_count_persistent(const prof_persistent_t *parts, prof_routine_t routine) {
@@ -112,8 +112,7 @@ static void count_call(const prof_collective_t *collective, const prof_group_t *
     prof_count_call(collective->call, group, collective->root, -1, bytes, space);
 }
 
-/* Returns the communicator if its collectives have parts. NULL for an inter-communicator, whose call is
- * counted here without parts. */
+/* NULL for an inter-communicator, whose call is counted here, without parts. */
 static const prof_group_t *group_for_parts(const prof_collective_t *collective) {
     const prof_group_t *group = prof_group_of(collective->comm);
     if (group && !group->is_inter)
@@ -128,9 +127,8 @@ void prof_note_barrier(const prof_collective_t *collective) {
     count_call(collective, prof_group_of(collective->comm), 0, PRELOAD_CPU);
 }
 
-/* Every process exchanges directly with all others. It sends each the block of `sent` for that process, or
- * always its own block (sends_own). It receives the output's block for the sender, or always its own
- * (receives_own). */
+/* Every process exchanges directly with all others: it sends each one's block of `sent`, or always its own
+ * block (sends_own), and receives the sender's block of the output, or always its own (receives_own). */
 static void exchange_with_all(const prof_collective_t *collective, int kind, const prof_side_t *sent,
                               bool sends_own, bool receives_own) {
     const prof_group_t *group = group_for_parts(collective);
@@ -200,8 +198,7 @@ static void by_plan(const prof_collective_t *collective, const prof_group_t *gro
     count_call(collective, group, bytes, space);
 }
 
-/* The size of an element that a reduction combines; for a derived datatype, the size of the datatype is
- * taken. */
+/* The elements that a reduction combines have the size of the datatype, even if it is a derived one. */
 static void reduce_by_plan(const prof_collective_t *collective, prof_plan_t plan) {
     const prof_group_t *group = group_for_parts(collective);
     bool in_place = is_in_place(&collective->in);

@@ -80,8 +80,6 @@ static int kind_of(const pto_algorithm_t *algorithm) {
     return PROF_BY_PLAN + i;
 }
 
-/* --- one plan ------------------------------------------------------------------------------------------- */
-
 typedef struct {
     prof_part_t *part;
     int count;

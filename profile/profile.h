@@ -3,13 +3,7 @@
  * find out into which memory space each message was received, and process 0 writes the files.
  *
  * No function here reports an error, since a program must run under the profiler as it does without. What is
- * not counted for lack of memory is mentioned in the files.
- *
- *   intercept.c    MPI_Init, MPI_Finalize, and functions that create communicators
- *   messages.c, requests.c                point-to-point communication
- *   collectives.c, parts.c, plans.c       collectives
- *   one_sided.c                           one-sided communication
- *   groups.c, count.c, order.c, files.c   communicators, tables, memory of the receiver, output */
+ * not counted for lack of memory is mentioned in the files. */
 #ifndef PROF_PROFILE_H
 #define PROF_PROFILE_H
 
@@ -38,8 +32,7 @@ enum { PROF_MESSAGE, PROF_WRITE, PROF_READ, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_
 
 /* --- time ---------------------------------------------------------------------------------------------- */
 
-/* Times are ticks of a CPU counter, which is cheaper to read than a clock. At the end, both are compared to
- * convert ticks to seconds. */
+/* Times are ticks of a CPU counter, which is cheaper to read than a clock. They are converted at the end. */
 #if defined(__x86_64__)
 static inline int64_t prof_ticks(void) { return (int64_t)__builtin_ia32_rdtsc(); }
 #elif defined(__aarch64__)
@@ -153,20 +146,17 @@ extern prof_t prof;
 
 bool prof_count_begin(void);
 
-/* Count messages of this process to `peer` of the group. Returns their cell, valid until the next call; NULL:
- * they cannot be counted. */
+/* Count messages of this process to `peer` of the group. Returns their cell, valid until the next call, or
+ * NULL.
+ */
 prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
                              int64_t messages, int64_t bytes_each, preload_space_t space);
 /* The same for a one-sided access to the memory of `peer`; kind: PROF_WRITE or PROF_READ. */
 prof_cell_t *prof_count_access(prof_routine_t routine, int kind, const prof_group_t *group, int peer,
                                int64_t bytes, preload_space_t space, preload_space_t peer_space);
-/* Count messages received from `peer`, by receives that are posted now. */
+/* Count messages received from `peer`, by the receive with this index (prof_order_post). */
 void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages,
-                         preload_space_t space);
-
-/* Count one message received from `peer`, by the receive with this index. */
-void prof_count_received_at(const prof_group_t *group, int peer, int tag, preload_space_t space,
-                            int64_t post_index);
+                         preload_space_t space, int64_t post_index);
 
 /* Count a call: its time, and its row of calls.csv. `group` may be NULL. */
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
@@ -187,8 +177,8 @@ void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, pr
 int64_t prof_order_post(void);
 /* A receive that was counted when it was posted has been cancelled. */
 void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index);
-/* The number of posted receives whose message is known only from their status: those of MPI_ANY_SOURCE or
- * MPI_ANY_TAG, and cancelled ones. */
+/* The number of posted receives with a wildcard and of cancelled ones: only their status tells the message.
+ */
 extern int prof_undetermined_receives;
 
 /* Collective. Returns the cells in a new array, split by the memory space at the receiver. */

@@ -1,5 +1,4 @@
-/* Hash tables of active and persistent requests, and of messages that a matched probe has found, by MPI's
- * handles. */
+/* Hash tables, by MPI's handles, of requests and of messages that a matched probe has found. */
 #include <string.h>
 
 #include "profile.h"

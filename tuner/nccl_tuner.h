@@ -12,15 +12,14 @@ enum { NCCL_ALGORITHMS = 7, NCCL_PROTOCOLS = 3, NCCL_FUNCTIONS = 5 };
 enum { NCCL_LOG_WARN = 2, NCCL_LOG_INFO = 3 };
 enum { NCCL_SUBSYSTEM_TUNING = 0x40 };
 
-/* ncclDebugLogger_t. NCCL always prints warnings, and other messages as NCCL_DEBUG and NCCL_DEBUG_SUBSYS say.
- */
+/* ncclDebugLogger_t. NCCL_DEBUG and NCCL_DEBUG_SUBSYS select what NCCL prints besides warnings. */
 typedef void nccl_logger_t(int level, unsigned long subsystems, const char *file, int line,
                            const char *format, ...);
 
 /* `costs` is declared as float **, but NCCL passes a flat table of float: the cost in microseconds of
- * algorithm a with protocol p is at a * protocols + p, and -1 where NCCL cannot run it. NCCL takes the lowest
- * cost that is not negative. `channels` is 0 at first, which leaves their number to NCCL. An error would fail
- * the application's call. */
+ * algorithm a with protocol p is at a * protocols + p; -1: NCCL cannot run it. NCCL takes the lowest of the
+ * others. `channels` is 0 at first, which leaves their number to NCCL. An error fails the application's call.
+ */
 typedef int nccl_get_coll_info_t(void *context, int function, size_t bytes, int pipe_operations,
                                  float **costs, int algorithms, int protocols, int registered, int *channels);
 

@@ -17,14 +17,8 @@ enum { TREE, RING, COLLNET_DIRECT, COLLNET_CHAIN, NVLS, NVLS_TREE, PAT };
 /* In NCCL's order. */
 static const char *const functions[] = {"broadcast",     "reduce",    "allgather",
                                         "reducescatter", "allreduce", NULL};
-static const char *const algorithms_known[] = {[TREE] = "tree",
-                                               [RING] = "ring",
-                                               [COLLNET_DIRECT] = "collnet_direct",
-                                               [COLLNET_CHAIN] = "collnet_chain",
-                                               [NVLS] = "nvls",
-                                               [NVLS_TREE] = "nvls_tree",
-                                               [PAT] = "pat",
-                                               NULL};
+static const char *const algorithms_known[] = {
+    "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat", NULL};
 static const char *const protocols_known[] = {"ll", "ll128", "simple", NULL};
 
 /* By function: bits of the algorithms that NCCL implements. */
@@ -188,8 +182,6 @@ void tuner_rules_fini(tuner_rules_t *rules) {
     free(rules->rule);
     *rules = (tuner_rules_t){.count = 0};
 }
-
-/* --- looking up ----------------------------------------------------------------------------------------- */
 
 static bool holds(const tuner_rule_t *rule, const tuner_call_t *call) {
     return rule->function == call->function && rule->first_bytes <= call->bytes &&

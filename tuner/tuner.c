@@ -29,9 +29,7 @@ static int open_regular(const char *path) {
     return -1;
 }
 
-/* Returns the content of a file, which the caller frees; NULL: it is not a readable regular file, or too
- * large.
- */
+/* Returns the content of a file, which the caller frees; NULL: it is not regular, unreadable or too large. */
 static char *read_text(const char *path, size_t *size) {
     const int descriptor = open_regular(path);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;

@@ -1,5 +1,4 @@
-/* Energy counters of a job: assigns each counter to one process, measures how often the counters are updated,
- * and sums what the processes read. */
+/* Energy counters of a job: which process reads which, how often they are updated, and the sum of all. */
 #include "energy.h"
 
 #include <math.h>
@@ -15,8 +14,7 @@ enum { STEPS_LEAST = 20 };
 /* A counter that does not change for this long is unusable. */
 static const double still_s = 1.0;
 
-/* Collective. Of the processes that have opened the same counter, only the first one keeps it. Sets
- * counter_count. */
+/* Collective. Lets only the first of the processes that share a counter keep it. Sets counter_count. */
 static pto_status_t assign_counters(MPI_Comm comm, energy_source_t *source, pto_error_t *err) {
     int rank = 0, size = 0;
     MPI_Comm_rank(comm, &rank);
@@ -70,8 +68,7 @@ static void close_source(energy_source_t *source) {
     source->counter_count = 0;
 }
 
-/* Collective. Returns whether all processes can use the source. Otherwise it is closed on all, and they have
- * the reason. */
+/* Collective. Returns whether all processes can use the source. Otherwise all close it and get the reason. */
 static bool agree_to_use(MPI_Comm comm, energy_source_t *source, pto_status_t status, pto_error_t *cause) {
     if (agree_on_status(comm, status, cause) == PTO_OK)
         return true;
@@ -116,10 +113,10 @@ void energy_close(energy_job_t *job) {
 }
 
 bool energy_any(const energy_job_t *job) {
-    bool any = false;
     for (int i = 0; i < ENERGY_COUNT; i++)
-        any = any || job->source[i].counter_count > 0;
-    return any;
+        if (job->source[i].counter_count > 0)
+            return true;
+    return false;
 }
 
 pto_status_t energy_read(const energy_job_t *job, double joules[ENERGY_COUNT], pto_error_t *err) {

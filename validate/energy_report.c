@@ -1,6 +1,4 @@
-/* Energy in portolan-validate: opens the counters, and prints which ones are read and the joules of each
- * cell.
- */
+/* Energy in portolan-validate: opens the counters, and prints which are read and each cell's joules. */
 #include <string.h>
 
 #include "guard.h"

@@ -184,9 +184,7 @@ static void free_stream(const process_t *process) {
         process->settings->device->stream_destroy(process->stream, NULL);
 }
 
-/* What a repeat measures: its number of runs, and the time of one call that enqueues a run or launches a
- * graph.
- */
+/* A repeat's number of runs, and the time of one call that enqueues a run or launches a graph. */
 typedef struct {
     int runs;
     double enqueue_s;
@@ -207,9 +205,7 @@ static pto_status_t repeat_in_stream(const process_t *process, repeat_t *made, p
     return status == PTO_OK ? settings->device->finish(process->stream, err) : status;
 }
 
-/* One run, or as many as are queued, and the wait for their end. All have the same input and so the same
- * result.
- */
+/* One run, or as many as are queued, and the wait for their end. All give the same result. */
 static pto_status_t repeat(const process_t *process, repeat_t *made, pto_error_t *err) {
     const settings_t *settings = process->settings;
     const int queued = settings->options.queued;
@@ -244,7 +240,7 @@ static pto_status_t check_runs(const process_t *process, uint64_t seed, pto_erro
     return status;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------- */
+/* --- times and energy ----------------------------------------------------------------------------------- */
 
 /* Times of a repeat for MPI_Allreduce: its duration, and by how much the process was late (start.h). */
 enum { DURATION, LATENESS, TIME_COUNT };
@@ -325,8 +321,6 @@ static void summarise(cell_t *cell) {
     free(sorted);
 }
 
-/* --- energy --------------------------------------------------------------------------------------------- */
-
 /* Collective. Returns how many additional repeats fill the window: at most twice as many as before, since
  * their duration is known better with each round. */
 static int additional_repeats(double window_s, double elapsed_s, int repeats) {
@@ -367,10 +361,7 @@ static pto_status_t measure_energy(const process_t *process, cell_t *cell, pto_e
     return energy_add_up(job, status, used, cell->joules, err);
 }
 
-/* --- one cell ------------------------------------------------------------------------------------------- */
-
-/* The choices of the executor's policies since `earlier` (NULL: since the beginning), as far as this process
- * knows them. Returns their number. */
+/* The choices of the executor's policies since `earlier`, NULL: since the beginning. Returns their number. */
 static int choices_since(const pto_exec_t *exec, const pto_exec_choices_t *earlier,
                          pto_exec_choices_t *chosen) {
     int count = 0;

@@ -48,8 +48,7 @@ typedef struct {
     const char *(*text)(int result);
 } meter_nvml_calls_t;
 
-/* meter_nvml.open with these functions instead of the installed driver's, for tests. `calls` must outlive the
- * meter. */
+/* meter_nvml.open with other functions than the driver's, for tests. They must outlive the meter. */
 pto_status_t meter_nvml_open(const meter_nvml_calls_t *calls, const meter_place_t *place, void **meter,
                              pto_error_t *err);
 

@@ -20,9 +20,7 @@ static bool load_symbol(void *library, const char *name, void *function) {
     return *(void **)function != NULL;
 }
 
-/* Loads the functions, once for all meters. The libraries stay open. NULL: they are not installed, or too
- * old.
- */
+/* Loads the functions, once for all meters. NULL: the libraries are not installed, or too old. */
 static const meter_nvml_calls_t *load(void) {
     static meter_nvml_calls_t calls;
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -1,7 +1,6 @@
-/* The energy counters of CPUs (RAPL), as Linux shows them: the files FOLDER/intel-rapl:N/energy_uj of every
- * CPU package and of its memory (dram). The zones of cores and uncore are included in their package. Not
- * counted are psys, which includes more than the CPUs, and the duplicates in intel-rapl-mmio. AMD's counters
- * have the same names. */
+/* The energy counters of CPUs (RAPL): Linux's files FOLDER/intel-rapl:N/energy_uj of every CPU package and of
+ * its memory (dram). Cores and uncore are included in their package. Not counted are psys, which includes
+ * more than the CPUs, and the duplicates in intel-rapl-mmio. AMD's counters have the same names. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>

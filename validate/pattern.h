@@ -40,8 +40,7 @@ extern const pattern_t pattern_global_sum, pattern_stencil2d;
 
 /* Returns the pattern of the options; NULL: none. */
 const pattern_t *pattern_of(const settings_t *settings);
-/* Returns whether the pattern fits the request and the other options. Errors: PTO_ERR_RANGE,
- * PTO_ERR_NOT_APPLICABLE. */
+/* Errors: PTO_ERR_RANGE, PTO_ERR_NOT_APPLICABLE if the pattern does not fit the request or other options. */
 pto_status_t pattern_allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err);
 /* `owner`: -1 for a helper. Free it also after an error. */
 pto_status_t work_create(const settings_t *settings, const pto_request_t *request, int64_t owner, void *in,

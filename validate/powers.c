@@ -15,9 +15,7 @@ static const double student_quantile = 3.182;
  * another directly, so energy that a counter shows too late for one window is counted in the next. */
 static const double window_share = 0.5;
 
-/* Idle processes sleep this much longer than a window, so that they do not poll in MPI_Barrier before it
- * ends.
- */
+/* Idle processes sleep this much longer than a window, so that they do not yet poll in MPI_Barrier. */
 static const double sleep_longer_s = 0.05;
 
 typedef struct {
@@ -40,8 +38,7 @@ typedef pto_status_t (*state_t)(const settings_t *settings, const workload_t *wo
 
 static pto_status_t sleep_for(const settings_t *settings, const workload_t *workload, double seconds,
                               pto_error_t *err) {
-    (void)workload;
-    (void)err;
+    (void)workload, (void)err;
     bool reads = settings->job.source[ENERGY_GPUS].meter || settings->job.source[ENERGY_CPUS].meter;
     rest(reads ? seconds : seconds + sleep_longer_s);
     return PTO_OK;
@@ -50,9 +47,7 @@ static pto_status_t sleep_for(const settings_t *settings, const workload_t *work
 /* As a process does while it waits for a message. */
 static pto_status_t poll(const settings_t *settings, const workload_t *workload, double seconds,
                          pto_error_t *err) {
-    (void)settings;
-    (void)workload;
-    (void)err;
+    (void)settings, (void)workload, (void)err;
     int there = 0;
     for (double began_s = now_s(); now_s() - began_s < seconds;)
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);

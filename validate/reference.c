@@ -49,15 +49,9 @@ static uint64_t integer_bits(pto_op_t op, uint64_t random) {
         return random | other | third;
     case PTO_OP_BOR:
         return random & other & third;
-    case PTO_OP_SUM:
-    case PTO_OP_MIN:
-    case PTO_OP_MAX:
-    case PTO_OP_AVG:
-    case PTO_OP_BXOR:
-    case PTO_OP_COUNT:
-        break;
+    default:
+        return random;
     }
-    return random;
 }
 
 /* Returns an input value. Sums and products of signed int and longer types must not overflow, which is
@@ -92,12 +86,9 @@ static uint64_t integer_result(pto_datatype_t datatype, pto_op_t op, uint64_t re
         return result | value;
     case PTO_OP_BXOR:
         return result ^ value;
-    case PTO_OP_MIN:
-    case PTO_OP_MAX:
-    case PTO_OP_COUNT:
-        break;
+    default: /* minimum, maximum */
+        return (op == PTO_OP_MIN) == less ? value : result;
     }
-    return (op == PTO_OP_MIN) == less ? value : result;
 }
 
 static uint64_t integer_quotient(pto_datatype_t datatype, uint64_t sum, int64_t divisor) {
@@ -311,8 +302,7 @@ static void multiply(long double *result, const double *value) {
     result[0] = real;
 }
 
-/* The tolerance is relative to `magnitude`: the sum of the magnitudes of a sum's values, or that of a
- * product. */
+/* The tolerance is relative to `magnitude`: of a sum, the sum of its values' magnitudes. */
 static void add_magnitude(bool sums, bool pairs, int64_t i, const double *value, const long double *expected,
                           long double *magnitude) {
     if (sums)
@@ -497,8 +487,7 @@ static pto_status_t compare_cells(const output_t *output, const int64_t *cell, i
                          err);
 }
 
-/* Compare an owner's array with its halos, row by row: the halo before the row, its inner cells, and the halo
- * behind it. */
+/* Compare an owner's array with its halos, in three parts of each row: halo, inner cells, halo. */
 static pto_status_t compare_field(const output_t *given, pto_error_t *err) {
     pto_request_t request = *given->request;
     output_t output = *given;

@@ -1,7 +1,5 @@
 /* Reference results of collectives, computed independently of plans: inputs are pseudo-random numbers from a
- * seed, so every process can generate the inputs of all others and compute its expected output by plain
- * loops.
- */
+ * seed, so every process can generate the inputs of all and compute its expected output by plain loops. */
 #ifndef PTO_REFERENCE_H
 #define PTO_REFERENCE_H
 

@@ -102,8 +102,7 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
     if (pattern_of(settings))
         fprintf(file,
                 "# pattern %s: a kernel before each exchange; times are what the exchange adds to the "
-                "kernel, and "
-                "its share\n#   of both; %lld bytes of a kernel's own data on each GPU\n",
+                "kernel, and its share\n#   of both; %lld bytes of a kernel's own data on each GPU\n",
                 pattern_of(settings)->name, (long long)settings->options.local_bytes);
     report_sources(file, settings);
     if (settings->exec.wait == PTO_WAIT_SLEEP)
@@ -113,13 +112,11 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
     if (settings->options.queued > 0)
         fprintf(file,
                 "# queued: each measured time is that of %d runs, queued one behind another with one wait "
-                "for all, "
-                "over %d;\n#   predictions are of runs that are waited for one by one\n",
+                "for all, over %d;\n#   predictions are of runs that are waited for one by one\n",
                 settings->options.queued, settings->options.queued);
     if (settings->options.nccl_windows)
         fprintf(file, "# nccl_windows: NCCL on buffers of ncclMemAlloc that are its symmetric windows; it "
-                      "has no price, "
-                      "and is none of the picks\n");
+                      "has no price, and is none of the picks\n");
     if (settings->options.graph > 0)
         fprintf(file, "# graph: captured in one graph, %d runs at a time; Call is that of one launch\n",
                 settings->options.graph);

@@ -52,8 +52,7 @@ static void make_groups(void) {
         clocks.together = together_create(MPI_COMM_WORLD);
 }
 
-/* The first leader asks another one for its time, and sends it the offset. Of all round trips, the fastest
- * counts, as its error is smallest. */
+/* The first leader asks another one for its time, and sends it the offset from the fastest round trip. */
 static void measure_offset(int other) {
     double fastest_s = INFINITY, offset_s = 0;
     for (int i = 0; i < ROUND_TRIPS; i++) {

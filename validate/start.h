@@ -8,8 +8,7 @@
  * On several nodes, the processes agree on a time slightly in the future. MPI_Barrier is not precise enough:
  * processes leave it up to several network latencies apart, so the last ones would find that messages have
  * arrived before they start. On one node, the start is the end of a barrier in shared memory, which all leave
- * at almost the same time. Waiting for an agreed time would leave the GPUs idle, which slows down the calls
- * that follow. */
+ * at almost the same time: waiting for an agreed time lets the GPUs idle, which slows down later calls. */
 double start_together(void);
 
 /* Returns by how much this process missed the last agreed time; 0: it was in time. The caller must discard a

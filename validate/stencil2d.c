@@ -9,8 +9,7 @@
 
 enum { STEPS = 20 };
 
-/* Tolerance: correct cells are sums of a few rounded products in any order. A stale or misplaced cell differs
- * by more than 1e-3. */
+/* Tolerance for sums of a few rounded products in any order. A wrong cell differs by more than 1e-3. */
 static const double difference_max = 1e-12;
 
 static pto_status_t allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err) {
@@ -31,8 +30,7 @@ static size_t local_bytes(const settings_t *settings, const pto_request_t *reque
 
 /* --- the serial field ----------------------------------------------------------------------------------- */
 
-/* A part of the whole field, computed serially for comparison: the cells of an owner and `margin` more on
- * every side. */
+/* A part of the field, computed serially: the cells of an owner and `margin` more on every side. */
 typedef struct {
     const pto_halo_t *grid;
     int64_t first[2]; /* of the owner's cells, in the whole field */

@@ -64,8 +64,7 @@ static int apply_on_all(const pto_arguments_t *arguments, settings_t *settings) 
 
 /* --- all cells ------------------------------------------------------------------------------------------ */
 
-/* An error on one process ends the job, as the others may be in a run. Most errors occur on all of them, and
- * are printed by one. */
+/* An error on one process ends the job, as the others may be in a run. Equal errors are printed once. */
 static void end_job(const pto_error_t *err) {
     if (guard_says(err->message))
         pto_report_error(err);
@@ -136,12 +135,11 @@ static void predict(const pto_options_t *options, const settings_t *settings, co
 
 /* Returns whether the plan calls the MPI library's own collective. */
 static bool uses_library(const pto_plan_t *plan) {
-    bool uses = false;
-    for (int n = 0; n < pto_plan_node_count(plan); n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        uses = uses || (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY);
-    }
-    return uses;
+    for (int n = 0; n < pto_plan_node_count(plan); n++)
+        if (pto_plan_node(plan, n)->kind == PTO_NODE_COLLECTIVE &&
+            pto_plan_node(plan, n)->by == PTO_DONE_BY_LIBRARY)
+            return true;
+    return false;
 }
 
 static void run_cell(const pto_options_t *options, const settings_t *settings, int64_t point, cell_t *cell) {
@@ -199,8 +197,7 @@ static void add_cell(cells_t *cells, cell_t cell) {
     cells->cell[cells->count++] = cell;
 }
 
-/* Add a cell for each pair that is run. The pure ones come first, so that an interrupted run has the cells
- * with which the others are compared. */
+/* Add a cell for each pair that is run. The pure ones come first: the others are compared with them. */
 static void add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy, const pto_request_t *request,
                       cells_t *cells) {
     int64_t members = strategy->stages(request);

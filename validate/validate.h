@@ -1,6 +1,5 @@
-/* Declarations shared by portolan-validate's files: its settings, the cells that it measures, and the
- * functions of each file. A cell is one strategy at one point (such as a size) of the scenario: a row of the
- * table. */
+/* Declarations shared by portolan-validate's files: its settings, cells and the functions of each file. A
+ * cell is one strategy at one point (such as a size) of the scenario: a row of the table. */
 #ifndef PTO_VALIDATE_H
 #define PTO_VALIDATE_H
 
@@ -91,8 +90,7 @@ void warn_of_runs(const pto_options_t *options, const settings_t *settings);
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings);
 void report_point(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cells,
                   int count);
-/* Print the last line, which shows that the table is complete: a launcher may lose output without an error.
- */
+/* Print the last line, by which lost output is noticed: a launcher may cut it off without an error. */
 void report_end(FILE *file, int64_t points);
 /* Write `# key=value` lines and the columns' names; write a row for each sample. */
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv);
