@@ -232,29 +232,6 @@ check_header() { # NAME COMPILER STANDARD -x LANGUAGE HEADER
     fi
 }
 
-check_oracle() {
-    if PYTHONDONTWRITEBYTECODE=1 tests/bin/patiently 3600 python3 tests/oracle/compare.py "$BUILD/portolan" "${ORACLE_CASES:-100}" \
-        "${ORACLE_SEED:-1}" >"$scratch/log" 2>&1; then
-        pass
-    else
-        fail "tests/oracle"
-        tail -n 60 "$scratch/log" | sed 's/^/    /'
-    fi
-}
-
-# Skipped (77) without the package that knows JSON schemas.
-check_schema() {
-    local status=0
-    PYTHONDONTWRITEBYTECODE=1 tests/bin/patiently 300 python3 tests/schema.py "$BUILD/portolan" >"$scratch/log" 2>&1 || status=$?
-    if [ "$status" -eq 77 ]; then cat "$scratch/log"; fi
-    if [ "$status" -eq 0 ] || [ "$status" -eq 77 ]; then
-        pass
-    else
-        fail "tests/schema.py"
-        sed 's/^/    /' "$scratch/log"
-    fi
-}
-
 # Skipped (77) without the inputs.
 check_cases() {
     local status=0
@@ -267,10 +244,14 @@ check_cases() {
     sed -n '/skipped: /p; /^FAIL/,/^[^ ]/s/^/    /p' "$scratch/log"
 }
 
-check_python() { # FILE
-    if PYTHONDONTWRITEBYTECODE=1 tests/bin/patiently 600 python3 "$1" "$BUILD/portolan" >"$scratch/log" 2>&1; then
+# Skipped (77) without a package that it needs, such as the one for JSON schemas.
+check_python() { # FILE ARGUMENT...
+    local status=0
+    PYTHONDONTWRITEBYTECODE=1 tests/bin/patiently "${PATIENCE_S:-600}" python3 "$1" "$BUILD/portolan" "${@:2}" \
+        >"$scratch/log" 2>&1 || status=$?
+    if ((status == 0 || status == 77)); then
         pass
-        sed -n '/^skipped: /p' "$scratch/log"
+        sed -n '/skipped: /p' "$scratch/log"
     else
         fail "$1"
         sed 's/^/    /' "$scratch/log"
@@ -324,9 +305,9 @@ for kind in "$@"; do
     headers) run_headers ;;
     cases) queue check_cases ;;
     accuracy) queue check_python tests/accuracy.py ;;
-    oracle) queue check_oracle ;;
+    oracle) queue PATIENCE_S=3600 check_python tests/oracle/compare.py "${ORACLE_CASES:-100}" "${ORACLE_SEED:-1}" ;;
     schema)
-        queue check_schema
+        queue check_python tests/schema.py
         queue check_python tests/csv_columns.py
         queue check_python tests/interrupt.py
         queue check_python tests/completion.py
