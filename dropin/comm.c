@@ -80,7 +80,7 @@ static void destroy(drop_comm_t *comm) {
 
 /* The attribute of a communicator that is not examined yet (drop.defers_examination): a pointer into
  * `call_counter`, whose index is the number of calls so far. So counting them cannot run out of memory. */
-enum { CALLS_BEFORE = 64 };
+enum { CALLS_BEFORE = 64 }; /* the examination */
 static char call_counter[CALLS_BEFORE + 1];
 static bool is_call_counter(const void *attribute) {
     uintptr_t at = (uintptr_t)attribute, first = (uintptr_t)call_counter;
@@ -164,8 +164,8 @@ static unsigned kind_of(const char *text, size_t length) {
     return DROP_KIND_ANY;
 }
 
-/* Returns the kinds to which this process restricts itself by an info key of the communicator. An MPI library
- * may drop the key: then it may pass any kind. */
+/* Returns the kinds to which this process restricts itself by an info key of the communicator, which the MPI
+ * library may have dropped: DROP_KIND_ANY. */
 static unsigned asserted_kinds(MPI_Comm comm) {
     char text[MPI_MAX_INFO_VAL + 1] = "";
     MPI_Info info;

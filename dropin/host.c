@@ -24,14 +24,14 @@ enum {
 
 /* Whether a plan pays for calls of one collective in one size class. PAYS + n: it does, after the first n
  * calls of a kind, which are left to MPI. */
-typedef enum { UNKNOWN, NOT_FASTER, NO_PRICE, PAYS, LATEST = 255 } answer_t;
+typedef enum { UNKNOWN, NOT_FASTER, NO_PRICE, PAYS, ANSWER_MAX = 255 } answer_t;
 
 typedef struct {
     unsigned char of[PTO_COLLECTIVE_COUNT][SIZE_CLASSES];
 } answers_t;
 
-/* Process 0's answers for all communicators of one shape. They are kept until the process ends, as programs
- * may create and free communicators again and again. */
+/* Process 0's answers for all communicators with the same numbers of nodes and processes. They are kept until
+ * the process ends, as programs may create and free communicators again and again. */
 typedef struct shape shape_t;
 struct shape {
     shape_t *next;
@@ -46,13 +46,13 @@ enum { KINDS_KEPT = 64, BACKOFF_MAX = 64 };
 typedef struct {
     uint64_t kind;
     uint64_t used;       /* number of the communicator's call that was the last of this kind */
-    const char *why_not; /* why all further ones are left to MPI; NULL: they are not */
+    const char *why_not; /* why all later ones are left to MPI; NULL: they are not */
     int calls;           /* left to MPI at first */
     int backoff;         /* calls until the next vote */
     int backoff_next;    /* the backoff after the next failed vote */
 } kind_t;
 
-/* What host.c keeps for a communicator, the same on all its processes but for agreement_s. */
+/* What host.c keeps for a communicator, the same on all its processes but for vote_s. */
 struct drop_host {
     const char *never[PTO_COLLECTIVE_COUNT]; /* why no call is worth taking over, whatever its bytes */
     answers_t answers;                       /* that process 0 has broadcast */
@@ -188,7 +188,7 @@ static int calls_by_mpi_first(const drop_comm_t *comm, double gain_s, double pri
     double calls = ceil((pricing_s + PLAN_MESSAGES * allreduce_s(comm)) / gain_s);
     if (drop.repeats >= 0 || is_forced())
         calls = drop.repeats >= 0 ? (double)drop.repeats : 0;
-    return calls < LATEST - PAYS ? (int)calls : LATEST - PAYS;
+    return calls < ANSWER_MAX - PAYS ? (int)calls : ANSWER_MAX - PAYS;
 }
 
 static answer_t find_answer(const drop_comm_t *comm, pto_collective_t collective, int class) {
@@ -269,8 +269,7 @@ static kind_t *find_kind(const drop_comm_t *comm, const drop_call_t *call) {
     return oldest;
 }
 
-/* Limits the plans of a communicator: a program with ever new kinds of calls would spend its time on plans.
- */
+/* Limits the plans of a communicator: a program with ever new kinds of calls would spend its time on them. */
 static bool may_create_plan(const drop_comm_t *comm) {
     return comm->host_state->plans_made / PLANS_MADE_PER_KEPT < drop.plans_max;
 }
@@ -294,10 +293,9 @@ static const char *why_not_now(const drop_comm_t *comm, const drop_call_t *call,
 
 void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed) {
     kind_t *kind = find_kind(comm, call);
+    const int doubled = kind->backoff_next == 0 ? 1 : 2 * kind->backoff_next;
     kind->backoff = agreed ? 0 : kind->backoff_next;
-    kind->backoff_next = agreed ? 0 : kind->backoff_next == 0 ? 1 : 2 * kind->backoff_next;
-    if (kind->backoff_next > BACKOFF_MAX)
-        kind->backoff_next = BACKOFF_MAX;
+    kind->backoff_next = agreed ? 0 : (int)fmin(doubled, BACKOFF_MAX);
 }
 
 bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call) {

@@ -255,19 +255,19 @@ static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, const 
 }
 
 /* Give MPI copies in host memory instead of the program's buffers. A call in place stays in place, as the
- * arguments for its input may be garbage. Only a reduce_scatter in place gets an input of its own: the copy
- * of its output is too small for its input. */
+ * arguments for its input may be garbage. Only a reduce_scatter in place gets a separate input, for which the
+ * copy of its output is too small. */
 static pto_status_t stage(drop_task_t *task, pto_error_t *err) {
-    const drop_call_t *given = &task->call;
+    const drop_call_t *call = &task->call;
     const drop_route_t *route = task->route;
-    bool in_place = given->in == MPI_IN_PLACE && given->collective != PTO_COLLECTIVE_REDUCE_SCATTER;
-    const char *from = input_of(given, task->comm, route);
+    bool in_place = call->in == MPI_IN_PLACE && call->collective != PTO_COLLECTIVE_REDUCE_SCATTER;
+    const char *from = input_of(call, task->comm, route);
     char *to = route->buffer[in_place ? 1 : 0];
     pto_status_t status = PTO_OK;
-    task->mpi_call.out = route->buffer[is_root_of_bcast(given, task->comm) ? 0 : 1];
+    task->mpi_call.out = route->buffer[is_root_of_bcast(call, task->comm) ? 0 : 1];
     if (!in_place)
         task->mpi_call.in = route->buffer[0];
-    else if (given->collective == PTO_COLLECTIVE_ALLGATHER)
+    else if (call->collective == PTO_COLLECTIVE_ALLGATHER)
         to += task->comm->rank * route->key.bytes;
     if (to)
         status = copy(route, to, from, route->buffer_bytes[0], err);

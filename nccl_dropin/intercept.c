@@ -127,7 +127,7 @@ static int call_in_group(tap_call_t call) {
     return call.runs_here ? TAP_SUCCESS : pass_in_group(&group.calls[group.count - 1]);
 }
 
-static int do_alone(tap_call_t call) {
+static int do_outside_group(tap_call_t call) {
     call.runs_here = tap_is_message(&call) && tap_takes_message(&call);
     return call.runs_here ? tap_do_messages(&call, &call, 1, false) : tap_do(&call);
 }
@@ -139,9 +139,9 @@ EXPORT(int ncclGroupStart(void)) {
     return result;
 }
 
-/* Returns whether the whole group runs here, as one collective or as messages of one communicator and stream.
+/* Returns whether the whole group runs here, as a collective or as messages of one communicator and stream.
  */
-static bool is_one(void) {
+static bool runs_as_one(void) {
     const tap_call_t *first = group.calls;
     for (int i = 1; i < group.count; i++)
         if (!tap_is_message(first) || !tap_is_message(&first[i]) || first[i].comm != first->comm ||
@@ -183,7 +183,7 @@ static void end_group(void) {
     group.count = group.passed = 0;
 }
 
-static int do_one(void) {
+static int run_as_one(void) {
     const int count = group.count;
     group.count = group.passed = 0;
     return tap_is_message(group.calls) ? tap_do_messages(group.calls, group.calls, count, false)
@@ -192,14 +192,14 @@ static int do_one(void) {
 
 EXPORT(int ncclGroupEnd(void)) {
     FIND_NEXT(ncclGroupEnd, (void));
-    const bool is_last = group.depth == 1, one = is_last && is_one();
-    const int begun = is_last && !one ? begin_beside_nccl() : TAP_SUCCESS;
+    const bool is_last = group.depth == 1, as_one = is_last && runs_as_one();
+    const int begun = is_last && !as_one ? begin_beside_nccl() : TAP_SUCCESS;
     int result = next();
     group.depth -= group.depth > 0;
     if (!is_last)
         return result;
-    if (one && result == TAP_SUCCESS)
-        return do_one();
+    if (as_one && result == TAP_SUCCESS)
+        return run_as_one();
     end_group();
     return result == TAP_SUCCESS ? begun : result;
 }
@@ -209,7 +209,7 @@ EXPORT(int ncclGroupEnd(void)) {
 #define FUNCTION(name, collective, params, args, ...)                                                        \
     EXPORT(int name(EACH params, void *comm, void *stream)) {                                                \
         const tap_call_t call = {.function = TAP_##name, __VA_ARGS__, .comm = comm, .stream = stream};       \
-        return group.depth == 0 ? do_alone(call) : call_in_group(call);                                      \
+        return group.depth == 0 ? do_outside_group(call) : call_in_group(call);                              \
     }
 #include "function_list.h"
 

@@ -159,6 +159,7 @@ PROF_SIMPLE(Startall, (int count, MPI_Request request[]), (count, request),
 
 /* --- completion ----------------------------------------------------------------------------------------- */
 
+/* Number of requests that needs no allocation. */
 enum { FEW = 32 };
 
 /* For a call that completes requests: copies of the request handles, which MPI overwrites, and statuses where
@@ -243,8 +244,7 @@ static void wait_end(completion_t *waiting, const prof_call_t *call, int code, i
     for (int i = 0; some && i < done; i++)
         complete(waiting->saved[index ? index[i] : i], waiting->has_status ? &waiting->status[i] : NULL,
                  waited);
-    if (waiting->many)
-        free(waiting->many);
+    free(waiting->many);
 }
 
 #define WAITING(count, requests, status, ignored)                                                            \

@@ -21,7 +21,8 @@ typedef struct {
     prof_key_t key; /* of the cell of sent messages; for received ones, only `space` is used */
 } run_t;
 
-/* An entry of a hash table: messages to or from one process, on one communicator, with one tag, its key. */
+/* An entry of a hash table: messages to or from one process, on one communicator and with one tag (its key).
+ */
 typedef struct {
     uint64_t group;
     int32_t peer;
@@ -30,10 +31,10 @@ typedef struct {
     run_t *run;
     size_t count;
     size_t capacity;
-} stream_t;
+} channel_t;
 
-static pto_slots_t sent = {.slot_size = sizeof(stream_t), .key_words = 2};
-static pto_slots_t received = {.slot_size = sizeof(stream_t), .key_words = 2};
+static pto_slots_t sent = {.slot_size = sizeof(channel_t), .key_words = 2};
+static pto_slots_t received = {.slot_size = sizeof(channel_t), .key_words = 2};
 static size_t run_count;
 static int64_t posted;
 
@@ -43,38 +44,38 @@ int64_t prof_order_post(void) { return posted++; }
 
 /* --- recording ------------------------------------------------------------------------------------------ */
 
-static stream_t *stream_of(pto_slots_t *streams, int32_t peer, uint64_t group, int32_t tag) {
-    const stream_t key = {.group = group, .peer = peer, .tag = tag};
-    stream_t *stream = pto_slots_add(streams, &key);
-    if (!stream || stream->run)
-        return stream;
-    stream->run = calloc(1, sizeof *stream->run);
-    stream->capacity = stream->run ? 1 : 0;
-    stream->last = -1;
-    return stream->run ? stream : NULL;
+static channel_t *channel_of(pto_slots_t *channels, int32_t peer, uint64_t group, int32_t tag) {
+    const channel_t key = {.group = group, .peer = peer, .tag = tag};
+    channel_t *channel = pto_slots_add(channels, &key);
+    if (!channel || channel->run)
+        return channel;
+    channel->run = calloc(1, sizeof *channel->run);
+    channel->capacity = channel->run ? 1 : 0;
+    channel->last = -1;
+    return channel->run ? channel : NULL;
 }
 
-/* Append a run. NULL: out of memory, or too many runs. */
-static run_t *new_run(stream_t *stream) {
+/* Append a run. NULL: out of memory or too many. */
+static run_t *new_run(channel_t *channel) {
     if (run_count >= RUNS_MAX)
         return NULL;
-    if (!PTO_RESERVE(stream->run, stream->capacity, stream->count + 1))
+    if (!PTO_RESERVE(channel->run, channel->capacity, channel->count + 1))
         return NULL;
     run_count++;
-    return &stream->run[stream->count++];
+    return &channel->run[channel->count++];
 }
 
 /* Called for the first event that cannot be recorded: with a gap, the order of later ones would be wrong. */
 static void stop_recording(void) { prof.ordered = false; }
 
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each) {
-    stream_t *stream = stream_of(&sent, cell->key.peer, group, tag);
-    run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
+    channel_t *channel = channel_of(&sent, cell->key.peer, group, tag);
+    run_t *run = channel && channel->count > 0 ? &channel->run[channel->count - 1] : NULL;
     if (run && memcmp(&run->key, &cell->key, sizeof run->key) == 0 && run->bytes_each == bytes_each) {
         run->messages += messages;
         return;
     }
-    run = stream ? new_run(stream) : NULL;
+    run = channel ? new_run(channel) : NULL;
     if (run)
         *run = (run_t){.messages = messages, .bytes_each = bytes_each, .key = cell->key};
     else
@@ -84,30 +85,30 @@ void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t m
 /* A run can be extended only if no receive that was posted in between can still complete. */
 void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
                          int64_t post_index) {
-    stream_t *stream = stream_of(&received, peer, group, tag);
-    run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
-    if (run && run->key.space == space && prof_undetermined_receives == 0 && run->last == stream->last &&
+    channel_t *channel = channel_of(&received, peer, group, tag);
+    run_t *run = channel && channel->count > 0 ? &channel->run[channel->count - 1] : NULL;
+    if (run && run->key.space == space && prof_undetermined_receives == 0 && run->last == channel->last &&
         post_index > run->last) {
         run->messages += messages;
         run->last = post_index;
-        stream->last = post_index;
+        channel->last = post_index;
         return;
     }
-    run = stream ? new_run(stream) : NULL;
+    run = channel ? new_run(channel) : NULL;
     if (!run) {
         stop_recording();
         return;
     }
     *run =
         (run_t){.first = post_index, .last = post_index, .messages = messages, .key.space = (uint8_t)space};
-    stream->last = stream->last > post_index ? stream->last : post_index;
+    channel->last = channel->last > post_index ? channel->last : post_index;
 }
 
 void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index) {
-    stream_t *stream = stream_of(&received, peer, group, tag);
-    for (size_t i = 0; stream && i < stream->count; i++)
-        if (stream->run[i].first <= post_index && post_index <= stream->run[i].last) {
-            stream->run[i].messages--;
+    channel_t *channel = channel_of(&received, peer, group, tag);
+    for (size_t i = 0; channel && i < channel->count; i++)
+        if (channel->run[i].first <= post_index && post_index <= channel->run[i].last) {
+            channel->run[i].messages--;
             return;
         }
 }
@@ -132,12 +133,12 @@ typedef struct {
 
 static bool is_mixed(uint8_t spaces) { return (spaces & (spaces - 1)) != 0; }
 
-static int compare_places(const void *one, const void *other) {
+static int compare_posts(const void *one, const void *other) {
     const run_t *a = one, *b = other;
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-static int compare_keys(int32_t peer, uint64_t group, int32_t tag, const stream_t *b) {
+static int compare_keys(int32_t peer, uint64_t group, int32_t tag, const channel_t *b) {
     if (peer != b->peer)
         return peer < b->peer ? -1 : 1;
     if (group != b->group)
@@ -145,58 +146,58 @@ static int compare_keys(int32_t peer, uint64_t group, int32_t tag, const stream_
     return tag < b->tag ? -1 : tag > b->tag;
 }
 
-static int compare_streams(const void *one, const void *other) {
-    const stream_t *a = one;
+static int compare_channels(const void *one, const void *other) {
+    const channel_t *a = one;
     return compare_keys(a->peer, a->group, a->tag, other);
 }
 
-/* Turn the hash table into a sorted list. */
-static stream_t *sort_streams(pto_slots_t *streams) {
-    stream_t *stream = streams->slot;
-    size_t kept = 0;
-    for (size_t i = 0; i < streams->capacity; i++)
-        if (stream[i].run)
-            stream[kept++] = stream[i];
-    if (kept > 0)
-        qsort(stream, kept, sizeof *stream, compare_streams);
-    streams->count = kept;
-    streams->capacity = 0;
-    return stream;
+/* Turn the hash table into a sorted array. */
+static channel_t *sort_channels(pto_slots_t *channels) {
+    channel_t *channel = channels->slot;
+    size_t count = 0;
+    for (size_t i = 0; i < channels->capacity; i++)
+        if (channel[i].run)
+            channel[count++] = channel[i];
+    if (count > 0)
+        qsort(channel, count, sizeof *channel, compare_channels);
+    channels->count = count;
+    channels->capacity = 0;
+    return channel;
 }
 
 /* Returns the runs to report, sorted by process, and adds up their numbers by process. */
 static receive_run_t *collect(int *outgoing_counts) {
     size_t all = 0, at = 0;
-    const stream_t *stream = sort_streams(&received);
+    const channel_t *channel = sort_channels(&received);
     for (size_t i = 0; i < received.count; i++)
-        all += stream[i].count;
+        all += channel[i].count;
     receive_run_t *outgoing = calloc(all + 1, sizeof *outgoing);
     for (size_t i = 0; outgoing && i < received.count; i++) {
-        run_t *run = stream[i].run;
-        if (!is_mixed(prof.received[stream[i].peer]))
+        run_t *run = channel[i].run;
+        if (!is_mixed(prof.received[channel[i].peer]))
             continue;
-        qsort(run, stream[i].count, sizeof *run, compare_places);
-        for (size_t r = 0; r < stream[i].count; r++)
+        qsort(run, channel[i].count, sizeof *run, compare_posts);
+        for (size_t r = 0; r < channel[i].count; r++)
             outgoing[at++] =
-                (receive_run_t){stream[i].group, run[r].messages, stream[i].tag, run[r].key.space};
-        outgoing_counts[stream[i].peer] += (int)stream[i].count;
+                (receive_run_t){channel[i].group, run[r].messages, channel[i].tag, run[r].key.space};
+        outgoing_counts[channel[i].peer] += (int)channel[i].count;
     }
     return outgoing;
 }
 
 /* Prefix sums: where each process's runs begin, and where the last ones end. */
-static void find_places(const int *outgoing_counts, int *first) {
+static void prefix_sums(const int *counts, int *first) {
     for (int i = 0; i < prof.size; i++)
-        first[i + 1] = first[i] + outgoing_counts[i];
+        first[i + 1] = first[i] + counts[i];
 }
 
-static void send_runs(const receive_run_t *outgoing, const int *outgoing_counts, const int *from,
+static void send_runs(const receive_run_t *outgoing, const int *outgoing_counts, const int *outgoing_first,
                       const int *incoming_counts, answers_t *answers) {
     MPI_Datatype type;
     PMPI_Type_contiguous((int)sizeof *outgoing, MPI_BYTE, &type);
     PMPI_Type_commit(&type);
-    PMPI_Alltoallv(outgoing, outgoing_counts, from, type, answers->runs, incoming_counts, answers->first,
-                   type, MPI_COMM_WORLD);
+    PMPI_Alltoallv(outgoing, outgoing_counts, outgoing_first, type, answers->runs, incoming_counts,
+                   answers->first, type, MPI_COMM_WORLD);
     PMPI_Type_free(&type);
 }
 
@@ -204,7 +205,7 @@ static void send_runs(const receive_run_t *outgoing, const int *outgoing_counts,
 static bool exchange_runs(answers_t *answers) {
     size_t size = (size_t)prof.size;
     int *outgoing_counts = calloc(3 * size + 1, sizeof *outgoing_counts),
-        *incoming_counts = outgoing_counts + size, *from = incoming_counts + size;
+        *incoming_counts = outgoing_counts + size, *outgoing_first = incoming_counts + size;
     answers->first = calloc(size + 1, sizeof *answers->first);
     receive_run_t *outgoing = outgoing_counts ? collect(outgoing_counts) : NULL;
     const bool has_room = outgoing_counts && answers->first && outgoing;
@@ -212,14 +213,14 @@ static bool exchange_runs(answers_t *answers) {
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (all && has_room) {
         PMPI_Alltoall(outgoing_counts, 1, MPI_INT, incoming_counts, 1, MPI_INT, MPI_COMM_WORLD);
-        find_places(outgoing_counts, from);
-        find_places(incoming_counts, answers->first);
+        prefix_sums(outgoing_counts, outgoing_first);
+        prefix_sums(incoming_counts, answers->first);
         answers->runs = calloc((size_t)answers->first[prof.size] + 1, sizeof *answers->runs);
         able = answers->runs != NULL;
         PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
     if (all && has_room)
-        send_runs(outgoing, outgoing_counts, from, incoming_counts, answers);
+        send_runs(outgoing, outgoing_counts, outgoing_first, incoming_counts, answers);
     free(outgoing);
     free(outgoing_counts);
     return all && answers->runs;
@@ -232,16 +233,16 @@ typedef struct {
     int64_t bytes;
 } share_t;
 
-/* Returns the first run that the stream's receiver has reported for it, or the one behind where it would be;
- * `*end` is behind all runs of that process. */
-static const receive_run_t *find_receive_runs(const answers_t *answers, const stream_t *stream,
+/* Binary search: returns the first run that the receiver has reported for the channel, or the one behind its
+ * position; `*end` is behind all runs of that process. */
+static const receive_run_t *find_receive_runs(const answers_t *answers, const channel_t *channel,
                                               const receive_run_t **end) {
-    int low = answers->first[stream->peer], high = answers->first[stream->peer + 1];
+    int low = answers->first[channel->peer], high = answers->first[channel->peer + 1];
     *end = answers->runs + high;
     while (low < high) {
         int middle = low + (high - low) / 2;
         const receive_run_t *runs = &answers->runs[middle];
-        if (compare_keys(stream->peer, runs->group, runs->tag, stream) < 0)
+        if (compare_keys(channel->peer, runs->group, runs->tag, channel) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -249,18 +250,18 @@ static const receive_run_t *find_receive_runs(const answers_t *answers, const st
     return answers->runs + low;
 }
 
-/* Match the stream's messages, in their order, with the receives, and add them up by cell and space. */
-static void match(const stream_t *stream, const answers_t *answers, share_t (*share)[PRELOAD_SPACE_COUNT]) {
-    const receive_run_t *end, *runs = find_receive_runs(answers, stream, &end);
+/* Match the channel's messages, in their order, with the receives, and add them up by cell and space. */
+static void match(const channel_t *channel, const answers_t *answers, share_t (*share)[PRELOAD_SPACE_COUNT]) {
+    const receive_run_t *end, *runs = find_receive_runs(answers, channel, &end);
     const prof_cell_t *cells = prof.cells.slot;
     int64_t left = runs < end ? runs->messages : 0;
-    for (size_t i = 0; i < stream->count; i++) {
-        const run_t *run = &stream->run[i];
+    for (size_t i = 0; i < channel->count; i++) {
+        const run_t *run = &channel->run[i];
         const prof_cell_t *cell = prof_find_cell(&run->key);
         for (int64_t messages = run->messages; messages > 0;) {
             while (left == 0 && runs < end)
                 left = ++runs < end ? runs->messages : 0;
-            if (runs == end || compare_keys(stream->peer, runs->group, runs->tag, stream) != 0)
+            if (runs == end || compare_keys(channel->peer, runs->group, runs->tag, channel) != 0)
                 return;
             int64_t both = messages < left ? messages : left;
             share[cell - cells][runs->space].messages += both;
@@ -336,10 +337,10 @@ prof_cell_t *prof_order_resolve(size_t *count) {
         PMPI_Alltoall(prof.received, 1, MPI_BYTE, answers.spaces, 1, MPI_BYTE, MPI_COMM_WORLD);
     if (has_spaces && must_match(&answers) && exchange_runs(&answers)) {
         share = calloc(prof.cells.capacity, sizeof *share);
-        const stream_t *stream = sort_streams(&sent);
+        const channel_t *channel = sort_channels(&sent);
         for (size_t i = 0; share && i < sent.count; i++)
-            if (is_mixed(answers.spaces[stream[i].peer]))
-                match(&stream[i], &answers, share);
+            if (is_mixed(answers.spaces[channel[i].peer]))
+                match(&channel[i], &answers, share);
     }
     for (size_t i = 0; out && i < prof.cells.capacity; i++) {
         const prof_cell_t *cell = pto_slots_at(&prof.cells, i);

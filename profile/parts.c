@@ -13,9 +13,9 @@
 static bool is_in_place(const prof_side_t *side) { return side->buffer == MPI_IN_PLACE; }
 
 static int64_t bytes_for(const prof_side_t *side, int i) {
-    MPI_Count count = !side->counts    ? side->count
-                      : side->is_large ? ((const MPI_Count *)side->counts)[i]
-                                       : ((const int *)side->counts)[i];
+    MPI_Count count = side->count;
+    if (side->counts)
+        count = side->is_large ? ((const MPI_Count *)side->counts)[i] : ((const int *)side->counts)[i];
     return count * prof_type_bytes(side->types ? side->types[i] : side->type);
 }
 
@@ -32,6 +32,7 @@ static int64_t sum_of(const prof_side_t *side, int n) {
 
 /* --- parts ---------------------------------------------------------------------------------------------- */
 
+/* Equal messages to or from one peer. */
 typedef struct {
     int64_t messages;
     int64_t bytes;
@@ -70,8 +71,7 @@ static void record(const prof_group_t *group, part_t part) {
 }
 
 static void count_part(prof_routine_t routine, const prof_group_t *group, const part_t *part) {
-    /* A collective's messages have a tag of their own, so that they match among themselves. */
-    int tag = -2 - (int)routine;
+    int tag = -2 - (int)routine; /* messages of a routine match only among themselves (order.c) */
     if (part->sends)
         prof_count_sent(routine, part->kind, group, part->peer, tag, part->messages, part->bytes,
                         part->space);
@@ -166,11 +166,9 @@ static void exchange_with_root(const prof_collective_t *collective, bool gathers
         else if (peer != group->rank)
             receive_part(collective, group, peer, 1, bytes_for(side, i), space);
     }
+    const bool scatters = is_root && !gathers;
     count_call(collective, group,
-               !is_root  ? bytes_for(side, 0)
-               : gathers ? bytes_for(side, group->rank)
-                         : sum_of(side, group->size),
-               space);
+               scatters ? sum_of(side, group->size) : bytes_for(side, is_root ? group->rank : 0), space);
 }
 
 void prof_note_gather(const prof_collective_t *collective) { exchange_with_root(collective, true); }
