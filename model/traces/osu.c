@@ -12,13 +12,21 @@ enum { WINDOW = 64 };       /* messages in flight by default; osu_bw does not pr
 
 /* A test is the first of these that its title contains. */
 static const pto_bench_test_t tests[] = {
-    {"Neighborhood", PTO_COLLECTIVE_COUNT, false},    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
-    {"Gatherv", PTO_COLLECTIVE_COUNT, false},         {"Scatterv", PTO_COLLECTIVE_COUNT, false},
-    {"All-to-Allv", PTO_COLLECTIVE_ALLTOALLV, false}, {"All-to-Allw", PTO_COLLECTIVE_COUNT, false},
-    {"All-to-All", PTO_COLLECTIVE_ALLTOALL, false},   {"Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
-    {"Allreduce", PTO_COLLECTIVE_ALLREDUCE, false},   {"Allgather", PTO_COLLECTIVE_ALLGATHER, false},
-    {"Reduce", PTO_COLLECTIVE_REDUCE, false},         {"Broadcast", PTO_COLLECTIVE_BROADCAST, false},
-    {"Gather", PTO_COLLECTIVE_GATHER, false},         {"Scatter", PTO_COLLECTIVE_SCATTER, false},
+    {"Neighborhood", PTO_COLLECTIVE_COUNT, false},
+    {"Reduce_local", PTO_COLLECTIVE_COUNT, false},
+    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
+    {"Gatherv", PTO_COLLECTIVE_COUNT, false},
+    {"Scatterv", PTO_COLLECTIVE_COUNT, false},
+    {"All-to-Allv", PTO_COLLECTIVE_ALLTOALLV, false},
+    {"All-to-Allw", PTO_COLLECTIVE_COUNT, false},
+    {"All-to-All", PTO_COLLECTIVE_ALLTOALL, false},
+    {"Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
+    {"Allreduce", PTO_COLLECTIVE_ALLREDUCE, false},
+    {"Allgather", PTO_COLLECTIVE_ALLGATHER, false},
+    {"Reduce", PTO_COLLECTIVE_REDUCE, false},
+    {"Broadcast", PTO_COLLECTIVE_BROADCAST, false},
+    {"Gather", PTO_COLLECTIVE_GATHER, false},
+    {"Scatter", PTO_COLLECTIVE_SCATTER, false},
 };
 
 /* Tests between two processes or pairs of them, by how the title goes on after the kind of memory. */
@@ -52,7 +60,8 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     pto_bench_t *benchmark = &reader->benchmark;
     const char *kind = line + strlen("# OSU "), *title = kind + strcspn(kind, " ");
     const pto_bench_test_t *test = NULL;
-    const bool is_one_sided = pto_text_begins(kind, "MPI_");
+    const bool is_mpi = pto_text_begins(kind, "MPI") && kind[3] != '_'; /* MPI_Put and others */
+    const bool is_known = is_mpi || pto_text_begins(kind, "NCCL") || pto_text_begins(kind, "XCCL");
     char program[sizeof benchmark->program];
     title += strspn(title, " ");
     benchmark->on_host = pto_text_begins(kind, "MPI ");
@@ -66,10 +75,10 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     benchmark->is_rate = false;
     benchmark->element_bytes = ELEMENT_BYTES;
     benchmark->rounds_down = strstr(title, "Reduce_scatter_block") != NULL;
-    for (int i = TEST_COUNT - 1; i >= 0 && !is_one_sided; i--)
+    for (int i = TEST_COUNT - 1; i >= 0 && is_known; i--)
         if (strstr(title, tests[i].name))
             test = &tests[i];
-    for (int i = 0; i < PAIR_COUNT && !is_one_sided && pto_text_begins(kind, "MPI"); i++)
+    for (int i = 0; i < PAIR_COUNT && is_mpi; i++)
         if (pto_text_begins(title, pairs[i].name)) {
             test = &pairs[i];
             benchmark->procs = 2;
