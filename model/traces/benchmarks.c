@@ -348,9 +348,13 @@ pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line) {
     const int column = benchmark->column, count = pto_recording_split(line, " \t\r", true, field);
     int64_t bytes;
     double us;
-    if (count < 2 || !isdigit((unsigned char)*field[0]) || !isdigit((unsigned char)*field[1]) ||
-        !pto_recording_size(field[benchmark->size_column], &bytes))
-        return PTO_OK;
+    for (int i = 0; i < 2; i++)
+        if (count < 2 || !isdigit((unsigned char)*field[i]) || !pto_bench_is_numeric(field[i]))
+            return PTO_OK;
+    if (!*benchmark->program)
+        return pto_bench_fail_nameless(reader);
+    if (benchmark->size_column >= count || !pto_recording_size(field[benchmark->size_column], &bytes))
+        bytes = -1;
     if (column > 0 && column < count && bytes >= 0 && pto_recording_seconds(field[column], &us))
         return pto_bench_row(reader, bytes, us);
     if (column > 0 && column < count)
@@ -415,6 +419,34 @@ static char *after_debug(char *line) {
     return line;
 }
 
+/* Join a size and its unit, as in "1 KiB  11.00", which are columns of their own else. */
+static void join_unit(char *row) {
+    char *behind = row + strspn(row, "0123456789."), *unit = behind + strspn(behind, " \t");
+    const size_t length = strcspn(unit, PTO_BENCH_BLANKS);
+    char size[16];
+    int64_t bytes;
+    if (behind == row || behind == unit || !isalpha((unsigned char)*unit) || length + 2 > sizeof size)
+        return;
+    snprintf(size, sizeof size, "1%.*s", (int)length, unit);
+    if (pto_recording_size(size, &bytes))
+        memmove(behind, unit, strlen(unit) + 1);
+}
+
+/* Returns the digits behind the point of the number that a line ends with. */
+static int decimals_of(const char *line) {
+    const char *point = strrchr(line, '.');
+    const size_t digits = point ? strspn(point + 1, "0123456789") : 0;
+    return point && point[1 + digits + strspn(point + 1 + digits, " \t\r")] == '\0' ? (int)digits : 0;
+}
+
+/* Returns whether a row is the last line of a file whose writer was stopped: the line has no end, and its
+ * last number fewer decimals than that of the row before. The number may lack other digits as well. */
+static bool is_unfinished(pto_recording_reader_t *reader, const char *row) {
+    const int before = reader->benchmark.decimals;
+    reader->benchmark.decimals = decimals_of(row);
+    return reader->source->is_last_open && reader->benchmark.decimals < before;
+}
+
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
     const pto_bench_format_t *format = NULL; /* the file's */
     line = after_debug(line);
@@ -425,6 +457,13 @@ pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
             format = formats[i];
     if (heading >= 0)
         reader->benchmark.is_foreign = formats[heading] != format;
+    if (!reader->benchmark.is_foreign && isdigit((unsigned char)first)) {
+        join_unit(line + strspn(line, " \t"));
+        if (is_unfinished(reader, line)) {
+            reader->trace->skipped.torn++;
+            return PTO_OK;
+        }
+    }
     if (!reader->benchmark.is_foreign)
         return format->read_line(reader, line);
     char *field[PTO_RECORDING_COLUMNS_MAX];

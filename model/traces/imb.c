@@ -19,8 +19,10 @@ enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
 static const char benchmarking[] = "# Benchmarking";
 
+/* A table may have been copied without the lines above that of its columns. */
 static bool is_heading(const char *line) {
     return pto_bench_value(line, benchmarking) != NULL ||
+           (pto_text_begins(line, "#bytes ") && strstr(line, "#repetitions")) ||
            (*line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks"));
 }
 

@@ -19,18 +19,25 @@ bool pto_recording_whole(const char *text, int64_t *value) {
 
 bool pto_recording_size(const char *text, int64_t *bytes) {
     static const char units[] = "KMG";
-    const size_t digits = strspn(text, "0123456789");
-    const char *unit = text[digits] ? strchr(units, toupper((unsigned char)text[digits])) : NULL;
-    char number[16];
-    if (!unit)
-        return pto_recording_whole(text, bytes);
-    snprintf(number, sizeof number, "%.*s", (int)digits, text);
-    const char *rest = text + digits + 1;
-    const bool is_binary = *rest == '\0' || strcmp(rest, "i") == 0 || strcmp(rest, "iB") == 0;
-    if ((!is_binary && strcmp(rest, "B") != 0) || digits >= 10 || !pto_recording_whole(number, bytes))
+    static const double exact = 9007199254740992; /* 2^53 */
+    char *end;
+    if (pto_recording_whole(text, bytes))
+        return true;
+    if (!isdigit((unsigned char)*text) || text[1] == 'x' || text[1] == 'X')
         return false;
-    *bytes = is_binary ? *bytes << (10 * (unit - units + 1)) : -1;
-    return true;
+    double number = strtod(text, &end);
+    const size_t length = (size_t)(end - text);
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL,
+               *rest = end + (unit != NULL);
+    const bool is_plain = !*rest || strcmp(rest, "B") == 0 || strcmp(rest, "bytes") == 0;
+    if (unit && (!*rest || strcmp(rest, "i") == 0 || strcmp(rest, "iB") == 0))
+        number *= (double)((int64_t)1 << (10 * (unit - units + 1)));
+    else if (unit && strcmp(rest, "B") == 0)
+        number = -1;
+    else if (unit || !is_plain || (strcspn(text, ".") < length && strcspn(text, "eE") >= length))
+        return false;
+    *bytes = number < exact ? (int64_t)number : 0;
+    return number < exact && number == floor(number);
 }
 
 bool pto_recording_seconds(const char *text, double *value) {

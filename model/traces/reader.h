@@ -59,6 +59,7 @@ typedef struct {
     int least;                   /* how many columns a row must have */
     int numbers;                 /* how many of the first columns are whole numbers */
     int size_column;
+    int decimals;        /* of the last number of the row before */
     int wrong_column;    /* nccl-tests: of the number of wrong elements; 0 if none */
     bool is_rate;        /* the value is 10^6 bytes a second, else microseconds */
     int64_t messages;    /* in flight at once, if the benchmark sends messages; else 0 */
@@ -192,7 +193,8 @@ int pto_recording_split(char *line, const char *separators, bool joined,
                         char *field[PTO_RECORDING_COLUMNS_MAX]);
 /* Reads a whole number of 0 or more; false if the text is none. */
 bool pto_recording_whole(const char *text, int64_t *value);
-/* Reads such a number, or one of KiB, MiB or GiB ("4M", "4MiB"); -1 for "4MB", which may be 4,000,000. */
+/* Reads such a number, also as "1.024e3", or one of bytes, KiB, MiB or GiB ("4M", "4MiB"); -1 for "4MB", which
+ * may be 4,000,000 bytes. */
 bool pto_recording_size(const char *text, int64_t *bytes);
 /* Reads a finite time from 0 to 1e12; false if the text is none. */
 bool pto_recording_seconds(const char *text, double *value);
@@ -258,6 +260,8 @@ pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line);
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
 /* Returns a line without the debug line of NCCL in it, which may be before, within or after a row. */
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
+/* Returns whether a field of a row is a number, with or without a unit, or says that there is none. */
+bool pto_bench_is_numeric(const char *field);
 /* Joins the parts of a row that other output has interrupted. False if more of it must follow, or if the line
  * is no part of a row. */
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);

@@ -182,6 +182,7 @@ char *pto_source_line(pto_source_t *source) {
         pto_source_skip(source, more + (found ? 1 : 0));
         used += more;
         ended = found || size == 0;
+        source->is_last_open = !found;
     }
     if (used > 0 && source->text[used - 1] == '\r')
         source->text[--used] = '\0';

@@ -26,6 +26,7 @@ typedef struct {
     int64_t limit;  /* of `offset` + PTO_SOURCE_ITEM_BYTES for each item; 0 for about a minute's work */
     char *text;     /* the last line */
     size_t text_room;
+    bool is_last_open;                            /* the last line has no line end */
     double file_bytes;                            /* as compressed; 0 if unknown */
     void (*progress)(void *context, double part); /* called when the buffer is filled; may be NULL */
     void *context;

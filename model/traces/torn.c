@@ -71,7 +71,8 @@ static char *last_fields(char *text, int count) {
     return at;
 }
 
-/* What a text looks like. */
+/* How many fields a text has; whether it begins as a row does, and whether it is a whole one, or would be if
+ * its size and its time, such as nan, -1.00 or 11us, were clear. */
 typedef struct {
     int count;        /* of fields */
     bool begins;      /* like a row */
@@ -79,10 +80,16 @@ typedef struct {
     bool is_timeless; /* a whole one, but its size or time, such as nan or -1.00, is not clear */
 } shape_t;
 
-static bool is_number(const char *text) {
+bool pto_bench_is_numeric(const char *field) {
+    static const char *const none[] = {"-", "--", "N/A", "n/a", "NA"};
     char *end;
-    (void)strtod(text, &end);
-    return end != text && *end == '\0';
+    (void)strtod(field, &end);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (strcmp(field, none[i]) == 0)
+            return true;
+    while (end > field && isalpha((unsigned char)*end))
+        end++;
+    return end > field && *end == '\0';
 }
 
 static shape_t shape_of(const pto_bench_t *benchmark, const char *text) {
@@ -91,14 +98,16 @@ static shape_t shape_of(const pto_bench_t *benchmark, const char *text) {
     double value;
     snprintf(copy, sizeof copy, "%s", text);
     shape_t shape = {.count = pto_recording_split(copy, PTO_BENCH_BLANKS, true, field)};
+    bool resembles = shape.count > 0 && shape.count >= benchmark->least;
     shape.begins = shape.count > 0;
-    for (int i = 0; i < benchmark->numbers && i < shape.count && shape.begins; i++) {
-        shape.begins = pto_recording_size(field[i], &number);
-        least = number < least ? number : least;
+    for (int i = 0; i < benchmark->numbers && i < shape.count; i++) {
+        shape.begins = shape.begins && pto_recording_size(field[i], &number);
+        resembles = resembles && isdigit((unsigned char)*field[i]) && pto_bench_is_numeric(field[i]);
+        least = shape.begins && number < least ? number : least;
     }
-    const bool is_whole = shape.begins && shape.count >= benchmark->least;
-    shape.is_row = is_whole && least >= 0 && pto_recording_seconds(field[benchmark->column], &value);
-    shape.is_timeless = is_whole && !shape.is_row && is_number(field[benchmark->column]);
+    shape.is_row =
+        resembles && shape.begins && least >= 0 && pto_recording_seconds(field[benchmark->column], &value);
+    shape.is_timeless = resembles && !shape.is_row && pto_bench_is_numeric(field[benchmark->column]);
     return shape;
 }
 

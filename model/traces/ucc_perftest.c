@@ -13,7 +13,14 @@ enum { SIZE_COLUMN = 1, TIME_COLUMN = 2 }; /* of the average over processes */
 static const pto_bench_test_t tests[] = {PTO_COLLECTIVE_TABLE(TEST)};
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-static bool is_heading(const char *line) { return pto_bench_value(line, "Collective:") != NULL; }
+/* "       Count        Size                Time, us", also of a table without the lines above it. */
+static bool is_columns(const char *line) {
+    return pto_text_begins(line + strspn(line, " \t"), "Count ") && strstr(line, "Time, us");
+}
+
+static bool is_heading(const char *line) {
+    return pto_bench_value(line, "Collective:") != NULL || is_columns(line);
+}
 
 static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
     char name[64];
@@ -37,7 +44,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
         return name_test(reader, collective);
     if (memory)
         read_memory(reader, memory);
-    if (strstr(line, "Time, us")) {
+    if (is_columns(line)) {
         reader->benchmark.size_column = SIZE_COLUMN;
         reader->benchmark.column = TIME_COLUMN;
     }

@@ -190,11 +190,25 @@ TEST(tables_are_known_by_their_columns) {
     assert_two("| size(B) | count | type | time |\n|---|---|---|---|\n| 1024 | 256 | float | 11.00 |\n"
                "| 2048 | 512 | float | 12.00 |\n",
                PTO_COLLECTIVE_ALLREDUCE);
-    pto_recording_t trace;
-    pto_error_t err = {0};
-    assert_int_equal(parse(COLUMNS ROW_1, PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_KEY);
-    assert_int_equal(parse("# Size       Avg Latency(us)\n1024 11.00\n", PTO_COLLECTIVE_COUNT, &trace, &err),
-                     PTO_ERR_KEY);
+    assert_two("       Count        Size                Time, us\n                                 avg\n"
+               "         256        1024       11.00\n         512        2048       12.00\n",
+               PTO_COLLECTIVE_ALLREDUCE);
+    options = two_gpus;
+    options.as_gpu = true;
+    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    pto_recording_t imb = parsed("       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+                                 "         1024         1000        10.50        11.60        11.00\n",
+                                 &options);
+    assert_row(&imb, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
+    pto_recording_fini(&imb);
+    static const char *const nameless[] = {COLUMNS ROW_1, "# Size       Avg Latency(us)\n1024 11.00\n",
+                                           "#bytes #repetitions t_avg[usec]\n1024 1000 11.00\n",
+                                           "Count  Size  Time, us\n256 1024 11.00\n"};
+    for (size_t i = 0; i < sizeof nameless / sizeof *nameless; i++) {
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        assert_int_equal(parse(nameless[i], PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_KEY);
+    }
 }
 
 #define INFO "node-a:71:80 [0] NCCL INFO Connected all rings\n"
@@ -295,6 +309,21 @@ TEST(other_units_are_refused) {
         pto_error_t err = {0};
         assert_int_equal(parse(logs[i], PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
         assert_int_equal(err.line, 2);
+    }
+}
+
+/* MPI_Reduce_local sends nothing; OpenSHMEM and UPC are other libraries. */
+TEST(benchmarks_with_the_names_of_collectives_are_none) {
+    static const char *const titles[] = {"# OSU MPI-CUDA Reduce_local Latency Test v7.4",
+                                         "# OSU OpenSHMEM Reduce Latency Test v7.4",
+                                         "# OSU UPC Broadcast Latency Test v5.9"};
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, OSU OSU_ROWS "%s\n# Size  Avg Latency(us)\n1024  3.00\n", titles[i]);
+        pto_recording_t trace = parsed(text, &two_gpus);
+        assert_int_equal(trace.count, 2);
+        assert_int_equal(trace.skipped.others, 1);
+        pto_recording_fini(&trace);
     }
 }
 
@@ -547,21 +576,58 @@ TEST(rows_without_a_time_are_counted) {
         int64_t timeless;
     } logs[] = {
         {OSU OSU_ROWS "4096                   nan\n8192                   -1.00\n", 2},
-        {OSU OSU_ROWS "12 nodes are up\n", 0},
+        {OSU OSU_ROWS "12 nodes are up\n4096 iterations\n2026-11-29 01:51:02 up\n", 0},
+        {OSU OSU_ROWS "4096  N/A\n8192  -\n16384  14.00us\n", 3},
+        {OSU OSU_ROWS "4096.5  14.00\n0x2000  15.00\n8 KB  15.00\n", 3},
         {OSU OSU_ROWS "4KB                    14.00\n", 1},
         {HEAD RANK("0", "a") RANK("1", "a") "#\n" COLUMNS ROW_1
              ROW_2 "        4096          1024     float     sum      -1      nan    0.09    0.09      0    "
                                             "10.90    0.09    0.09      0\n",
          1},
+        {IMB_RUN("2", "11.00") "       4096.5         1000         5.00        12.00     11.00\n"
+                               "         2026-11-29 01:51:02 12 nodes are up\n",
+         1},
         {IMB_RUN("2", "11.00") "         2048         1000         5.00        12.00       nan\n", 1}};
     pto_recording_options_t options = two_gpus;
     options.as_gpu = true;
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        options.collective = i == 3 ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_COUNT;
+        options.collective = i == 5 ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_COUNT;
         pto_recording_t trace = parsed(logs[i].text, &options);
         assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
         assert_int_equal(trace.skipped.timeless, logs[i].timeless);
         assert_int_equal(trace.skipped.torn, 0);
+        pto_recording_fini(&trace);
+    }
+}
+
+TEST(sizes_are_read_in_any_clear_form) {
+    static const char *const sizes[] = {"1 KiB", "1 K", "1.024e3", "1.0 KiB", "1024 B", "1024bytes", "1024"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, OSU "%s   11.00\n2048   12.00\n", sizes[i]);
+        assert_two(text, PTO_COLLECTIVE_COUNT);
+        snprintf(text, sizeof text,
+                 COLUMNS "  %s  256  float  sum  -1  11.00  0.09  0.09  0  10.90  0.09  0.09  0\n" ROW_2,
+                 sizes[i]);
+        assert_two(text, PTO_COLLECTIVE_ALLREDUCE);
+    }
+}
+
+TEST(the_last_row_of_a_program_that_was_stopped_is_left_out) {
+    static const struct {
+        const char *row;
+        int64_t torn;
+    } ends[] = {{"4096                   1", 1},
+                {"4096                   13.0", 1},
+                {"409", 1},
+                {"4096                   13.0\n", 0},
+                {"4096                   13.00", 0}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, OSU OSU_ROWS "%s", ends[i].row);
+        pto_recording_t trace = parsed(text, &two_gpus);
+        assert_int_equal(trace.skipped.torn, ends[i].torn);
+        assert_int_equal(trace.count, 3 - ends[i].torn);
         pto_recording_fini(&trace);
     }
 }
