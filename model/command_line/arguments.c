@@ -203,8 +203,7 @@ static int break_at(const char *line, int from, int until) {
     return option > 0 ? option : place;
 }
 
-/* Returns where the second column of a line begins: after two blanks or more. Without one, 4 to the right of
- * the first column. */
+/* Returns where a line's second column begins: after two or more blanks, or 4 to the right of the first. */
 static int second_column(const char *line, int length) {
     int first = (int)strspn(line, " ");
     for (int i = first + 1; i + 2 < length; i++)
@@ -213,8 +212,7 @@ static int second_column(const char *line, int length) {
     return first + 4;
 }
 
-/* Print a line of an example, broken if it is too long. Commands get a backslash, so that they can be copied.
- */
+/* Print a line of an example, broken if too long; commands get a backslash, so that they can be copied. */
 static void print_example(FILE *stream, const char *line, int length) {
     const int width = help_width(stream), first = (int)strspn(line, " ");
     const bool is_command =

@@ -129,8 +129,7 @@ pto_status_t pto_word_unknown(const char *text, const char *what, const char *(*
 pto_status_t pto_number_parse(const char *text, double least, double most, double *number, pto_error_t *err);
 pto_status_t pto_count_parse(const char *text, int64_t *count, pto_error_t *err);
 
-/* For `apply`: split "FROM:TO:FACTOR" at its colons. Returns the number of parts; 0 if there are more than
- * three, or one is too long. */
+/* For `apply`: split "FROM:TO:FACTOR". Returns the number of parts; 0 if more than 3, or one is too long. */
 enum { PTO_RANGE_PART_MAX = 64 };
 int pto_range_split(const char *text, char part[3][PTO_RANGE_PART_MAX]);
 

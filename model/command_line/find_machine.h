@@ -15,8 +15,7 @@ pto_status_t pto_find_machine(const char *name, const char *scenario, char **pat
  * PTO_ERR_IO. */
 pto_status_t pto_find_scenario(const char *name, char **path, pto_error_t *err);
 
-/* As pto_find_machine, for the file of an MPI library or of a topology that the machine file at the path
- * `machine` names. */
+/* As pto_find_machine, for an MPI library's or topology's file that the machine file `machine` names. */
 pto_status_t pto_find_library(const char *name, const char *machine, char **path, pto_error_t *err);
 pto_status_t pto_find_topology(const char *name, const char *machine, char **path, pto_error_t *err);
 

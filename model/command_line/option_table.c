@@ -1,5 +1,4 @@
-/* The options that commands on scenarios share: how each stores its argument in a pto_options_t, and their
- * tables. */
+/* The options that commands on scenarios share: how each is stored in a pto_options_t, and their tables. */
 #include "option_table.h"
 
 #include <stdio.h>

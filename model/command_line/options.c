@@ -111,8 +111,7 @@ static pto_status_t add_overrides_to_name(const pto_arguments_t *arguments, pto_
     return PTO_OK;
 }
 
-/* Check for options that are required without a scenario file. Errors in the others are reported before a
- * missing --messages. */
+/* Check for required options without a scenario file. Errors in others come before a missing --messages. */
 static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *err) {
     const char *missing = NULL;
     if (!scenario->machine_path)

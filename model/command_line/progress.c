@@ -1,5 +1,4 @@
-/* The progress of long calls: a thread polls the library's counters and prints them, so that the work itself
- * never reads a clock. */
+/* The progress of long calls: a thread polls the library's counters, so the work itself reads no clock. */
 #include "progress.h"
 
 #include <pthread.h>

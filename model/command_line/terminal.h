@@ -1,5 +1,4 @@
-/* Output to a terminal: its width, emphasis, text wrapped to the width, and text from files made safe to
- * print. */
+/* Output to a terminal: width, emphasis, wrapped text, and text from files made safe to print. */
 #ifndef PTO_TERMINAL_H
 #define PTO_TERMINAL_H
 
@@ -8,8 +7,7 @@
 /* Columns of a line: the environment's COLUMNS if it is set, else the terminal's, else 80. At least 40. */
 int pto_terminal_width(FILE *stream);
 
-/* The escape sequences that start and end emphasis; "" if the stream is not a terminal or NO_COLOR is set
- * (no-color.org). */
+/* The escape sequences of emphasis; "" if the stream is no terminal or NO_COLOR is set (no-color.org). */
 const char *pto_terminal_bold(FILE *stream);
 const char *pto_terminal_plain(FILE *stream);
 
@@ -17,8 +15,7 @@ const char *pto_terminal_plain(FILE *stream);
  * (portolan/printable.h). The functions below do the same. */
 void pto_print_escaped(FILE *stream, const char *text);
 
-/* Print a comment: "# " and the text, wrapped between words to the terminal's width; the following lines are
- * indented. */
+/* Print a comment: "# " and the text, wrapped to the terminal's width; further lines are indented. */
 __attribute__((format(printf, 2, 3))) void pto_print_note(FILE *stream, const char *format, ...);
 
 /* The same without "# ". */

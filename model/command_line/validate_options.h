@@ -1,5 +1,4 @@
-/* The options of portolan-validate. They are in this library, which needs no MPI, because `portolan
- * completion` lists them too. */
+/* The options of portolan-validate, here without MPI as `portolan completion` lists them too. */
 #ifndef PTO_VALIDATE_OPTIONS_H
 #define PTO_VALIDATE_OPTIONS_H
 

@@ -1,5 +1,4 @@
-/* Binding a workload to its machine, with the machine, the layout, the grid and the strategies that options
- * change. */
+/* Binds a workload to its machine, with the machine, layout, grid and strategies that options change. */
 #include "command_line/workload_options.h"
 
 #include <stdlib.h>

@@ -9,8 +9,7 @@
 /* Whether a file is a workload: a line begins with the key "workload:". False if it cannot be read. */
 bool pto_is_workload(const char *path);
 
-/* Open the machine that the options or the workload name, change it and the layout by the options, and bind
- * the workload to it. */
+/* Open the machine of the options or the workload, change it by the options, and bind the workload to it. */
 pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err);
 
 #endif

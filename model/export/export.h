@@ -116,8 +116,7 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
  * than the tolerance, and the next one begins where that algorithm begins to be faster at all. */
 pto_status_t pto_export_decide(const pto_export_t *export, pto_export_table_t *table, pto_error_t *err);
 
-/* Returns the algorithm of a collective with this name, or this number of the library's; NULL if there is
- * none. */
+/* Returns the algorithm of a collective with this name or number of the library's; NULL if there is none. */
 const pto_export_algorithm_t *pto_export_algorithm(const pto_export_collective_t *collective,
                                                    const char *name);
 const pto_export_algorithm_t *pto_export_algorithm_of_id(const pto_export_collective_t *collective,

@@ -15,8 +15,7 @@
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-/* The range of block sizes that are written (Cray's default: 8 MiB). Files that are read may have larger
- * ones. */
+/* The range of block sizes that are written (the default is 8 MiB). Files may have larger ones. */
 enum { BLOCK_BYTES_LEAST = 64 << 10, BLOCK_BYTES_MOST = 64 << 20 };
 
 enum { REDUCTION, MESSAGE }; /* a table's step */
@@ -103,8 +102,7 @@ static int64_t find_threshold(const pto_export_t *export, bool *known) {
     return *known && first < export->bytes.count ? export->bytes.value[first] : -1;
 }
 
-/* Returns the least power of two at which a message's start is within the tolerance of its bytes' time; 0 if
- * the costs are unknown. */
+/* Returns the least power of two at which a message's start is negligible; 0 if the costs are unknown. */
 static int64_t find_block(const pto_export_t *export) {
     const pto_machine_t *machine = export->options.machine;
     for (int64_t bytes = BLOCK_BYTES_LEAST;; bytes *= 2) {

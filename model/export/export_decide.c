@@ -1,5 +1,4 @@
-/* Decides which algorithm a library should run from which size on, by price, for all targets; and finds what
- * a library cannot be told. */
+/* Decides by price which algorithm a library should run from which size on; finds what it cannot be told. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,8 +112,7 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
 
 /* --- rules ---------------------------------------------------------------------------------------------- */
 
-/* The price of an algorithm, or for NULL of the library's default; 0 if the default is unknown, so that it
- * wins. */
+/* The price of an algorithm, or for NULL of the library's default: 0, so that it wins, if unknown. */
 static pto_status_t price_rule(const pto_export_t *export, const pto_export_table_t *table,
                                const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                                pto_error_t *err) {

@@ -227,8 +227,7 @@ static json_t *collective_node(const pto_export_t *export, const pto_export_coll
     return node;
 }
 
-/* Replace a collective's branch for intracommunicators in the tree, except for alltoalls in place, which have
- * other algorithms. */
+/* Replace a collective's branch for intracommunicators, but not for alltoalls in place, which differ. */
 static pto_status_t patch(const pto_export_t *export, const pto_export_collective_t *collective, json_t *tree,
                           pto_error_t *err) {
     char name[64];

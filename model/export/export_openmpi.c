@@ -286,8 +286,7 @@ static const char *algorithm_name(const pto_export_collective_t *collective, int
     return name;
 }
 
-/* A rule of the file. If its size is that of all ranks' blocks, it is divided by the ranks: portolan counts
- * one. */
+/* A rule of the file. A size of all ranks' blocks is divided by the ranks: portolan counts one block. */
 static pto_export_rule_t rule_of(const pto_export_table_t *table, const int64_t number[RULE_COLUMNS_MAX]) {
     pto_export_rule_t rule = {.from_bytes = number[0]};
     if (table->collective->total)

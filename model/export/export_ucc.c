@@ -25,8 +25,7 @@ static const pto_export_collective_t collectives[] = {ROW(ALLGATHER, "allgather"
                                                       ROW(REDUCE, "reduce", false),
                                                       {.name = NULL}};
 
-/* Returns the last size of a rule's range. UCC's ranges include both ends, and must have more than one size.
- */
+/* Returns the last size of a rule's range. UCC's ranges include both ends, and need more than one size. */
 static int64_t last_size(const pto_export_table_t *table, int rule) {
     int64_t first = pto_export_size(table, table->rule[rule].from_bytes);
     int64_t last = pto_export_size(table, table->rule[rule + 1].from_bytes) - 1;

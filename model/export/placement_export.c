@@ -1,5 +1,4 @@
-/* portolan map's placements as files for launchers: a rankfile of Open MPI, a host file of Slurm, and
- * CUDA_VISIBLE_DEVICES by rank. */
+/* portolan map's placements for launchers: Open MPI's rankfile, Slurm's host file, CUDA_VISIBLE_DEVICES. */
 #include "placement_export.h"
 
 #include <stdint.h>

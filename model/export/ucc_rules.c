@@ -54,8 +54,7 @@ static bool read_range(const char *text, pto_ucc_range_t *range) {
     return false;
 }
 
-/* Read one KEY=VALUE of a section. Conditions about vendor, model and socket are ignored: a machine file
- * lacks them. */
+/* Read a KEY=VALUE of a section. Vendor, model and socket are ignored, as a machine file lacks them. */
 static bool read_condition(char *text, pto_ucc_section_t *section) {
     pto_ucc_range_t any;
     char *value = strchr(text, '=');

@@ -241,8 +241,7 @@ static pto_status_t read_qualifier(const reader_t *reader, char *text) {
     return read_words(reader, text);
 }
 
-/* UCC rejects a variable as a whole if a layer does not have one of its algorithms. Only those of NCCL are
- * checked here. */
+/* UCC rejects a whole variable if a layer lacks one of its algorithms; only NCCL's are checked here. */
 static pto_status_t check_algorithm(const reader_t *reader, const char *at) {
     const pto_ucc_setting_t *setting = reader->setting;
     enum { NCCL_ALGORITHMS = sizeof nccl_algorithms / sizeof *nccl_algorithms };

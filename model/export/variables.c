@@ -171,8 +171,7 @@ int pto_variables_find(const char *text, const char *prefix) {
     return 0;
 }
 
-/* Read the value of an assignment, a word or a quoted text. A value that the shell would compute is an error
- * if the variable is wanted. */
+/* Read a value, a word or quoted text. One that the shell would compute is an error if wanted. */
 static pto_status_t read_value(pto_variables_t *variables, const char *line, char *value, bool wanted,
                                pto_variable_t *variable) {
     const char quote = *value == '"' || *value == '\'' ? *value : '\0';
@@ -410,8 +409,7 @@ static void begin_here_document(pto_variables_t *variables, const char *line) {
     variables->depth++;
 }
 
-/* The next line of a script, without the blanks around it. It continues in the next if it ends in `\`, `&` or
- * `|`. */
+/* The next line of a script, without blanks around it. It continues in the next after `\`, `&` or `|`. */
 static pto_status_t next_script_line(pto_variables_t *variables, char **line) {
     pto_status_t status = next_line(variables, line);
     if (status != PTO_OK)

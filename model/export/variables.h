@@ -74,8 +74,7 @@ int pto_variables_find(const char *text, const char *prefix);
 /* Begin to read a text that ends in a NUL after its `size` bytes. Errors: PTO_ERR_SYNTAX. */
 pto_status_t pto_variables_begin(pto_variables_t *variables, char *text, size_t size);
 
-/* The next variable; its name is NULL after the last one. Errors: PTO_ERR_SYNTAX, _TOO_LARGE, with line and
- * column. */
+/* The next variable; its name is NULL after the last. Errors: PTO_ERR_SYNTAX, _TOO_LARGE, with the place. */
 pto_status_t pto_variables_next(pto_variables_t *variables, pto_variable_t *variable);
 
 #endif

@@ -25,8 +25,7 @@ typedef struct {
 
 /* --- one plan ------------------------------------------------------------------------------------------- */
 
-/* Adds the formula of a plan's price at the current parameters; `*fits` is false if a tape cannot record it.
- */
+/* Adds the formula of a plan's price at the current parameters; `*fits` is false if no tape can have it. */
 static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *fits, pto_error_t *err) {
     pto_price_t price = {0};
     pto_tape_t *tape = pto_tape_begin();

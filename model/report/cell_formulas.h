@@ -6,8 +6,7 @@
 #include "portolan/pick.h"
 #include "report/formula.h"
 
-/* A plan. Each of its formulas holds for some values of the parameters; the first that holds gives the price,
- * which is unknown if none does. */
+/* A plan. The first of its formulas that holds gives the price, which is unknown if none does. */
 typedef struct {
     const pto_algorithm_t *algorithm;
     int64_t chunks;

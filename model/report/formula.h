@@ -40,8 +40,7 @@ typedef struct {
     double high;
 } pto_formula_operation_t;
 
-/* A comparison: whether `ahead` is positive or, if `same`, whether it is at most PTO_TIME_ROUNDING of `of`.
- */
+/* A comparison: whether `ahead` is positive or, if `same`, at most PTO_TIME_ROUNDING of `of` from 0. */
 typedef struct {
     pto_formula_sum_t ahead;
     pto_formula_sum_t of;
@@ -86,8 +85,7 @@ typedef struct {
     bool failed; /* out of memory */
 } pto_formulas_t;
 
-/* Adds a tape's price as another formula. Errors: PTO_ERR_TOO_LARGE if it has too many operations;
- * PTO_ERR_MEMORY. */
+/* Adds a tape's price. Errors: PTO_ERR_TOO_LARGE if it has too many operations; PTO_ERR_MEMORY. */
 pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, pto_error_t *err);
 void pto_formulas_fini(pto_formulas_t *formulas);
 

@@ -82,8 +82,7 @@ void pto_report_number(FILE *stream, double value) {
     fputs(text, stream);
 }
 
-/* The formulas that are being written, and which of their operations and guards are used, with new numbers.
- */
+/* The formulas that are written, and which of their operations and guards are used, with new numbers. */
 typedef struct {
     FILE *stream;
     const pto_formulas_t *formulas;
@@ -398,8 +397,7 @@ typedef struct {
     double weight;
 } weighed_t;
 
-/* Returns the parameter's share of the pick's price plus a number from 0 to 1 for how near it is to changing
- * the pick. */
+/* Returns the parameter's share of the pick's price, plus 0 to 1 for how nearly it changes the pick. */
 static double weight_of(const pto_sensitivity_t *item) {
     double near = item->becomes >= 0 ? 1 / (1 + 4 * fabs(log(item->factor))) : 0;
     return item->elasticity + near;

@@ -1,5 +1,4 @@
-/* Writes the page of a report: the files of report/ in the source tree, which the program contains, around
- * the data. */
+/* Writes the page of a report: the source tree's files report/, built into the program, and the data. */
 #include "report.h"
 
 #include <stdint.h>

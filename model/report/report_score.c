@@ -107,8 +107,7 @@ static pto_status_t make_scenario(const group_t *group, const pto_machine_t *mac
 
 /* --- what was measured ---------------------------------------------------------------------------------- */
 
-/* Returns the index of a candidate's strategy; -1 if the candidate ran another plan than the predicted one.
- */
+/* Returns the index of a candidate's strategy; -1 if it ran another plan than the predicted one. */
 static int strategy_of(const pto_predictions_t *predictions, const pto_score_candidate_t *candidate,
                        int64_t bytes) {
     for (int64_t point = 0; point < predictions->point_count; point++)

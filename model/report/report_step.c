@@ -1,5 +1,4 @@
-/* Writes a step of an application in a report: its calls side by side, each on the machine as its
- * communicator sees it. */
+/* Writes a step's calls side by side in a report, each on the machine as its communicator sees it. */
 #include <stdlib.h>
 #include <string.h>
 

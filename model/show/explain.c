@@ -62,8 +62,7 @@ static const char *file_of(const explained_t *explained, const pto_param_t *para
                            : explained->file;
 }
 
-/* Print the file's remarks on the flagged parameters in use. Parameters of one row share a remark, printed
- * once. */
+/* Print the file's remarks on flagged parameters in use. Those of one row share a remark, printed once. */
 static void print_remarks(const explained_t *explained) {
     const char *before = NULL;
     for (int i = 0; i < explained->flags->count; i++) {

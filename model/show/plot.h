@@ -22,12 +22,10 @@ typedef struct {
  * says how to install it). */
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err);
 
-/* Checks the ending of --plot's file; `path` is NULL if it is not given. Returns -1, or the exit code after
- * printing the error. */
+/* Returns -1 if --plot's file (NULL if none) has a known ending, else the exit code after an error. */
 int pto_check_plot(const pto_syntax_t *syntax, const char *path);
 
-/* Write the complete script, by which gnuplot draws to its standard output in the format of `path`. Errors:
- * PTO_ERR_TYPE. */
+/* Write the whole script, by which gnuplot draws to standard output as `path` ends. Errors: PTO_ERR_TYPE. */
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
 
 /* The colour of the i-th of several things; the colours repeat. */

@@ -1,5 +1,4 @@
-/* A prediction as a gnuplot script: two panels with the same horizontal axis, prices and measurements above,
- * the picked strategies below. */
+/* A prediction as a gnuplot script: prices and measurements in a panel above that of the picks. */
 #include "predict_plot.h"
 
 #include <assert.h>
@@ -63,8 +62,7 @@ static double cheapest_s(const pto_predictions_t *predictions, int64_t point) {
     return least_s;
 }
 
-/* Returns the least ratio of a strategy's price to the cheapest, over all points; INFINITY if it has no price
- * within the axes. */
+/* Returns the least ratio of a strategy's price to the cheapest; INFINITY if none is within the axes. */
 static double distance_of(const pto_predictions_t *predictions, int strategy) {
     double least = INFINITY;
     for (int64_t point = 0; point < predictions->point_count; point++)

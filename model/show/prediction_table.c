@@ -1,5 +1,4 @@
-/* The table of predictions: a row for each point, and a column for each of as many strategies as fit the
- * terminal, the cheapest first. */
+/* The table of predictions: a row for each point, a column for each strategy that fits, cheapest first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

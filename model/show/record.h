@@ -37,8 +37,7 @@ typedef struct {
     const char *const *names; /* `count` of them: an array in JSON, separated by blanks in CSV */
 } pto_field_t;
 
-/* Write the fields without braces or the end of the line. A comma separates them in JSON, and follows each in
- * CSV. */
+/* Write fields without braces or line end. A comma separates them in JSON, and follows each in CSV. */
 #define PTO_RECORD(stream, format, ...)                                                                      \
     pto_print_record(stream, format, "", (const pto_field_t[]){__VA_ARGS__},                                 \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))

@@ -436,8 +436,7 @@ static int by_weight(const void *a, const void *b) {
     return one->kind < other->kind ? -1 : 1;
 }
 
-/* Ranks the priced kinds of calls by what they can save, or by their time, and leaves out those without
- * either. */
+/* Ranks the priced kinds of calls by possible saving, or by time; leaves out those without either. */
 static int rank_kinds(const pto_replayed_t *replayed, bool by_saving, ranked_t *ranked) {
     int count = 0;
     for (int i = 0; i < replayed->trace.count; i++) {

@@ -1,5 +1,4 @@
-/* Recorded calls beside their predictions: the price of the route that a call took, and of its cheapest
- * route. */
+/* Recorded calls and their predictions: the prices of the route that a call took, and of its cheapest. */
 #include "replayed.h"
 
 #include <string.h>

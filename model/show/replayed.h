@@ -1,5 +1,4 @@
-/* The result of `portolan replay`: the calls of a recorded program or benchmark, predicted by all strategies.
- */
+/* The result of `portolan replay`: the calls of a program or benchmark, predicted by all strategies. */
 #ifndef PTO_REPLAYED_H
 #define PTO_REPLAYED_H
 
@@ -40,8 +39,7 @@ const pto_prediction_t *pto_replayed_cheapest(const pto_replayed_t *replayed, in
 static inline bool pto_is_refuted(double predicted_s, double measured_s) {
     return measured_s > 0 && measured_s < predicted_s;
 }
-/* Returns whether a kind of call was faster than its cheapest prediction, so that there is no advice for it.
- */
+/* Returns whether a kind of call was faster than its cheapest prediction, so there is no advice for it. */
 bool pto_replayed_is_refuted(const pto_replayed_t *replayed, int i);
 
 /* Returns how many calls were on GPU buffers and are priced as on host buffers. */

@@ -1,5 +1,4 @@
-/* The output of `portolan score`: the header and the groups of the table, csv and JSON. score_columns.c
- * prints the rows of tables. */
+/* The header and groups of `portolan score`'s table (with rows of score_columns.c), csv and JSON. */
 #include "score_table.h"
 
 #include <stdio.h>
@@ -71,8 +70,7 @@ static void print_header(const printer_t *printer) {
     }
 }
 
-/* Print how many of a strategy's measured cells in a group have no prediction, and the reason for the first.
- */
+/* Print how many of a strategy's measured cells in a group have no prediction, and the first reason. */
 static void print_unpredicted(const printer_t *printer, const pto_score_filter_t *filter,
                               const pto_strategy_t *strategy) {
     int64_t measured = 0, missing = 0;
@@ -210,8 +208,7 @@ static pto_status_t print_group(printer_t *printer, pto_score_filter_t filter) {
     return status;
 }
 
-/* Advance to the next pair of collective and implementation, by which cells are sorted; false after the last.
- */
+/* Advance to the next collective and implementation, by which cells are sorted; false after the last. */
 static bool next_group(const pto_score_t *score, pto_score_filter_t *filter) {
     for (int64_t i = 0; i < score->cell_count; i++) {
         const pto_score_cell_t *cell = &score->cell[i];

@@ -45,8 +45,7 @@ void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);
 
-/* Returns the parameter that makes the route of a call unsure, as pto_choice_unpriced does; NULL if it is
- * sure. */
+/* Returns the parameter that makes a call's route unsure, as pto_choice_unpriced does; NULL if it is sure. */
 const char *pto_step_unsure(const pto_step_prediction_t *step, int call);
 /* Returns whether the route of a call was chosen together with those of calls that run at the same time. */
 bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call);

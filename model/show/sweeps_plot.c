@@ -1,5 +1,4 @@
-/* Two sweeps as a gnuplot script: two panels with the same columns, the least time of each row above and a
- * map of the picks below. */
+/* Two sweeps as a gnuplot script: the least time of each row above a map of the picks, by column. */
 #include "sweeps_plot.h"
 
 /* The legends are to the right of both panels. */

@@ -343,8 +343,7 @@ static void print_hidden(FILE *stream, const pto_predictions_t *predictions) {
     free(name);
 }
 
-/* A strategy that chooses its numbers during the run has a bound as its price: that with the best fixed
- * numbers. */
+/* The price of a strategy that chooses its numbers during the run is a bound: that of the best fixed ones. */
 static void print_bound(FILE *stream, const pto_predictions_t *predictions, int index) {
     const pto_strategy_t *strategy = predictions->strategy[index];
     if (strategy->fixed)

@@ -9,14 +9,12 @@
 #include "portolan/pick.h"
 #include "portolan/units.h"
 
-/* Prints the comment lines above a table: the scenario, the machine and its changes, the layout and the size.
- */
+/* Prints the comment lines above a table: scenario, machine and its changes, layout and size. */
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
 /* Prints the first two of these lines. */
 void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions);
-/* Prints the last two, without the quantities that vary in the table: `varies` has bits of pto_sweep_kind_t.
- */
+/* Prints the last two, without the quantities that vary in the table: bits of pto_sweep_kind_t. */
 void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsigned varies);
 
 /* Prints a comment line with the machine's name and file, or two lines if one is too long. */
@@ -93,8 +91,7 @@ const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
-/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy, its algorithm and choices if `details`, and marks.
- */
+/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy, its choices if `details`, and marks. */
 enum { PTO_ROUTE_TEXT_MAX = 160 };
 const char *pto_route_text(const pto_strategy_t *strategy, const pto_prediction_t *prediction, bool details,
                            const char *marks, char text[PTO_ROUTE_TEXT_MAX]);
@@ -122,19 +119,16 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
 #define PTO_POINT_SHORT(predictions, value)                                                                  \
     pto_point_short(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})
 
-/* Prints a note with names between two texts, the second of which may be ""; nothing if there are no names.
- */
+/* Prints a note with names between two texts (the second may be ""), if there are any names. */
 void pto_print_list(FILE *stream, const char *before, const char *const *name, int count, const char *after);
 
 /* Returns whether tables show a strategy: the user has named it, or it applies somewhere. */
 bool pto_has_column(const pto_predictions_t *predictions, int strategy);
 
-/* Prints the comment lines below a table: strategies that do not apply, and parameters that are not priced.
- */
+/* Prints the comment lines below a table: strategies that do not apply, and unpriced parameters. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
-/* Checks that a table can have the bandwidths of --bandwidth. Returns -1, or the exit code after printing why
- * not. */
+/* Returns -1 if a table can have --bandwidth's bandwidths, else the exit code after printing why not. */
 int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options);
 
 /* Prints the whole table: the header; a row per point with the cost by each strategy (with --energy its

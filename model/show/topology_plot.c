@@ -17,8 +17,7 @@ static bool is_of(const pto_topology_t *topology, int vertex, pto_device_kind_t 
     return vertex >= first && vertex < first + pto_topology_device_count(topology, kind);
 }
 
-/* A device's row is its distance from the nearest GPU; sockets are above all others, NICs above their
- * neighbor. */
+/* A device's row is its distance from the nearest GPU; sockets are on top, NICs above their neighbor. */
 static void find_rows(const pto_topology_t *topology, position_t *position) {
     int vertices = pto_topology_vertex_count(topology), top = 0;
     for (int v = 0; v < vertices; v++)
@@ -88,8 +87,7 @@ static void find_positions(const pto_topology_t *topology, position_t *position)
 
 static double gb_per_s(const pto_topology_link_t *link) { return 1e-9 / link->s_per_byte.value; }
 
-/* The height of a link at the fraction t of its way: a straight line, or between GPUs an arc whose depth
- * grows with its width. */
+/* The height of a link at fraction t: a straight line, or between GPUs an arc, deeper if wider. */
 static double height_at(position_t from, position_t to, double t) {
     double depth = from.row == 0 && to.row == 0 ? 0.25 * fabs(to.x - from.x) + 0.1 : 0;
     return from.row + t * (to.row - from.row) - 4 * depth * t * (1 - t);

@@ -1,5 +1,4 @@
-/* The traffic between processes as a heat map: sources from top to bottom, destinations from left to right.
- */
+/* The traffic between processes as a heat map: sources top to bottom, destinations left to right. */
 #include "traffic_plot.h"
 
 #include <stdlib.h>

@@ -359,8 +359,7 @@ static pto_status_t add_model_error(const arguments_t *arguments, const pto_coll
     return status;
 }
 
-/* Fit the terms that only collectives show, starting from the machine of the samples, which the result
- * replaces. */
+/* Fit the terms that only collectives show, from the machine of the samples on; the result replaces it. */
 static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *terms,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
@@ -388,8 +387,7 @@ static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_
     return status;
 }
 
-/* Name the MPI library that the samples were measured with, if its tables are known and no inherited file
- * names one. */
+/* Name the MPI library of the samples, if its tables are known and no inherited file names one. */
 static pto_status_t use_library(const pto_samples_t *samples, const arguments_t *arguments,
                                 pto_machine_t *machine, pto_error_t *err) {
     const char *version = pto_samples_provenance(samples, "mpi");

@@ -263,8 +263,7 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
         write_injection(stream, machine, gpudirect);
 }
 
-/* Copies through pageable memory, by which an MPI library stages GPU buffers itself: at most at the link's
- * rate. */
+/* Copies through pageable memory, by which MPI libraries stage GPU buffers: at most at the link's rate. */
 static void write_pageable(FILE *stream, pto_guess_t link) {
     const pto_guess_t start = {1e-5, 6e-6, 3.5e-5};
     pto_guess_t byte = {8e-11, 6e-11, 2.5e-10};

@@ -1,5 +1,4 @@
-/* portolan map: proposes which process of an alltoallv runs on which GPU, prices the proposals, and writes
- * the best one for launchers. */
+/* portolan map: proposes and prices placements of an alltoallv's processes on GPUs, for launchers. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

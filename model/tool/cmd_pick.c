@@ -1,5 +1,4 @@
-/* portolan pick: the strategy that is predicted to be the cheapest in each range of sizes, nodes or messages.
- */
+/* portolan pick: the strategy predicted to be cheapest in each range of sizes, nodes or messages. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -91,8 +91,7 @@ static pto_status_t write_goal(void *context, FILE *stream, pto_error_t *err) {
     return pto_print_goal(context, stream, err);
 }
 
-/* Refuse a schedule that is too long: its length is the number of messages or, if larger, of stages that all
- * ranks pass. */
+/* Refuse a schedule that is too long, in messages or in stages that all ranks pass. */
 static pto_status_t check_goal(const pto_options_t *options, const pto_plan_t *plan, pto_error_t *err) {
     pto_plan_size_t size = pto_plan_size(plan);
     return pto_check_amount(&options->scenario, "the schedule has",

@@ -1,5 +1,4 @@
-/* portolan predict: the price of every strategy at every point of a scenario, as a table, csv, json or plot,
- * with its terms (--explain). */
+/* portolan predict: the price of every strategy at every point of a scenario, with terms (--explain). */
 #include <math.h>
 #include <stdlib.h>
 

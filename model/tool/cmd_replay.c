@@ -229,8 +229,7 @@ static void print_json(const pto_replayed_t *replayed) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* Complete the layout that the options leave open: one process for each GPU, or core, of the machine's nodes.
- */
+/* Complete the layout that the options leave open: one process for each GPU or core of the nodes. */
 static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     const pto_data_memory_t memory = replay->options.scenario.memory;
     double gpus, sockets, cores;
@@ -316,8 +315,7 @@ static pto_status_t check_duplicate(pto_replay_t *replay, char *const *path, con
                          (long long)rank[file], path[other], path[file]);
 }
 
-/* Read the first file, whose calls are replayed, and from the others only when their processes called, to
- * find delays. */
+/* Read the first file, which is replayed, and the others' times of calls, to find delays. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
     int64_t *process = malloc((size_t)count * sizeof *process); /* of each file; -1: unknown or several */

@@ -93,8 +93,7 @@ static void print_question(FILE *stream, const arguments_t *arguments) {
             (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu);
 }
 
-/* The command line that prints the same prices: `command` with the options that this command does not have
- * alone. */
+/* The command line that prints the same prices: `command` with the options that `report` lacks. */
 static void print_command(FILE *stream, const pto_arguments_t *given, const char *command) {
     fprintf(stream, ",\n\"command\":[\"%s\"", command);
     for (int i = 0; i < given->operand_count; i++) {

@@ -352,8 +352,7 @@ static pto_status_t find_library(const char *name, char **path, pto_error_t *err
                          "%s is neither beside this program nor in ../lib; --library names it", name);
 }
 
-/* The drop-in for the runs that the machine file has costs of: MPI's collectives are waited for, NCCL's are
- * enqueued. */
+/* The drop-in for runs that the machine file has costs of: MPI's collectives block, NCCL's are enqueued. */
 static pto_status_t choose_library(pto_runs_t runs, const char *launcher, char **path, pto_error_t *err) {
     static const char *const of_nccl[] = {"torchrun", "accelerate", "deepspeed"};
     const char *slash = strrchr(launcher, '/');
@@ -395,8 +394,7 @@ static pto_status_t set_preload(const char *library, pto_error_t *err) {
     return status;
 }
 
-/* List the variables that Open MPI's mpirun passes to other nodes, unless the user has set a list. MPICH's
- * passes all of them. */
+/* List the variables for Open MPI's mpirun to pass on, unless the user did. MPICH's passes all of them. */
 static pto_status_t export_environment(pto_error_t *err) {
     static const char *const names[] = {
         "LD_PRELOAD",        "PORTOLAN_NCCL_MACHINE", "PORTOLAN_TAKE",    "PORTOLAN_MACHINE",

@@ -1,5 +1,4 @@
-/* portolan simulate: the simulated time of each strategy at every point, how busy each kind of resource was,
- * and a trace of the events. */
+/* portolan simulate: the simulated time of each strategy at every point, resources' use, and a trace. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
-/* portolan traffic: the matrix of messages and bytes between all pairs of processes by a strategy's plan, as
- * csv and as a heat map. */
+/* portolan traffic: messages and bytes between all pairs of processes in a plan, as csv and heat map. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

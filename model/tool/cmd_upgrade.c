@@ -64,8 +64,7 @@ static int by_worth(const void *a, const void *b) {
     return (gap < 0) - (gap > 0);
 }
 
-/* --- how reliable the times are --------------------------------------------------------------------------
- */
+/* --- how reliable the times are ---------------------------------------------------------------------- */
 
 /* Add the caveats of the routes whose times add up to the outcome's. */
 static void add_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats) {

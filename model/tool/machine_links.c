@@ -206,8 +206,7 @@ pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto
 
 static const char source_text[] = "of the topology's slowest";
 
-/* The bytes per second of all links from a GPU to the first `gpus` GPUs and to NVSwitches, of the slowest
- * GPU; 0 if one has no link. */
+/* The bytes per second of the slowest GPU's links to the first `gpus` GPUs and NVSwitches; 0 if none. */
 static double gpu_bytes_per_s(const pto_topology_t *topology, int64_t gpus) {
     double least = INFINITY;
     for (int gpu = 0; gpu < gpus; gpu++) {
@@ -223,8 +222,7 @@ static double gpu_bytes_per_s(const pto_topology_t *topology, int64_t gpus) {
     return least;
 }
 
-/* The seconds per byte of the fastest route between two GPUs. (Slower pairs of a mesh are priced by the
- * topology's links.) */
+/* The seconds per byte of the fastest route between two GPUs; the topology's links price slower pairs. */
 static double fastest_pair(const pto_topology_t *topology) {
     const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     double least = INFINITY;

@@ -20,8 +20,7 @@ pto_guess_t pto_guess_achieved(double s_per_byte);
 /* "KEY: VALUE, KEY_95: [LOW, HIGH]" */
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
 
-/* What connects the GPUs of a node. PCIe: they have only links to the host. xGMI: AMD's links, used by RCCL
- * instead of NCCL. */
+/* What connects GPUs of a node. PCIe: only links to the host. xGMI: AMD's, for RCCL instead of NCCL. */
 typedef enum { PTO_WIRED_BY_PCIE, PTO_WIRED_BY_MESH, PTO_WIRED_BY_SWITCH, PTO_WIRED_BY_XGMI } pto_wired_by_t;
 
 /* The links of a device by product, such as NVLink 4, or by their rate. */

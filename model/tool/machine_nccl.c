@@ -51,13 +51,11 @@ static const line_t pcie[LINES] = {{6, 1, 8, 8}, {10, 2.5, 6, 0}, {20, 5.7, 6, 0
  * It takes 48 GB/s of a link of 64, of which LL carries 8 percent. Fitted to no run. */
 static const line_t rccl[LINES] = {{12, 0.8, 64.0 / 48 / 0.08, 0}, {17, 2.1, 64.0 / 48, 0}};
 
-/* NVLS, where the switch reduces: an allreduce of eight H200s. NCCL's efficiency of it is 0.85 on Hopper and
- * 0.74 on Blackwell. */
+/* NVLS, where the switch reduces: an allreduce of 8 H200s. NCCL's efficiency: 0.85 Hopper, 0.74 Blackwell. */
 static const line_t nvls_hopper = {74.6, 0, 0.939, 0}, nvls_blackwell = {74.6, 0, 0.939 * 0.85 / 0.74, 0};
 enum { NVLS_GPUS_LEAST = 8 };
 
-/* Pipelined chains (broadcast, reduce) forward the chunk of a channel once it is full. Measured on four
- * H200s. */
+/* Pipelined chains (broadcast, reduce) forward a channel's chunk once it is full. Measured on 4 H200s. */
 static const double channels = 27, chunk_bytes = 524288, channel_s_per_byte = 4.5443e-11;
 
 typedef struct {

@@ -1,5 +1,4 @@
-/* portolan pick --for vllm|sglang: compares the routes that an inference server has for the allreduces of a
- * tensor-parallel group. */
+/* portolan pick --for vllm|sglang: an inference server's routes for allreduces of tensor-parallel groups. */
 #ifndef PTO_PICK_SERVING_H
 #define PTO_PICK_SERVING_H
 

@@ -1,5 +1,4 @@
-/* main() of portolan: runs the subcommand that its first argument names, prints the help, and handles Ctrl-C.
- */
+/* main() of portolan: runs the subcommand of its first argument, prints the help, and handles Ctrl-C. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -94,8 +94,7 @@ static double compute_s(const pto_step_numbers_t *numbers) {
            (double)(numbers->tp * numbers->pp) / numbers->flops_per_s;
 }
 
-/* Bytes of whole values, limited so that they do not overflow. Such sizes are refused when the call is
- * parsed. */
+/* Bytes of whole values, limited to not overflow. Such sizes are refused when the call is parsed. */
 static int64_t bytes_of(double values) {
     return values > 1 ? (int64_t)fmin(values, 0x1p60) * VALUE_BYTES : VALUE_BYTES;
 }

@@ -1,5 +1,4 @@
-/* Reads what the outputs of benchmarks have in common: the processes, the rows, and several programs in one
- * log. */
+/* Reads what outputs of benchmarks have in common: processes, rows, and several programs in one log. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +78,7 @@ pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, con
     return PTO_OK;
 }
 
-/* Returns how many nodes are listed; -1 if they have different numbers of processes, 0 if a host has no name.
- */
+/* Returns how many nodes are listed; -1 if their numbers of processes differ, 0 if a host has no name. */
 static int64_t listed_nodes(const pto_recording_listed_t *listed) {
     for (int i = 0; i < listed->host_count; i++) {
         if (listed->host[i].name[0] == '\0')
@@ -135,8 +133,7 @@ static pto_status_t fail_missing(pto_recording_reader_t *reader) {
                               (long long)listed->last_rank, (long long)missing);
 }
 
-/* Finds how many processes there were, and on how many nodes; fails if the options' nodes cannot have them.
- */
+/* Finds how many processes there were, and on how many nodes; fails if the options' nodes do not fit. */
 static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const pto_recording_options_t *options = reader->options;
     const pto_recording_listed_t *listed = &reader->listed;
@@ -154,8 +151,7 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
     return fits ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-/* Skips a row whose processes the options' nodes cannot have: a log may have runs on several numbers of them.
- */
+/* Skips a row whose processes the options' nodes do not fit: a log may have runs on several numbers. */
 static pto_status_t skip_procs(pto_recording_reader_t *reader, int64_t stated) {
     pto_bench_t *benchmark = &reader->benchmark;
     if (reader->listed.procs > 0)
@@ -182,8 +178,7 @@ static double fastest_link(const char *gpu) {
     return 2e12;
 }
 
-/* Returns the least number of bytes that one of `procs` processes sends in a call, even if switches reduce
- * and broadcast. */
+/* Returns the fewest bytes that one of `procs` processes sends, even if switches reduce and broadcast. */
 static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
     const double bytes = (double)kind->call.bytes;
     if (kind->call.collective == PTO_COLLECTIVE_MESSAGES)

@@ -75,8 +75,7 @@ pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *rec
 
 /* --- PyTorch's execution trace -------------------------------------------------------------------------- */
 
-/* Returns the bytes of all tensors in nested lists. A tensor is [id, storage, offset, elements, bytes of an
- * element, device]. */
+/* Returns the bytes of nested lists of tensors: [id, storage, offset, elements, element's bytes, device]. */
 static double tensor_bytes(const json_t *value, int depth) {
     enum { DEPTH_MAX = 4 };
     const json_t *element;

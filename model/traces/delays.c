@@ -58,8 +58,7 @@ static bool is_message(const pto_timed_t *timed) {
     return timed->way == PTO_TIMED_SEND || timed->way == PTO_TIMED_RECEIVE;
 }
 
-/* All processes make the calls of one key in the same order: collectives of one group, or messages of one
- * sender, receiver and tag. */
+/* Calls in one order on all processes: of one group, or messages of one sender, receiver and tag. */
 enum { KEYS = 4 };
 
 static void key_of(const pto_timed_t *timed, int32_t key[KEYS]) {
@@ -509,8 +508,7 @@ static bool compare(pto_comparison_t *comparison, size_t timed) {
     return able && find_delays(comparison);
 }
 
-/* Returns the first process of the largest communicator without calls, if several others have some; else
- * -1. */
+/* Returns the largest communicator's first process without calls, if several others have some; else -1. */
 static int64_t find_missing(const pto_timeline_t *timeline, const bool *has_called, int procs) {
     int64_t largest = 0, callers = 0, missing = 0;
     for (size_t i = 0; i < timeline->count; i++)

@@ -21,8 +21,7 @@ static int64_t whole_of(const json_t *object, const char *key) {
 
 /* --- process groups ------------------------------------------------------------------------------------- */
 
-/* Reads the ranks of a group, "[0, 1, 2]"; those of a long list, which ends in "...", from start and stride.
- */
+/* Reads the ranks of a group, "[0, 1, 2]"; of a long list, which ends in "...", by start and stride. */
 static pto_status_t add_members(pto_recording_reader_t *reader, const json_t *args, const char *group,
                                 int64_t procs, int *number) {
     json_t *ranks = json_loads(pto_json_text(args, "Process Group Ranks"), 0, NULL);
@@ -76,8 +75,7 @@ static int32_t rank_of_member(const json_t *args, int64_t member) {
     return number >= 0 && number < PTO_TIMED_RANKS_MAX ? (int32_t)number : -1;
 }
 
-/* Adds when a kernel ran, by the clock of the process's host, whatever its origin: delays.c synchronizes
- * clocks. */
+/* Adds when a kernel ran, by its host's clock, whatever the origin: delays.c synchronizes clocks. */
 static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
                               const pto_recorded_call_t *call, const char *name) {
     const json_t *begin = json_object_get(event, "ts");

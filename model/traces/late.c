@@ -142,8 +142,7 @@ static size_t summarize(pto_item_t *item, size_t *count, process_t *process) {
     return procs;
 }
 
-/* Returns the median time that the processes were outside of all calls before this one; NaN if unknown of
- * any. */
+/* Returns the median time outside of all calls before this one; NaN if it is unknown of any process. */
 static double median_outside(const pto_matched_t *matched, double *scratch) {
     for (int k = 0; k < matched->procs; k++) {
         scratch[k] = matched->timed[k].outside_s;
@@ -281,8 +280,7 @@ static pto_delay_t delay_of(const process_t *process) {
                          .noise_s = process->noise_s};
 }
 
-/* Makes one delay of the whole node if all its processes have a weight of joined_min or more, and one of them
- * more than 1. */
+/* Makes one delay of the node if all its processes have joined_min or more, and one more than 1. */
 static bool join_node(const evidence_t *evidence, int first, int end, int64_t node, pto_delay_t *delay) {
     double weight = 0;
     *delay = delay_of(&evidence[first].late);

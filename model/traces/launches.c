@@ -1,5 +1,4 @@
-/* A hash table of operators, by the id that the kernels they launch have as well. A trace has all operators
- * before the first kernel. */
+/* A hash table of operators by the id of the kernels they launch. Traces have all operators first. */
 #include <stdlib.h>
 
 #include "base/hash.h"

@@ -88,8 +88,7 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     return pto_bench_name(reader, program, test);
 }
 
-/* Returns the column of a heading that contains a text; -1 if none does. A column's name ends with its unit.
- */
+/* Returns the column of a heading that has a text; -1 if none does. A column's name ends with its unit. */
 static int column_of(const char *line, const char *name) {
     const char *found = strstr(line, name);
     int column = found ? 1 : -1;

@@ -222,8 +222,7 @@ typedef struct {
 #define PTO_BENCH_TEST_NEIGHBORS(id, routine, of_all)
 #define PTO_BENCH_TEST_NONE(id, routine, of_all)
 
-/* A benchmark: its tests, the lines by which its output is recognized, and how the lines after them are read.
- */
+/* A benchmark: its tests, the lines by which it is recognized, and how the lines after them are read. */
 typedef struct {
     pto_recording_format_t format;
     const pto_bench_test_t *test;

@@ -205,8 +205,7 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
 
 /* --- shapes --------------------------------------------------------------------------------------------- */
 
-/* Returns how many members a communicator, all of whose members are known, has on each node; 0 if it differs.
- */
+/* Returns how many members a communicator has on each node, if all are known; 0 if that differs. */
 static int64_t members_on_a_node(const pto_recording_members_t *members, int64_t node_procs) {
     int64_t per_node = 0;
     for (int64_t first = 0; first < members->ranks; first += node_procs) {

@@ -95,8 +95,7 @@ static bool spans_sockets(const pto_recording_options_t *options, const set_t *s
     return spans;
 }
 
-/* Returns the number of a set, after adding it if it is new; SETS_MAX if there are too many, -1 if out of
- * memory. */
+/* Returns a set's number, after adding it if new; SETS_MAX if there are too many, -1 if out of memory. */
 static int set_number(sets_t *sets, const set_t *set) {
     char name[PLACES_MAX * 21 + 16];
     int used = snprintf(name, sizeof name, "%d", set->is_node);

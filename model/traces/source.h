@@ -39,8 +39,7 @@ pto_status_t pto_source_open(pto_source_t *source, const char *path, pto_error_t
 void pto_source_open_memory(pto_source_t *source, const char *text, size_t text_size);
 void pto_source_close(pto_source_t *source);
 
-/* Fills the buffer if it is empty. Returns how many bytes it has; 0 at the end or after an error (`status`).
- */
+/* Fills the buffer if it is empty. Returns its number of bytes; 0 at the end or after an error. */
 size_t pto_source_fill(pto_source_t *source);
 /* Reads more bytes after those in the buffer; false if it is full, at the end, or after an error. */
 bool pto_source_extend(pto_source_t *source);

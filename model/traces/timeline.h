@@ -98,8 +98,7 @@ bool pto_timeline_set_member(pto_timeline_t *timeline, const char *communicator,
                              const char *process, pto_timed_t *timed);
 /* Adds a call, and sets its `order` and `outside_s`. False if out of memory. */
 bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed);
-/* Begin and end a file. At the end, `call` becomes the index of the recording's call; -1 if call_of_kind is
- * NULL. */
+/* Begin and end a file. At the end, `call` becomes the recording's call; -1 if call_of_kind is NULL. */
 void pto_timeline_begin_file(pto_timeline_t *timeline);
 void pto_timeline_end_file(pto_timeline_t *timeline, const int *call_of_kind);
 /* Sets the ranks of processes that have memberships to those in the largest communicator, and drops the calls

@@ -271,8 +271,7 @@ static void find_groups(import_t *import) {
         }
 }
 
-/* Fills the tree: sockets, then a switch for each device, of which only those of several count, then devices.
- */
+/* Fills the tree: sockets, then a switch for each device (only those of several count), then devices. */
 static void build_tree(const import_t *import, double pcie_gb_per_s, pto_node_tree_t *tree) {
     const int switches = tree->sockets, devices = switches + import->devices;
     for (int i = 0; i < tree->sockets; i++)

@@ -133,8 +133,7 @@ static pto_status_t number_objects(import_t *import) {
     return PTO_OK;
 }
 
-/* Returns the element of a matrix's object, by its gp_index; -1 if there is none. A GPU is there as one of
- * its OS devices. */
+/* Returns a matrix's object by gp_index; -1 if there is none. A GPU is there as one of its OS devices. */
 static int find_object(const import_t *import, const char *word) {
     const char *colon = strchr(word, ':');
     const numbered_t asked = {.gp_index = colon ? colon + 1 : word};
@@ -209,8 +208,7 @@ static pto_status_t import_hwloc(import_t *import) {
 
 /* --- NCCL ----------------------------------------------------------------------------------------------- */
 
-/* Returns GB/s of "16.0 GT/s PCIe" and 16 lanes: 128 of 130 bits are data, before the third generation 8 of
- * 10. */
+/* Returns GB/s of "16.0 GT/s PCIe" and 16 lanes; 128 of 130 bits are data, 8 of 10 up to generation 2. */
 static double pci_rate(const import_t *import, int element) {
     const double transfers = atof(attribute(import, element, "link_speed"));
     const double coded = transfers > 5.5 ? 128.0 / 130 : 0.8;

@@ -211,8 +211,7 @@ static pto_status_t fail_has_gpudirect(const pto_machine_t *machine, pto_error_t
                          staged[0] ? "); routes that send from GPU memory are priced beside it" : "");
 }
 
-/* Fails if the machine has GPUDirect: then a GPU's message starts sooner than a copy to the host followed by
- * the host's message. */
+/* Fails if the machine has GPUDirect: a GPU's message then starts sooner than copy and host message. */
 static pto_status_t check_lacking(const pto_machine_t *machine, pto_error_t *err) {
     const pto_cost_table_t *cpu = off_node(machine, PTO_SPACE_CPU), *gpu = off_node(machine, PTO_SPACE_GPU);
     double copy_s = 0;
@@ -236,8 +235,7 @@ static pto_status_t check_lacking(const pto_machine_t *machine, pto_error_t *err
 
 /* --- GPUDirect: what it costs --------------------------------------------------------------------------- */
 
-/* Returns the cost of a byte on the link between GPU and host, which messages to NICs cross too; 0 if
- * unknown. */
+/* Returns the cost of a byte on the link between GPU and host, which goes to NICs too; 0 if unknown. */
 static double link_s_per_byte(const pto_machine_t *machine) {
     static const char *const key[] = {"copies.d2h.on_socket.beta_s_per_byte",
                                       "copies.h2d.on_socket.beta_s_per_byte"};

@@ -1,5 +1,4 @@
-/* Predicts the outcomes of upgrades: changes the machine before the layout is bound to it, and chooses all
- * routes again. */
+/* Predicts outcomes of upgrades: changes the machine before the layout is bound, and chooses routes again. */
 #include "upgrade/upgrade_outcome.h"
 
 #include <math.h>
@@ -220,8 +219,7 @@ bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *ou
     return true;
 }
 
-/* For finding how much of the prices on the machine as it is comes from parameters of `untouched` that the
- * upgrade leaves as they are. */
+/* For finding how much of the prices comes from parameters of `untouched` that the upgrade keeps. */
 typedef struct {
     const pto_untouched_t *untouched;
     const pto_machine_t *as_it_is;

@@ -36,12 +36,10 @@ typedef struct {
 /* Reads a file of upgrades (docs/formats.md). Errors: those of reading YAML, with the place. */
 pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_error_t *err);
 
-/* Makes the standard upgrades: twice the NICs, a network, a host link and links between GPUs twice as fast,
- * and GPUDirect. */
+/* Makes the standard upgrades: twice the NICs, faster network, host links and GPU links, GPUDirect. */
 pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err);
 
-/* Keeps only the upgrades whose names contain `text`, in lower or upper case. Errors: PTO_ERR_NOT_FOUND, with
- * all names. */
+/* Keeps the upgrades with `text` in their names, in any case. Errors: PTO_ERR_NOT_FOUND, with all names. */
 pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_error_t *err);
 
 void pto_upgrades_fini(pto_upgrades_t *upgrades);
