@@ -96,6 +96,9 @@ extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_5, pto
 /* `read` of Open MPI's JSON. */
 pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err);
 
+/* Refuses a file that has parameters where rules are read. */
+pto_status_t pto_openmpi_fail_parameter(const char *path, int line, pto_error_t *err);
+
 /* Checks that all tables can be priced within the limit: each size by the library's algorithms, and once more
  * by all strategies. Errors: those of pto_check_work. */
 pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err);

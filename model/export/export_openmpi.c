@@ -380,6 +380,12 @@ static pto_status_t read_all(reader_t *reader, pto_export_t *export) {
     return status;
 }
 
+pto_status_t pto_openmpi_fail_parameter(const char *path, int line, pto_error_t *err) {
+    return pto_error_set_at(err, PTO_ERR_SYNTAX, path, line, 1,
+                            "an MCA parameter, which Open MPI reads itself; --check reads the file of rules "
+                            "that coll_tuned_dynamic_rules_filename names");
+}
+
 static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
     char *text;
     size_t size;
@@ -394,9 +400,7 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
     const int by_name = pto_variables_find(text, "coll_"),
               by_environment = pto_variables_find(text, "OMPI_MCA_");
     status = by_name + by_environment > 0
-                 ? pto_error_set_at(err, PTO_ERR_SYNTAX, path, by_name > 0 ? by_name : by_environment, 1,
-                                    "an MCA parameter, which Open MPI reads itself; --check reads the file "
-                                    "of rules that coll_tuned_dynamic_rules_filename names")
+                 ? pto_openmpi_fail_parameter(path, by_name > 0 ? by_name : by_environment, err)
                  : read_all(&reader, export);
     free(text);
     return status;

@@ -8,6 +8,7 @@
 
 #include "base/text_file.h"
 #include "export.h"
+#include "variables.h"
 
 enum { FILE_BYTES_MAX = 16 << 20, VERSION = 3, WHERE_MAX = 96 };
 
@@ -282,7 +283,10 @@ pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_e
     if (status != PTO_OK)
         return status;
     json_t *file = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+    const int parameter_line = file ? 0 : pto_variables_find(text, "OMPI_MCA_");
     free(text);
+    if (parameter_line > 0)
+        return pto_openmpi_fail_parameter(path, parameter_line, err);
     if (!file)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
     for (int i = 0; i < export->table_count; i++) {

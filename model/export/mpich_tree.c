@@ -12,6 +12,7 @@
 
 #include "base/text_file.h"
 #include "portolan/units.h"
+#include "variables.h"
 
 enum { FILE_BYTES_MAX = 16 << 20, PATH_BYTES_MAX = 512, DEPTH_MAX = 24, NUMBER_DIGITS_MAX = 10 };
 
@@ -202,7 +203,12 @@ pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, 
         return status;
     json_error_t reason;
     json_t *read = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+    const int variable_line = read ? 0 : pto_variables_find(text, "MPIR_CVAR_");
     free(text);
+    if (variable_line > 0)
+        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable_line, 1,
+                                "a variable of the environment, which MPICH reads itself; --check reads the "
+                                "file that MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE names");
     if (!read)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
     status = pto_mpich_check(read, path, names, err);

@@ -138,9 +138,12 @@ static bool launches(const char *command) {
 
 bool pto_variables_is_script(const char *text) {
     static const char *const words[] = {
-        "#!",   "export ", "declare -x ", "setenv ", "unset ", "unsetenv ", "if ",
-        "for ", "while ",  "case ",       "[ ",      "[[ ",    "test ",     "function ",
-        "cd ",  "module ", "source ",     "#SBATCH", "#PBS",   "#BSUB",     "#flux:"};
+        "set -",      "$env:",       "$Env:",        "ENV ",   "FROM ",     "- ",           "apiVersion:",
+        "services:",  "env:",        "environment:", "name:",  "{\"env",    "\"env",        "import ",
+        "os.environ", "setenv(",     "BASH_FUNC_",   "set ",   "local ",    "Environment=", "#!",
+        "export ",    "declare -x ", "setenv ",      "unset ", "unsetenv ", "if ",          "for ",
+        "while ",     "case ",       "[ ",           "[[ ",    "test ",     "function ",    "cd ",
+        "module ",    "source ",     "#SBATCH",      "#PBS",   "#BSUB",     "#flux:"};
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += strspn(line, "\n \t");
         const char *rank = strstr(line, "PE "), *end = strchr(line, '\n');
@@ -156,17 +159,23 @@ static bool is_wanted(const pto_variables_t *variables, const char *name) {
     return strncmp(name, variables->prefix, strlen(variables->prefix)) == 0;
 }
 
+/* Returns the next of a line's names that begin so, unless it is used as $NAME or ${NAME}; NULL: it has none.
+ */
+static const char *next_name(const char *line, const char *at, const char *end, const char *prefix) {
+    while ((at = strstr(at, prefix)) != NULL && at < end) {
+        if (at == line || (!strchr("${", at[-1]) && !strchr(name_characters, at[-1])))
+            return at;
+        at += strlen(prefix);
+    }
+    return NULL;
+}
+
 int pto_variables_find(const char *text, const char *prefix) {
-    static const char *const words[] = {"export ", "setenv "};
-    for (int number = 1; text; number++) {
-        text += strspn(text, blanks);
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            if (strncmp(text, words[i], strlen(words[i])) == 0)
-                text += strlen(words[i]) + strspn(text + strlen(words[i]), blanks);
-        if (strncmp(text, prefix, strlen(prefix)) == 0)
+    for (int number = 1; *text; number++) {
+        const char *end = text + strcspn(text, "\n");
+        if (text[strspn(text, blanks)] != '#' && next_name(text, text, end, prefix))
             return number;
-        const char *end = strchr(text, '\n');
-        text = end ? end + 1 : NULL;
+        text = end + (*end == '\n');
     }
     return 0;
 }
@@ -442,8 +451,12 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
         variables->ends_command = false;
         variables->rest = NULL;
         line = *line == '#' ? after_directive(line) : after_keywords(variables, line);
-        if (line)
+        if (line) {
+            line = pto_variables_as_shell(line, variables->prefix, &variables->item);
+            if (variables->unread_line == 0 && next_name(line, line, line + strlen(line), variables->prefix))
+                variables->unread_line = variables->line;
             status = read_assignment(variables, line, variable);
+        }
         variable->is_conditional = variables->depth > 0 || variables->in_condition;
         if (variable->value && !is_wanted(variables, variable->name) &&
             strstr(variable->value, variables->prefix)) { /* ARGS="-x NAME=VALUE": options for a launcher */
@@ -509,6 +522,11 @@ static pto_status_t next_found(pto_variables_t *variables, pto_variable_t *varia
         status = next_assignment(variables, &found);
         if (status == PTO_OK && found.name && is_wanted(variables, found.name))
             status = add_variable(variables, &found);
+    }
+    if (status == PTO_OK && variables->found_count == 0 && variables->unread_line > 0) {
+        variables->line = variables->unread_line;
+        return fault(variables, 1,
+                     "a variable's name, but no value in a form that is read: write NAME=VALUE");
     }
     if (status == PTO_OK && variables->returned_count < variables->found_count)
         *variable = variables->found[variables->returned_count++];

@@ -19,7 +19,8 @@ typedef enum {
      * launchers and batch systems (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`, `#PBS -v`), or
      * that MPICH_ENV_DISPLAY prints ("PE 0:   NAME = VALUE"). Other lines are skipped. The script is not run:
      * `unset` removes a variable, two values of one are an error, and here-documents (`<<`) count as
-     * conditional. */
+     * conditional. A script that names variables, but sets none in a form that is read, is an error, too. Other
+     * languages: pto_variables_as_shell. */
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
 
@@ -57,6 +58,8 @@ typedef struct {
     bool continues;       /* the next line continues this one */
     bool in_head;         /* between a function's name and its brace */
     unsigned braces;      /* a bit for each open brace, the innermost lowest: whether it counts in `depth` */
+    char *item;           /* the name of a list's item, in the line before; NULL: none */
+    int unread_line;      /* the first line that names a variable and was not read; 0: none */
     char here_end[32];    /* the line that ends the current here-document; "": in none */
     int launch_line;      /* the last line that starts a program; 0: none */
     int conditional_line; /* the first line that sets a variable conditionally; 0: none */
@@ -65,10 +68,15 @@ typedef struct {
     int returned_count; /* how many of these the caller has got */
 } pto_variables_t;
 
-/* Returns whether a text is a script or MPICH_ENV_DISPLAY's output, rather than lines NAME=VALUE alone. */
+/* Returns a line of another language than a shell's (fish, PowerShell, container files, YAML, JSON, calls
+ * such as setenv("NAME", "VALUE")) as NAME=VALUE if it sets a variable, else the line itself. `item` is the
+ * name in the line before, whose value this one may have; it may be moved there. */
+char *pto_variables_as_shell(char *line, const char *prefix, char **item);
+
+/* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);
 
-/* Returns the first line that sets a variable whose name begins with the prefix, or 0. */
+/* Returns the first line, other than comments, that names a variable which begins with the prefix, or 0. */
 int pto_variables_find(const char *text, const char *prefix);
 
 /* Begin to read a text that ends in a NUL after its `size` bytes. Errors: PTO_ERR_SYNTAX. */

@@ -1,0 +1,133 @@
+/* Settings of the environment as others than shells write them, turned into the shell's NAME=VALUE: fish,
+ * PowerShell, container files, YAML (Compose, Kubernetes), JSON, and calls such as Lmod's setenv("NAME",
+ * "VALUE") or Python's os.environ["NAME"] = "VALUE". */
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "variables.h"
+
+static const char blanks[] = " \t";
+
+static size_t name_length(const char *text) {
+    size_t length = 0;
+    while (isalnum((unsigned char)text[length]) || text[length] == '_')
+        length++;
+    return length;
+}
+
+static char *skip_blanks(char *text) { return text + strspn(text, blanks); }
+
+/* Move a name to its value, with a = between them. */
+static char *join(char *name, size_t length, char *value) {
+    char *line = value - 1 - length;
+    memmove(line, name, length);
+    value[-1] = '=';
+    return line;
+}
+
+/* What ends a value in a list or a call: it is not a part of it. */
+static void cut_end(char *value) {
+    char *end = value + strcspn(value, blanks);
+    while (*value != '"' && *value != '\'' && end > value && strchr(",})", end[-1]))
+        *--end = ' ';
+}
+
+/* fish's `set -x NAME VALUE`, or with other options beside x. */
+static char *from_fish(char *line) {
+    char *at = line + strlen("set");
+    bool is_exported = false;
+    if (!pto_text_begins(line, "set") || !*at || !strchr(blanks, *at))
+        return NULL;
+    for (at = skip_blanks(at); *at == '-'; at = skip_blanks(at)) {
+        const size_t length = strspn(at, "-abcdefghijklmnopqrstuvwxyzUL");
+        if (!at[length] || !strchr(blanks, at[length]))
+            return NULL;
+        is_exported =
+            is_exported || pto_text_begins(at, "--export") || (at[1] != '-' && memchr(at, 'x', length));
+        at += length;
+    }
+    const size_t length = name_length(at);
+    char *value = skip_blanks(at + length);
+    return is_exported && length > 0 && value > at + length && *value && *value != ';'
+               ? join(at, length, value)
+               : NULL;
+}
+
+/* A container file's `ENV NAME=VALUE` and `ENV NAME VALUE`, PowerShell's `$env:NAME = VALUE`. */
+static char *from_word(char *line) {
+    char *at = NULL;
+    if (pto_text_begins(line, "ENV ") || pto_text_begins(line, "ENV\t"))
+        at = skip_blanks(line + 4);
+    else if (strncasecmp(line, "$env:", 5) == 0)
+        at = line + 5;
+    const size_t length = at ? name_length(at) : 0;
+    char *value = at ? skip_blanks(at + length) : NULL;
+    if (length == 0 || !*value || (value == at + length && *value != '='))
+        return NULL;
+    if (*value == '=')
+        value = skip_blanks(value + 1);
+    return *value ? join(at, length, value) : NULL;
+}
+
+/* `NAME: VALUE`, or `name: NAME` with `value: VALUE` behind it or on the next line; `- NAME=VALUE`. */
+static char *from_yaml(char *line, const char *prefix, char *before, char **item) {
+    char *at = line + strspn(line, "-{ \t");
+    if ((*at == '"' || *at == '\'') && pto_text_begins(at + 1, prefix) &&
+        at[1 + name_length(at + 1)] == '=') {
+        char *end = strchr(at + 1, *at);
+        if (end)
+            *end = ' ';
+        return at + 1;
+    }
+    size_t length = name_length(at);
+    if (at[length] != ':')
+        return at > line && pto_text_begins(at, prefix) && at[length] == '=' ? at : NULL;
+    if (length == strlen("name") && pto_text_begins(at, "name")) {
+        before = skip_blanks(at + length + 1);
+        before += *before == '"' || *before == '\'';
+        at = strstr(before, "value:");
+        *item = at ? NULL : before;
+        length = strlen("value");
+    }
+    char *value = at ? skip_blanks(at + length + 1) : NULL;
+    char *name = before && at && length == strlen("value") && pto_text_begins(at, "value") ? before : at;
+    if (!value || !*value || value == at + length + 1 || !pto_text_begins(name, prefix))
+        return NULL;
+    cut_end(value);
+    return join(name, name_length(name), value);
+}
+
+static bool is_behind(const char *line, const char *at, const char *word) {
+    const size_t length = strlen(word);
+    return (size_t)(at - line) >= length && strncmp(at - length, word, length) == 0;
+}
+
+/* "NAME": "VALUE", and others in which a name in quotes has its value behind it, unless it is the value that
+ * is used where the environment has none. */
+static char *from_quoted(char *line, const char *prefix) {
+    for (char *at = strpbrk(line, "\"'"); at; at = strpbrk(at + 1, "\"'")) {
+        const size_t length = name_length(at + 1);
+        char *end = at + 1 + length;
+        char *value = *end == *at ? end + 1 + strspn(end + 1, "] \t,:=") : end;
+        if (value <= end + 1 || !*value || !pto_text_begins(at + 1, prefix) || is_behind(line, at, "get(") ||
+            is_behind(line, at, "getenv("))
+            continue;
+        cut_end(value);
+        return join(at + 1, length, value);
+    }
+    return NULL;
+}
+
+char *pto_variables_as_shell(char *line, const char *prefix, char **item) {
+    char *made = from_fish(line), *before = *item;
+    *item = NULL;
+    if (!made)
+        made = from_word(line);
+    if (!made)
+        made = from_yaml(line, prefix, before, item);
+    if (!made)
+        made = from_quoted(line, prefix);
+    return made ? made : line;
+}
