@@ -261,6 +261,8 @@ static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
         return pto_recording_found(reader, PTO_RECORDING_GOAL);
     if (pto_text_begins(line, "MPI_") && strchr(line, ':'))
         return pto_recording_found(reader, PTO_RECORDING_ALLPROF);
+    if (reader->json_line == 0 && strstr(line, "{\""))
+        reader->json_line = reader->line;
     return PTO_OK;
 }
 

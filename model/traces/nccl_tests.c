@@ -52,7 +52,7 @@ static bool is_word(const char *text, const char *word) {
 /* "#       size         count      type   redop    root     time   algbw ...", also without its #. */
 static bool is_columns(const char *line) {
     line += strspn(line, "#" PTO_BENCH_BLANKS);
-    return (is_word(line, "size") || is_word(line, "count")) && strstr(line, "count") &&
+    return !strchr(line, '"') && (is_word(line, "size") || is_word(line, "count")) && strstr(line, "count") &&
            strstr(line, "size") && strstr(line, "type") && strstr(line, "time");
 }
 

@@ -98,7 +98,8 @@ typedef struct {
     const pto_recording_options_t *options;
     pto_recording_t *trace;
     pto_error_t *err;
-    bool known; /* trace->format is set */
+    bool known;    /* trace->format is set */
+    int json_line; /* the first line with JSON, while the format is unknown; 0: none */
     int column_count;
     int columns[PTO_RECORDING_COLUMNS_MAX]; /* calls.csv: the field of each column; -1 if not used */
     pto_prefix_t prefix;

@@ -403,6 +403,12 @@ static pto_status_t read_any(pto_recording_reader_t *reader) {
 
 static pto_status_t fail_unknown(pto_recording_reader_t *reader) {
     const pto_recording_format_t asked = reader->options->format;
+    if (asked == PTO_RECORDING_ANY && reader->json_line > 0) {
+        reader->line = reader->json_line;
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX,
+                                  "JSON behind other text, which is read alone: cut off what is before it, "
+                                  "on its lines as well");
+    }
     return asked == PTO_RECORDING_ANY
                ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
                                     "neither calls.csv, an output of a known benchmark, nor a trace that "

@@ -48,11 +48,27 @@ typedef struct {
     int links[PTO_TREE_GPUS_MAX][PTO_TREE_GPUS_MAX];
     bool xgmi;
     unsigned matrices; /* a bit for each that was found */
+    const char *other; /* what the file is, if it is the output of another command; NULL if unknown */
     pto_error_t *err;
 } import_t;
 
 static pto_status_t fail(const import_t *import, pto_status_t status, const char *what, const char *word) {
     return pto_error_set_at(import->err, status, import->path, import->line, 1, "%s%.40s", what, word);
+}
+
+static const char *find_other(const char *text) {
+    static const struct {
+        const char *begin, *what;
+    } others[] = {
+        {"Package L#", "this is what lstopo prints: `lstopo topology.xml` writes what is read here"},
+        {"LINK TYPE TABLE", "this is what amd-smi topology prints, without the GPUs' NUMA nodes: `rocm-smi "
+                            "--showtopo` prints what is read here"},
+        {"| NVIDIA-SMI ", "this is what nvidia-smi prints: `nvidia-smi topo -m` prints what is read here"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(text, others[i].begin))
+            return others[i].what;
+    return NULL;
 }
 
 /* --- words ---------------------------------------------------------------------------------------------- */
@@ -144,6 +160,7 @@ static pto_status_t add_devices(import_t *import, char **word, int words) {
 /* Reads how two devices are joined: "NV4" is by four NVLinks, without saying how by PCIe. */
 static pto_status_t read_cell(import_t *import, int from, int to, const char *word) {
     static const char *const name[NEARNESS_COUNT] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
+    static const char *const peer[] = {"OK", "NS", "CNS", "GNS", "TNS", "U"}; /* whether P2P is supported */
     const int links = strncmp(word, "NV", 2) == 0 ? atoi(word + 2) : 0;
     import->nearness[from][to] = ON_NODE;
     if (links > 0 && links <= NVLINKS_MAX && import->device[from].is_gpu && import->device[to].is_gpu) {
@@ -157,6 +174,12 @@ static pto_status_t read_cell(import_t *import, int from, int to, const char *wo
         }
     if (strcmp(word, "X") == 0 || strcmp(word, "SOC") == 0) /* SYS, as it was called */
         return PTO_OK;
+    for (size_t i = 0; i < sizeof peer / sizeof *peer; i++)
+        if (strcmp(word, peer[i]) == 0)
+            return fail(
+                import, PTO_ERR_NOT_APPLICABLE,
+                "this is what nvidia-smi topo -p2p prints: `nvidia-smi topo -m` prints what is read here",
+                "");
     return fail(import, PTO_ERR_SYNTAX, "unknown connection of two devices: ", word);
 }
 
@@ -383,7 +406,10 @@ static pto_status_t read_lines(import_t *import, char *text) {
     if (status == PTO_OK && !gpus)
         status =
             fail(import, PTO_ERR_NOT_APPLICABLE,
-                 "neither what nvidia-smi topo -m nor what rocm-smi --showtopo prints: no GPU in it", "");
+                 import->other
+                     ? import->other
+                     : "neither what nvidia-smi topo -m nor what rocm-smi --showtopo prints: no GPU in it",
+                 "");
     if (!import->xgmi)
         import->matrices = 1U << ONLY;
     if (status == PTO_OK)
@@ -403,8 +429,10 @@ pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pt
     import->err = err;
     memset(import->nearness, ON_NODE, sizeof import->nearness);
     pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status == PTO_OK)
+    if (status == PTO_OK) {
+        import->other = find_other(text);
         status = read_lines(import, text);
+    }
     if (status == PTO_OK)
         status = write_tree(import, rates, &written);
     if (status == PTO_OK)

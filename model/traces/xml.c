@@ -122,6 +122,12 @@ pto_status_t pto_xml_parse(const char *text, size_t size, const char *path, pto_
                                  "more than %d elements, or %d within each other", ELEMENTS_MAX, DEPTH_MAX);
         else if (parsing.status == PTO_ERR_MEMORY)
             status = pto_error_set(err, parsing.status, "out of memory");
+        else if (size > strspn(text, " \t\r\n") && text[strspn(text, " \t\r\n")] != '<' &&
+                 pto_byte_order_mark(text, size) == 0)
+            status =
+                pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1,
+                                 "not XML, as `lstopo FILE.xml` and NCCL_TOPO_DUMP_FILE write it; `portolan "
+                                 "topology FILE.txt` reads what `nvidia-smi topo -m` prints");
         else
             status =
                 pto_error_set_at(err, PTO_ERR_SYNTAX, path, line, column, "malformed XML: %s",

@@ -1,6 +1,7 @@
 /* Whole files in memory. Pipes are read too, so the size is not asked for in advance. */
 #include "base/text_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -107,19 +108,39 @@ static bool is_utf16(const unsigned char *byte, size_t size) {
     return is_marked || (byte[0] >= ' ' && byte[1] == 0 && byte[2] >= ' ' && byte[3] == 0);
 }
 
+/* A notebook's keys are in alphabetic order. */
+static bool is_notebook(const char *text, size_t size) {
+    static const char first[] = "\"cells\"";
+    size_t at = size > 0 && *text == '{';
+    while (at > 0 && at < size && isspace((unsigned char)text[at]))
+        at++;
+    return at > 0 && size - at >= sizeof first - 1 && memcmp(text + at, first, sizeof first - 1) == 0;
+}
+
+#define RCCL_RECORDS "records of rccl-tests (-Z): the table that it prints is what is read"
+
 const char *pto_text_fault(const char *text, size_t size) {
     static const struct {
         const char *begin, *fault;
-    } packed[] = {{"\xFD"
-                   "7zXZ",
-                   "a file packed by xz: unpack it by xz -d"},
-                  {"BZh", "a file packed by bzip2: unpack it by bzip2 -d"},
-                  {"\x28\xB5\x2F\xFD", "a file packed by zstd: unpack it by zstd -d"},
-                  {"\x1F\x8B", "a file packed by gzip: unpack it by gzip -d"},
-                  {"PK\x03\x04", "a zip archive: unpack it by unzip"}};
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (size >= strlen(packed[i].begin) && memcmp(text, packed[i].begin, strlen(packed[i].begin)) == 0)
-            return packed[i].fault;
+    } others[] = {
+        {"\xFD"
+         "7zXZ",
+         "a file packed by xz: unpack it by xz -d"},
+        {"BZh", "a file packed by bzip2: unpack it by bzip2 -d"},
+        {"\x28\xB5\x2F\xFD", "a file packed by zstd: unpack it by zstd -d"},
+        {"\x1F\x8B", "a file packed by gzip: unpack it by gzip -d"},
+        {"PK\x03\x04", "a zip archive: unpack it by unzip"},
+        {"numCycle", RCCL_RECORDS},
+        {"{\"numCycle\"", RCCL_RECORDS},
+        {"[{\"numCycle\"", RCCL_RECORDS},
+        {"%PDF", "a PDF file: copy its text, or write it by pdftotext -layout"},
+        {"SQLite format 3", "a database of SQLite, as Nsight Systems exports it, which is not read"},
+        {"{\"log\":\"", "a log as Docker keeps it: `docker logs CONTAINER` or `jq -j .log FILE` prints it"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (size >= strlen(others[i].begin) && memcmp(text, others[i].begin, strlen(others[i].begin)) == 0)
+            return others[i].fault;
+    if (is_notebook(text, size))
+        return "a Jupyter notebook: `jupyter nbconvert --to markdown FILE` writes its outputs as text";
     return is_utf16((const unsigned char *)text, size)
                ? "text in UTF-16, as PowerShell's > writes it: convert it by iconv -f UTF-16 -t UTF-8"
                : NULL;
