@@ -69,6 +69,8 @@ static void write_pci_link(const pto_node_tree_t *tree, const pto_tree_place_t *
         [PTO_TREE_SWITCH] = "switch", [PTO_TREE_GPU] = "gpu", [PTO_TREE_NIC] = "nic"};
     double gb_per_s;
     const pto_tree_place_t *to = parent_of(tree, place, &gb_per_s);
+    if (place->net_gb_per_s > 0)
+        gb_per_s = fmin(gb_per_s, place->net_gb_per_s);
     const bool known = isfinite(gb_per_s), on_socket = !to || to->role == PTO_TREE_SOCKET;
     if (place->role == PTO_TREE_GPU && tree->to_cpu[place->number] > 0)
         write_link(text, "gpu", place->number, "socket", pto_node_tree_socket(tree, tree->gpu[place->number]),

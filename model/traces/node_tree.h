@@ -19,9 +19,10 @@ typedef enum {
 typedef struct {
     int parent; /* -1 if none */
     pto_tree_role_t role;
-    double gb_per_s;   /* of the link to the parent; 0 if unknown */
-    char comment[128]; /* what the file calls a GPU or NIC, or a network device that is left out; else "" */
-    int number;        /* index among places of its role; -1 for switches that do not join branches */
+    double gb_per_s;     /* of the link to the parent; 0 if unknown */
+    double net_gb_per_s; /* of a NIC: the rate of its network port; 0 if unknown */
+    char comment[128];   /* what the file calls a GPU or NIC, or a network device that is left out; else "" */
+    int number;          /* index among places of its role; -1 for switches that do not join branches */
 } pto_tree_place_t;
 
 typedef struct {

@@ -259,6 +259,15 @@ static pto_status_t read_gpu_link(import_t *import, int element) {
     return PTO_OK; /* the others are GPUs that the job does not use */
 }
 
+/* Reads a link by NVLink-C2C, which joins a GPU to its CPU: `bw` is of each link, in MB/s. */
+static void read_cpu_link(import_t *import, int element) {
+    const int gpu = import->xml->element[element].parent;
+    const double mb_per_s =
+        atof(attribute(import, element, "bw")) * atof(attribute(import, element, "count"));
+    if (mb_per_s > 0)
+        import->tree->to_cpu[import->tree->place[import->xml->element[gpu].parent].number] += mb_per_s / 1000;
+}
+
 static pto_status_t read_nccl_element(import_t *import, int element) {
     pto_tree_place_t *places = import->tree->place, *place = &places[element];
     const int parent = place->parent;
@@ -287,8 +296,7 @@ static pto_status_t read_nccl_element(import_t *import, int element) {
         }
     if (!name[0])
         return PTO_OK;
-    if (gb_per_s > 0 && (places[at].gb_per_s <= 0 || gb_per_s < places[at].gb_per_s))
-        places[at].gb_per_s = gb_per_s;
+    places[at].net_gb_per_s = gb_per_s;
     return add_device(import, at, PTO_TREE_NIC, name);
 }
 
@@ -302,10 +310,15 @@ static pto_status_t import_nccl(import_t *import) {
         host = hash[0] ? hash : host;
         status = read_nccl_element(import, i);
     }
-    for (int i = 0; i < import->xml->count && status == PTO_OK; i++)
-        if ((is_named(import, i, "nvlink") || is_named(import, i, "xgmi")) &&
-            import->xml->element[i].parent >= 0 && is_named(import, import->xml->element[i].parent, "gpu"))
+    for (int i = 0; i < import->xml->count && status == PTO_OK; i++) {
+        const int parent = import->xml->element[i].parent;
+        if (parent < 0 || !is_named(import, parent, "gpu"))
+            continue;
+        if (is_named(import, i, "nvlink") || is_named(import, i, "xgmi"))
             status = read_gpu_link(import, i);
+        else if (is_named(import, i, "c2c"))
+            read_cpu_link(import, i);
+    }
     return status;
 }
 

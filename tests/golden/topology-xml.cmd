@@ -6,6 +6,11 @@ sed 's/topology version="2.0"/topology version="3.0"/' tests/fixtures/node.xml >
 portolan topology tests/fixtures/node.xml --format csv >"$dir/2.csv"
 portolan topology "$dir/three.xml" --format csv | cmp - "$dir/2.csv" && echo "the same"
 try tests/fixtures/nccl.xml
+# NVLink-C2C joins a GPU to its CPU; rates that the file lacks are those of PCIe, not of a slow network.
+sed 's|<nvlink target="0000:05.*|<c2c bw="44712" count="10"/>|; /0000:06:00.0/d' tests/fixtures/nccl.xml >"$dir/c2c.xml"
+portolan topology "$dir/c2c.xml" --format yaml | grep 'gpu\.[01],'
+sed 's/link_speed="[^"]*"/link_speed="Unknown"/; s/speed="400000"/speed="10000"/' tests/fixtures/nccl.xml >"$dir/unknown.xml"
+portolan topology "$dir/unknown.xml" --format yaml | grep 'gpu\.0, s\|nic\.0, s'
 try tests/fixtures/rccl.xml --format yaml
 portolan topology tests/fixtures/rccl.xml --format yaml >"$dir/rccl.yaml" && portolan topology "$dir/rccl.yaml" --format csv | grep '^gpu.0,'
 # What cannot be read.
