@@ -302,24 +302,41 @@ static pto_status_t print_replayed(pto_replayed_t *replayed, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Check that no earlier file is of the same process as `file`. */
-static pto_status_t check_duplicate(pto_replay_t *replay, char *const *path, const int64_t *rank, int file,
-                                    pto_error_t *err) {
+/* One of the compared files. */
+typedef struct {
+    pto_recording_format_t format;
+    int64_t rank; /* the process that it is of; -1: of any */
+} given_t;
+
+static given_t note_file(const pto_recording_t *trace) {
+    const bool is_of_one = trace->format == PTO_RECORDING_CALLS || trace->format == PTO_RECORDING_KINETO;
+    return (given_t){trace->format, is_of_one ? trace->rank : -1};
+}
+
+/* Check that each process has one file, and that all files have times of one clock. */
+static pto_status_t check_file(pto_replay_t *replay, char *const *path, const given_t *given, int file,
+                               pto_error_t *err) {
     int other = 0;
-    while (other < file && (rank[other] < 0 || rank[other] != rank[file]))
-        other++;
-    if (other == file)
-        return PTO_OK;
     replay->options.by_option = true;
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "process %lld is given twice: %s and %s",
-                         (long long)rank[file], path[other], path[file]);
+    if (given[file].format != given[0].format)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s is %s, and %s %s: the times of different formats cannot be compared",
+                             path[0], pto_recording_format_name(given[0].format), path[file],
+                             pto_recording_format_name(given[file].format));
+    while (other < file && (given[other].rank < 0 || given[other].rank != given[file].rank))
+        other++;
+    if (other < file)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "process %lld is given twice: %s and %s",
+                             (long long)given[file].rank, path[other], path[file]);
+    replay->options.by_option = false;
+    return PTO_OK;
 }
 
 /* Read the first file, which is replayed, and the others' times of calls, to find delays. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
-    int64_t *process = malloc((size_t)count * sizeof *process); /* of each file; -1: unknown or several */
-    if (!process)
+    given_t *given = malloc((size_t)count * sizeof *given);
+    if (!given)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the files' processes");
     replay->trace.timeline = pto_timeline_create();
     const int64_t rank = replay->trace.rank;
@@ -344,7 +361,7 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
                                     "first are read for that alone: replay it by itself",
                               path[i]);
         }
-        process[i] = other.format == PTO_RECORDING_CALLS ? other.rank : -1;
+        given[i] = note_file(&other);
         pto_recording_fini(&other);
     }
     replay->trace.rank = rank;
@@ -352,10 +369,10 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
     if (status == PTO_OK)
         status = read_file(replay, path[0], &replayed->trace, err);
     if (status == PTO_OK)
-        process[0] = replayed->trace.format == PTO_RECORDING_CALLS ? replayed->trace.rank : -1;
+        given[0] = note_file(&replayed->trace);
     for (int i = 1; i < count && status == PTO_OK; i++)
-        status = check_duplicate(replay, path, process, i, err);
-    free(process);
+        status = check_file(replay, path, given, i, err);
+    free(given);
     if (status == PTO_OK)
         status =
             pto_delays_find(replay->trace.timeline, &replay->trace, &replayed->trace, &replayed->delays, err);

@@ -15,5 +15,8 @@ portolan replay "$parts"/kineto.0.json tests/fixtures/nccl-tests.txt --machine d
 sed 's/"distributedInfo": {[^}]*}, //' "$parts"/kineto.1.json >"$parts"/bare.json; portolan replay "$parts"/kineto.0.json "$parts"/bare.json --machine dgx-h100 2>&1 | sed "s|$parts/||"
 # A process that is given twice, and one that is missing.
 for rank in 0 1 3; do printf 'rank,begin_s,end_s,routine,communicator,procs,bytes,space\n%d,0.1,0.2,MPI_Allreduce,world,4,1024,gpu\n' $rank >"$parts"/calls.$rank.csv; done; for second in 1 3; do portolan replay "$parts"/calls.0.csv "$parts"/calls.1.csv "$parts"/calls.$second.csv --machine dgx-h100 2>&1 | sed -n "s|$parts/||g;/given twice/p;/not compared/p"; done
+portolan replay "$parts"/kineto.0.json "$parts"/kineto.1.json "$parts"/kineto.1.json --machine dgx-h100 2>&1 | sed "s|$parts/||g"
+# Files of two formats, whose clocks differ.
+portolan replay "$parts"/calls.0.csv "$parts"/kineto.1.json --machine dgx-h100 2>&1 | sed "s|$parts/||g"
 # The drop-in's report, in which messages between processes are missing.
 awk 'BEGIN { print "rank,begin_s,end_s,routine,communicator,procs,bytes,space,route"; for (rank = 0; rank < 4; rank++) for (step = 1; step <= 12; step++) printf "%d,%.6f,%.6f,MPI_Allreduce,world,4,1048576,gpu,mpi\n", rank, step / 100 + (rank == 2 ? 3e-3 : 0) + (rank * 7 + step * step * (3 + rank)) % 11 * 1e-6, step / 100 + 4e-3 }' >"$parts"/report.csv; portolan replay "$parts"/report.csv --machine dgx-h100 --gpus-per-node 2 | sed -n '/^# compared/,/^# All/p'
