@@ -96,6 +96,10 @@ extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_5, pto
 /* `read` of Open MPI's JSON. */
 pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err);
 
+/* Returns the number of one of Open MPI 6.0's algorithms, which is asked for by its name or (NULL) number;
+ * -1: it has no such algorithm. */
+int pto_openmpi_algorithm(const pto_export_collective_t *collective, const char *name, int64_t number);
+
 /* Refuses a file that has parameters where rules are read. */
 pto_status_t pto_openmpi_fail_parameter(const char *path, int line, pto_error_t *err);
 

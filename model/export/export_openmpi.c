@@ -47,6 +47,53 @@ static const pto_export_collective_t collectives[] = {
                ALGORITHM("rabenseifner", 7, "rabenseifner")),
     {.name = NULL}};
 
+/* All of Open MPI's algorithms by their numbers: of 6.0 (docs/tuning-apps/coll-tuned.rst), of which 4.1.4 has
+ * the first ones (`ompi_info`), one by another name. */
+static const struct {
+    pto_collective_t collective;
+    int last_of_4;
+    const char *name[10];
+} known[] = {
+    {PTO_COLLECTIVE_ALLGATHER,
+     6,
+     {"ignore", "linear", "bruck-k-fanout", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit",
+      "direct-messaging"}},
+    {PTO_COLLECTIVE_ALLGATHERV, 5, {"ignore", "default", "bruck", "ring", "neighbor", "two_proc", "sparbit"}},
+    {PTO_COLLECTIVE_ALLREDUCE,
+     6,
+     {"ignore", "basic_linear", "nonoverlapping", "recursive_doubling", "ring", "segmented_ring",
+      "rabenseifner", "allgather_reduce"}},
+    {PTO_COLLECTIVE_ALLTOALL,
+     5,
+     {"ignore", "linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"}},
+    {PTO_COLLECTIVE_BROADCAST,
+     9,
+     {"ignore", "basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial",
+      "knomial", "scatter_allgather", "scatter_allgather_ring"}},
+    {PTO_COLLECTIVE_REDUCE,
+     7,
+     {"ignore", "linear", "chain", "pipeline", "binary", "binomial", "in-order_binary", "rabenseifner",
+      "knomial"}}};
+
+enum { NAMES_MAX = sizeof known->name / sizeof *known->name };
+
+int pto_openmpi_algorithm(const pto_export_collective_t *collective, const char *name, int64_t number) {
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (int n = 0; known[i].collective == collective->collective && n < NAMES_MAX && known[i].name[n];
+             n++)
+            if (name ? strcmp(known[i].name[n], name) == 0 : number == n)
+                return n;
+    return -1;
+}
+
+static bool has_algorithm(const pto_export_t *export, const pto_export_collective_t *collective,
+                          int64_t number) {
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].collective == collective->collective && export->target != &pto_export_openmpi_5)
+            return number <= known[i].last_of_4;
+    return pto_openmpi_algorithm(collective, NULL, number) >= 0;
+}
+
 /* Returns the end of the tables of one collective, which begin at `first`. */
 static int end_of_collective(const pto_export_t *export, int first) {
     int end = first + 1;
@@ -146,10 +193,11 @@ static void write_json_rule(FILE *stream, const pto_export_table_t *table, int a
         fprintf(stream, "%" PRId64, pto_export_size(table, rule[1].from_bytes) - 1);
     else
         fprintf(stream, "\"inf\"");
-    if (rule->algorithm)
-        fprintf(stream, ", \"alg\": \"%s\"}", rule->algorithm->name);
+    const pto_export_algorithm_t *algorithm = rule->algorithm;
+    if (algorithm && pto_openmpi_algorithm(table->collective, algorithm->name, 0) == algorithm->id)
+        fprintf(stream, ", \"alg\": \"%s\"}", algorithm->name);
     else
-        fprintf(stream, ", \"alg\": 0}");
+        fprintf(stream, ", \"alg\": %d}", algorithm ? algorithm->id : 0);
 }
 
 static void write_json_table(const pto_export_t *export, FILE *stream, const pto_export_table_t *table,
@@ -322,6 +370,9 @@ static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
         if (status == PTO_OK && number[0] <= last)
             status = fault(reader, PTO_ERR_RANGE, "sizes must increase: the last one not larger applies");
         last = number[0];
+        if (status == PTO_OK && collective && !has_algorithm(export, collective, number[1]))
+            status = fault(reader, PTO_ERR_RANGE,
+                           "Open MPI has no algorithm of this number for this collective, whose calls fail");
         for (int t = 0; t < export->table_count && status == PTO_OK; t++) {
             pto_export_table_t *table = &export->table[t];
             if (table->collective != collective || (!first && ranks > table->ranks))

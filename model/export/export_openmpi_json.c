@@ -111,17 +111,21 @@ static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
                                    const pto_export_collective_t *collective, pto_export_rule_t *parsed) {
     const json_t *value = json_object_get(rule, "alg"), *segment = json_object_get(rule, "seg_size");
     const char *name = json_string_value(value);
+    const int number =
+        collective->name ? pto_openmpi_algorithm(collective, name, json_integer_value(value)) : 0;
     *parsed = (pto_export_rule_t){.from_bytes = 0};
     if (name ? !is_printable(name) : !(json_is_integer(value) && json_integer_value(value) >= 0))
         return fault(reader, PTO_ERR_TYPE, "alg is not an algorithm's name or number");
+    if (number < 0)
+        return fault(reader, PTO_ERR_SYNTAX,
+                     "Open MPI has no such algorithm, and ignores the rule without a word");
     if (segment && !json_is_integer(segment))
         return fault(reader, PTO_ERR_TYPE, "seg_size is not a number of bytes");
-    if (!name && json_integer_value(value) == 0)
+    if (collective->name && number == 0)
         return PTO_OK;
     bool whole = json_integer_value(segment) == 0;
     if (whole)
-        parsed->algorithm = name ? pto_export_algorithm(collective, name)
-                                 : pto_export_algorithm_of_id(collective, json_integer_value(value));
+        parsed->algorithm = pto_export_algorithm_of_id(collective, number);
     if (parsed->algorithm)
         return PTO_OK;
     const char *in_segments = whole ? "" : ", in segments";

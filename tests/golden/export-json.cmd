@@ -45,3 +45,15 @@ check '{"rule_file_version": 3, "module": "han", "collectives": {}}'
 check '{"rule_file_version": 3, "module": "tuned"}'
 check '{"rule_file_version": 3, "module": "tuned",
  "collectives": {'
+# Algorithms that Open MPI does not have: 6.0 ignores the rule, 4.1 fails in the call. Allgather's bruck has another name in 6.0.
+check "$(file allreduce '{"rules": [{"alg": "recursive_doublin"}]}')"
+check "$(file allreduce '{"rules": [{"alg": 8}]}')"
+check "$(file allgather '{"rules": [{"alg": "bruck"}]}')" allgather
+check "$(file allgather '{"rules": [{"alg": "bruck-k-fanout"}]}')" allgather 1KiB
+portolan export --for openmpi-6 --machine lassen-spectrum-refit --nodes 12 --gpus-per-node 1 --collective allgather --bytes 4 --out "$dir/bruck" 2>/dev/null && grep -o '"alg.*' "$dir/bruck"
+for target in openmpi-4.1 openmpi-5.0; do
+    for algorithm in 7 8; do
+        printf '1\n2\n1\n8\n1\n0 %d 0 0\n' $algorithm >"$dir/rules"
+        portolan export --for $target --machine lassen-spectrum-refit --nodes 2 --collective allreduce --bytes 1KiB --check "$dir/rules" 2>&1 | sed "s|$dir/||" | grep -v '^# '
+    done
+done
