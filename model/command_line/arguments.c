@@ -188,8 +188,7 @@ static void print_option(FILE *stream, const pto_option_t *option) {
 /* Examples are not joined to paragraphs. */
 static bool is_example(const char *line) { return *line == ' '; }
 
-/* Returns the last index up to `until` at which a line can be broken: before an option if possible, and never
- * within quotes. 0: there is none. */
+/* Returns where a line can be broken up to `until`, preferably before an option, not in quotes; else 0. */
 static int break_at(const char *line, int from, int until) {
     int place = 0, option = 0;
     bool quoted = line[from] == '\'';

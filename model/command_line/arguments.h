@@ -110,8 +110,7 @@ void pto_arguments_fini(pto_arguments_t *arguments);
 /* Apply the default values, then the options in the order given. Errors name the option. */
 pto_status_t pto_arguments_apply(const pto_arguments_t *arguments, void *target, pto_error_t *err);
 
-/* Print "PROGRAM: ...; `PROGRAM --help` explains" to standard error, without the hint if the text ends with a
- * "?", as suggestions do. Returns PTO_EXIT_USAGE. */
+/* Print "PROGRAM: ...; `PROGRAM --help` explains" (not after a "?") to stderr. Returns PTO_EXIT_USAGE. */
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
 void pto_print_help(const pto_syntax_t *syntax, FILE *stream);

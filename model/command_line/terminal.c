@@ -48,8 +48,7 @@ static void print_escaped(FILE *stream, const char *text, size_t length) {
 
 void pto_print_escaped(FILE *stream, const char *text) { print_escaped(stream, text, strlen(text)); }
 
-/* Print words in lines of at most `width` columns. The first line continues at column `used`; the others
- * begin with the prefix `others`. */
+/* Print words in lines of `width` columns, the first from column `used` on, others after `others`. */
 static void print_words(FILE *stream, const char *text, size_t used, const char *others, size_t width) {
     bool has_word = false;
     for (size_t length; *(text += strspn(text, " ")) != '\0'; text += length) {

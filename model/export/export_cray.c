@@ -206,8 +206,7 @@ static pto_status_t read_variables(char *text, size_t size, const char *path, in
     return status;
 }
 
-/* Fills a table with the file's rules. Without USE_KERNEL, whether the CPU or a kernel reduces is unknown:
- * the default differs between releases. */
+/* Fills a table with the file's rules. Without USE_KERNEL the default is unknown: it differs by release. */
 static void fill_table(const pto_export_t *export, pto_export_table_t *table,
                        const int64_t value[VARIABLE_COUNT]) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;

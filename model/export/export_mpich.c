@@ -167,8 +167,7 @@ static json_t *algorithm_node(const pto_export_collective_t *collective,
     json_t *node = object_of(key, json_object());
     if (strcmp(algorithm->algorithm, "rabenseifner") != 0)
         return node;
-    /* The algorithm cuts the vector. Only predefined operations certainly work on parts, and a part must have
-     * an element. */
+    /* The algorithm cuts the vector: safe for predefined operations only, and a part must have an element. */
     json_t *counts = json_object();
     json_object_set(counts, "count<pow2", own);
     json_object_set_new(counts, "count=any", node);

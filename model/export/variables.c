@@ -337,8 +337,7 @@ static char *after_head(pto_variables_t *variables, char *keyword, char *head, b
     return after_semicolon(head);
 }
 
-/* After a function's name, or an opening or closing brace. Commands in the braces of a function or after `&&`
- * may not run. */
+/* After a function's name or a brace. Commands within braces or after `&&` may not run. */
 static char *after_brace(pto_variables_t *variables, char *line) {
     static const char *const function[] = {"function"}, *const opening[] = {"{"}, *const closing[] = {"}"};
     char *name = after_keyword(line, function, 1), *after = name ? name : line;

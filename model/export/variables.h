@@ -12,8 +12,7 @@
 typedef enum {
     /* Lines NAME=VALUE alone. */
     PTO_VARIABLES_ENVIRONMENT,
-    /* A configuration file, which also has sections [NAME], comments that begin with `;`, and blanks around
-     * names and values. */
+    /* A configuration file, with sections [NAME], comments after `;`, and blanks around names and values. */
     PTO_VARIABLES_SECTIONS,
     /* Variables that a shell script sets (`export`, `declare -x`, `setenv`, NAME=VALUE), or options of
      * launchers and batch systems (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`, `#PBS -v`), or

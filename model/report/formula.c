@@ -172,8 +172,7 @@ static sum_t divide(pto_formulas_t *formulas, sum_t a, sum_t b) {
 
 /* --- comparisons ---------------------------------------------------------------------------------------- */
 
-/* Returns whether a comparison has the recorded result for all values; or does not matter, as that of two
- * equal sums, which rounding decides. */
+/* Returns whether a comparison has the recorded result for all values, or is of equal sums, by rounding. */
 static bool is_certain(const pto_formula_guard_t *guard, bool holds) {
     const sum_t *ahead = &guard->ahead, *of = &guard->of;
     if (is_zero(ahead))

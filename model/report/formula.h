@@ -47,8 +47,7 @@ typedef struct {
     bool same;
 } pto_formula_guard_t;
 
-/* The condition that a guard holds, or that it does not. An `ahead` that is 0 up to rounding
- * (PTO_FORMULA_ROUNDING of the price) meets both. */
+/* Whether a guard must hold or not. An `ahead` within PTO_FORMULA_ROUNDING of the price meets both. */
 #define PTO_FORMULA_ROUNDING 1e-13
 typedef struct {
     int guard;
@@ -62,8 +61,7 @@ typedef struct {
     int count;
 } pto_formula_t;
 
-/* Formulas that share operations, whose operands are earlier ones. Begin with the variables set and the rest
- * zero; free with pto_formulas_fini. */
+/* Formulas that share operations, whose operands are earlier ones. At first all but the variables is zero. */
 typedef struct {
     const pto_formula_variable_t *variable; /* borrowed */
     int variable_count;

@@ -48,8 +48,7 @@ void pto_report_fini(pto_report_t *report);
 pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictions_t *predictions, int count,
                                        pto_error_t *err);
 
-/* Writes a row of a panel: the predictions for one number of nodes, and what was measured there. Errors:
- * PTO_ERR_MEMORY, and those of pto_pick. */
+/* Writes a row: the predictions for one number of nodes, and what was measured. Errors: also pto_pick's. */
 pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predictions,
                             const pto_plot_point_t *point, size_t point_count, pto_error_t *err);
 
@@ -62,8 +61,7 @@ pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *pr
 /* Returns the index of a strategy in the page's data. */
 int pto_report_strategy(pto_report_t *report, const pto_strategy_t *strategy);
 
-/* Writes the cell of one strategy, with formulas of `variable`: the report's sliders, or the same parameters
- * of another machine. */
+/* Writes one strategy's cell, with formulas of the sliders, or of their parameters on another machine. */
 pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *predictions, int64_t point,
                              int strategy, const pto_formula_variable_t *variable, pto_error_t *err);
 
@@ -79,8 +77,7 @@ typedef struct {
     void *context;
 } pto_report_panel_t;
 
-/* Writes a panel. Errors: those of pto_predict for the scenario's own number of nodes; PTO_ERR_NOT_FOUND if
- * nothing was measured in any row. */
+/* Errors: those of pto_predict for the scenario's nodes; PTO_ERR_NOT_FOUND if no row has measurements. */
 pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *panel, pto_error_t *err);
 
 /* Chooses numbers of nodes around the scenario's own, if none are given. Errors: PTO_ERR_RANGE if some are,

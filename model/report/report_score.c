@@ -1,5 +1,4 @@
-/* Writes measured collectives in a report: a panel for each collective and layout, with predictions at the
- * measured sizes and numbers of nodes. */
+/* Writes a panel for each measured collective and layout, with predictions at its sizes and nodes. */
 #include <stdlib.h>
 #include <string.h>
 

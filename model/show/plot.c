@@ -1,5 +1,4 @@
-/* Runs gnuplot and writes its output to the file. The output comes through a pipe, because gnuplot itself
- * exits with 0 when the disk is full. */
+/* Runs gnuplot, whose output comes through a pipe: gnuplot itself exits with 0 when the disk is full. */
 #include "plot.h"
 
 #include <errno.h>

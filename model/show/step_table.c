@@ -108,8 +108,7 @@ static int width_without_name(const pto_step_prediction_t *step, bool details) {
            longest_route(step, details);
 }
 
-/* The width of the longest name, or what the terminal has room for. If it has no room, names up to NAME_MAX
- * stay in their rows, which are then too wide. */
+/* The width of the longest name or of the room for it; without room, rows with names are too wide. */
 static int name_width(FILE *stream, const pto_step_prediction_t *step) {
     const pto_workload_t *workload = step->workload;
     int width = NAME_LEAST, room = pto_terminal_width(stream) - width_without_name(step, false);

@@ -197,8 +197,7 @@ static int check_options(const pto_options_t *options) {
     return pto_check_plot(&syntax, own->plot);
 }
 
-/* Print the prices in the format asked for. With --explain, their terms and setups are added, and the
- * parameters that the machine file flags as doubtful. */
+/* Print the prices in the format asked for; with --explain also terms, setups and flagged parameters. */
 static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *predictions, pto_error_t *err) {
     pto_flags_t found = {0};
     const pto_flags_t *flags = ((predict_options_t *)options)->explain ? &found : NULL;

@@ -198,8 +198,7 @@ static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t 
     return work;
 }
 
-/* Drop the strategies with the most work until the others are within the limit. The work w of a dropped one
- * becomes -1 - w. Returns false if none is left. */
+/* Drop strategies with the most work w, which becomes -1 - w, down to the limit. False if none is left. */
 static bool drop_largest(int64_t *work, int count, int64_t limit) {
     for (int left = count; left > 0; left--) {
         int64_t sum = 0;

@@ -182,8 +182,7 @@ static int find_separator(char *const *command) {
     return at > 0 && command[at] && command[at + 1] ? at : -1;
 }
 
-/* The portolan-calibrate of `library`'s build, or of this program's: in the same folder in a build, in ../bin
- * if installed. */
+/* The portolan-calibrate of `library`'s or this program's build: in the same folder, or in ../bin. */
 static bool find_calibrate(const char *library, char path[2 * PTO_FOLDER_MAX]) {
     static const char *const places[] = {"/portolan-calibrate", "/../bin/portolan-calibrate"};
     char folder[PTO_FOLDER_MAX];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/names.h"
 #include "command.h"
 #include "portolan/fit.h"
 #include "portolan/machine.h"
@@ -45,9 +46,7 @@ typedef struct {
 
 /* --- options ------------------------------------------------------------------------------------------- */
 
-static const char *statistic_at(int i) {
-    return i < PTO_STATISTIC_COUNT ? pto_statistic_name((pto_statistic_t)i) : NULL;
-}
+static PTO_NAME_LIST(statistic_at, pto_statistic_t, 0, PTO_STATISTIC_COUNT, pto_statistic_name);
 
 static pto_status_t parse_implementation(const char *text, size_t size, pto_implementation_t *found,
                                          pto_error_t *err) {

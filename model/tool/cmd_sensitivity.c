@@ -1,5 +1,4 @@
-/* portolan sensitivity: which parameters of the machine would change the pick at each point, and by which
- * factor they would have to change. */
+/* portolan sensitivity: which parameters, changed by which factor, would change the pick at each point. */
 #include <stdlib.h>
 #include <string.h>
 

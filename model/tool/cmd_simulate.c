@@ -75,8 +75,7 @@ static void find_widths(const pto_predictions_t *predictions, const pto_simulati
 
 enum { MESSAGES_WIDTH = 8 };
 
-/* The columns of one part of a table that is too wide: resources from `first` up to `end`, and in the last
- * part the messages. */
+/* The columns of one part of a table: resources `first` up to `end`, and in the last part the messages. */
 typedef struct {
     const int *width; /* of each resource; 0: it has no column */
     int first, end;

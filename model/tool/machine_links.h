@@ -64,8 +64,7 @@ void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto
  * are not divided. Errors: PTO_ERR_RANGE if a GPU has too few links. */
 pto_status_t pto_node_links_complete(pto_node_links_t *links, pto_error_t *err);
 
-/* Open a topology by name or file: a topology file, XML (.xml), or what nvidia-smi and rocm-smi print (.txt),
- * whose links get the given rates. */
+/* Open a topology file, XML (.xml), or what nvidia-smi and rocm-smi print (.txt), which gets the rates. */
 pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto_topology_t **topology,
                                    pto_error_t *err);
 

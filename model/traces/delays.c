@@ -276,8 +276,7 @@ static void fit_clock(pto_process_clock_t *clock, pto_item_t *item, size_t count
     clock->is_known = true;
 }
 
-/* Fits the clocks of all processes that have chosen calls with processes whose clocks are known. Returns
- * whether this makes more clocks known. */
+/* Fits clocks of processes in chosen calls with ones of known clocks. Returns whether more become known. */
 static bool fit_clocks(pto_comparison_t *comparison, const bool *is_chosen, int part, pto_item_t *item,
                        double *scratch) {
     size_t count = 0;
@@ -365,8 +364,7 @@ static void widen_exit_skew(pto_comparison_t *comparison, double *scratch) {
     }
 }
 
-/* Finds when the last process that others wait for arrived; false if it is not known who that is, or if their
- * clocks cannot be compared. */
+/* Finds when the last process that others wait for arrived; false if unknown, or if clocks do not compare. */
 static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matched, double *clock_s) {
     const pto_timed_way_t way = matched->timed->way;
     const bool is_rootless =
@@ -494,14 +492,13 @@ static bool compare(pto_comparison_t *comparison, size_t timed) {
     pto_item_t *item = malloc((timed + 1) * sizeof *item);
     double *scratch = malloc((timed + 1) * sizeof *scratch);
     bool able = is_chosen && item && scratch;
-    if (able)
+    if (able) {
         synchronize_clocks(comparison, is_chosen, item, scratch);
-    if (able)
         widen_exit_skew(comparison, scratch);
-    for (size_t i = 0; i < comparison->count && able; i++)
-        time_transfer(comparison, &comparison->matched[i]);
-    if (able)
+        for (size_t i = 0; i < comparison->count; i++)
+            time_transfer(comparison, &comparison->matched[i]);
         find_contended(comparison, item);
+    }
     free(is_chosen);
     free(item);
     free(scratch);

@@ -138,8 +138,7 @@ static size_t length_of(const char *text, size_t size) {
     return 0;
 }
 
-/* Skips an object without effect, without parsing it. False if it may have an effect, or if the buffer does
- * not hold all of it. */
+/* Skips an object without effect, unparsed. False if it may have one, or if the buffer lacks its end. */
 static bool skip_object(pto_recording_reader_t *reader, may_matter_t *may_matter) {
     pto_source_t *source = reader->source;
     if (next_byte(source) != '{')
@@ -319,8 +318,7 @@ static pto_status_t read_document(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* Returns whether an array is of documents: a member that only documents have comes first, and not the phase
- * of an event of Kineto. */
+/* Returns whether an array is of documents: a member of one comes before any phase of Kineto's events. */
 static bool has_documents(pto_source_t *source) {
     static const char *const members[] = {"\"traceEvents\"", "\"results\"", "\"coll_perf\"", "\"p2p_perf\"",
                                           "\"workload_graph\""};

@@ -138,9 +138,9 @@ static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *eve
 
 /* --- kernels of symmetric memory ------------------------------------------------------------------------ */
 
-/* Stores an operator of symmetric memory (symm_mem::multimem_all_reduce_ and others). Its kernels have no
- * such `args`, but the same "External id" as the operator, which has the tensor. The trace does not name the
- * group: it is taken to be all processes of the node, beyond which such kernels cannot reach. */
+/* Stores an operator of symmetric memory (symm_mem::...), which has the tensor. Its kernels have no such
+ * `args`, but the same "External id". The group is taken to be all processes of the node, which they cannot
+ * leave. */
 static pto_status_t store_operator(pto_recording_reader_t *reader, const json_t *event, const json_t *args) {
     const char *name = pto_json_text(event, "name") + strlen("symm_mem::");
     const json_t *dims = json_array_get(json_object_get(args, "Input Dims"), 0), *dim;

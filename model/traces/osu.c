@@ -1,5 +1,4 @@
-/* Reads OSU's micro-benchmarks: "# OSU MPI-CUDA Allreduce Latency Test v7.4", then "# Size  Avg
- * Latency(us)". */
+/* Reads OSU's micro-benchmarks: "# OSU MPI Allreduce Latency Test v7.4", "# Size  Avg Latency(us)". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

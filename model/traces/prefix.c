@@ -58,8 +58,7 @@ bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length) {
     return true;
 }
 
-/* Removes the prefix from within a row of numbers, as in "[0] 12[0] 34", if it ends like a launcher's mark:
- * text such as "0: " may be part of the row. */
+/* Removes a prefix within a row, as in "[0] 12[0] 34", if it ends like a mark: "0: " may be the row's. */
 static void join_row(const char *prefix, char *row) {
     char mark[sizeof((pto_prefix_t *)0)->form];
     size_t length = (size_t)(row - prefix);

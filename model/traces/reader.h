@@ -167,8 +167,7 @@ typedef struct {
     double seconds; /* 0 if unknown */
 } pto_recorded_call_t;
 
-/* Counts a call, or counts it as skipped if it cannot be replayed. Errors: PTO_ERR_KEY if the number of
- * processes is not known; those of pto_recording_add. */
+/* Counts a call; as skipped, if it cannot be replayed. PTO_ERR_KEY if the number of processes is unknown. */
 pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recorded_call_t *call);
 
 /* Returns the collective that a name begins with, as PyTorch and NCCL write them: "_allgather_base",
@@ -237,8 +236,7 @@ extern const pto_bench_format_t pto_osu_format, pto_nccl_tests_format, pto_imb_f
 
 /* Returns the benchmark whose heading a line has, and sets `*heading` to where it begins; NULL if none. */
 const pto_bench_format_t *pto_bench_find(char *line, char **heading);
-/* Sets the format, at the first heading. PTO_ERR_NOT_APPLICABLE if the benchmark does not have the collective
- * that the options name. */
+/* Sets the format. PTO_ERR_NOT_APPLICABLE if the benchmark does not have the options' collective. */
 pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format);
 /* Reads a line of a file whose format is that of a benchmark. */
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
@@ -262,8 +260,7 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
 /* Returns whether a field of a row is a number, with or without a unit, or says that there is none. */
 bool pto_bench_is_numeric(const char *field);
-/* Joins the parts of a row that other output has interrupted. False if more of it must follow, or if the line
- * is no part of a row. */
+/* Joins the parts of an interrupted row. False if more must follow, or if the line is no part of a row. */
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
 /* PTO_ERR_SYNTAX if the numbers of a row have commas in them while blanks separate its columns. */
 pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *row);

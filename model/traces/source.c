@@ -85,8 +85,7 @@ static int64_t work_of(const pto_source_t *source) {
     return source->offset + PTO_SOURCE_ITEM_BYTES * source->items;
 }
 
-/* Fails if reading the file would take too long. `packed` is how many bytes of the file have been read; it is
- * negative for a pipe, of which this is unknown. */
+/* Fails if reading would take too long. `packed`: bytes of the file so far; negative if unknown (a pipe). */
 static void check_limits(pto_source_t *source, int64_t packed) {
     const int64_t limit = source->limit > 0 ? source->limit : limit_default;
     if (source->limit == 0 && source->offset > ratio_from_bytes && packed > 0 &&

@@ -227,8 +227,7 @@ static pto_status_t read_rocm_row(import_t *import, matrix_t matrix, char **word
     return end_row(import, from, matrix);
 }
 
-/* Replaces the bits of `links` by 1 if two GPUs have a direct xGMI link. That needs the matrix of hops,
- * unless there are just two GPUs. */
+/* Sets `links` to 1 for direct xGMI links. That needs the matrix of hops, unless there are two GPUs. */
 static pto_status_t resolve_rocm_links(import_t *import) {
     const bool has_hops = import->matrices & 1U << HOPS, has_kinds = import->matrices & 1U << KINDS;
     const int wanted = (has_hops ? HOPS : 0) | (has_kinds ? KINDS : 0);

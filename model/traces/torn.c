@@ -29,8 +29,7 @@ static char *find_host(char *text, const char *host) {
     return found && found[strlen(host)] == ':' ? found : NULL;
 }
 
-/* An unknown host, which neither the file nor an earlier debug line names, is taken to begin with a letter:
- * digits before it are the row's. */
+/* A host that no listing or debug line names yet begins with a letter: digits before it are the row's. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     const pto_recording_listed_t *listed = &reader->listed;
     pto_bench_t *benchmark = &reader->benchmark;

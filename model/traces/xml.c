@@ -1,5 +1,4 @@
-/* Parses XML with expat. Depth, elements and bytes have limits; files that declare entities, which could
- * expand without limit, are refused. */
+/* Parses XML with expat. Depth, elements and bytes are limited, and entities, which expand, refused. */
 #include "xml.h"
 
 #include <expat.h>

@@ -1,5 +1,4 @@
-/* Changes a machine's costs as upgrades would: of faster links and the messages that cross them, and of
- * GPUDirect's messages to other nodes. */
+/* Changes a machine's costs: of links and the messages that cross them, and of GPUDirect's messages. */
 #include "upgrade/upgrade_changes.h"
 
 #include <math.h>
