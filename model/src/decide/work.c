@@ -16,8 +16,7 @@ enum {
     MESSAGES_PER_UNIT = 16, /* messages without shared links and latency; entries that are gathered by node */
     READS_PER_UNIT = 64,    /* entries read for rounds of all pairs (pairs.c) */
     ROUNDS_PER_UNIT = 128,  /* messages of these rounds, unless the price is explained */
-    SUMS_PER_UNIT =
-        128 /* entries summed for messages in flight at once (at_once.c), beside a unit per stage */
+    SUMS_PER_UNIT = 128     /* entries summed for at_once.c, beside a unit for each stage */
 };
 
 enum { REFUSED = -1, NOT_COUNTED = -2 };
@@ -48,12 +47,11 @@ static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine, 
     int64_t summed = pto_counts_partners(request->counts, owners) * owners;
     int64_t entries = pto_collective_is_by_pair(request->collective) ? owners * owners : 0;
     pto_plan_size_t size = pto_plan_size(plan);
-    bool independent = pto_messages_are_apart(machine, &request->layout),
-         latency = pto_latency_known(machine);
-    bool of_pairs = independent && !latency && entries > 0 && size.messages >= entries - owners;
+    bool independent = !pto_latency_known(machine) && pto_messages_are_apart(machine, &request->layout);
+    bool of_pairs = independent && entries > 0 && size.messages >= entries - owners;
     if (of_pairs && !has_rounds(plan))
         return units(summed, SUMS_PER_UNIT) + size.stages;
-    int64_t messages = units(size.messages, independent && !latency ? MESSAGES_PER_UNIT : 1);
+    int64_t messages = units(size.messages, independent ? MESSAGES_PER_UNIT : 1);
     if (of_pairs && !explained)
         messages = units(entries, READS_PER_UNIT) + units(size.messages, ROUNDS_PER_UNIT);
     int64_t gathered = gathers_blocks(plan) ? units(entries, MESSAGES_PER_UNIT) : 0;

@@ -319,7 +319,7 @@ static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_actio
     return messages;
 }
 
-/* Returns the ledger of the latest sender of any step; NULL: none is later than the process itself. */
+/* Returns the ledger of the latest sender of any step; NULL: none is later. Pass 0 does not look at each. */
 static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t actor, int64_t k) {
     const pto_stage_t *stage = pricing->at.stage;
     const pto_ledger_t *last = NULL;
