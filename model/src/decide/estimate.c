@@ -131,7 +131,7 @@ pto_status_t pto_estimates_create(const pto_machine_t *machine, const pto_ask_t 
     table.estimates = calloc(1, sizeof *table.estimates);
     if (status == PTO_OK && !table.estimates)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for estimates");
-    if (status == PTO_OK)
+    if (status == PTO_OK && table.estimates)
         status = fill(&table, largest.bytes, err);
     pto_scenario_fini(&table.scenario);
     if (status == PTO_OK)
