@@ -1,5 +1,4 @@
-/* The clock of timings and time-outs, which never goes back. A header alone, so that libraries which do not
- * link libportolan can include it. */
+/* The monotonic clock for timings and time-outs. Header-only, for libraries that do not link libportolan. */
 #ifndef PTO_BASE_CLOCK_H
 #define PTO_BASE_CLOCK_H
 

@@ -1,4 +1,4 @@
-/* Arrays that grow. A header alone, so that libraries which do not link libportolan can include it. */
+/* Growable arrays. Header-only, for libraries that do not link libportolan. */
 #ifndef PTO_BASE_GROW_H
 #define PTO_BASE_GROW_H
 
@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `wanted` items; capacity at least doubles. False if out of memory, which changes nothing. */
+/* Ensure room for `wanted` items; the capacity at least doubles. False, with nothing changed, if out of
+ * memory. */
 #define PTO_RESERVE(array, capacity, wanted)                                                                 \
     ((size_t)(wanted) <= (capacity) ||                                                                       \
      pto_array_reserve(&(array), &(capacity), (size_t)(wanted), sizeof *(array)))
 
-/* Room for item `count` of a short list, which has no capacity of its own. */
+/* Ensure room for item `count` of a short list, which has no variable for its capacity. */
 #define PTO_EXTEND(array, count) pto_array_resize(&(array), (size_t)(count) + 1, sizeof *(array))
 
 /* `array` is the address of a pointer to objects. */
@@ -29,12 +30,12 @@ static inline bool pto_array_resize(void *array, size_t count, size_t item_size)
 }
 
 static inline bool pto_array_reserve(void *array, size_t *capacity, size_t wanted, size_t item_size) {
-    size_t room = *capacity > 0 ? 2 * *capacity : 8;
-    if (room < wanted)
-        room = wanted;
-    if (!pto_array_resize(array, room, item_size))
+    size_t larger = *capacity > 0 ? 2 * *capacity : 8;
+    if (larger < wanted)
+        larger = wanted;
+    if (!pto_array_resize(array, larger, item_size))
         return false;
-    *capacity = room;
+    *capacity = larger;
     return true;
 }
 

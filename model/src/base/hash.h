@@ -1,5 +1,5 @@
-/* FNV-1a (Fowler, Noll, Vo): hashes of texts and of numbers; and splitmix64, random numbers. A header alone,
- * so that libraries which do not link libportolan can include it. */
+/* FNV-1a hashes (Fowler, Noll, Vo) of texts and numbers, and splitmix64 random numbers. Header-only, for
+ * libraries that do not link libportolan. */
 #ifndef PTO_BASE_HASH_H
 #define PTO_BASE_HASH_H
 
@@ -8,7 +8,7 @@
 
 #define PTO_HASH_START UINT64_C(0xcbf29ce484222325)
 
-/* One step: `value` is a byte, or a wider number where all words of a table are hashed alike. */
+/* One step: `value` is a byte, or a word if all words of a table are hashed this way. */
 static inline uint64_t pto_hash_add(uint64_t hash, uint64_t value) {
     return (hash ^ value) * UINT64_C(0x100000001b3);
 }

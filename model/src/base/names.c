@@ -1,4 +1,4 @@
-/* Looking up names in a registry. */
+/* Checking names, and finding them in lists (names.h). */
 #include "base/names.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Name lookup, with a suggestion of the nearest known name for an unknown one. Internal to libportolan. */
+/* Names of enumerators and descriptors: macros that define them, checks, and lookup with a suggestion of the
+ * nearest known name. Internal to libportolan. */
 #ifndef PTO_NAMES_H
 #define PTO_NAMES_H
 
@@ -11,8 +12,8 @@
 #define PTO_EACH_NAMED(table, count)                                                                         \
     _Static_assert(sizeof(table) / sizeof *(table) == (count), "every enumerator has an entry")
 
-/* Define `function`, which names the enumerators of `type`, each by a list of designated initialisers, and
- * all else `otherwise`. */
+/* Define `function`, which returns the name of a `type` from a list of designated initialisers, or
+ * `otherwise` for any other value. */
 #define PTO_NAME_FUNCTION(function, type, count, otherwise, ...)                                             \
     const char *function(type value) {                                                                       \
         static const char *const name[] = __VA_ARGS__;                                                       \
@@ -21,7 +22,7 @@
     }                                                                                                        \
     _Static_assert((count) > 0, "there is something to name")
 
-/* Define `function`, a pto_name_at_t of the names that `name_of` gives the enumerators from `first` on. */
+/* Define `function`, a pto_name_at_t of the names (by `name_of`) of the enumerators from `first` on. */
 #define PTO_NAME_LIST(function, type, first, count, name_of)                                                 \
     const char *function(int index) {                                                                        \
         return index + (int)(first) < (int)(count) ? name_of((type)(index + (int)(first))) : NULL;           \
@@ -36,11 +37,10 @@
     }                                                                                                        \
     _Static_assert(sizeof((const char *const[]){__VA_ARGS__}) > 0, "there is something to list")
 
-/* Letters, digits and ._+- that do not look like an option: what a shell may complete and no line is broken
- * by. */
+/* Whether a name has only letters, digits and ._+-, and does not look like an option. */
 bool pto_name_is_word(const char *name);
 
-/* Maximum sizes in bytes of what files call things, and of their remarks. */
+/* Maximum sizes in bytes of names and of remarks in files. */
 enum { PTO_NAME_BYTES_MAX = 200, PTO_TEXT_BYTES_MAX = 4096 };
 
 /* Check a name in a file or an option: one line of 1 to `bytes_max` printable bytes. The message of the error
@@ -50,8 +50,8 @@ pto_status_t pto_name_check(const char *name, size_t bytes_max, pto_error_t *err
 /* The names of a list; NULL after the last. */
 typedef const char *(*pto_name_at_t)(int index);
 
-/* Index of `name` in a list. PTO_ERR_NOT_FOUND: "unknown <what> 'name'; did you mean 'x'?" or, if none is
- * near, a reference to `portolan list`. */
+/* Find the index of `name` in a list. PTO_ERR_NOT_FOUND: "unknown <what> 'name'; did you mean 'x'?" or, if no
+ * name is near, a reference to `portolan list`. */
 pto_status_t pto_name_find(const char *name, const char *what, pto_name_at_t name_at, int *index,
                            pto_error_t *err);
 

@@ -14,7 +14,7 @@
 
 enum { SUFFIX_MAX = 40, ATTEMPTS_MAX = 100, LINKS_MAX = 40, LINK_TEXT_MAX = 4096, UNFINISHED_MAX = 8 };
 
-/* The temporary files that are open: a command has few. Others are left behind where a signal ends it. */
+/* The open temporary files, which a command has few of. More would be left behind when a signal ends it. */
 static _Atomic(const char *) unfinished[UNFINISHED_MAX];
 
 struct pto_output {
@@ -23,7 +23,7 @@ struct pto_output {
     char *target; /* after following symbolic links */
     char *beside; /* the temporary file; NULL: written directly to `target` */
     bool force;
-    bool grows; /* what was written is kept, whatever happens */
+    bool grows; /* keep what was written in any case (pto_output_open_growing) */
 };
 
 static void replace_unfinished(const char *old, const char *new) {
@@ -72,7 +72,7 @@ static pto_status_t follow_links(char **path, const char *named, pto_error_t *er
     return PTO_OK;
 }
 
-/* A signal between creating the file and noting it would leave it behind; creating it can take long. */
+/* Blocks signals, since one between creating the file and recording it would leave the file behind. */
 static int create_unfinished(const pto_output_t *output) {
     sigset_t all, before;
     sigfillset(&all);

@@ -1,4 +1,4 @@
-/* Which characters are printed as they are, and what is printed for the others. */
+/* Which characters are printable, and the escapes of the others (printable.h). */
 #include "portolan/printable.h"
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ static size_t decode(const char *text, uint32_t *code) {
     return *code < least[size] || is_surrogate || *code > 0x10ffff ? 0 : size;
 }
 
-/* Ranges of codes; beyond U+FFFF there are none, so that \uXXXX has room for all. */
+/* Codes that are not printable. There are none beyond U+FFFF, so \uXXXX suffices for all. */
 static bool is_refused(uint32_t code) {
     static const struct {
         uint32_t first, last;

@@ -1,4 +1,4 @@
-/* Counters of long calls. */
+/* Progress of long calls (progress.h): atomic counters, which any thread may read. */
 #include "portolan/progress.h"
 
 #include <stdatomic.h>
@@ -12,8 +12,8 @@ static atomic_bool has_parts;
 static atomic_int parts_begun;
 static atomic_bool stopped;
 
-/* A part counts in the whole. */
-static bool join(const char *what) {
+/* Begins a nested call; returns whether it is a part of the outermost one. */
+static bool begin_nested(const char *what) {
     const char *whole = atomic_load(&what_now);
     if (!atomic_load(&has_parts) || !whole || strcmp(whole, what) != 0)
         return false;
@@ -24,7 +24,7 @@ static bool join(const char *what) {
 bool pto_progress_begin(const char *what, int64_t total, int64_t work_per_s) {
     const char *none = NULL;
     if (!atomic_compare_exchange_strong(&what_now, &none, what))
-        return join(what);
+        return begin_nested(what);
     atomic_store(&done_now, 0);
     atomic_store(&total_now, total);
     atomic_store(&work_per_s_now, work_per_s);

@@ -1,11 +1,12 @@
-/* A list of descriptors, each with a name: those built in, and those that programs register. */
+/* A registry of named descriptors (strategies, algorithms, mappers): the built-in ones and those that
+ * programs register. */
 #ifndef PTO_BASE_REGISTRY_H
 #define PTO_BASE_REGISTRY_H
 
 #include "base/names.h"
 
-/* After the array `built_in` of pointers to descriptors of `type`, define PREFIX_count, PREFIX_at and, for
- * this file, name_at, is_full and keep. */
+/* After an array `built_in` of pointers to descriptors of `type`: define PREFIX_count and PREFIX_at, and the
+ * static functions name_at, is_full and keep. */
 #define PTO_REGISTRY(prefix, type, built_in, registered_max)                                                 \
     enum { BUILT_IN_COUNT = (int)(sizeof(built_in) / sizeof *(built_in)) };                                  \
     static const type *registered[registered_max];                                                           \

@@ -1,5 +1,5 @@
-/* Hash tables of structs, by open addressing. A header alone, so that libraries which do not link libportolan
- * can include it. Each struct begins with its key: words of 64 bits, of which the first is not 0. */
+/* Hash tables of structs, by open addressing. Header-only, for libraries that do not link libportolan. Each
+ * struct begins with its key: words of 64 bits, of which the first is not 0. */
 #ifndef PTO_BASE_SLOTS_H
 #define PTO_BASE_SLOTS_H
 
@@ -14,7 +14,7 @@ typedef struct {
     size_t key_words;
     void *slot; /* unused ones are zero */
     size_t count;
-    size_t capacity; /* a power of two; 0 at first */
+    size_t capacity; /* a power of two; initially 0 */
 } pto_slots_t;
 
 static inline uint64_t pto_slots_word(const void *key, size_t index) {
@@ -36,7 +36,7 @@ static inline size_t pto_slots_home(const pto_slots_t *slots, const void *key) {
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot with this key, or the unused one where it belongs. Not of a table without capacity. */
+/* The slot with this key, or the unused one where it belongs. The capacity must not be 0. */
 static inline void *pto_slots_place(const pto_slots_t *slots, const void *key) {
     for (size_t at = pto_slots_home(slots, key);; at++) {
         void *slot = pto_slots_at(slots, at);
@@ -54,8 +54,8 @@ static inline void *pto_slots_find(const pto_slots_t *slots, const void *key) {
     return slot && pto_slots_is_used(slot) ? slot : NULL;
 }
 
-/* The new table is complete before it replaces the old one, which a signal handler may be reading. False: out
- * of memory, and nothing has changed. */
+/* The new table is complete before it replaces the old one, because a signal handler may read it at any time.
+ * False, with nothing changed, if out of memory. */
 static inline bool pto_slots_grow(pto_slots_t *slots) {
     pto_slots_t larger = *slots;
     void *before = slots->slot;
@@ -73,8 +73,8 @@ static inline bool pto_slots_grow(pto_slots_t *slots) {
     return true;
 }
 
-/* The slot with this key; a new one is zero but for it. Valid until another one is added. NULL: out of
- * memory. */
+/* The slot with this key; a new one is zero except for the key. Valid until another one is added. NULL: out
+ * of memory. */
 static inline void *pto_slots_add(pto_slots_t *slots, const void *key) {
     if (slots->count >= slots->capacity / 2 && !pto_slots_grow(slots))
         return NULL;
@@ -84,7 +84,7 @@ static inline void *pto_slots_add(pto_slots_t *slots, const void *key) {
     return slot;
 }
 
-/* Close the gap: slots that follow move towards their home. */
+/* Linear probing needs no gaps, so the slots that follow move towards their home. */
 static inline void pto_slots_remove(pto_slots_t *slots, void *slot) {
     const size_t mask = slots->capacity - 1;
     size_t gap = (size_t)((char *)slot - (char *)slots->slot) / slots->slot_size;

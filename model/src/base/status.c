@@ -17,7 +17,7 @@ const char *pto_status_text(pto_status_t status) {
     return "unknown status";
 }
 
-/* A file name too long for the record is cut at the front: its end is what tells files apart. */
+/* A file name too long for the record is truncated at the front, since files differ mostly at the end. */
 static void copy_file(char *to, const char *file) {
     size_t length = strlen(file);
     if (length < PTO_ERROR_FILE_MAX) {
@@ -29,8 +29,8 @@ static void copy_file(char *to, const char *file) {
     memcpy(to + 3, file + length - kept, kept + 1);
 }
 
-/* A message is one line and safe to print, whatever the file that it quotes contains. Built in a separate
- * buffer first, because `file` and the arguments may point into the record that is overwritten. */
+/* A message is one line and safe to print, whatever it quotes. It is built in a separate record, because
+ * `file` and the arguments may point into the one that is overwritten. */
 static pto_status_t fill(pto_error_t *err, pto_status_t status, const char *file, int line, int column,
                          const char *format, va_list arguments) {
     if (!err)

@@ -11,9 +11,8 @@ static int smallest(int a, int b, int c) {
     return least < c ? least : c;
 }
 
-/* Returns the number of edits that turn `a` into `b`: insert, delete or replace a character, swap two
- * neighbours (the restricted Damerau-Levenshtein distance). Names of more than 63 characters are at the
- * maximum distance. */
+/* Returns the number of edits that turn `a` into `b`: insert, delete or replace a character, or swap two
+ * adjacent ones. Names of more than 63 characters are at the maximum distance. */
 static int edit_distance(const char *a, const char *b) {
     size_t rows = strlen(a), columns = strlen(b);
     if (rows > LENGTH_MAX || columns > LENGTH_MAX)

@@ -1,4 +1,4 @@
-/* The known name nearest to an unknown one. */
+/* Spelling suggestions: the known name nearest to an unknown one. */
 #ifndef PTO_SUGGEST_H
 #define PTO_SUGGEST_H
 

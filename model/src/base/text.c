@@ -1,4 +1,4 @@
-/* Text that grows, and questions about texts. */
+/* Building texts (text.h). */
 #include "base/text.h"
 
 #include <stdarg.h>

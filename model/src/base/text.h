@@ -1,4 +1,5 @@
-/* Text that grows or is cut, and questions about texts. Internal to libportolan. */
+/* Building texts: growable ones, and truncated ones in fixed buffers; and comparing their beginnings and
+ * ends. Internal to libportolan. */
 #ifndef PTO_BASE_TEXT_H
 #define PTO_BASE_TEXT_H
 
@@ -7,7 +8,7 @@
 
 #include "portolan/api.h"
 
-/* Zeroed at first; free `text`. Once memory has run out nothing more is added. */
+/* A growable text. Start with a zeroed one; free `text`. Once memory has run out nothing more is added. */
 typedef struct {
     char *text;
     size_t length;
@@ -21,7 +22,7 @@ void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 
  * run out. */
 pto_status_t pto_text_take(pto_text_t *text, const char *what, char **made, pto_error_t *err);
 
-/* Text in the caller's room, which is cut where it ends. Begin with all but `text` and `size` zeroed. */
+/* A text in the caller's buffer, truncated to its size. Start with all but `text` and `size` zeroed. */
 typedef struct {
     char *text;
     size_t size;

@@ -1,4 +1,4 @@
-/* Whole files in memory. Pipes are read too, so the size is not asked for in advance. */
+/* Reads whole files into memory (text_file.h). Pipes are read, too, so the size is not known in advance. */
 #include "base/text_file.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 enum { FIRST_CAPACITY = 1 << 14 };
 
-/* Opening such a name waits for no other process, unlike that of a named pipe. */
+/* Opening such a name does not wait for another process, unlike opening a named pipe. */
 static bool is_open_file(const char *path) {
     return pto_text_begins(path, "/dev/fd/") || pto_text_begins(path, "/proc/self/fd/") ||
            strcmp(path, "/dev/stdin") == 0;
@@ -99,7 +99,7 @@ pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, si
     return status;
 }
 
-/* With a byte-order mark or, of characters of ASCII, without. */
+/* Recognises UTF-16 with a byte-order mark or, for ASCII characters, without one. */
 static bool is_utf16(const unsigned char *byte, size_t size) {
     if (size < 4)
         return false;

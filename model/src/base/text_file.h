@@ -19,12 +19,12 @@ bool pto_file_is_readable(const char *path);
  * PTO_ERR_SYNTAX (pto_text_fault) and PTO_ERR_MEMORY. */
 pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, size_t *size, pto_error_t *err);
 
-/* Returns why a file that begins so is not read as text, and what converts it: it is in UTF-16, or packed;
- * else NULL. */
+/* Returns why a file that begins like this is not read as text (it is in UTF-16, or compressed) and what
+ * converts it; else NULL. */
 const char *pto_text_fault(const char *text, size_t size);
 
-/* Define `function`, which reads such a file of at most `limit_bytes` into `made`, a `pointer`, and calls
- * `parse` for its text: pto_X_read by pto_X_parse. */
+/* Define `function`, which reads a file of at most `limit_bytes` and calls `parse` to parse its text into
+ * `made`, of type `pointer`: pto_X_read by pto_X_parse. */
 #define PTO_TEXT_READER(function, parse, pointer, made, limit_bytes)                                         \
     pto_status_t function(const char *path, pointer made, pto_error_t *err) {                                \
         char *text = NULL;                                                                                   \

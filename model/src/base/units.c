@@ -1,4 +1,4 @@
-/* Strict parsing and short formatting of numbers. */
+/* Strict parsing and short formatting of numbers with units (units.h). */
 #include "portolan/units.h"
 
 #include <ctype.h>
@@ -79,7 +79,7 @@ pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err)
     return status;
 }
 
-/* Past digits with at most one decimal point and an optional exponent; NULL if the text has none. */
+/* Skips digits with at most one decimal point and an optional exponent; NULL if the text has no digits. */
 static const char *skip_decimal(const char *text) {
     text += *text == '-';
     const char *end = skip_digits(text);
@@ -182,7 +182,7 @@ pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err)
 
 /* --- quantities ---------------------------------------------------------------------------------------- */
 
-/* A power of ten or of two by its letters; NULL text: none. */
+/* A power of ten or of two by its letters; NULL letters end a list. */
 typedef struct {
     const char *letters;
     double factor;
@@ -193,17 +193,17 @@ static const prefix_t small_prefixes[] = {{"", 1},     {"m", 1e-3},  {"u", 1e-6}
 static const prefix_t large_prefixes[] = {{"", 1},        {"k", 1e3},     {"K", 1e3},     {"M", 1e6},
                                           {"G", 1e9},     {"T", 1e12},    {"Ki", 0x1p10}, {"Mi", 0x1p20},
                                           {"Gi", 0x1p30}, {"Ti", 0x1p40}, {NULL, 0}};
-/* Nobody means millibits: "400gbps" is as common as "400Gbps". */
+/* Bits have no small prefixes, and "400gbps" is as common as "400Gbps". */
 static const prefix_t bit_prefixes[] = {
     {"", 1},     {"k", 1e3},  {"K", 1e3},     {"m", 1e6},     {"M", 1e6},     {"g", 1e9},     {"G", 1e9},
     {"t", 1e12}, {"T", 1e12}, {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {NULL, 0}};
 static const prefix_t power_prefixes[] = {{"", 1}, {"m", 1e-3}, {"k", 1e3}, {NULL, 0}};
 
-/* One way to write a unit: a prefix and these letters. */
+/* One way to write a unit: one of the prefixes and these letters. */
 typedef struct {
     const char *letters;
     const prefix_t *prefix;
-    bool is_rate; /* the reciprocal is meant */
+    bool is_rate; /* the reciprocal of the unit */
     double divisor;
 } spelling_t;
 
@@ -215,7 +215,7 @@ static const spelling_t rate_spellings[] = {
     {"bps", bit_prefixes, true, 8},    {NULL, NULL, false, 0}};
 static const spelling_t power_spellings[] = {{"W", power_prefixes, false, 1}, {NULL, NULL, false, 0}};
 
-/* The factor of a unit's text, and whether its reciprocal is meant; 0: it is none of these. */
+/* The factor of a unit's text, and whether it is a rate; 0: it is none of these. */
 static double unit_factor(const char *text, const spelling_t *spelling, bool *is_rate) {
     for (; spelling->letters; spelling++)
         for (const prefix_t *prefix = spelling->prefix; prefix->letters; prefix++) {
@@ -307,7 +307,7 @@ const char *pto_bytes_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     return text;
 }
 
-/* Print the digits d.dd of a decimal exponent in a unit of 10^unit_exponent, at most 2 below it. */
+/* Print the number d.dd times 10^shift, with shift from -2 to 2, and its unit. */
 static void print_digits(const char *scientific, int shift, const char *prefix, char unit, char *text,
                          size_t text_size) {
     char digits[4] = {scientific[0], scientific[2], scientific[3], '\0'};

@@ -1,4 +1,4 @@
-/* Splits a line of CSV into fields. A quoted field ends on its line: none of our columns contains line
+/* Splits a line of CSV into fields. A quoted field must end on its line: none of our columns contains line
  * breaks. */
 #include "formats/csv_line.h"
 

@@ -23,10 +23,10 @@ typedef struct {
     char unquoted[PTO_CSV_UNQUOTED_MAX];
 } pto_csv_line_t;
 
-/* Takes the next field. It comes without its quotes and without blanks around its text, also those within the
- * quotes: no column has values that begin or end with blanks, and programs pad numbers before they quote
- * them. A comma at the end of the line is followed by an empty field. False past the last field and on a
- * fault. The span is valid until the next call. */
+/* Takes the next field, without its quotes and without blanks around its text, even within the quotes: no
+ * column has values that begin or end with blanks, and programs pad numbers before they quote them. A comma
+ * at the end of the line is followed by an empty field. False after the last field and on a fault. The span
+ * is valid until the next call. */
 bool pto_csv_line_next(pto_csv_line_t *line, pto_text_span_t *field);
 
 /* Takes the next line of a text from `*next` on, without its line feed. False at the end. */

@@ -1,5 +1,5 @@
-/* Split tables of measurements into fields. Every fault is reported with its place, and a file that fails
- * leaves nothing behind. */
+/* Splits tables of measurements into fields (csv_table.h). Every fault is reported with line and column, and
+ * a file that fails adds nothing. */
 #include "formats/csv_table.h"
 
 #include <assert.h>
@@ -12,13 +12,13 @@
 #include "base/names.h"
 #include "base/text_file.h"
 
-/* --- stretches of text ---------------------------------------------------------------------------------- */
+/* --- spans of text -------------------------------------------------------------------------------------- */
 
 static bool span_is(pto_text_span_t span, const char *word) {
     return strlen(word) == span.size && memcmp(span.text, word, span.size) == 0;
 }
 
-/* Returns how much of a field a message quotes. */
+/* Returns the number of a field's characters that a message quotes. */
 static int quoted(pto_text_span_t span) { return span.size < 47 ? (int)span.size : 47; }
 
 int pto_span_find(pto_text_span_t span, const char *const *names, int count) {

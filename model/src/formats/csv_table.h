@@ -1,6 +1,6 @@
-/* Tables of measurements as text: `# key=value` lines of provenance, a line of column names, then one row per
- * line. Splitting the text and reporting faults with their place are done here; the meaning of the columns is
- * in the file of each table. */
+/* Reading tables of measurements: `# key=value` lines of provenance, a line of column names, then one row per
+ * line. This part splits the text and reports faults with line and column; the file of each kind of table
+ * defines its columns. */
 #ifndef PTO_CSV_TABLE_H
 #define PTO_CSV_TABLE_H
 
@@ -23,7 +23,7 @@ typedef struct {
     const char *const *column; /* the required ones first */
     int column_count;          /* at most PTO_CSV_COLUMN_MAX */
     int required_count;        /* the others are optional */
-    pto_status_t (*begin_row)(void *table, int file, pto_error_t *err); /* add one, with every default */
+    pto_status_t (*begin_row)(void *table, int file, pto_error_t *err); /* append a row of default values */
     pto_status_t (*read_field)(const pto_csv_t *csv, int column, pto_text_span_t field, void *table);
 } pto_csv_format_t;
 
@@ -51,10 +51,10 @@ struct pto_csv {
     pto_error_t *err;
 };
 
-/* Read a text; `path` only names it. On failure `origin` is unchanged; the table must drop its own rows.
- * Errors: PTO_ERR_SYNTAX (too few or too many columns, no header, a zero byte), _KEY (an unknown, missing or
- * duplicate column), _NOT_APPLICABLE (another `machine` or `mpi` than before), _MEMORY, and those of
- * read_field. */
+/* Read a text; `path` only names it. On failure `origin` is unchanged; the caller must drop the table's new
+ * rows. Errors: PTO_ERR_SYNTAX (too few or too many columns, no header, a zero byte), _KEY (an unknown,
+ * missing or duplicate column), _NOT_APPLICABLE (another `machine` or `mpi` than before), _MEMORY, and those
+ * of read_field. */
 pto_status_t pto_csv_parse(const pto_csv_format_t *format, const char *text, size_t text_size,
                            const char *path, pto_csv_origin_t *origin, void *table, pto_error_t *err);
 /* Remove what was added since there were `provenance` lines and `files` files. */
@@ -64,20 +64,19 @@ void pto_csv_origin_fini(pto_csv_origin_t *origin);
 /* Maximum size of a file. */
 enum { PTO_CSV_BYTES_MAX = 1 << 30 };
 
-/* For read_field: the field's value, or an error at its place. PTO_ERR_TYPE, PTO_ERR_RANGE. */
+/* For read_field: these return the field's value, or an error at its place: PTO_ERR_TYPE, PTO_ERR_RANGE. */
 pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t field, pto_status_t status,
                                const char *wanted);
-/* For a name that the file gives, as pto_name_check has it. */
+/* Check a name by pto_name_check. */
 pto_status_t pto_csv_check_name(const pto_csv_t *csv, int column, const char *name);
 pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                            int64_t *value);
-/* Reads a whole number as pto_csv_whole does, into an int32_t. */
 pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                            int32_t *value);
 /* Above 0. */
 pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_text_span_t field, double *value);
 pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_text_span_t field, double *value);
-/* The index of one of `names`; `wanted` is the expected value in the message. */
+/* The index of the field among `names`; `wanted` describes the expected value in the message. */
 pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_text_span_t field, const char *const *names,
                           int count, const char *wanted, uint8_t *value);
 

@@ -1,4 +1,4 @@
-/* Reading YAML mappings by tables, and the kinds of values that all our files share. */
+/* Reads YAML mappings by tables of their keys, and the kinds of values that all files share (yaml_read.h). */
 #include "formats/yaml_read.h"
 
 #include <stdarg.h>
@@ -244,9 +244,12 @@ pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *
     return fault.status == PTO_OK ? PTO_OK : pto_read_fail_as(reader, node, &fault);
 }
 
-static pto_status_t copy_text(const pto_reader_t *reader, const pto_yaml_node_t *node, size_t bytes_max,
+static pto_status_t read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, size_t bytes_max,
                               char **slot) {
     pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a text");
+    if (status != PTO_OK)
+        return status;
     char *copy = pto_text_copy(node->text);
     if (!copy)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
@@ -263,15 +266,13 @@ static pto_status_t copy_text(const pto_reader_t *reader, const pto_yaml_node_t 
 pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                            int argument) {
     (void)argument;
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a text");
-    return status == PTO_OK ? copy_text(reader, node, PTO_NAME_BYTES_MAX, slot) : status;
+    return read_text(reader, node, PTO_NAME_BYTES_MAX, slot);
 }
 
 pto_status_t pto_read_remark(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {
     (void)argument;
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a text");
-    return status == PTO_OK ? copy_text(reader, node, PTO_TEXT_BYTES_MAX, slot) : status;
+    return read_text(reader, node, PTO_TEXT_BYTES_MAX, slot);
 }
 
 pto_status_t pto_read_bool(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,

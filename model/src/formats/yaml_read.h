@@ -1,6 +1,6 @@
-/* Table-driven reading of YAML mappings. A table declares the keys of a mapping: the type of each and where
- * its value is stored. Unknown, duplicate, missing and reserved keys are then handled by one mechanism for
- * every file. */
+/* Table-driven reading of YAML mappings. A table declares the keys of a mapping, with the reader of each
+ * value and where it is stored. Unknown, duplicate, missing and reserved keys are handled here for all files.
+ */
 #ifndef PTO_YAML_READ_H
 #define PTO_YAML_READ_H
 
@@ -12,11 +12,11 @@
 #include "formats/yaml_tree.h"
 #include "portolan/api.h"
 
-/* The error record for messages, and the file name in them. */
+/* Where errors are reported: the error record, and the file names for its messages. */
 typedef struct {
     const char *path;
     pto_error_t *err;
-    char *const *file; /* of nodes that are from other files; NULL: there are none */
+    char *const *file; /* names by node.file, if the tree was merged from several files; else NULL */
 } pto_reader_t;
 
 /* Returns the file that a node is from. */
@@ -41,7 +41,7 @@ typedef struct {
 
 enum { PTO_YAML_FIELDS_MAX = 32 };
 
-/* In a row of a list of fields: where its slot is; in a table: a list. */
+/* Initialisers of a field (where its slot is) and of a table (its list of fields). */
 #define PTO_YAML_AT(type, member) .offset = offsetof(type, member)
 #define PTO_YAML_FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 
@@ -49,22 +49,22 @@ struct pto_yaml_table {
     const char *what; /* the mapping's name in messages */
     const pto_yaml_field_t *field;
     int field_count;
-    const pto_yaml_table_t *base; /* has more fields, of the first member of the target; or NULL */
+    const pto_yaml_table_t *base; /* more fields, whose target is the first member of this one's; or NULL */
     bool nonempty;                /* the mapping may not be empty */
     /* Checks across fields, once all are read; may be NULL. */
     pto_status_t (*finish)(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target);
 };
 
-/* Read a mapping. Every fault is reported at its place. Fields read before it stay in `target`, which the
- * caller frees. */
+/* Read a mapping. Every fault is reported with line and column. Fields read before a fault stay in `target`,
+ * which the caller frees. */
 pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_yaml_table_t *table, void *target);
 
-/* Parse a text that is such a mapping, and read it. `path` names the text in messages. */
+/* Parse a text that consists of such a mapping, and read it. `path` names the text in messages. */
 pto_status_t pto_read_document(const char *text, size_t text_size, const char *path,
                                const pto_yaml_table_t *table, void *target, pto_error_t *err);
 
-/* Read the value of one of its fields. */
+/* Read the value of one field of a mapping. */
 pto_status_t pto_read_field(const pto_reader_t *reader, const pto_yaml_node_t *node,
                             const pto_yaml_field_t *field, void *target);
 
@@ -86,25 +86,25 @@ pto_status_t pto_read_expect_list(const pto_reader_t *reader, const pto_yaml_nod
 pto_status_t pto_read_expect_some(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                   const char *wanted);
 
-/* Make zeroed room for the children of a list, and one more. `items` is the address of a pointer to them,
- * which the caller frees. Errors: PTO_ERR_MEMORY. */
+/* Allocate zeroed items for the children of a list, and one more. `items` is the address of a pointer to
+ * them, which the caller frees. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_read_room(const pto_reader_t *reader, const pto_yaml_node_t *list, size_t item_size,
                            void *items);
 #define PTO_READ_ROOM(reader, list, items) pto_read_room(reader, list, sizeof **(items), items)
 
-/* Read a list of mappings into such room. `*count` counts those that were begun, also if one fails. */
+/* Read a list of mappings into such items. `*count` includes an item whose reading failed. */
 pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *list, const char *wanted,
                            const pto_yaml_table_t *row, size_t row_size, void *rows, int *count);
 #define PTO_READ_ROWS(reader, list, wanted, row, rows, count)                                                \
     pto_read_rows(reader, list, wanted, row, sizeof **(rows), rows, count)
 
-/* A fault in the file at `path`, which the node names: at the node if it cannot be opened, else in the file.
- * Returns the fault's status. */
+/* Report a fault in the file at `path`, which the node names: at the node if it cannot be opened, else in the
+ * file. Returns the fault's status. */
 pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
                               const pto_error_t *fault);
 
 /* Field readers. Each comment gives the slot's type first; `argument` is unused unless mentioned. */
-/* char *, which the caller frees: a name, as pto_name_check has it */
+/* char *, which the caller frees: a name, checked by pto_name_check */
 pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
 /* char *, which the caller frees: longer, and line breaks and tabs become blanks */
 pto_status_t pto_read_remark(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,

@@ -1,4 +1,4 @@
-/* A YAML document as a small tree in which every node knows its place. */
+/* A YAML document as a small tree in which every node records its line and column. */
 #ifndef PTO_YAML_TREE_H
 #define PTO_YAML_TREE_H
 
@@ -15,7 +15,7 @@ typedef struct pto_yaml_node {
     pto_yaml_kind_t kind;
     int line;
     int column;
-    int file;   /* of a tree made of several files: the reader's; else 0 */
+    int file;   /* index of its file in a tree that was merged from several files; else 0 */
     char *text; /* of a scalar, as written, without quotes; contains no NULs */
     char *key;  /* if the node is a value of a mapping */
     int key_line;

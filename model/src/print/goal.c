@@ -1,5 +1,5 @@
-/* A plan's messages as a GOAL schedule (portolan/check.h): a rank's sends and receives of one stage begin
- * when those of its stage before have ended. */
+/* Writes a plan's messages as a GOAL schedule for LogGOPSim (portolan/check.h): a rank's sends and receives
+ * of a stage depend on those of its previous stage. */
 #include <inttypes.h>
 
 #include "plan/plan_internal.h"
@@ -13,7 +13,7 @@ typedef struct {
     int64_t end;
 } goal_rank_t;
 
-/* The messages of one step; returns the number of the next label. */
+/* Writes a rank's messages of one step, and returns the next label. */
 static int64_t write_step(const goal_rank_t *rank, const pto_walk_t *walk, const pto_step_t *step,
                           int64_t number, int64_t label) {
     pto_action_t action;

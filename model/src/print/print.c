@@ -1,4 +1,4 @@
-/* One rank's plan as text. */
+/* Prints what one rank does in a plan (pto_print, `portolan plan`). */
 #include "portolan/check.h"
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@ typedef struct {
     pto_text_t text;
 } printer_t;
 
-static void print_indent(printer_t *printer, int further) {
-    pto_text_add(&printer->text, "%*s", 2 * (printer->depth + further), "");
+static void print_indent(printer_t *printer, int additional) {
+    pto_text_add(&printer->text, "%*s", 2 * (printer->depth + additional), "");
 }
 
 /* --- header --------------------------------------------------------------------------------------------- */
@@ -145,17 +145,17 @@ static PTO_NAME_FUNCTION(relation, pto_step_kind_t, PTO_STEP_COUNT, "",
 /* The sizes of a step's messages or copies. */
 typedef struct {
     int64_t count;
-    int64_t least;
-    int64_t most;
-    bool cut;
+    int64_t min;
+    int64_t max;
+    bool truncated; /* after PTO_PRINT_SIZES_MAX */
 } sizes_t;
 
 static void add_size(printer_t *printer, const pto_action_t *action, sizes_t *sizes) {
     int64_t bytes = pto_slice_bytes(printer->plan, pto_message_slice(action->step), action);
-    if (sizes->count == 0 || bytes < sizes->least)
-        sizes->least = bytes;
-    if (sizes->count == 0 || bytes > sizes->most)
-        sizes->most = bytes;
+    if (sizes->count == 0 || bytes < sizes->min)
+        sizes->min = bytes;
+    if (sizes->count == 0 || bytes > sizes->max)
+        sizes->max = bytes;
     sizes->count++;
 }
 
@@ -166,21 +166,21 @@ static void add_sizes(printer_t *printer, const pto_step_t *step, int64_t k, siz
     int64_t peers = pto_step_peer_count(printer->plan, &action);
     if (step->peers.kind == PTO_PEERS_NONE)
         add_size(printer, &action, sizes);
-    for (int64_t j = 0; j < peers && !sizes->cut; j++) {
+    for (int64_t j = 0; j < peers && !sizes->truncated; j++) {
         if (pto_step_peer(printer->plan, j, &action))
             add_size(printer, &action, sizes);
-        sizes->cut = sizes->count >= PTO_PRINT_SIZES_MAX;
+        sizes->truncated = sizes->count >= PTO_PRINT_SIZES_MAX;
     }
 }
 
 static void print_size_range(printer_t *printer, const sizes_t *sizes) {
     pto_text_t size = {0};
-    pto_text_bytes(&size, sizes->least);
-    if (sizes->most != sizes->least) {
+    pto_text_bytes(&size, sizes->min);
+    if (sizes->max != sizes->min) {
         pto_text_add(&size, " .. ");
-        pto_text_bytes(&size, sizes->most);
+        pto_text_bytes(&size, sizes->max);
     }
-    if (sizes->cut)
+    if (sizes->truncated)
         pto_text_add(&size, " in the first %d", PTO_PRINT_SIZES_MAX);
     pto_text_add(&printer->text, "%-12s ", size.text ? size.text : "");
     printer->text.out_of_memory = printer->text.out_of_memory || size.out_of_memory;
@@ -222,11 +222,11 @@ static void print_step(printer_t *printer, const pto_step_t *step, int64_t from,
         print_launch(printer);
         return;
     }
-    for (int64_t i = from; i < to && !sizes.cut && !pto_step_is_signal(step); i++) {
+    for (int64_t i = from; i < to && !sizes.truncated && !pto_step_is_signal(step); i++) {
         add_sizes(printer, step, i, &sizes);
-        sizes.cut = sizes.cut || (i - from >= PTO_PRINT_SIZES_MAX && i + 1 < to);
+        sizes.truncated = sizes.truncated || (i - from >= PTO_PRINT_SIZES_MAX && i + 1 < to);
     }
-    if (sizes.most == 0 && !pto_step_is_signal(step) && !step->send_empty)
+    if (sizes.max == 0 && !pto_step_is_signal(step) && !step->send_empty)
         return;
     print_indent(printer, 1);
     pto_text_add(&printer->text, "%-6s ", pto_step_name(step->kind));
@@ -283,7 +283,7 @@ static void print_action(printer_t *printer, const pto_action_t *action) {
         pto_text_add(&printer->text, "'%s'", pto_plan_flag_name(printer->plan, step->flag));
     } else {
         int64_t bytes = pto_slice_bytes(printer->plan, pto_message_slice(step), action);
-        sizes_t sizes = {.count = 1, .least = bytes, .most = bytes};
+        sizes_t sizes = {.count = 1, .min = bytes, .max = bytes};
         print_size_range(printer, &sizes);
         print_ranges(printer, pto_message_slice(step), action);
     }
@@ -295,7 +295,7 @@ static void print_action(printer_t *printer, const pto_action_t *action) {
     pto_text_add(&printer->text, "\n");
 }
 
-/* Returns whether the message is shown: most empty ones are omitted. */
+/* Empty messages that are not sent are omitted. */
 static bool is_shown(printer_t *printer, const pto_action_t *action) {
     return pto_step_is_signal(action->step) || action->step->send_empty ||
            pto_slice_bytes(printer->plan, pto_message_slice(action->step), action) > 0;
@@ -464,10 +464,5 @@ pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char *
     pto_text_add(&printer.text, "\n");
     printer.depth = 1;
     print_nodes(&printer, 0, pto_plan_node_count(plan));
-    if (printer.text.out_of_memory) {
-        free(printer.text.text);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's text");
-    }
-    *text = printer.text.text;
-    return PTO_OK;
+    return pto_text_take(&printer.text, "a plan's text", text, err);
 }

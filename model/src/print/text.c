@@ -1,4 +1,4 @@
-/* The phrases for a plan's arithmetic: expressions, sets of peers, slices. */
+/* Words a plan's arithmetic for printing: expressions, sets of peers and slices (text.h). */
 #include "print/text.h"
 
 #include <string.h>
@@ -142,7 +142,7 @@ static void add_cart(pto_text_t *text, const pto_plan_t *plan, const pto_peers_t
     add_grid(text, &plan->request.halo);
 }
 
-/* Cells for the step's peers, or for oneself at a shift. */
+/* The cells of a halo exchange for the step's peers, or for the rank itself at a shift. */
 static void add_cells(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t *slice,
                       const pto_action_t *action) {
     bool border = slice->cells == PTO_CELLS_BORDER;
@@ -237,7 +237,7 @@ static void add_share(pto_text_t *text, const pto_slice_t *slice, const pto_acti
         pto_text_add(text, ", the peer's share of %lld", (long long)slice->share_count);
 }
 
-/* A single block that only some rounds have: the stride is more than there are blocks. */
+/* A slice that is a single block in some iterations and empty in the others (as in staged_ring.c). */
 static bool is_of_some_rounds(const pto_slice_t *slice, int64_t available) {
     int64_t per_round = slice->until.loop;
     return (per_round == 1 || per_round == -1) && is_number(slice->first, 0) && is_number(slice->run, 1) &&

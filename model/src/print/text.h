@@ -1,4 +1,4 @@
-/* The phrases for a plan's arithmetic. Internal to libportolan. */
+/* Phrases that describe a plan's arithmetic, for print.c. */
 #ifndef PTO_PRINT_TEXT_H
 #define PTO_PRINT_TEXT_H
 
