@@ -3,7 +3,6 @@
  * PyTorch puts around each call, this is decided for the group as a whole. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

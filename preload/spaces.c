@@ -3,7 +3,6 @@
 #include "spaces.h"
 
 #include <link.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/grow.h"

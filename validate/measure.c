@@ -11,7 +11,6 @@
 #include "portolan/bench.h"
 #include "portolan/nccl.h"
 #include "portolan/score.h"
-#include "portolan/strategy.h"
 #include "reference.h"
 #include "start.h"
 #include "validate.h"

@@ -278,11 +278,11 @@ static pto_status_t compare_integers(const output_t *output, int64_t first, pto_
         uint64_t actual = integer_at(datatype, output->out, first + i);
         if (output->op == PTO_OP_AVG)
             expected[i] = integer_quotient(datatype, expected[i], output->owners);
-        bool signs = is_signed(datatype);
+        bool has_sign = is_signed(datatype);
         if (actual != expected[i])
             return report_wrong(err, output->owner, first + i,
-                                signs ? (double)(int64_t)actual : (double)actual,
-                                signs ? (double)(int64_t)expected[i] : (double)expected[i]);
+                                has_sign ? (double)(int64_t)actual : (double)actual,
+                                has_sign ? (double)(int64_t)expected[i] : (double)expected[i]);
     }
     return PTO_OK;
 }
@@ -303,36 +303,36 @@ static void multiply(long double *result, const double *value) {
 }
 
 /* The tolerance is relative to `magnitude`: of a sum, the sum of its values' magnitudes. */
-static void add_magnitude(bool sums, bool pairs, int64_t i, const double *value, const long double *expected,
-                          long double *magnitude) {
-    if (sums)
+static void add_magnitude(bool is_sum, bool is_complex_product, int64_t i, const double *value,
+                          const long double *expected, long double *magnitude) {
+    if (is_sum)
         magnitude[i] += fabsl((long double)value[i]);
     else
-        magnitude[i] = pairs ? hypotl(expected[i & ~1], expected[i | 1]) : fabsl(expected[i]);
+        magnitude[i] = is_complex_product ? hypotl(expected[i & ~1], expected[i | 1]) : fabsl(expected[i]);
 }
 
 /* Returns the relative tolerance, gamma of the number of roundings: of a sum, relative to the sum of
  * magnitudes. An average has two roundings more than a sum, since NCCL first multiplies by a rounded 1 / n.
  * One complex multiplication has the error sqrt(2) gamma_2 (Higham 2002, lemma 3.5). */
-static long double tolerance_of(const output_t *output, format_t format, bool pairs) {
-    long double unit = ldexpl(1, -1 - format.fraction), owners = (long double)output->owners;
+static long double tolerance_of(const output_t *output, format_t format, bool is_complex_product) {
+    long double roundoff = ldexpl(1, -1 - format.fraction), owners = (long double)output->owners;
     if (output->op == PTO_OP_MIN || output->op == PTO_OP_MAX)
         return 0;
-    if (pairs)
-        unit = sqrtl(2) * 2 * unit / (1 - 2 * unit);
-    long double all = (owners + (output->op == PTO_OP_AVG ? 1 : -1)) * unit;
-    return all < 1 ? all / (1 - all) : INFINITY;
+    if (is_complex_product)
+        roundoff = sqrtl(2) * 2 * roundoff / (1 - 2 * roundoff);
+    long double error = (owners + (output->op == PTO_OP_AVG ? 1 : -1)) * roundoff;
+    return error < 1 ? error / (1 - error) : INFINITY;
 }
 
 static pto_status_t compare_real(const output_t *output, int64_t first, pto_error_t *err) {
     int64_t count = chunk_end(first, output->count) - first,
             components = components_of(output->request->datatype);
     format_t format = format_of(output->request->datatype);
-    bool averages = output->op == PTO_OP_AVG, sums = output->op == PTO_OP_SUM || averages;
-    bool pairs = components == 2 && !sums;
-    long double tolerance = tolerance_of(output, format, pairs),
+    bool averages = output->op == PTO_OP_AVG, is_sum = output->op == PTO_OP_SUM || averages;
+    bool is_complex_product = components == 2 && !is_sum;
+    long double tolerance = tolerance_of(output, format, is_complex_product),
                 divisor = averages ? (long double)output->owners : 1;
-    long double lost = averages ? (divisor + 1) * smallest_of(format) / 2 : 0; /* by underflow */
+    long double underflow = averages ? (divisor + 1) * smallest_of(format) / 2 : 0; /* by underflow */
     long double expected[CHUNK] = {0}, magnitude[CHUNK] = {0};
     double value[CHUNK] = {0};
     for (int64_t from = 0; from < output->owners; from++) {
@@ -342,17 +342,17 @@ static pto_status_t compare_real(const output_t *output, int64_t first, pto_erro
         for (int64_t i = 0; i < count; i++)
             if (from == 0)
                 expected[i] = (long double)value[i];
-            else if (!pairs)
+            else if (!is_complex_product)
                 expected[i] = real_result(output->op, expected[i], value[i]);
             else if (i % 2 == 0)
                 multiply(expected + i, value + i);
         for (int64_t i = 0; i < count; i++)
-            add_magnitude(sums, pairs, i, value, expected, magnitude);
+            add_magnitude(is_sum, is_complex_product, i, value, expected, magnitude);
     }
     for (int64_t i = 0; i < count; i++) {
         double actual = real_at(format, output->out, first + i);
         long double right = expected[i] / divisor;
-        if (!(fabsl(actual - right) <= tolerance * magnitude[i] / divisor + lost))
+        if (!(fabsl(actual - right) <= tolerance * magnitude[i] / divisor + underflow))
             return report_wrong(err, output->owner, (first + i) / components, actual, (double)right);
     }
     return PTO_OK;
