@@ -188,7 +188,8 @@ static pto_status_t read_variable(const pto_variable_t *variable, const char *pa
 
 static pto_status_t read_variables(char *text, size_t size, const char *path, int64_t value[VARIABLE_COUNT],
                                    int *conditional_line, pto_error_t *err) {
-    const bool is_script = pto_variables_is_script(text);
+    /* Quotes are a shell's. */
+    const bool is_script = pto_variables_is_script(text) || strstr(text, "=\"") || strstr(text, "='");
     pto_variables_t variables = {.path = path,
                                  .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_ENVIRONMENT,
                                  .prefix = variables_begin,

@@ -136,6 +136,16 @@ static bool launches(const char *command) {
     return begins_with_any(command, words, sizeof words / sizeof *words);
 }
 
+/* Returns the command of a line "NAME=VALUE NAME=VALUE COMMAND". */
+static const char *behind_values(const char *line) {
+    for (;;) {
+        const size_t name = strspn(line, name_characters), word = strcspn(line, " \t\n");
+        if (name == 0 || line[name] != '=' || !strchr(" \t", line[word]))
+            return line;
+        line += word + strspn(line + word, " \t");
+    }
+}
+
 bool pto_variables_is_script(const char *text) {
     static const char *const words[] = {
         "set -",      "$env:",       "$Env:",        "ENV ",   "FROM ",     "- ",           "apiVersion:",
@@ -147,7 +157,7 @@ bool pto_variables_is_script(const char *text) {
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += strspn(line, "\n \t");
         const char *rank = strstr(line, "PE "), *end = strchr(line, '\n');
-        if (launches(line) || begins_with_any(line, words, sizeof words / sizeof *words))
+        if (launches(behind_values(line)) || begins_with_any(line, words, sizeof words / sizeof *words))
             return true;
         if (rank && (!end || rank < end) && rank[3 + strspn(rank + 3, "0123456789")] == ':')
             return true;

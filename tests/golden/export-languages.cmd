@@ -19,6 +19,8 @@ echo "= JSON"; check '{"env": {"%1": "1", "%2": 4096}}'
 echo "= calls"; check 'setenv("%1", "1")' "pushenv('%2', '4096')"
 check 'import os' 'os.environ["%1"] = "1"' "os.environ['%2'] = '4096'" 'print(os.environ.get("%1", "0"))'
 echo "= what env prints"; check %1=1 %2=4096 'BASH_FUNC_module%%=() {  eval `modulecmd bash $*`' '}'
+echo "= quotes, and a line with its command"; check '%1="1"' "%2='4096'"
+check '%1=1 %2=4096 srun ./program'
 echo "= not read"
 check 'set %1=1'
 check 'PE 0: MPICH environment settings' 'PE 0:   %1 : 1'
