@@ -109,13 +109,16 @@ static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
     return PTO_OK;
 }
 
+enum { TYPE = 2 }; /* behind the size and the number of elements */
+
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
     const pto_bench_t *benchmark = &reader->benchmark;
     int64_t bytes, wrong;
     double us;
-    if (benchmark->column == 0 && pto_recording_split(line, " \t", true, field) > 1 &&
-        pto_recording_whole(field[0], &bytes))
+    if (benchmark->column == 0 && pto_recording_split(line, " \t", true, field) > TYPE &&
+        pto_recording_whole(field[0], &bytes) && pto_recording_whole(field[1], &bytes) &&
+        isalpha((unsigned char)*field[TYPE]))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
     if (benchmark->column == 0 || !pto_bench_join(reader, line, row))
         return PTO_OK;

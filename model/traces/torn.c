@@ -104,6 +104,9 @@ static shape_t shape_of(const pto_bench_t *benchmark, const char *text) {
         resembles = resembles && isdigit((unsigned char)*field[i]) && pto_bench_is_numeric(field[i]);
         least = shape.begins && number < least ? number : least;
     }
+    /* Other numbers are not in these columns, nor do they have decimals. */
+    if (resembles && benchmark->numbers < 2 && shape.count != benchmark->columns && !strchr(text, ','))
+        resembles = strchr(field[benchmark->column], '.') != NULL;
     shape.is_row =
         resembles && shape.begins && least >= 0 && pto_recording_seconds(field[benchmark->column], &value);
     shape.is_timeless = resembles && !shape.is_row && pto_bench_is_numeric(field[benchmark->column]);

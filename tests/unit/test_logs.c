@@ -170,6 +170,8 @@ TEST(tables_are_known_by_their_columns) {
                PTO_COLLECTIVE_ALLREDUCE);
     assert_two("# Size       Avg Latency(us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
     assert_two("# Size          Latency (us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
+    assert_two(HEAD "  12 processes on 2 nodes\n1 2 3\n" RANK("0", "a") RANK("1", "a") COLUMNS ROW_1 ROW_2,
+               PTO_COLLECTIVE_ALLREDUCE);
     assert_two("Size       Avg Latency(us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
     assert_two(OSU "# Size  Min Latency(us)  Avg Latency(us)  Max Latency(us)  Iterations\n"
                    "1024 1.00 11.00 30.00 1000\n2048 2.00 12.00 33.00 1000\n",
@@ -577,6 +579,7 @@ TEST(rows_without_a_time_are_counted) {
     } logs[] = {
         {OSU OSU_ROWS "4096                   nan\n8192                   -1.00\n", 2},
         {OSU OSU_ROWS "12 nodes are up\n4096 iterations\n2026-11-29 01:51:02 up\n", 0},
+        {OSU OSU_ROWS "1 2 3\n", 0},
         {OSU OSU_ROWS "4096  N/A\n8192  -\n16384  14.00us\n", 3},
         {OSU OSU_ROWS "4096.5  14.00\n0x2000  15.00\n8 KB  15.00\n", 3},
         {OSU OSU_ROWS "4KB                    14.00\n", 1},
@@ -591,7 +594,7 @@ TEST(rows_without_a_time_are_counted) {
     pto_recording_options_t options = two_gpus;
     options.as_gpu = true;
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        options.collective = i == 5 ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_COUNT;
+        options.collective = i == 6 ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_COUNT;
         pto_recording_t trace = parsed(logs[i].text, &options);
         assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
         assert_int_equal(trace.skipped.timeless, logs[i].timeless);
