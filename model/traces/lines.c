@@ -261,6 +261,7 @@ static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
         return pto_recording_found(reader, PTO_RECORDING_GOAL);
     if (pto_text_begins(line, "MPI_") && strchr(line, ':'))
         return pto_recording_found(reader, PTO_RECORDING_ALLPROF);
+    (void)pto_bench_debug(reader, line); /* its host may interrupt a row later */
     if (reader->json_line == 0 && strstr(line, "{\""))
         reader->json_line = reader->line;
     return PTO_OK;

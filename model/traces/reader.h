@@ -19,7 +19,7 @@ typedef struct {
     int number;     /* index among the reader's kinds */
 } pto_recording_kind_t;
 
-enum { PTO_RECORDING_COLUMNS_MAX = 24, PTO_BENCH_ROW_MAX = 1024 };
+enum { PTO_RECORDING_COLUMNS_MAX = 24, PTO_BENCH_ROW_MAX = 1024, PTO_BENCH_DEBUG_HOSTS = 16 };
 
 /* The form of the prefix that a launcher writes before each line (prefix.c); empty if there is none. */
 typedef struct {
@@ -70,7 +70,8 @@ typedef struct {
     int element_bytes;            /* OSU: of the elements that it divides among processes, if `of_all` */
     bool rounds_down;             /* its blocks leave out a remainder */
     char torn[PTO_BENCH_ROW_MAX]; /* the beginning of a row that another line interrupted; "" if none */
-    char debug_host[64];          /* of a debug line; "" if there was none */
+    char debug_host[PTO_BENCH_DEBUG_HOSTS][64]; /* of debug lines; "" behind the last */
+    unsigned debug_lines;                       /* of hosts that were not known */
 } pto_bench_t;
 
 /* An operator that launches a kernel. */

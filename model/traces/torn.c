@@ -42,13 +42,16 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     char *time = before_brackets(line, at);
     if (time < at) /* NCCL_DEBUG_TIMESTAMP_FORMAT */
         return time + strcspn(time, "[");
-    char *host = find_host(at, benchmark->debug_host);
+    char *host = NULL;
+    for (int i = 0; i < PTO_BENCH_DEBUG_HOSTS && !host; i++)
+        host = find_host(at, benchmark->debug_host[i]);
     for (int i = 0; i < listed->host_count && !host; i++)
         host = find_host(at, listed->host[i].name);
     if (host)
         return host;
     if (at == line) {
-        snprintf(benchmark->debug_host, sizeof benchmark->debug_host, "%.*s", (int)strcspn(at, ":"), at);
+        snprintf(benchmark->debug_host[benchmark->debug_lines++ % PTO_BENCH_DEBUG_HOSTS],
+                 sizeof *benchmark->debug_host, "%.*s", (int)strcspn(at, ":"), at);
         return at;
     }
     while (*at && !isalpha((unsigned char)*at))

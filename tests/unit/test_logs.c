@@ -273,6 +273,10 @@ TEST(rows_of_osu_are_put_together) {
     assert_two(OSU "# Size NCCL  x MB/s\n" OSU_ROWS, PTO_COLLECTIVE_COUNT);
     /* a number alone is no row's beginning */
     assert_two(OSU "1024   11.00\n4711\n  0.5\n2048   12.00\n", PTO_COLLECTIVE_COUNT);
+    assert_two("node-a:71:80 [0] NCCL INFO a\nnode-b:72:81 [1] NCCL INFO b\n" OSU
+               "1024                   11.00\nnode-b:72:81 [1] NCCL INFO c\n2node-a:71:80 [0] NCCL INFO d\n"
+               "048                   12.00\n",
+               PTO_COLLECTIVE_ALLREDUCE);
 }
 
 #define START(program) "# Collective test starting: " program "\n"
