@@ -1,17 +1,17 @@
-/* Processes agree before they go on: one of them speaks for all, so that an error is printed once. */
+/* Agreements between the processes of an MPI job (agreement.h), whose errors one process prints for all. */
 #include "agreement.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* The lowest rank that failed; the number of processes if none did. Collective. */
+/* Collective. Returns the lowest rank that failed; -1: none did. */
 static int first_failed(MPI_Comm comm, bool failed) {
     int rank = 0, size = 0, first = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     int own = failed ? rank : size;
     MPI_Allreduce(&own, &first, 1, MPI_INT, MPI_MIN, comm);
-    return first;
+    return first < size ? first : -1;
 }
 
 pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
@@ -19,9 +19,8 @@ pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *er
         pto_status_t status;
         pto_error_t err;
     } shared = {.status = status, .err = *err};
-    int size = 0, first = first_failed(comm, status != PTO_OK);
-    MPI_Comm_size(comm, &size);
-    if (first == size)
+    int first = first_failed(comm, status != PTO_OK);
+    if (first < 0)
         return PTO_OK;
     MPI_Bcast(&shared, (int)sizeof shared, MPI_BYTE, first, comm);
     *err = shared.err;
@@ -29,10 +28,9 @@ pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *er
 }
 
 int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *err) {
-    int rank = 0, size = 0, first = first_failed(MPI_COMM_WORLD, code >= 0);
+    int rank = 0, first = first_failed(MPI_COMM_WORLD, code >= 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (first == size)
+    if (first < 0)
         return -1;
     if (rank == first && code == PTO_EXIT_OK)
         pto_print_help(syntax, stdout);

@@ -1,5 +1,5 @@
-/* A barrier by two counters in shared memory. Not in a window of MPI: Open MPI 4.1 names its windows by
- * process ids, and crashes where each process has a PID namespace of its own. */
+/* A barrier by two counters in shared memory (barrier.h). The memory is no MPI window: Open MPI 4.1 names its
+ * windows by process ids, and crashes if each process has a PID namespace of its own. */
 #include "barrier.h"
 
 #include <sched.h>
@@ -57,7 +57,7 @@ together_t *together_create(MPI_Comm comm) {
 
 void together_destroy(together_t *together) {
     if (together != NULL) {
-        MPI_DO(MPI_Barrier(together->node)); /* nobody waits in it any more */
+        MPI_DO(MPI_Barrier(together->node)); /* no process waits in it any more */
         MPI_DO(MPI_Comm_free(&together->node));
         (together->is_maker ? pto_shared_destroy : pto_shared_close)(together->shared, &together->handle);
         free(together);

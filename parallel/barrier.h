@@ -1,5 +1,5 @@
-/* Shared memory of the processes of a node: a barrier that they leave within a fraction of a microsecond,
- * where MPI_Barrier lets them go microseconds apart, and tens of microseconds over a network. */
+/* A barrier for the processes of a node in shared memory, and flags beside it. Processes leave the barrier
+ * within a fraction of a microsecond, but MPI_Barrier within several, and over a network within tens. */
 #ifndef PTO_BARRIER_H
 #define PTO_BARRIER_H
 
@@ -14,13 +14,13 @@ typedef struct together together_t;
 together_t *together_create(MPI_Comm comm);
 void together_destroy(together_t *together);
 
-/* Return when every member on this node has called. */
+/* The barrier: returns when every member on this node has called it. */
 void together_wait(together_t *together);
 
 /* Two flags, 0 at first, each on a cache line of its own. */
 atomic_int *together_flag(together_t *together, int index);
 
-/* Spin until the flag has this value, leaving the core to others after a while: they may be what sets it. */
+/* Spins until the flag has this value, and after a while yields the core, which its setter may need. */
 void together_await(atomic_int *flag, int value);
 
 #endif

@@ -1,3 +1,4 @@
+/* The clock of measurements (clock.h). */
 #include "clock.h"
 
 #include <math.h>

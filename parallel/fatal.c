@@ -1,4 +1,4 @@
-/* A failed MPI or GPU call ends the job with a message. */
+/* Ends the job with a message if an MPI or GPU call fails (fatal.h). */
 #include "fatal.h"
 
 #include <mpi.h>
@@ -8,7 +8,7 @@
 
 #include "guard.h"
 
-/* Not MPI_Abort, which may hang after a failure in MPI itself. */
+/* Not by MPI_Abort alone, which may hang after a failure in MPI itself. */
 static _Noreturn void end_job(void) { guard_abort(1); }
 
 void check_mpi(int code, const char *call, const char *file, int line) {

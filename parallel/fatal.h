@@ -1,5 +1,5 @@
-/* For calls of MPI and the GPU without which a program cannot continue: a failed call says where and why, and
- * ends the job. The guard (guard.h) must have begun. */
+/* Error checks for programs that cannot continue after a failed MPI or GPU call: print where and why, and end
+ * the job. guard_begin (guard.h) must have been called. */
 #ifndef PTO_FATAL_H
 #define PTO_FATAL_H
 

@@ -1,8 +1,9 @@
-/* Each process's thread wakes a few times per time-out, publishes a beat in memory that the node's processes
- * share, and looks at the beats of the others and at its own process's progress.
+/* The guard (guard.h). A thread of each process wakes several times per time-out, counts a heartbeat in
+ * memory that the node's processes share, and checks the heartbeats of the others and the progress of its own
+ * process.
  *
- * Time is counted in naps of the watching thread, and a nap that took much too long counts as a short one: a
- * job that was suspended as a whole and goes on later must not be taken for one that hangs. */
+ * Time is measured as the sum of the thread's sleeps, and a sleep that took much too long counts as a short
+ * one: a job that was suspended as a whole and resumed must not be taken for one that hangs. */
 #include "guard.h"
 
 #include <math.h>
@@ -27,67 +28,68 @@ enum {
     REPORT_MAX = 4096,
     NAMED_MAX = 4,
     GRACE_S = 5,
-    HEAR_S = 3,
-    LATE_NAPS = 3
+    OTHER_NODES_DELAY_S = 3,
+    LATE_SLEEPS = 3
 };
 
-/* A silent process is the cause of whatever else takes too long, so it is named sooner: after this share of
- * the time-out. But a busy machine may not let a thread run for a second. */
+/* A silent process, one without heartbeats, is the cause of whatever else takes too long, so it is reported
+ * sooner: after this share of the time-out. But a busy machine may not let a thread run for a second. */
 static const double silence_share = 0.75;
-static const double silence_least_s = 2.0;
-static const double nap_longest_s = 1.0;
+static const double silence_min_s = 2.0;
+static const double sleep_max_s = 1.0;
 /* Programs may start at very different times. */
-static const double start_least_s = 30.0;
-/* How long the nodes that can't name the culprit leave the word to one that can. */
-static const double leave_word_s = 2.0;
+static const double start_min_s = 30.0;
+/* Nodes that have no silent process wait this much longer, so that a node that has one reports it. */
+static const double no_culprit_delay_s = 2.0;
 
-/* A process of this node. The text is for people only: it may be read while it is written. */
+/* A process of this node, in shared memory. `doing` may be read while it is written: it is for people. */
 typedef struct {
     atomic_bool present;
-    atomic_uint_least64_t beats;
+    atomic_uint_least64_t heartbeats;
     atomic_int rank;
     atomic_long pid;
     char doing[TEXT_MAX];
-} seat_t;
+} peer_t;
 
+/* The shared memory. */
 typedef struct {
-    atomic_bool ending; /* a process of this node prints why and ends the job */
-    atomic_uint_least64_t said;
-    seat_t seat[];
-} board_t;
+    atomic_bool ending;              /* a process of this node reports the reason and ends the job */
+    atomic_uint_least64_t last_said; /* hash of guard_says's last text */
+    peer_t peer[];
+} table_t;
 
-/* The watching thread's view of a seat. */
+/* What the thread remembers of a peer. */
 typedef struct {
-    uint64_t beats;
+    uint64_t heartbeats;
     double silent_s;
 } watched_t;
 
 static struct {
     const char *program;
     double timeout_s;
-    double nap_s;
+    double sleep_s; /* of the thread */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool running;
-    bool stop;            /* this and what follows: under the lock */
+    bool stop;            /* this and the following members need the lock, except atomic ones */
     char about[TEXT_MAX]; /* the main thread writes it */
     char doing[TEXT_MAX];
     char host[HOST_MAX];
     int rank; /* -1: not known yet */
     int node_count;
     bool first_node;
-    board_t *board; /* NULL: alone */
+    table_t *table; /* NULL: the process is watched by itself only */
     pto_shared_handle_t handle;
-    watched_t *watched;
-    int seat_count;
-    int seat;
+    watched_t *watched; /* by peer */
+    int peer_count;
+    int own; /* this process's index among the peers */
     atomic_bool in_mpi;
     atomic_uint_least64_t progress;
     _Atomic double limit_s;
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .rank = -1};
 
-/* --- saying what is wrong ------------------------------------------------------------------------------- */
+/* --- reports -------------------------------------------------------------------------------------------- */
 
 static void append(char text[REPORT_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -108,22 +110,22 @@ static void append_own(char text[REPORT_MAX], double stuck_s) {
     append(text, ": no progress for %.3g s in: %s; ending the job\n", stuck_s, guard.doing);
 }
 
-static bool is_silent(int seat) {
-    return atomic_load(&guard.board->seat[seat].present) &&
-           guard.watched[seat].silent_s > LATE_NAPS * guard.nap_s;
+static bool is_silent(int peer) {
+    return atomic_load(&guard.table->peer[peer].present) &&
+           guard.watched[peer].silent_s > LATE_SLEEPS * guard.sleep_s;
 }
 
-static bool does_something_else(int seat) {
-    const seat_t *other = &guard.board->seat[seat];
+static bool does_something_else(int peer) {
+    const peer_t *other = &guard.table->peer[peer];
     return atomic_load(&other->present) && strncmp(other->doing, guard.doing, TEXT_MAX) != 0;
 }
 
-/* Those of this node that `picks` picks; returns how many. */
-static int append_others(char text[REPORT_MAX], bool (*picks)(int seat), const char *what) {
+/* Appends the other processes of this node that `picks` selects. Returns how many. */
+static int append_others(char text[REPORT_MAX], bool (*picks)(int peer), const char *what) {
     int count = 0;
-    for (int i = 0; i < guard.seat_count; i++) {
-        const seat_t *other = &guard.board->seat[i];
-        if (i == guard.seat || !picks(i) || count++ >= NAMED_MAX)
+    for (int i = 0; i < guard.peer_count; i++) {
+        const peer_t *other = &guard.table->peer[i];
+        if (i == guard.own || !picks(i) || count++ >= NAMED_MAX)
             continue;
         append(text, "%s: MPI rank %d (process %ld on %s) %s: %.*s\n", guard.program,
                atomic_load(&other->rank), atomic_load(&other->pid), guard.host, what, TEXT_MAX - 1,
@@ -139,10 +141,10 @@ static void report(double stuck_s, bool stuck) {
     int silent = 0;
     if (stuck)
         append_own(text, stuck_s);
-    if (guard.board)
+    if (guard.table)
         silent =
             append_others(text, is_silent, "shows no sign of life (stopped?): ending the job; its last step");
-    if (guard.board && silent == 0)
+    if (guard.table && silent == 0)
         append_others(text, does_something_else, "is elsewhere");
     ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
     (void)ignored;
@@ -156,9 +158,9 @@ _Noreturn void guard_abort(int status) {
     _exit(status);
 }
 
-/* One process of a node is enough; should it fail, the others follow. */
+/* One process of a node reports and ends the job. The others wait, and do the same if it fails. */
 static void end_job(double stuck_s, bool stuck) {
-    if (guard.board && atomic_exchange(&guard.board->ending, true))
+    if (guard.table && atomic_exchange(&guard.table->ending, true))
         sleep(GRACE_S);
     report(stuck_s, stuck);
     guard_abort(1);
@@ -166,38 +168,38 @@ static void end_job(double stuck_s, bool stuck) {
 
 /* --- watching ------------------------------------------------------------------------------------------- */
 
-/* The lock is held before and after, but not meanwhile. Returns how long it was, as far as that counts. */
-static double nap(double *woke_s) {
+/* Sleeps without the lock, which is held before and after. Returns the seconds to count. */
+static double sleep_unlocked(double *woke_s) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    long ns = until.tv_nsec + (long)(guard.nap_s * 1e9);
+    long ns = until.tv_nsec + (long)(guard.sleep_s * 1e9);
     until.tv_sec += ns / 1000000000;
     until.tv_nsec = ns % 1000000000;
     pthread_cond_timedwait(&guard.wake, &guard.lock, &until);
     double before_s = *woke_s;
     *woke_s = pto_now_s();
-    return fmin(*woke_s - before_s, 2 * guard.nap_s);
+    return fmin(*woke_s - before_s, 2 * guard.sleep_s);
 }
 
 static void publish(void) {
-    seat_t *own = &guard.board->seat[guard.seat];
+    peer_t *own = &guard.table->peer[guard.own];
     memcpy(own->doing, guard.doing, TEXT_MAX);
-    atomic_fetch_add(&own->beats, 1);
+    atomic_fetch_add(&own->heartbeats, 1);
 }
 
-/* Returns how long the most silent process of this node has been so. */
-static double listen_to_others(double slept_s) {
-    double most_s = 0;
-    for (int i = 0; i < guard.seat_count; i++) {
+/* Returns the maximum time that another process of this node has been silent. */
+static double check_heartbeats(double slept_s) {
+    double max_s = 0;
+    for (int i = 0; i < guard.peer_count; i++) {
         watched_t *watched = &guard.watched[i];
-        uint64_t beats = atomic_load(&guard.board->seat[i].beats);
+        uint64_t heartbeats = atomic_load(&guard.table->peer[i].heartbeats);
         bool silent =
-            atomic_load(&guard.board->seat[i].present) && beats == watched->beats && i != guard.seat;
+            atomic_load(&guard.table->peer[i].present) && heartbeats == watched->heartbeats && i != guard.own;
         watched->silent_s = silent ? watched->silent_s + slept_s : 0;
-        watched->beats = beats;
-        most_s = fmax(most_s, watched->silent_s);
+        watched->heartbeats = heartbeats;
+        max_s = fmax(max_s, watched->silent_s);
     }
-    return most_s;
+    return max_s;
 }
 
 static void *watch(void *ignored) {
@@ -205,19 +207,19 @@ static void *watch(void *ignored) {
     double stuck_s = 0, woke_s = pto_now_s();
     pthread_mutex_lock(&guard.lock);
     while (!guard.stop) {
-        double slept_s = nap(&woke_s), most_silent_s = 0;
+        double slept_s = sleep_unlocked(&woke_s), silent_s = 0;
         uint64_t now = atomic_load(&guard.progress);
         stuck_s = now == progress ? stuck_s + slept_s : 0;
         progress = now;
-        if (guard.board) {
+        if (guard.table) {
             publish();
-            most_silent_s = listen_to_others(slept_s);
+            silent_s = check_heartbeats(slept_s);
         }
         double limit_s = atomic_load(&guard.limit_s);
-        if (guard.node_count > 1 && most_silent_s == 0)
-            limit_s += leave_word_s;
+        if (guard.node_count > 1 && silent_s == 0)
+            limit_s += no_culprit_delay_s;
         bool stuck = stuck_s >= limit_s;
-        if (!guard.stop && (stuck || most_silent_s >= fmax(silence_share * guard.timeout_s, silence_least_s)))
+        if (!guard.stop && (stuck || silent_s >= fmax(silence_share * guard.timeout_s, silence_min_s)))
             end_job(stuck_s, stuck);
     }
     pthread_mutex_unlock(&guard.lock);
@@ -229,9 +231,9 @@ static void *watch(void *ignored) {
 void guard_begin(const char *program, double timeout_s) {
     guard.program = program;
     guard.timeout_s = timeout_s;
-    guard.nap_s = fmin(timeout_s / 8, nap_longest_s);
+    guard.sleep_s = fmin(timeout_s / 8, sleep_max_s);
     gethostname(guard.host, sizeof guard.host - 1);
-    guard_step(fmax(timeout_s, start_least_s), "MPI_Init");
+    guard_step(fmax(timeout_s, start_min_s), "MPI_Init");
     /* Signals are for the main thread. */
     sigset_t all, before;
     sigfillset(&all);
@@ -240,43 +242,43 @@ void guard_begin(const char *program, double timeout_s) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The first of the node makes it and the others open it. A process without it goes unwatched by the others.
+/* The node's first process creates the table, the others open it. Without it, they are not watched by others.
  */
-static board_t *make_board(MPI_Comm node, int seat, int seat_count) {
+static table_t *create_table(MPI_Comm node, int own, int peer_count) {
     pto_shared_handle_t handle = {0};
     void *memory = NULL;
-    size_t bytes = sizeof(board_t) + (size_t)seat_count * sizeof(seat_t);
-    if (seat == 0 && pto_shared_create(bytes, &memory, &handle, NULL) != PTO_OK)
+    size_t bytes = sizeof(table_t) + (size_t)peer_count * sizeof(peer_t);
+    if (own == 0 && pto_shared_create(bytes, &memory, &handle, NULL) != PTO_OK)
         handle.bytes = 0;
     MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, node);
-    if (seat > 0 && handle.bytes > 0 && pto_shared_open(&handle, &memory, NULL) != PTO_OK)
+    if (own > 0 && handle.bytes > 0 && pto_shared_open(&handle, &memory, NULL) != PTO_OK)
         memory = NULL;
-    MPI_Barrier(node); /* all have opened it: the maker may go */
+    MPI_Barrier(node); /* the creator may end only when all have opened it */
     guard.handle = handle;
     return memory;
 }
 
-static void take_seat(board_t *board, int rank, int seat, int seat_count) {
-    watched_t *watched = calloc((size_t)seat_count, sizeof *watched);
-    if (!board || !watched) {
+static void join_table(table_t *table, int rank, int own, int peer_count) {
+    watched_t *watched = calloc((size_t)peer_count, sizeof *watched);
+    if (!table || !watched) {
         free(watched);
         return;
     }
-    atomic_store(&board->seat[seat].rank, rank);
-    atomic_store(&board->seat[seat].pid, (long)getpid());
+    atomic_store(&table->peer[own].rank, rank);
+    atomic_store(&table->peer[own].pid, (long)getpid());
     pthread_mutex_lock(&guard.lock);
-    guard.board = board;
+    guard.table = table;
     guard.watched = watched;
-    guard.seat = seat;
-    guard.seat_count = seat_count;
+    guard.own = own;
+    guard.peer_count = peer_count;
     publish();
     pthread_mutex_unlock(&guard.lock);
-    atomic_store(&board->seat[seat].present, guard.running);
+    atomic_store(&table->peer[own].present, guard.running);
 }
 
 void guard_meet(MPI_Comm comm) {
     MPI_Comm node = MPI_COMM_NULL;
-    int rank = 0, seat = 0, seat_count = 0, nodes = 0;
+    int rank = 0, own = 0, peer_count = 0, nodes = 0;
     atomic_store(&guard.in_mpi, true);
     guard_step(0, "meeting the other processes");
     MPI_Comm_rank(comm, &rank);
@@ -284,13 +286,13 @@ void guard_meet(MPI_Comm comm) {
     guard.rank = rank;
     pthread_mutex_unlock(&guard.lock);
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &seat);
-    MPI_Comm_size(node, &seat_count);
-    int first_rank = rank, leads = seat == 0;
+    MPI_Comm_rank(node, &own);
+    MPI_Comm_size(node, &peer_count);
+    int first_rank = rank, leads = own == 0;
     MPI_Bcast(&first_rank, 1, MPI_INT, 0, node);
     MPI_Allreduce(&leads, &nodes, 1, MPI_INT, MPI_SUM, comm);
-    board_t *board = make_board(node, seat, seat_count);
-    take_seat(board, rank, seat, seat_count);
+    table_t *table = create_table(node, own, peer_count);
+    join_table(table, rank, own, peer_count);
     pthread_mutex_lock(&guard.lock);
     guard.node_count = nodes;
     guard.first_node = first_rank == 0;
@@ -305,20 +307,20 @@ void guard_part(void) {
 }
 
 void guard_end(void) {
-    if (guard.board)
-        atomic_store(&guard.board->seat[guard.seat].present, false);
+    if (guard.table)
+        atomic_store(&guard.table->peer[guard.own].present, false);
     pthread_mutex_lock(&guard.lock);
     guard.stop = true;
     pthread_cond_signal(&guard.wake);
     pthread_mutex_unlock(&guard.lock);
     if (guard.running)
         pthread_join(guard.thread, NULL);
-    if (guard.board && guard.seat == 0)
-        pto_shared_destroy(guard.board, &guard.handle);
-    else if (guard.board)
-        pto_shared_close(guard.board, &guard.handle);
+    if (guard.table && guard.own == 0)
+        pto_shared_destroy(guard.table, &guard.handle);
+    else if (guard.table)
+        pto_shared_close(guard.table, &guard.handle);
     free(guard.watched);
-    guard.board = NULL;
+    guard.table = NULL;
 }
 
 const char *guard_program(void) { return guard.program; }
@@ -356,9 +358,9 @@ static uint64_t hash_of(const char *text) { return pto_hash_bytes(PTO_HASH_START
 bool guard_says(const char *text) {
     uint64_t hash = hash_of(text);
     if (guard.node_count > 1 && !guard.first_node)
-        sleep(HEAR_S);
-    if (!guard.board || atomic_exchange(&guard.board->said, hash) != hash)
+        sleep(OTHER_NODES_DELAY_S);
+    if (!guard.table || atomic_exchange(&guard.table->last_said, hash) != hash)
         return true;
-    sleep(GRACE_S); /* the one that says it ends the job */
+    sleep(GRACE_S); /* the process that prints it ends the job */
     return false;
 }

@@ -1,4 +1,4 @@
-/* Lines go out by write(2), and what a full disk cut in half is taken back. */
+/* An output file of whole rows (row_file.h), by write(2). A row that a full disk cut off is removed again. */
 #define _XOPEN_SOURCE 700 /* pwrite */ /* NOLINT(bugprone-reserved-identifier) */
 #include "row_file.h"
 
@@ -15,7 +15,7 @@
 struct row_file {
     pto_output_t *output; /* NULL: standard output */
     int fd;
-    off_t end; /* of the last whole line; -1: it has no places */
+    off_t end; /* of the last whole line; -1: the file cannot be rewritten */
 };
 
 const char *row_file_path(const row_file_t *file) {
@@ -41,7 +41,7 @@ pto_status_t row_file_open(const char *path, bool force, row_file_t **file, pto_
         return status;
     }
     made->fd = made->output ? fileno(pto_output_stream(made->output)) : STDOUT_FILENO;
-    /* Beyond a limit on file sizes, write(2) is to fail and not to kill the process. */
+    /* At the limit on file sizes, write(2) must fail instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
     /* A file that is appended to cannot be rewritten: others may write there too. */
     made->end = fcntl(made->fd, F_GETFL) & O_APPEND ? -1 : lseek(made->fd, 0, SEEK_CUR);

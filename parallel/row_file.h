@@ -1,5 +1,5 @@
-/* An output file that holds whole rows at any moment: after an interrupt, and when the disk is full. Where it
- * is written, and what becomes of a file that exists, is as pto_output_open_growing has it. */
+/* An output file that contains whole rows at any moment: after an interrupt, and when the disk is full.
+ * pto_output_open_growing defines where it is written and what happens to an existing file. */
 #ifndef PTO_ROW_FILE_H
 #define PTO_ROW_FILE_H
 
@@ -14,18 +14,18 @@ typedef struct row_file row_file_t;
 /* "-" is standard output. Errors: those of pto_output_open_growing. */
 pto_status_t row_file_open(const char *path, bool force, row_file_t **file, pto_error_t *err);
 
-/* Where the rows are until the file is closed. */
+/* Returns where the rows are until the file is closed. */
 const char *row_file_path(const row_file_t *file);
 
-/* Append whole lines, all of them or, on an error, none (as far as the file can be cut). */
+/* Append whole lines: all of them or, on an error, none (if the file can be truncated). */
 pto_status_t row_file_put(row_file_t *file, const char *text, size_t length, pto_error_t *err);
 
-/* The place of the next line, for row_file_rewrite; -1: not in a file that can be rewritten. */
+/* Returns the offset of the next line, for row_file_rewrite; -1: the file cannot be rewritten. */
 int64_t row_file_place(const row_file_t *file);
 pto_status_t row_file_rewrite(row_file_t *file, int64_t place, const char *text, size_t length,
                               pto_error_t *err);
 
-/* Close the file, give it its name and free it, which happens on an error too; NULL is legal. Errors:
+/* Close the file, rename it to its final name, and free the object, on an error, too; NULL is legal. Errors:
  * PTO_ERR_IO; the rows are then where row_file_path said. */
 pto_status_t row_file_close(row_file_t *file, pto_error_t *err);
 
