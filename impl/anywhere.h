@@ -1,4 +1,4 @@
-/* Functions that the CPU and a GPU run alike. */
+/* PTO_ANYWHERE marks a function that runs on the CPU and, where nvcc compiles it, on the GPU as well. */
 #ifndef PTO_ANYWHERE_H
 #define PTO_ANYWHERE_H
 

@@ -1,8 +1,9 @@
-/* Binds a plan's buffers to memory. Temporary buffers are placed in two arenas, except for the host buffers
- * that other processes access: these are in one pinned segment per node, together with the flags between
- * processes. The user's buffers are used directly where possible. GPU buffers of other processes on the node
- * are opened through the device's handles. Flags between kernels are in the memory of the GPU that waits for
- * them. */
+/* Binds a plan's buffers to memory.
+ *
+ * Temporary buffers are in two arenas, one of device memory and one of host memory. The exception is host
+ * buffers that other processes access: these are in one pinned shared-memory segment per node, together with
+ * the flags between processes. The user's buffers are used directly where possible. Otherwise a shadow buffer
+ * replaces them, and each run copies the data. offers.c exchanges the memory that other processes access. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,17 +52,16 @@ void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, p
     (user_on_host(plan, role) ? device->release_staging : device->release)(memory, NULL);
 }
 
-/* Stages that stand for the MPI library's own code access nothing of other processes: they are not executed.
- */
-static int nodes_of_library(const pto_exec_t *exec, const pto_node_t *node) {
+/* Returns how many nodes after this one describe a collective of the MPI library: they are not executed. */
+static int library_span(const pto_exec_t *exec, const pto_node_t *node) {
     return pto_runs_by_library(exec, node) ? (int)node->span : 0;
 }
 
-/* Returns whether processes signal each other; with `in_kernel`, whether their kernels do. */
-static bool signals(const pto_exec_t *exec, bool in_kernel) {
+/* Returns whether processes signal each other: by kernels with `in_kernel`, otherwise by the CPU. */
+static bool has_signals(const pto_exec_t *exec, bool in_kernel) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
-        n += nodes_of_library(exec, node);
+        n += library_span(exec, node);
         if (node->kind != PTO_NODE_STAGE)
             continue;
         const pto_stage_t *stage = pto_plan_stage(exec->plan, node->stage);
@@ -74,16 +74,16 @@ static bool signals(const pto_exec_t *exec, bool in_kernel) {
     return false;
 }
 
-static void note_shared(pto_exec_t *exec, const pto_slice_t *slice) {
+static void mark_shared(pto_exec_t *exec, const pto_slice_t *slice) {
     if (slice && slice->holder != PTO_HOLDER_SELF && exec->bound[slice->buffer].shared < 0)
         exec->bound[slice->buffer].shared = exec->shared_count++;
 }
 
-static void note_shared_in(pto_exec_t *exec, const pto_stage_t *stage) {
+static void mark_shared_in_stage(pto_exec_t *exec, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(exec->plan, stage->step_first + i);
-        note_shared(exec, pto_step_source(step));
-        note_shared(exec, pto_step_target(step));
+        mark_shared(exec, pto_step_source(step));
+        mark_shared(exec, pto_step_target(step));
     }
 }
 
@@ -99,7 +99,7 @@ int64_t pto_exec_memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) 
     return lines_bytes;
 }
 
-int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
+int64_t pto_exec_copy_stride_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
     return pto_plan_buffer(exec->plan, buffer)->double_buffered
                ? (int64_t)aligned(pto_exec_memory_bytes(exec, buffer, rank))
                : 0;
@@ -115,35 +115,35 @@ bool pto_exec_in_segment(const pto_exec_t *exec, int buffer) {
     return arena_of(exec, buffer) == ARENA_SEGMENT;
 }
 
-/* Returns the room that a rank's buffer takes in an arena. An empty buffer takes room as well: messages
- * without bytes are sent from its address, which must lie in its space. */
-static size_t room_of(const pto_exec_t *exec, int buffer, int64_t rank) {
+/* Returns the bytes that a rank's buffer takes in an arena. An empty buffer takes some, too: messages without
+ * bytes are sent from its address, which must lie in its space. */
+static size_t arena_bytes_of(const pto_exec_t *exec, int buffer, int64_t rank) {
     if (pto_buffer_is_users(exec->plan, buffer, rank) || !pto_buffer_holds(exec->plan, buffer, rank))
         return 0;
     const int64_t bytes = pto_exec_memory_bytes(exec, buffer, rank);
-    return aligned(bytes > 0 ? bytes : 1) + (size_t)pto_exec_apart_bytes(exec, buffer, rank);
+    return aligned(bytes > 0 ? bytes : 1) + (size_t)pto_exec_copy_stride_bytes(exec, buffer, rank);
 }
 
-/* In symmetric memory a buffer is at the same place on all ranks, also on those that do not have it. */
-static size_t room(const pto_exec_t *exec, int buffer) {
+/* In symmetric memory, all ranks must reserve the same bytes for a buffer, even those that do not have it. */
+static size_t arena_bytes(const pto_exec_t *exec, int buffer) {
     if (!exec->job.team->reach)
-        return room_of(exec, buffer, exec->job.logical);
+        return arena_bytes_of(exec, buffer, exec->job.logical);
     const int64_t ranks = pto_layout_rank_count(&pto_plan_request(exec->plan)->layout);
-    size_t most = 0;
+    size_t max_bytes = 0;
     for (int64_t rank = 0; rank < ranks; rank++) {
-        const size_t one = room_of(exec, buffer, rank);
-        most = one > most ? one : most;
+        const size_t bytes = arena_bytes_of(exec, buffer, rank);
+        max_bytes = bytes > max_bytes ? bytes : max_bytes;
     }
-    return most;
+    return max_bytes;
 }
 
-/* Place the temporary buffers of one arena from `memory` on (NULL: only count). Returns their total size. */
+/* Places the temporary buffers of one arena from `memory` on. Returns their total size. NULL: only that. */
 static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
     size_t total = 0;
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
         if (arena_of(exec, b) != arena || pto_buffer_stands_in(exec->plan, b))
             continue;
-        const size_t bytes = room(exec, b);
+        const size_t bytes = arena_bytes(exec, b);
         if (memory && bytes > 0 && !pto_buffer_is_users(exec->plan, b, exec->job.logical))
             exec->bound[b].memory = memory + total;
         total += bytes;
@@ -166,7 +166,8 @@ static pto_status_t allocate_arenas(pto_exec_t *exec, pto_error_t *err) {
     return PTO_OK;
 }
 
-static pto_status_t take_user(pto_exec_t *exec, int b, const void *user, int64_t bytes, pto_error_t *err) {
+static pto_status_t set_user_memory(pto_exec_t *exec, int b, const void *user, int64_t bytes,
+                                    pto_error_t *err) {
     memcpy(&exec->bound[b].memory, &user, sizeof user); /* a plan never writes its input */
     if (bytes == 0 || user)
         return PTO_OK;
@@ -174,19 +175,21 @@ static pto_status_t take_user(pto_exec_t *exec, int b, const void *user, int64_t
                          (long long)exec->job.logical, pto_plan_buffer(exec->plan, b)->name);
 }
 
-static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool shadow, void **shadowed,
+/* Binds to the user's memory, or to a shadow buffer if `shadow`, or if other processes or NCCL access the
+ * buffer and cannot access the user's memory. */
+static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool shadow, void **shadow_memory,
                               pto_error_t *err) {
     int64_t bytes = pto_buffer_bytes(exec->plan, b, exec->job.logical);
-    pto_status_t taken = take_user(exec, b, user, bytes, err);
-    if (taken != PTO_OK || bytes == 0)
-        return taken;
+    pto_status_t status = set_user_memory(exec, b, user, bytes, err);
+    if (status != PTO_OK || bytes == 0)
+        return status;
     bool shared = exec->bound[b].shared >= 0;
     bool nccl =
-        pto_plan_uses_nccl(exec->plan) && !exec->options.nccl_windows; /* which says itself what it takes */
+        pto_plan_uses_nccl(exec->plan) && !exec->options.nccl_windows; /* NCCL checks windows itself */
     if ((shared || nccl) && !shadow) {
         pto_memory_handle_t handle;
         pto_error_t reason;
-        pto_status_t status = exec->device->export_memory(user, &handle, &reason);
+        status = exec->device->export_memory(user, &handle, &reason);
         /* NCCL accepts only the device's own memory, but does not care whether others can open it. */
         shadow = status == PTO_ERR_NOT_APPLICABLE || (status != PTO_OK && !shared);
         if (status != PTO_OK && !shadow) {
@@ -197,23 +200,23 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     }
     if (!shadow)
         return PTO_OK;
-    pto_status_t status = pto_exec_user_allocate(exec->plan, exec->device,
-                                                 pto_plan_buffer(exec->plan, b)->role, bytes, shadowed, err);
-    exec->bound[b].memory = *shadowed;
+    status = pto_exec_user_allocate(exec->plan, exec->device, pto_plan_buffer(exec->plan, b)->role, bytes,
+                                    shadow_memory, err);
+    exec->bound[b].memory = *shadow_memory;
     return status;
 }
 
-/* Host memory needs no substitute. */
+/* User buffers in host memory (of a second pattern) are always used directly. */
 static pto_status_t bind_host(pto_exec_t *exec, int b, pto_role_t role, pto_error_t *err) {
     const void *in = exec->options.host_in, *out = exec->options.host_out;
     if (in && in == out)
         return pto_error_set(err, PTO_ERR_RANGE, "a pattern in host memory cannot run in place");
-    return take_user(exec, b, role == PTO_ROLE_HOST_IN ? in : out,
-                     pto_buffer_bytes(exec->plan, b, exec->job.logical), err);
+    return set_user_memory(exec, b, role == PTO_ROLE_HOST_IN ? in : out,
+                           pto_buffer_bytes(exec->plan, b, exec->job.logical), err);
 }
 
-/* A result that is divided has a substitute, since other processes may still read it when this one divides.
- */
+/* A result that is divided (an average) has a shadow buffer: other processes may still read the sum when this
+ * one divides. If the device cannot write the quotient to the user's memory, that has a buffer, too. */
 static pto_status_t bind_divided(pto_exec_t *exec, int b, void *out, pto_error_t *err) {
     int64_t bytes = pto_buffer_bytes(exec->plan, b, exec->job.logical);
     pto_memory_handle_t handle;
@@ -226,7 +229,7 @@ static pto_status_t bind_divided(pto_exec_t *exec, int b, void *out, pto_error_t
 static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     bool in_place = in == out;
     bool shadow = in_place && !pto_plan_may_be_in_place(exec->plan);
-    exec->copies_aside = shadow;
+    exec->copies_input = shadow;
     exec->user_in = in;
     exec->user_out = out;
     pto_status_t status = allocate_arenas(exec, err);
@@ -247,15 +250,15 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
 
 /* --- the segment of the node ---------------------------------------------------------------------------- */
 
-/* One row of counters for each sending process of the node, by flag and receiver. Rows do not share cache
- * lines. */
+/* The segment has one row of counters for each sending process of the node, by flag and receiver. Rows do not
+ * share cache lines. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
     int sender = exec->job.place_in_node[from], receiver = exec->job.place_in_node[to];
     char *row = (char *)exec->segment + (size_t)sender * exec->flag_row_bytes;
-    return (atomic_uint_fast64_t *)(void *)row + (size_t)flag * (size_t)exec->flag_rows + receiver;
+    return (atomic_uint_fast64_t *)(void *)row + (size_t)flag * (size_t)exec->job.node_size + receiver;
 }
 
-/* The segment: flags, then each process's host buffers, which begin on a page. */
+/* The segment's layout: flags, then each process's host buffers, which begin on a page. */
 typedef struct {
     size_t flags_bytes;
     size_t own_offset_bytes;
@@ -266,9 +269,9 @@ typedef struct {
 static pto_status_t plan_segment(pto_exec_t *exec, segment_t *segment, pto_error_t *err) {
     uint64_t own = rounded_up(lay_out(exec, ARENA_SEGMENT, NULL), PAGE_BYTES);
     pto_status_t status = pto_team_allgather(exec->job.node, &own, sizeof own, exec->segment_bytes, err);
-    size_t flags = rounded_up((size_t)exec->flag_rows * exec->flag_row_bytes, PAGE_BYTES);
-    *segment = (segment_t){flags, flags, own, flags};
-    for (int i = 0; i < exec->flag_rows; i++) {
+    size_t flags = rounded_up((size_t)exec->job.node_size * exec->flag_row_bytes, PAGE_BYTES);
+    *segment = (segment_t){.flags_bytes = flags, .own_offset_bytes = flags, .own_bytes = own, .bytes = flags};
+    for (int i = 0; i < exec->job.node_size; i++) {
         segment->bytes += exec->segment_bytes[i];
         segment->own_offset_bytes += i < exec->job.node->rank ? exec->segment_bytes[i] : 0;
     }
@@ -282,36 +285,37 @@ static pto_status_t create_segment(pto_exec_t *exec, const segment_t *segment, p
     return status == PTO_OK ? pto_shared_reserve(handle, 0, segment->flags_bytes, err) : status;
 }
 
-/* Every process maps the whole segment, which the first one creates. Collective. */
+/* Collective. The node's first process creates the segment, and every process maps the whole of it. */
 static pto_status_t map_segment(pto_exec_t *exec, const segment_t *segment, pto_status_t status,
                                 pto_error_t *err) {
     struct {
         pto_shared_handle_t handle;
-        bool made;
-    } told = {.made = false};
-    pto_error_t later;
+        bool created;
+    } sent = {.created = false};
+    pto_error_t ignored;
     const int place = exec->job.node->rank;
     if (status == PTO_OK && place == 0)
         status = create_segment(exec, segment, err);
-    told.handle = exec->segment_handle;
-    told.made = status == PTO_OK;
-    pto_status_t found =
-        pto_team_broadcast(exec->job.node, &told, sizeof told, 0, status == PTO_OK ? err : &later);
-    status = status == PTO_OK ? found : status;
-    exec->peer_failed = !told.made;
-    if (status != PTO_OK || place == 0 || !told.made)
+    sent.handle = exec->segment_handle;
+    sent.created = status == PTO_OK;
+    pto_status_t broadcast =
+        pto_team_broadcast(exec->job.node, &sent, sizeof sent, 0, status == PTO_OK ? err : &ignored);
+    status = status == PTO_OK ? broadcast : status;
+    exec->peer_failed = !sent.created;
+    if (status != PTO_OK || place == 0 || !sent.created)
         return status;
-    exec->segment_handle = told.handle;
+    exec->segment_handle = sent.handle;
     return pto_shared_open(&exec->segment_handle, &exec->segment, err);
 }
 
 static bool shares_host_memory(const pto_exec_t *exec) {
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
-        if (exec->bound[b].shared >= 0 && arena_of(exec, b) == ARENA_SEGMENT)
+        if (pto_exec_in_segment(exec, b))
             return true;
     return false;
 }
 
+/* Allocates the pages of this process's part, places its host buffers there and pins the segment. */
 static pto_status_t use_segment(pto_exec_t *exec, const segment_t *segment, bool buffers, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     if (segment->own_bytes > 0)
@@ -329,15 +333,15 @@ static pto_status_t use_segment(pto_exec_t *exec, const segment_t *segment, bool
 
 /* Collective. */
 static pto_status_t make_segment(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
-    bool flags = signals(exec, false), buffers = shares_host_memory(exec);
-    pto_error_t later;
+    bool flags = has_signals(exec, false), buffers = shares_host_memory(exec);
+    pto_error_t ignored;
     segment_t segment;
     if (!flags && !buffers)
         return status;
     if (flags)
         exec->flag_row_bytes = aligned((int64_t)sizeof(atomic_uint_fast64_t) *
-                                       pto_plan_flag_count(exec->plan) * exec->flag_rows);
-    pto_status_t planned = plan_segment(exec, &segment, status == PTO_OK ? err : &later);
+                                       pto_plan_flag_count(exec->plan) * exec->job.node_size);
+    pto_status_t planned = plan_segment(exec, &segment, status == PTO_OK ? err : &ignored);
     status = map_segment(exec, &segment, status == PTO_OK ? planned : status, err);
     return status == PTO_OK && !exec->peer_failed ? use_segment(exec, &segment, buffers, err) : status;
 }
@@ -349,36 +353,36 @@ static void leave_segment(pto_exec_t *exec) {
         (exec->segment_own ? pto_shared_destroy : pto_shared_close)(exec->segment, &exec->segment_handle);
 }
 
-/* --- all of it ----------------------------------------------------------------------------------------- */
+/* --- all buffers --------------------------------------------------------------------------------------- */
 
 pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err) {
-    exec->flag_rows = exec->job.node_size;
+
     exec->bound = calloc((size_t)pto_plan_buffer_count(exec->plan), sizeof *exec->bound);
-    exec->segment_bytes = calloc((size_t)exec->flag_rows, sizeof *exec->segment_bytes);
+    exec->segment_bytes = calloc((size_t)exec->job.node_size, sizeof *exec->segment_bytes);
     if (!exec->bound || !exec->segment_bytes)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for buffers");
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
         exec->bound[b].shared = -1;
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
-        n += nodes_of_library(exec, node);
+        n += library_span(exec, node);
         if (node->kind == PTO_NODE_STAGE)
-            note_shared_in(exec, pto_plan_stage(exec->plan, node->stage));
+            mark_shared_in_stage(exec, pto_plan_stage(exec->plan, node->stage));
     }
-    return pto_offers_prepare(exec, (size_t)(exec->shared_count + signals(exec, true)), err);
+    return pto_offers_prepare(exec, (size_t)(exec->shared_count + has_signals(exec, true)), err);
 }
 
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_status_t status,
                            pto_error_t *err) {
-    exec->offer_count = exec->shared_count + signals(exec, true);
+    exec->offer_count = exec->shared_count + has_signals(exec, true);
     if (status == PTO_OK)
         status = bind_own(exec, in, out, err);
     status = make_segment(exec, status, err);
     return pto_offers_share(exec, status, err);
 }
 
-/* A process must not free memory that another one still has open. A barrier that blocks would have no
- * time-out. */
+/* A process must not free memory that another one still has open. This barrier polls because one that blocks
+ * would have no time-out. */
 static bool all_have_closed(pto_exec_t *exec) {
     const pto_team_t *team = exec->job.team;
     int spins = 0;
@@ -402,11 +406,11 @@ static void close_opened(pto_exec_t *exec) {
         exec->device->close_memory(opened[i].start, NULL);
     free(exec->opened.item);
     free(exec->offered.item);
-    free(exec->reached.item);
-    free(exec->reached_at);
-    free(exec->places);
-    free(exec->told);
-    free(exec->moved);
+    free(exec->peer_buffers.item);
+    free(exec->peer_buffer_index);
+    free(exec->next_peer_memory);
+    free(exec->gathered);
+    free(exec->relocations);
     free(exec->offers);
     free(exec->segment_bytes);
 }

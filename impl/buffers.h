@@ -1,4 +1,4 @@
-/* The memory of a plan: buffers, flags, and what other processes share. */
+/* The memory behind a plan's buffers and flags: this process's own, and that of others on its node. */
 #ifndef PTO_BUFFERS_H
 #define PTO_BUFFERS_H
 
@@ -11,33 +11,32 @@ pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err);
  * on errors, also on those of others on the node. */
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_status_t status,
                            pto_error_t *err);
-/* Collective. Frees what was bound. False: others have not come within the time-out, so nothing that they may
- * have open is freed. */
+/* Collective. Frees what was bound. Returns false if other processes did not call it within the time-out:
+ * then nothing that they may have open is freed. */
 bool pto_exec_unbind(pto_exec_t *exec);
 
-/* Not collective. Allocates what rebinding needs, so that it allocates nothing itself. The memory that others
- * export must be open. */
+/* Not collective. Allocates memory for rebinding (rebind.c), when other processes' memory has been opened. */
 pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err);
 
-/* Opens the memory that another process exported, each allocation once. */
+/* Opens the memory that another process exported. Each allocation is opened only once. */
 pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
-                                  pto_peer_memory_t *reach, pto_error_t *err);
+                                  pto_peer_memory_t *opened_at, pto_error_t *err);
 
 /* Returns the address of a logical rank's buffer in this process; NULL if it is not accessible. */
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank);
 
-/* Returns the size of a buffer's memory: of one copy, if it is double-buffered; of the lines of all its
- * blocks, if it is in line format. */
+/* Returns the size of a buffer's memory. If it is double-buffered, that of one copy; if it is in line format
+ * (kernel.h), that of all its blocks' lines. */
 int64_t pto_exec_memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
 
-/* Returns whether a buffer lies in the segment of the node. */
+/* Returns whether a buffer lies in the node's shared segment. */
 bool pto_exec_in_segment(const pto_exec_t *exec, int buffer);
 
-/* Returns the distance between the two copies of a double-buffered buffer; 0 if it has one copy. */
-int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
+/* Returns the distance between the two copies of a double-buffered buffer; 0 for other buffers. */
+int64_t pto_exec_copy_stride_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
 
-/* Returns the address of block 0's flag of a kernel from one logical rank to another, one of which is this
- * process, and sets the distance to the next block's flag. NULL if it is not accessible. */
+/* Returns the address of part 0's flag (kernel.h) from one logical rank to another, one of which is this
+ * process; NULL if it is not accessible. pto_exec_flag_pitch_bytes: the distance to the next part's flag. */
 void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
 int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec);
 

@@ -1,5 +1,6 @@
-/* Either nodes while a plan runs. The policy's signals are counters like those of the plan's own flags, but
- * only one of the two that a member waits for comes in each run. */
+/* Either nodes at run time. Members and member 0 signal through counters in shared memory, like those of the
+ * plan's own flags: a member signals its arrival, and member 0 answers on one of two counters, one for each
+ * branch. Member 0 has a lane for each other member, in which it does its side of that member's branch. */
 #include "choices.h"
 
 #include "buffers.h"
@@ -13,7 +14,7 @@ static pto_exec_choice_t *choice_at(const pto_exec_t *exec, int index) {
     return (pto_exec_choice_t *)exec->choices.item + index;
 }
 
-/* --- making --------------------------------------------------------------------------------------------- */
+/* --- building the schedule ------------------------------------------------------------------------------ */
 
 static pto_status_t add_choice(pto_schedule_t *builder, const pto_node_t *node, int64_t member) {
     pto_exec_t *exec = builder->exec;
@@ -27,56 +28,56 @@ static pto_status_t add_choice(pto_schedule_t *builder, const pto_node_t *node, 
     choice->branch = -1;
     choice->arrived = pto_exec_counter(exec, rank, root, node->flag);
     for (int branch = 0; branch < PTO_BRANCH_COUNT; branch++)
-        choice->take[branch] = pto_exec_counter(exec, root, rank, node->flag + 1 + branch);
+        choice->chosen[branch] = pto_exec_counter(exec, root, rank, node->flag + 1 + branch);
     return PTO_OK;
 }
 
-/* The policy begins with the number of members that the plan is priced with. */
+/* A learning policy begins with as many members on branch B as the plan is priced with. */
 pto_status_t pto_choices_add(pto_schedule_t *builder) {
     pto_exec_t *exec = builder->exec;
     const pto_node_t *node = pto_plan_node(exec->plan, builder->walk->lanes);
     const pto_staged_t *staged = &pto_plan_request(exec->plan)->staged_members;
-    int64_t mine = pto_group_index(exec->plan, pto_plan_group(exec->plan, node->group), exec->job.logical);
+    int64_t me = pto_group_index(exec->plan, pto_plan_group(exec->plan, node->group), exec->job.logical);
     bool is_first = exec->eithers.count == 0;
     pto_exec_either_t *either = pto_vector_add(&exec->eithers, sizeof *either);
     if (!either)
         return pto_schedule_out_of_memory(builder->err);
     either->node = builder->walk->lanes;
-    either->chooses = mine == 0;
+    either->chooses = me == 0;
     either->first = exec->choices.count;
-    either->count = mine == 0 ? (int)(node->to - node->from) : mine > 0;
-    if (mine == 0)
+    either->count = me == 0 ? (int)(node->to - node->from) : me > 0;
+    if (either->chooses)
         pto_policy_init(&either->policy, node->policy, either->count,
                         (int)(is_first ? staged->in : staged->out));
-    either->chosen.members = either->count;
+    either->statistics.members = either->count;
     pto_status_t status = PTO_OK;
     for (int64_t i = 0; i < either->count && status == PTO_OK; i++)
-        status = add_choice(builder, node, mine == 0 ? node->from + i : mine);
+        status = add_choice(builder, node, either->chooses ? node->from + i : me);
     return status;
 }
 
-const pto_exec_either_t *pto_choices_mine(const pto_schedule_t *builder) {
+const pto_exec_either_t *pto_choices_last(const pto_schedule_t *builder) {
     return either_at(builder->exec, builder->exec->eithers.count - 1);
 }
 
 int pto_choice_of(const pto_schedule_t *builder, int lane) {
-    const pto_exec_either_t *either = pto_choices_mine(builder);
+    const pto_exec_either_t *either = pto_choices_last(builder);
     return either->first + (either->chooses ? lane - 1 : 0);
 }
 
-/* --- choosing ------------------------------------------------------------------------------------------- */
+/* --- choosing, at member 0 ------------------------------------------------------------------------------ */
 
 static void signal(atomic_uint_fast64_t *counter) {
     atomic_fetch_add_explicit(counter, 1, memory_order_release);
 }
 
-static void tell(pto_exec_t *exec, pto_exec_either_t *either) {
+static void signal_choices(pto_exec_t *exec, pto_exec_either_t *either) {
     int member;
     pto_branch_t branch;
     while (pto_policy_next(&either->policy, &member, &branch)) {
         pto_exec_choice_t *choice = choice_at(exec, either->first + member);
         choice->branch = (int)branch;
-        signal(choice->take[branch]);
+        signal(choice->chosen[branch]);
     }
 }
 
@@ -86,21 +87,21 @@ static void begin_policy(pto_exec_t *exec, pto_exec_either_t *either) {
         choice_at(exec, either->first + i)->branch = -1;
 }
 
-/* Each member arrives once a run. */
-static void look(pto_exec_t *exec, pto_exec_either_t *either) {
+/* Pass new arrivals to the policy and signal what it chooses. Each member arrives once per run. */
+static void poll_arrivals(pto_exec_t *exec, pto_exec_either_t *either) {
     for (int i = 0; i < either->count; i++) {
         pto_exec_choice_t *choice = choice_at(exec, either->first + i);
-        if (choice->is_here || atomic_load_explicit(choice->arrived, memory_order_acquire) < exec->run)
+        if (choice->has_arrived || atomic_load_explicit(choice->arrived, memory_order_acquire) < exec->run)
             continue;
-        choice->is_here = true;
-        either->here++;
+        choice->has_arrived = true;
+        either->arrived++;
         either->began_ns = pto_now_ns();
         pto_policy_arrived(&either->policy, i);
     }
-    tell(exec, either);
+    signal_choices(exec, either);
 }
 
-/* A time counts only if this process had to wait for a member. */
+/* The policy learns from a time only if this process had to wait for a member. */
 static void end_timing(pto_exec_either_t *either) {
     double seconds = (double)(pto_now_ns() - either->began_ns) * 1e-9;
     if (either->began_ns != 0)
@@ -108,7 +109,7 @@ static void end_timing(pto_exec_either_t *either) {
     either->began_ns = 0;
 }
 
-/* The lane's stream has been drained, so what an earlier node began has happened. */
+/* The lane's stream has been drained, so earlier either nodes have ended. */
 void pto_choices_begin(pto_exec_t *exec, int index) {
     pto_exec_either_t *either = either_at(exec, index);
     if (!either->chooses) {
@@ -120,18 +121,18 @@ void pto_choices_begin(pto_exec_t *exec, int index) {
     }
     for (int i = 0; i < index; i++)
         end_timing(either_at(exec, i));
-    if (!either->is_told)
+    if (!either->chosen_early)
         begin_policy(exec, either);
     for (int i = 0; i < either->count; i++)
-        choice_at(exec, either->first + i)->is_here = false;
+        choice_at(exec, either->first + i)->has_arrived = false;
     for (int branch = 0; branch < PTO_BRANCH_COUNT; branch++) {
         either->first_lane[branch] = 0;
         either->once_passed[branch] = false;
     }
-    either->here = either->completed = 0;
-    either->is_told = either->waited = false;
+    either->arrived = either->completed = 0;
+    either->chosen_early = either->waited = false;
     either->began_ns = pto_now_ns();
-    look(exec, either);
+    poll_arrivals(exec, either);
 }
 
 void pto_choice_completed(pto_exec_t *exec, int index) {
@@ -140,11 +141,11 @@ void pto_choice_completed(pto_exec_t *exec, int index) {
     pto_policy_completed(&either->policy, (pto_branch_t)choice->branch);
     if (++either->completed < either->count)
         return;
-    either->chosen.last = either->policy.taken[PTO_BRANCH_B];
-    either->chosen.runs[either->chosen.last]++;
+    either->statistics.last = either->policy.taken[PTO_BRANCH_B];
+    either->statistics.runs[either->statistics.last]++;
 }
 
-/* Choices that need not wait for the next run are known to all when it begins. */
+/* If the policy needs nothing of the next run, choose for it now: members then need not wait. */
 void pto_choices_end(pto_exec_t *exec) {
     for (int i = 0; i < exec->eithers.count; i++) {
         pto_exec_either_t *either = either_at(exec, i);
@@ -154,25 +155,26 @@ void pto_choices_end(pto_exec_t *exec) {
         if (pto_policy_waits(either->policy.kind))
             continue;
         begin_policy(exec, either);
-        tell(exec, either);
-        either->is_told = true;
+        signal_choices(exec, either);
+        either->chosen_early = true;
     }
 }
 
-/* --- carrying out --------------------------------------------------------------------------------------- */
+/* --- executing the chosen branch ------------------------------------------------------------------------ */
 
-static void hear(pto_exec_choice_t *choice) {
+/* In each run, only one of the two counters gets a signal. */
+static void poll_choice(pto_exec_choice_t *choice) {
     for (int branch = 0; branch < PTO_BRANCH_COUNT && choice->branch < 0; branch++)
-        if (atomic_load_explicit(choice->take[branch], memory_order_acquire) > choice->taken[branch]) {
-            choice->taken[branch]++;
+        if (atomic_load_explicit(choice->chosen[branch], memory_order_acquire) > choice->seen[branch]) {
+            choice->seen[branch]++;
             choice->branch = branch;
         }
 }
 
-/* Returns whether a lane of member 0 passes a task of its branch; the others wait until the first lane has.
+/* Of member 0's lanes that take a branch, the first does the tasks marked `once`; the others skip them later.
  */
-static pto_gate_t pass_once(pto_exec_t *exec, pto_exec_either_t *either, pto_lane_t *lane,
-                            const pto_task_t *task) {
+static pto_gate_t gate_of_chooser(pto_exec_t *exec, pto_exec_either_t *either, pto_lane_t *lane,
+                                  const pto_task_t *task) {
     int index = (int)(lane - exec->lane), *first = &either->first_lane[task->branch];
     if (*first == 0)
         *first = index;
@@ -189,25 +191,23 @@ pto_gate_t pto_choice_gate(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t 
     pto_exec_choice_t *choice = choice_at(exec, task->choice - 1);
     pto_exec_either_t *either = either_at(exec, choice->either);
     if (!either->chooses)
-        hear(choice);
-    else if (either->here < either->count || choice->branch < 0)
-        look(exec, either);
+        poll_choice(choice);
+    else if (either->arrived < either->count || choice->branch < 0)
+        poll_arrivals(exec, either);
     if (choice->branch < 0)
         return PTO_GATE_UNKNOWN;
     if (choice->branch != task->branch)
         return PTO_GATE_CLOSED;
-    return either->chooses ? pass_once(exec, either, lane, task) : PTO_GATE_OPEN;
+    return either->chooses ? gate_of_chooser(exec, either, lane, task) : PTO_GATE_OPEN;
 }
 
 void pto_choice_waits(pto_exec_t *exec, const pto_task_t *task) {
     either_at(exec, choice_at(exec, task->choice - 1)->either)->waited = true;
 }
 
-/* --- what was chosen ------------------------------------------------------------------------------------ */
-
 bool pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices) {
     if (index < 0 || index >= exec->eithers.count || !either_at(exec, index)->chooses)
         return false;
-    *choices = either_at(exec, index)->chosen;
+    *choices = either_at(exec, index)->statistics;
     return true;
 }

@@ -1,4 +1,5 @@
-/* Creating, running and destroying an executor: moving its lanes forward. */
+/* Creates, runs and destroys executors (portolan/exec.h). A run advances each lane of the schedule through
+ * its tasks. Lanes are like threads of one process: while a task of one waits, the others advance. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -15,7 +16,7 @@
 
 /* --- running ------------------------------------------------------------------------------------------- */
 
-/* For tests: make the processes drift apart. */
+/* For tests: delay this process at random. */
 static void delay(pto_exec_t *exec) {
     exec->random = exec->random * 6364136223846793005u + 1442695040888963407u;
     double seconds = exec->options.delay_max_s * (double)(exec->random >> 33) / 2147483648.0;
@@ -27,14 +28,14 @@ static pto_status_t fail(pto_exec_t *exec, int lane, pto_status_t status, pto_er
     char where[256];
     pto_exec_where(exec, lane, where, sizeof where);
     exec->failed = true;
-    exec->under_way = false;
+    exec->active = false;
     if (!err)
         return status;
     pto_error_t why = *err;
     return pto_error_set(err, status, "%s: %s", where, why.message);
 }
 
-/* Does the lane's tasks up to one that cannot finish yet. */
+/* Does a lane's tasks up to the first that cannot finish yet. */
 static pto_status_t advance_lane(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
     pto_lane_t *lane = &exec->lane[index];
     const pto_task_t *task = lane->tasks.item;
@@ -54,7 +55,7 @@ static pto_status_t advance_lane(pto_exec_t *exec, int index, bool wait, bool *f
     return PTO_OK;
 }
 
-/* No lane may block, since others may be what it waits for. */
+/* Advances each lane once without blocking: a lane may wait for another one. */
 static pto_status_t advance_lanes(pto_exec_t *exec, bool *finished, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     *finished = true;
@@ -82,7 +83,7 @@ static pto_status_t advance_all(pto_exec_t *exec, bool wait, bool *finished, pto
     return status;
 }
 
-/* Finds out whether enqueued runs have failed: the host has no part in them, so it looks in its next call. */
+/* Returns the error of enqueued runs. The host takes no part in them, so only its next call reports it. */
 static pto_status_t check_enqueued(pto_exec_t *exec, pto_error_t *err) {
     if (exec->failed || !pto_kernels_gave_up(exec))
         return PTO_OK;
@@ -105,7 +106,7 @@ static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_err
         for (int i = 1; i < exec->lane_count; i++)
             exec->lane[i].pending = false; /* lane 0 waited for all of them */
         pto_choices_end(exec);
-        exec->under_way = false;
+        exec->active = false;
         exec->queued = false;
         atomic_store_explicit(&exec->watchdog.began_ns, 0, memory_order_relaxed);
         return check_enqueued(exec, err); /* runs that were enqueued before this one */
@@ -120,7 +121,7 @@ static void set_next(pto_exec_t *exec, int next) {
 
 pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = check_enqueued(exec, err);
-    if (status != PTO_OK || (!exec->under_way && !exec->failed))
+    if (status != PTO_OK || (!exec->active && !exec->failed))
         return status;
     return pto_error_set(err, PTO_ERR_RANGE,
                          exec->failed ? "an earlier run failed" : "a run is already active");
@@ -130,7 +131,7 @@ static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
-    exec->under_way = true;
+    exec->active = true;
     exec->run++;
     set_next(exec, 0);
     atomic_store_explicit(&exec->watchdog.began_ns, PTO_BEGAN_NOW, memory_order_relaxed);
@@ -144,8 +145,8 @@ pto_status_t pto_exec_start(pto_exec_t *exec, pto_error_t *err) {
 }
 
 pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err) {
-    *finished = !exec->under_way;
-    return exec->under_way ? advance(exec, false, finished, err) : check_enqueued(exec, err);
+    *finished = !exec->active;
+    return exec->active ? advance(exec, false, finished, err) : check_enqueued(exec, err);
 }
 
 static int tasks_done(const pto_exec_t *exec) {
@@ -155,19 +156,19 @@ static int tasks_done(const pto_exec_t *exec) {
     return done;
 }
 
-/* A blocking call could neither time out nor sleep, so poll until the run completes or the time is up. Each
- * task's naps begin short. */
+/* Polls until the run completes or the time is up, since a blocking call could neither time out nor sleep.
+ * When a task completes, sleeps become short again. */
 static pto_status_t poll_until_done(pto_exec_t *exec, pto_error_t *err) {
     bool finished = false;
-    int spins = 0, done = -1;
+    int spins = 0, done_before = -1;
     exec->waiting = true;
     atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
     pto_status_t status = advance(exec, false, &finished, err);
     while (status == PTO_OK && !finished) {
-        int now = tasks_done(exec);
-        if (exec->options.wait == PTO_WAIT_SLEEP && now != done)
+        int done = tasks_done(exec);
+        if (exec->options.wait == PTO_WAIT_SLEEP && done != done_before)
             spins = 0;
-        done = now;
+        done_before = done;
         status = pto_job_rest(&exec->job, &spins, err);
         if (status == PTO_OK)
             status = pto_exec_deadline(exec, err);
@@ -181,7 +182,7 @@ static pto_status_t poll_until_done(pto_exec_t *exec, pto_error_t *err) {
 pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
     bool finished;
     pto_error_t ignored;
-    if (!exec->under_way)
+    if (!exec->active)
         return check_enqueued(exec, err);
     if (exec->options.wait == PTO_WAIT_SLEEP ||
         (exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN))
@@ -197,48 +198,54 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
     return status == PTO_OK ? pto_exec_wait(exec, err) : status;
 }
 
-/* If any rank needs staging copies, no rank can queue. */
-static pto_queue_t queue_of(const pto_exec_t *exec) {
+/* --- queued and enqueued runs -------------------------------------------------------------------------- */
+
+static pto_queue_t can_queue(const pto_exec_t *exec) {
     if (!pto_plan_is_one_launch(exec->plan)) /* also a grid without neighbors, as of a single process */
         return PTO_QUEUE_BY_PROCESSES;
-    return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
+    return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_SHADOWED : PTO_QUEUE_YES;
 }
 
-/* Name the part of this process's runs that needs more than the device, and its stage; NULL: none does. */
-static const char *needs_beside(const pto_exec_t *exec, const char **stage) {
+/* Returns, in words for an error, what the CPU or MPI must do in this process's runs, and the stage; NULL:
+ * nothing, the device does the whole run. */
+static const char *first_host_need(const pto_exec_t *exec, const char **stage) {
     *stage = NULL;
     for (int lane = 0; lane < exec->lane_count; lane++) {
         const pto_vector_t *tasks = &exec->lane[lane].tasks;
         for (int i = 0; i < tasks->count; i++) {
             const pto_task_t *task = (const pto_task_t *)tasks->item + i;
+            const char *need = pto_task_needs(exec, task);
             *stage = task->stage;
-            if (pto_task_needs(exec, task))
-                return pto_task_needs(exec, task);
+            if (need)
+                return need;
         }
     }
     return NULL;
 }
 
 static pto_status_t refuse_enqueued(const pto_exec_t *exec, pto_error_t *err) {
-    const char *stage = NULL, *needs = needs_beside(exec, &stage);
-    return pto_error_set(
-        err, PTO_ERR_NOT_APPLICABLE, "%s needs %s%s%s%s in every run: runs cannot be enqueued in a stream",
-        pto_plan_request(exec->plan)->strategy->name, needs ? needs : "the CPU or MPI on other processes",
-        needs && stage ? " (stage '" : "", needs && stage ? stage : "", needs && stage ? "')" : "");
+    const char *stage = NULL, *need = first_host_need(exec, &stage);
+    const char *strategy = pto_plan_request(exec->plan)->strategy->name;
+    if (need && stage)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s needs %s (stage '%s') in every run: runs cannot be enqueued in a stream",
+                             strategy, need, stage);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s needs %s in every run: runs cannot be enqueued in a stream", strategy,
+                         need ? need : "the CPU or MPI on other processes");
 }
 
-/* Collective: agree on the executor, on whether all processes can queue runs, and on whether all can enqueue
- * them. */
-static pto_status_t agree_on_all(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
+/* Collective: agree on errors, and on whether all processes can queue runs, or enqueue them. */
+static pto_status_t agree_on_executor(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
     const char *stage;
-    int64_t least[2] = {-(int64_t)queue_of(exec), !needs_beside(exec, &stage)};
-    status = pto_agree_least(exec->job.team, status, least, 2, err);
+    int64_t least[2] = {-(int64_t)can_queue(exec), !first_host_need(exec, &stage)};
+    status = pto_agree_least(exec->job.team, status, least, 2, err); /* one process that cannot is enough */
     exec->queue = (pto_queue_t)-least[0];
     exec->stream_ordered = least[1] != 0;
     return status;
 }
 
-static pto_status_t queueable(const pto_exec_t *exec, pto_error_t *err) {
+static pto_status_t check_queueable(const pto_exec_t *exec, pto_error_t *err) {
     switch (exec->queue) {
     case PTO_QUEUE_YES:
         return PTO_OK;
@@ -248,7 +255,7 @@ static pto_status_t queueable(const pto_exec_t *exec, pto_error_t *err) {
             "%s needs more than one kernel or NCCL call, so its processes take part in every "
             "run: runs cannot be queued",
             pto_plan_request(exec->plan)->strategy->name);
-    case PTO_QUEUE_STANDS_IN:
+    case PTO_QUEUE_SHADOWED:
         break;
     }
     return pto_error_set(
@@ -259,9 +266,9 @@ static pto_status_t queueable(const pto_exec_t *exec, pto_error_t *err) {
 
 pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     bool finished;
-    pto_status_t status = queueable(exec, err);
+    pto_status_t status = check_queueable(exec, err);
     if (status == PTO_OK && exec->queued)
-        exec->under_way = false; /* runs queued earlier do not block another one */
+        exec->active = false; /* runs queued earlier do not block another one */
     if (status == PTO_OK)
         status = begin(exec, err);
     if (status != PTO_OK)
@@ -280,8 +287,8 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
 
 bool pto_exec_is_stream_ordered(const pto_exec_t *exec) { return exec->stream_ordered; }
 
-/* Enqueue what lane `index` has left, up to what must follow other lanes' work that is not enqueued yet. Lane
- * 0 is in the user's stream. */
+/* Enqueues the tasks that lane `index` has left, up to one that must follow tasks of other lanes that are not
+ * enqueued yet. Lane 0 uses the caller's stream. */
 static pto_status_t enqueue_lane(pto_exec_t *exec, int index, void *stream, pto_error_t *err) {
     pto_lane_t *lane = &exec->lane[index];
     const pto_task_t *task = lane->tasks.item;
@@ -296,7 +303,8 @@ static pto_status_t enqueue_lane(pto_exec_t *exec, int index, void *stream, pto_
     return PTO_OK;
 }
 
-/* Lane after lane, again and again: the walk's order is one in which all of them can go on. */
+/* Goes round the lanes until lane 0 is complete, which joins all others. This ends: the order of
+ * pto_walk_next is one in which no task precedes what it must follow. */
 static pto_status_t enqueue_lanes(pto_exec_t *exec, void *stream, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     const pto_lane_t *first = &exec->lane[0];
@@ -307,7 +315,7 @@ static pto_status_t enqueue_lanes(pto_exec_t *exec, void *stream, pto_error_t *e
     return status;
 }
 
-/* What is enqueued uses no state of the host, so that a graph can repeat it. */
+/* Enqueued work uses no state of the host, so that a graph can repeat it. */
 pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
     if (!exec->stream_ordered)
         return refuse_enqueued(exec, err);
@@ -324,20 +332,20 @@ pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) 
 pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
     const pto_device_t *device = exec->device;
     pto_status_t status = PTO_OK;
-    if (exec->under_way && !exec->queued)
+    if (exec->active && !exec->queued)
         return pto_error_set(err, PTO_ERR_RANGE, "a run is already active");
-    if (!exec->followed)
-        status = device->event_create(&exec->followed, err);
+    if (!exec->follow_event)
+        status = device->event_create(&exec->follow_event, err);
     if (status == PTO_OK)
-        status = device->event_record(exec->followed, stream, err);
+        status = device->event_record(exec->follow_event, stream, err);
     for (int i = 0; i < exec->lane_count && status == PTO_OK; i++) {
         exec->lane[i].pending = true;
-        status = device->event_follow(exec->followed, exec->lane[i].stream, err);
+        status = device->event_follow(exec->follow_event, exec->lane[i].stream, err);
     }
     return status;
 }
 
-/* --- making -------------------------------------------------------------------------------------------- */
+/* --- creating ------------------------------------------------------------------------------------------ */
 
 /* Returns whether a stage sends messages; with `from_device`, only those from GPU memory count. */
 static bool sends_messages(const pto_plan_t *plan, const pto_stage_t *stage, bool from_device) {
@@ -350,30 +358,34 @@ static bool sends_messages(const pto_plan_t *plan, const pto_stage_t *stage, boo
     return false;
 }
 
-/* Checks that MPI can do what the plan asks of it. */
-static pto_status_t messages_reach(const pto_exec_t *exec, pto_error_t *err) {
+/* Checks that the team has MPI if the plan needs it, and that MPI accepts the device's memory. */
+static pto_status_t check_messages(const pto_exec_t *exec, pto_error_t *err) {
     const char *name = pto_plan_request(exec->plan)->strategy->name;
-    const bool by_mpi = exec->job.team->mpi != NULL, reaches = by_mpi && exec->device->mpi_reaches();
-    for (int n = 0; n < pto_plan_node_count(exec->plan) && !reaches; n++) {
+    const bool has_mpi = exec->job.team->mpi != NULL;
+    if (has_mpi && exec->device->mpi_reaches())
+        return PTO_OK;
+    for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
+        const bool sends = node->kind == PTO_NODE_STAGE &&
+                           sends_messages(exec->plan, pto_plan_stage(exec->plan, node->stage), has_mpi);
         if (pto_runs_by_nccl(node))
             n += node->span; /* NCCL accesses GPU memory without MPI */
-        else if (!by_mpi && pto_runs_by_library(exec, node))
+        else if (!has_mpi && pto_runs_by_library(exec, node))
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                                  "%s runs MPI's own collective, which takes a team of MPI's processes", name);
-        else if (node->kind == PTO_NODE_STAGE &&
-                 sends_messages(exec->plan, pto_plan_stage(exec->plan, node->stage), by_mpi))
-            return by_mpi ? pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                                          "%s sends from GPU memory, but this MPI library does not accept "
-                                          "device pointers (MPIX_Query_cuda_support() returns 0)",
-                                          name)
-                          : pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                                          "%s sends messages, which takes a team of MPI's processes", name);
+        else if (!has_mpi && sends)
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "%s sends messages, which takes a team of MPI's processes", name);
+        else if (sends)
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "%s sends from GPU memory, but this MPI library does not accept device "
+                                 "pointers (MPIX_Query_cuda_support() returns 0)",
+                                 name);
     }
     return PTO_OK;
 }
 
-static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
+static pto_status_t check_applicable(const pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     const bool reduces = pto_collective_reduces(request->collective);
     pto_status_t status = pto_plan_runnable(exec->plan, err);
@@ -399,10 +411,10 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
                              "%s: %lld bytes are not a whole number of %s elements",
                              pto_collective_name(request->collective), (long long)request->bytes,
                              pto_datatype_name(request->datatype));
-    return messages_reach(exec, err);
+    return check_messages(exec, err);
 }
 
-/* A digest of everything that must be equal on all processes, but for a matrix of byte counts. */
+/* Returns a digest of everything that must be equal on all processes, except a matrix of byte counts. */
 static uint64_t digest(const pto_exec_t *exec) {
     uint64_t all = pto_plan_digest_of_form(exec->plan);
     const uint64_t more[] = {exec->op,
@@ -417,8 +429,8 @@ static uint64_t digest(const pto_exec_t *exec) {
     return all;
 }
 
-/* The lanes of an either node share a stream, so that what a stage marked `once` puts there precedes what the
- * others do after it. */
+/* The lanes of an either node share a stream: the work of a stage marked `once`, which one lane enqueues,
+ * then precedes the other lanes' later work. */
 static int stream_count(const pto_exec_t *exec) {
     bool either = pto_plan_either_count(exec->plan, pto_plan_node_count(exec->plan)) > 0;
     return either ? 2 : exec->lane_count;
@@ -434,7 +446,7 @@ static pto_status_t create_streams(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
-/* Sets the operation. For an average, the plan computes a sum, unless NCCL does the whole collective. */
+/* For an average, the executor divides the plan's sum, unless NCCL does the whole collective. */
 static void set_op(pto_exec_t *exec, pto_op_t op) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     bool divides =
@@ -443,22 +455,21 @@ static void set_op(pto_exec_t *exec, pto_op_t op) {
     exec->divisor = divides ? pto_layout_owner_count(&request->layout) : 0;
 }
 
-/* Prepare the parts that need no other process. */
-static pto_status_t prepare_alone(pto_exec_t *exec, pto_error_t *err) {
+/* Prepares what needs no other process. */
+static pto_status_t prepare_local(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = pto_watchdog_begin(exec, err);
     atomic_store(&exec->watchdog.began_ns, pto_now_ns());
     if (status == PTO_OK)
         status = pto_job_allocate(&pto_plan_request(exec->plan)->layout, &exec->job, err);
     if (status == PTO_OK)
-        status = applicable(exec, err);
+        status = check_applicable(exec, err);
     if (status == PTO_OK)
         status = create_streams(exec, err);
     return status == PTO_OK ? pto_exec_prepare_binding(exec, err) : status;
 }
 
-/* A process that fails still takes part in what the others do together, so that all agree once, at the end.
- */
-static pto_status_t make_together(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+/* Collective. A process that has failed still takes part, so that all agree only once, at the end. */
+static pto_status_t prepare_with_others(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     pto_status_t status = pto_offsets_create(exec->plan, exec->job.logical, &exec->offsets, err);
     status = pto_exec_bind(exec, in, out, status, err);
     if (exec->job.team->mpi)
@@ -472,11 +483,11 @@ static pto_status_t make_together(pto_exec_t *exec, const void *in, void *out, p
         status = pto_rebind_prepare(exec, err);
     if (status == PTO_OK && !exec->peer_failed)
         status = pto_kernels_make(exec, err);
-    return agree_on_all(exec, status, err);
+    return agree_on_executor(exec, status, err);
 }
 
 static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
-    pto_status_t status = pto_agree_same(exec->job.team, prepare_alone(exec, err), digest(exec), err);
+    pto_status_t status = pto_agree_same(exec->job.team, prepare_local(exec, err), digest(exec), err);
     if (status == PTO_OK)
         status = pto_job_place(&pto_plan_request(exec->plan)->layout, &exec->options, &exec->job, err);
     if (status == PTO_OK && pto_plan_has_matrix(exec->plan))
@@ -484,7 +495,7 @@ static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_err
     if (status == PTO_OK)
         status = pto_kernels_agree(exec, err);
     if (status == PTO_OK)
-        status = make_together(exec, in, out, err);
+        status = prepare_with_others(exec, in, out, err);
     atomic_store(&exec->watchdog.began_ns, 0);
     return status;
 }
@@ -492,42 +503,42 @@ static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_err
 /* NULL: out of memory. */
 static pto_exec_t *allocate(const pto_plan_t *plan, const pto_device_t *device, pto_op_t op,
                             const pto_exec_options_t *options) {
-    pto_exec_t *made = calloc(1, sizeof *made);
-    if (!made)
+    pto_exec_t *created = calloc(1, sizeof *created);
+    if (!created)
         return NULL;
-    made->plan = plan;
-    made->device = device;
-    set_op(made, op);
-    made->options = options ? *options : (pto_exec_options_t){0};
-    made->random = made->options.delay_seed;
-    made->lines = PTO_LINES_NONE;
-    made->lane_count = pto_plan_lane_count(plan);
-    made->lane = calloc((size_t)made->lane_count, sizeof *made->lane);
-    if (!made->lane) {
-        free(made);
+    created->plan = plan;
+    created->device = device;
+    set_op(created, op);
+    created->options = options ? *options : (pto_exec_options_t){0};
+    created->random = created->options.delay_seed;
+    created->lines = PTO_LINES_NONE;
+    created->lane_count = pto_plan_lane_count(plan);
+    created->lane = calloc((size_t)created->lane_count, sizeof *created->lane);
+    if (!created->lane) {
+        free(created);
         return NULL;
     }
-    set_next(made, -1);
-    return made;
+    set_next(created, -1);
+    return created;
 }
 
-/* The others must not wait for a process that lacks memory. */
+/* A process that is out of memory still agrees with the others, which would otherwise wait for it. */
 pto_status_t pto_exec_create_in(const pto_plan_t *plan, const pto_team_t *team, const pto_device_t *device,
                                 const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
                                 pto_exec_t **exec, pto_error_t *err) {
     pto_error_t ignored = {0};
     err = err ? err : &ignored;
-    pto_exec_t *made = allocate(plan, device, op, options);
-    if (!made)
+    pto_exec_t *created = allocate(plan, device, op, options);
+    if (!created)
         return pto_agree_same(team, pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor"), 0,
                               err);
-    pto_job_init(team, made->options.wait, &made->job);
-    pto_status_t status = prepare(made, in, out, err);
+    pto_job_init(team, created->options.wait, &created->job);
+    pto_status_t status = prepare(created, in, out, err);
     if (status != PTO_OK) {
-        pto_exec_destroy(made);
+        pto_exec_destroy(created);
         return status;
     }
-    *exec = made;
+    *exec = created;
     return PTO_OK;
 }
 
@@ -544,8 +555,8 @@ void pto_exec_destroy(pto_exec_t *exec) {
         abandon(exec->job.team);
         return;
     }
-    /* The others may not come. And after a failed run a kernel may still wait for other GPUs, and freeing
-     * device memory would wait for the kernel. */
+    /* Watch what follows: it waits for the other processes, which may not come, and after a failed run,
+     * freeing device memory waits for a kernel that may still wait for other GPUs. */
     pto_watchdog_watch_end(exec);
     pto_kernels_free(exec);
     pto_schedule_free(exec);
@@ -555,8 +566,8 @@ void pto_exec_destroy(pto_exec_t *exec) {
     bool is_free = pto_exec_unbind(exec);
     if (!is_free)
         abandon(exec->job.team);
-    if (exec->followed)
-        exec->device->event_destroy(exec->followed, NULL);
+    if (exec->follow_event)
+        exec->device->event_destroy(exec->follow_event, NULL);
     for (int i = 0; i < stream_count(exec); i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);

@@ -1,4 +1,5 @@
-/* The state of an executor: the flat schedule of one process and the memory it is bound to. */
+/* The state of an executor (portolan/exec.h) in one process: the schedule, which is its part of the plan as
+ * flat lists of tasks, and the memory that the plan's buffers are bound to. */
 #ifndef PTO_EXECUTOR_H
 #define PTO_EXECUTOR_H
 
@@ -19,17 +20,17 @@
 typedef enum {
     PTO_TASK_POST,   /* start requests */
     PTO_TASK_FINISH, /* wait for them */
-    PTO_TASK_MOVE,
+    PTO_TASK_MOVE,   /* copies */
     PTO_TASK_REDUCE,
     PTO_TASK_SIGNAL,
     PTO_TASK_WAIT,
-    PTO_TASK_LIBRARY,
+    PTO_TASK_LIBRARY, /* a collective of the MPI library */
     PTO_TASK_KERNEL,
     PTO_TASK_NCCL,
-    PTO_TASK_MARK,   /* record event `first`: other lanes wait for what this one did so far */
-    PTO_TASK_AFTER,  /* wait for lane `first` to pass its mark, which is its task `count` */
+    PTO_TASK_MARK,   /* record event `first`, on which other lanes can wait */
+    PTO_TASK_AFTER,  /* wait until lane `first` has passed its mark, which is its task `count` */
     PTO_TASK_CHOOSE, /* begin either node `first` */
-    PTO_TASK_CHOSEN, /* choice `first` has been carried out */
+    PTO_TASK_CHOSEN, /* the branch taken for choice `first` has ended */
     PTO_TASK_COUNT
 } pto_task_kind_t;
 
@@ -39,9 +40,9 @@ typedef struct {
     int first;
     int count;
     const char *stage;
-    int64_t k;
+    int64_t k;  /* of the plan's loop or pipeline */
     int lanes;  /* index of the plan's node to whose lanes the task belongs; -1: none */
-    int choice; /* 1 + index in `choices`: the task is done only if that takes `branch`; 0: always */
+    int choice; /* 1 + index in `choices`: the task is done only if `branch` is chosen there; 0: always */
     int branch;
     bool once; /* only the first lane that takes the branch does the task */
 } pto_task_t;
@@ -51,7 +52,7 @@ typedef struct {
     pto_vector_t tasks; /* pto_task_t */
     atomic_int next;    /* index of the current task */
     void *stream;
-    bool pending; /* the stream holds work that nothing has waited for */
+    bool pending; /* the stream may hold work that has not completed */
 } pto_lane_t;
 
 typedef struct {
@@ -62,7 +63,7 @@ typedef struct {
 typedef struct {
     pto_move_t move;
     bool on_device;  /* source or target is device memory */
-    int64_t divisor; /* of the values moved; 0: an ordinary copy */
+    int64_t divisor; /* divide the values by it; 0: an ordinary copy */
 } pto_exec_move_t;
 
 typedef struct {
@@ -83,14 +84,15 @@ typedef struct {
     int peer;        /* rank in the team */
 } pto_exec_signal_t;
 
-/* One member's branch of an either node. Its counters are like those of pto_exec_signal_t. */
+/* One member's choice between the branches of an either node (choices.h). Its counters are like those of
+ * pto_exec_signal_t. */
 typedef struct {
     int either;
     atomic_uint_fast64_t *arrived;
-    atomic_uint_fast64_t *take[PTO_BRANCH_COUNT];
-    uint64_t taken[PTO_BRANCH_COUNT]; /* signals of `take` that this process, the member, has seen */
-    int branch;                       /* in this run; -1: not known yet */
-    bool is_here;                     /* member 0 has seen it arrive in this run */
+    atomic_uint_fast64_t *chosen[PTO_BRANCH_COUNT];
+    uint64_t seen[PTO_BRANCH_COUNT]; /* signals of `chosen` that this process, the member, has seen */
+    int branch;                      /* in this run; -1: not known yet */
+    bool has_arrived;                /* in this run, as seen by member 0 */
 } pto_exec_choice_t;
 
 /* An either node, as seen by member 0, which chooses, or by another member. */
@@ -99,25 +101,27 @@ typedef struct {
     bool chooses;
     int first; /* in `choices`: `count` entries, for member 0 one of each other member, otherwise its own */
     int count;
-    int here;                           /* number of members that have arrived */
+    int arrived;                        /* number of members that have arrived in this run */
     int completed;                      /* number of those that have ended their branch */
-    bool is_told;                       /* the policy chose for this run when the last one ended */
-    bool waited;                        /* since the run began, for any member */
+    bool chosen_early;                  /* the policy chose for this run when the last one ended */
+    bool waited;                        /* a lane had to wait for a choice in this run */
     int first_lane[PTO_BRANCH_COUNT];   /* the first one to take the branch; 0: none yet */
     bool once_passed[PTO_BRANCH_COUNT]; /* that lane has passed the stages marked `once` */
-    int64_t began_ns;                   /* when all members had come; 0: this is not timed */
+    int64_t began_ns;                   /* when the last member arrived; 0: not timed */
     pto_policy_t policy;
-    pto_exec_choices_t chosen;
+    pto_exec_choices_t statistics;
 } pto_exec_either_t;
 
 /* A kernel: this process's program, and the device's handle for it. */
 typedef struct {
     pto_program_t program;
-    void *made;
+    void *handle; /* NULL: the process takes no part */
 } pto_exec_kernel_t;
 
-/* Whether runs can be queued (pto_exec_queue), and if not, why. */
-typedef enum { PTO_QUEUE_YES, PTO_QUEUE_BY_PROCESSES, PTO_QUEUE_STANDS_IN } pto_queue_t;
+/* Whether runs can be queued (pto_exec_queue), and if not, why: processes take part in every run, or user
+ * buffers are copied before or after it. */
+typedef enum { PTO_QUEUE_YES, PTO_QUEUE_BY_PROCESSES, PTO_QUEUE_SHADOWED } pto_queue_t;
+
 /* A collective that NCCL runs, with this process's arguments. */
 typedef struct {
     int node;               /* index of the plan's node */
@@ -131,12 +135,11 @@ typedef struct {
 /* --- the executor -------------------------------------------------------------------------------------- */
 
 typedef struct {
-    char *memory; /* in this process, when the executor was made; NULL: not here */
+    char *memory; /* this process's memory for the buffer when the executor was made; NULL: none */
     int shared;   /* index among the buffers that other processes access; -1: private */
 } pto_bound_t;
 
-/* A place in another process's memory, and the start of the allocation that was opened; NULL: the node's
- * segment. */
+/* Memory of another process as addressed here, and the start of its allocation (NULL: the node's segment). */
 typedef struct {
     char *memory;
     char *start;
@@ -147,7 +150,7 @@ typedef struct {
     int buffer;
     int64_t rank; /* logical */
     pto_peer_memory_t at;
-} pto_reached_t;
+} pto_peer_buffer_t;
 
 /* An allocation of another process, opened through the device until the executor is destroyed, or until it is
  * unregistered. */
@@ -157,10 +160,10 @@ typedef struct {
     void *start;
 } pto_opened_t;
 
-/* A process's view of the user's buffers of one side (register.h); it never changes. */
+/* This process's user buffer of one side, input or output (register.h); it never changes. */
 typedef struct {
     int64_t bytes;
-    bool holds;      /* it has one, however small */
+    bool holds;      /* the process has one, however small */
     bool is_private; /* only its own work uses it */
 } pto_user_side_t;
 
@@ -180,54 +183,55 @@ typedef struct {
 struct pto_exec {
     const pto_plan_t *plan;
     const pto_device_t *device;
-    pto_op_t op;     /* as the plan's steps do it: of an average, the sum */
+    pto_op_t op;     /* of the plan's steps; for an average, the sum */
     int64_t divisor; /* of the whole result at the end of a run; 0: none */
     pto_exec_options_t options;
     pto_job_t job;
     pto_bound_t *bound;     /* by buffer */
     pto_offsets_t *offsets; /* of this process's blocks, while the executor is made */
     int shared_count;
-    pto_vector_t reached;       /* pto_reached_t */
-    void *offers;               /* what the node's processes share, until it is open */
-    int *reached_at;            /* by offer and place in the node: 1 + index in `reached`; 0: not open here */
+    pto_vector_t peer_buffers;  /* pto_peer_buffer_t */
+    int *peer_buffer_index;     /* by offer and rank in the node: 1 + index in `peer_buffers`; 0: not open */
+    void *offers;               /* what the node's processes share, until it is open (offers.c) */
+    int offer_count;            /* of each process: shared buffers, kernel flags */
     pto_vector_t opened;        /* pto_opened_t */
     pto_vector_t offered;       /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
     pto_vector_t registrations; /* by number (register.c) */
     void *mailboxes;            /* of the node's processes; NULL: none */
     pto_shared_handle_t mailbox_handle;
+    uint64_t mailbox_exchanges; /* so far */
     pto_user_side_t side[2];
-    pto_peer_memory_t *places; /* room for a rebinding: where `reached` will be */
-    void *told;                /* the same: what all processes tell (rebind.c); NULL: they tell nothing */
-    void *moved;               /* the same: the buffers that move (rebind.c) */
-    uint64_t meetings;         /* so far, through the mailboxes */
-    void *device_arena;        /* temporary buffers */
+    bool same_place[2];                  /* by side: all processes' buffers are known to be at one registered
+                                            place */
+    pto_peer_memory_t *next_peer_memory; /* scratch memory of a rebinding (rebind.c): of `peer_buffers` */
+    void *gathered;     /* the same: the messages of all processes; NULL: none are exchanged */
+    void *relocations;  /* the same: the user buffers that change */
+    void *device_arena; /* temporary buffers */
     void *staging_arena;
     void *shadow_in; /* replaces the user's input if that cannot be used directly */
     void *shadow_out;
     void *quotient; /* a divided result, where the device cannot write to the user's output */
     const void *user_in;
     void *user_out;
-    void *segment; /* one per node: flags, then the host buffers that its processes share */
+    bool copies_input; /* in place, to `shadow_in`, for a plan that cannot work in place */
+    void *segment;     /* one per node: flags, then the host buffers that its processes share */
     pto_shared_handle_t segment_handle;
-    bool together[2];        /* input, output: all processes' are known to be at the same registered place */
-    bool copies_aside;       /* the input of a collective in place, so that none is accessed by others */
-    bool peer_failed;        /* while it is made: another process of the node, which will say so at the end */
-    uint64_t *segment_bytes; /* by place in the node: room for their host buffers in it */
+    uint64_t *segment_bytes; /* by rank in the node: size of its host buffers in the segment */
+    size_t flag_row_bytes;   /* of one sender's flags in the segment */
     bool segment_own;
     bool segment_pinned;
-    int flag_rows; /* processes on this node */
-    size_t flag_row_bytes;
+    bool peer_failed; /* another process of the node failed while the executor is made; reported at the end */
     void *kernel_flags; /* flags that this process's GPU waits for; NULL: none */
     int kernel_blocks;  /* thread blocks of every kernel; 0: the plan has no kernel */
     int kernel_slices;  /* slices per block */
     int lines;          /* the buffer in line format, which needs no flags; -1: none */
-    int offer_count;    /* memory that this process exports to its node: shared buffers, kernel flags */
     pto_lane_t *lane;   /* lane 0 also does what is in none */
-    void *followed;     /* event of pto_exec_follow; NULL: none yet */
     int lane_count;
+    void *follow_event;      /* of pto_exec_follow; NULL: none yet */
     pto_vector_t events;     /* pto_exec_event_t */
-    pto_vector_t requests;   /* of messages (mpi/part.h) */
-    pto_vector_t ends;       /* the messages, by request */
+    pto_vector_t requests;   /* MPI_Request, of messages (mpi/part.h) */
+    pto_vector_t messages;   /* pto_exec_message_t, by request */
+    pto_vector_t statuses;   /* MPI_Status, enough for any task */
     pto_vector_t moves;      /* pto_exec_move_t */
     pto_vector_t reductions; /* pto_exec_reduction_t */
     pto_vector_t sources;    /* const void *, of reductions */
@@ -237,7 +241,6 @@ struct pto_exec {
     pto_vector_t choices;    /* pto_exec_choice_t */
     pto_vector_t kernels;    /* pto_exec_kernel_t */
     pto_vector_t nccl;       /* pto_nccl_part_t */
-    pto_vector_t statuses;   /* MPI_Status, room for those of any task */
     void *kernel;            /* the last kernel in lane 0's stream, the device's handle; NULL: none */
     uint64_t run;            /* the last run that began, counted from 1 */
     uint64_t ended;          /* the last run that the current kernel has completed */
@@ -246,7 +249,7 @@ struct pto_exec {
     bool enqueued;       /* some were */
     bool queued;         /* the active runs were queued */
     bool waiting;        /* inside pto_exec_wait, so blocking calls are allowed */
-    bool under_way;
+    bool active;         /* a run is */
     bool failed;
     void *own[PTO_ROLE_COUNT]; /* the user buffers that pto_exec_open allocated */
     uint64_t random;

@@ -1,4 +1,4 @@
-/* The job: the mapping between ranks in the team, logical ranks and nodes. */
+/* Where the processes of an executor are (job.h), and how a process waits for others. */
 #include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -19,79 +19,83 @@ pto_status_t pto_job_is_balanced(pto_job_t *job, uint64_t part, pto_error_t *err
                          "the processes were given different plans: some have other byte counts than others");
 }
 
-/* --- who is who ---------------------------------------------------------------------------------------- */
+/* --- placement ----------------------------------------------------------------------------------------- */
 
-/* Every real node must have as many processes as a node of the layout. All processes find the same error. */
-static pto_status_t place_by_nodes(const pto_layout_t *layout, pto_who_t *who, int size, pto_error_t *err) {
+/* Process i of real node j becomes process i of node j in the plan. Every real node must have as many
+ * processes as a node of the layout. All processes find the same error. */
+static pto_status_t place_by_nodes(const pto_layout_t *layout, pto_location_t *locations, int size,
+                                   pto_error_t *err) {
     int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu, nodes = 0;
-    for (int i = 0; i < size; i++) /* a node's lowest rank comes first: number the nodes there */
-        if (who[i].node == i)
-            who[i].logical = per_node * nodes++;
+    for (int i = 0; i < size; i++) /* number the nodes by their lowest ranks */
+        if (locations[i].node == i)
+            locations[i].logical = per_node * nodes++;
     for (int i = 0; i < size; i++) {
-        if (who[i].processes != per_node)
+        if (locations[i].processes != per_node)
             return pto_error_set(
                 err, PTO_ERR_RANGE,
                 "the layout has %lld processes per node, but rank %d's node has %d; place them "
                 "by identity or table to emulate nodes (portolan-validate --placement identity)",
-                (long long)per_node, i, who[i].processes);
-        if (who[i].node != i)
-            who[i].logical = who[who[i].node].logical + who[i].place_in_node;
+                (long long)per_node, i, locations[i].processes);
+        if (locations[i].node != i)
+            locations[i].logical = locations[locations[i].node].logical + locations[i].place_in_node;
     }
     return PTO_OK;
 }
 
-static pto_status_t note_places(pto_job_t *job, const pto_who_t *who, pto_error_t *err) {
+static pto_status_t fill_maps(pto_job_t *job, const pto_location_t *locations, pto_error_t *err) {
     for (int i = 0; i < job->size; i++)
-        job->mpi_of[i] = -1;
+        job->team_rank[i] = -1;
     for (int i = 0; i < job->size; i++) {
-        int64_t logical = who[i].logical;
+        int64_t logical = locations[i].logical;
         if (logical < 0 || logical >= job->size)
             return pto_error_set(err, PTO_ERR_RANGE, "the table places rank %d at %lld of %d", i,
                                  (long long)logical, job->size);
-        if (job->mpi_of[logical] >= 0)
+        if (job->team_rank[logical] >= 0)
             return pto_error_set(err, PTO_ERR_RANGE, "ranks %d and %d are both placed at %lld",
-                                 job->mpi_of[logical], i, (long long)logical);
-        job->mpi_of[logical] = i;
-        job->node_of[logical] = who[i].node;
-        job->place_in_node[logical] = who[i].place_in_node;
+                                 job->team_rank[logical], i, (long long)logical);
+        job->team_rank[logical] = i;
+        job->node_of[logical] = locations[i].node;
+        job->place_in_node[logical] = locations[i].place_in_node;
     }
     return PTO_OK;
 }
 
-/* Where all are on one node, each knows what the others would say. */
-static pto_status_t know_of_one_node(const pto_job_t *job, const pto_exec_options_t *options,
-                                     pto_who_t *who) {
+/* On one node, each process can compute all locations, so nothing is exchanged. */
+static void locate_on_one_node(const pto_job_t *job, const pto_exec_options_t *options,
+                               pto_location_t *locations) {
     for (int i = 0; i < job->size; i++) {
-        who[i] = (pto_who_t){.logical = i, .place_in_node = i, .processes = job->size};
+        locations[i] = (pto_location_t){.logical = i, .place_in_node = i, .processes = job->size};
         if (options->placement == PTO_PLACEMENT_TABLE)
-            who[i].logical = options->table[i];
+            locations[i].logical = options->table[i];
     }
-    return PTO_OK;
 }
 
 pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t *options, pto_job_t *job,
                            pto_error_t *err) {
-    pto_who_t *who = job->who;
-    assert(who); /* pto_job_allocate made it */
-    pto_who_t mine = {.logical = job->rank,
-                      .node = job->team->node_first,
-                      .place_in_node = job->node->rank,
-                      .processes = job->node_size};
+    pto_location_t *locations = job->locations;
+    pto_status_t status = PTO_OK;
+    assert(locations); /* pto_job_allocate made it */
+    pto_location_t mine = {.logical = job->rank,
+                           .node = job->team->node_first,
+                           .place_in_node = job->node->rank,
+                           .processes = job->node_size};
     if (options->placement == PTO_PLACEMENT_TABLE)
         mine.logical = options->table[job->rank];
-    pto_status_t status = job->team->node ? pto_team_allgather(job->team, &mine, sizeof mine, who, err)
-                                          : know_of_one_node(job, options, who);
+    if (job->team->node)
+        status = pto_team_allgather(job->team, &mine, sizeof mine, locations, err);
+    else
+        locate_on_one_node(job, options, locations);
     if (status == PTO_OK && options->placement == PTO_PLACEMENT_NODES)
-        status = place_by_nodes(layout, who, job->size, err);
+        status = place_by_nodes(layout, locations, job->size, err);
     if (status == PTO_OK)
-        status = note_places(job, who, err);
-    job->logical = status == PTO_OK ? who[job->rank].logical : -1;
-    free(job->who);
-    job->who = NULL;
+        status = fill_maps(job, locations, err);
+    job->logical = status == PTO_OK ? locations[job->rank].logical : -1;
+    free(job->locations);
+    job->locations = NULL;
     return status;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- the whole job -------------------------------------------------------------------------------------- */
 
 void pto_job_init(const pto_team_t *team, pto_wait_t wait, pto_job_t *job) {
     const pto_team_t *node = pto_team_node(team);
@@ -109,26 +113,22 @@ pto_status_t pto_job_allocate(const pto_layout_t *layout, pto_job_t *job, pto_er
         return pto_error_set(
             err, PTO_ERR_RANGE, "the layout has %lld processes, the job %d: start as many (mpirun -n %lld)",
             (long long)pto_layout_rank_count(layout), job->size, (long long)pto_layout_rank_count(layout));
-    job->who = calloc(size, sizeof(pto_who_t));
-    job->mpi_of = calloc(3 * size, sizeof *job->mpi_of);
+    job->locations = calloc(size, sizeof(pto_location_t));
+    job->team_rank = calloc(3 * size, sizeof *job->team_rank);
     job->parts = calloc(size, sizeof *job->parts);
-    if (!job->who || !job->mpi_of || !job->parts)
+    if (!job->locations || !job->team_rank || !job->parts)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d processes", job->size);
-    job->node_of = job->mpi_of + size;
-    job->place_in_node = job->mpi_of + 2 * size;
+    job->node_of = job->team_rank + size;
+    job->place_in_node = job->team_rank + 2 * size;
     return PTO_OK;
 }
 
 void pto_job_free(pto_job_t *job) {
-    free(job->who);
-    free(job->mpi_of);
+    free(job->locations);
+    free(job->team_rank);
     free(job->parts);
-    job->who = NULL;
-    job->mpi_of = NULL;
-    job->parts = NULL;
     if (job->release)
         job->release((pto_team_t *)job->team);
-    job->release = NULL;
 }
 
 pto_status_t pto_exec_place_in(const pto_layout_t *layout, const pto_team_t *team,
@@ -146,7 +146,9 @@ pto_status_t pto_exec_place_in(const pto_layout_t *layout, const pto_team_t *tea
     return status;
 }
 
-/* Naps that double bound both what a short wait loses and the CPU time of a long one. */
+/* --- waiting -------------------------------------------------------------------------------------------- */
+
+/* Sleeps double, which bounds both the delay after a short wait and the CPU time of a long one. */
 static void nap(int earlier_naps) {
     long ns = NAP_FIRST_NS;
     for (int i = 0; i < earlier_naps && ns < NAP_LONGEST_NS; i++)
@@ -154,7 +156,7 @@ static void nap(int earlier_naps) {
     nanosleep(&(struct timespec){.tv_nsec = ns < NAP_LONGEST_NS ? ns : NAP_LONGEST_NS}, NULL);
 }
 
-/* A waiting process must let its team make progress on the messages of others. */
+/* While it waits, a process must let MPI make progress on the messages of others (`rest` of the team). */
 pto_status_t pto_job_rest(const pto_job_t *job, int *spins, pto_error_t *err) {
     if (++*spins < SPINS_BEFORE_YIELD)
         return PTO_OK;

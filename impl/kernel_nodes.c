@@ -1,5 +1,4 @@
-/* Kernels of a plan: choosing the number of blocks, creating the kernels on the device, and waiting for
- * them. */
+/* Kernels of a plan (kernel_nodes.h). All GPUs use the same number of blocks, which grows with the data. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,8 +21,8 @@ static bool has_kernels(const pto_plan_t *plan) {
 
 static int64_t larger(int64_t one, int64_t other) { return one > other ? one : other; }
 
-/* Returns the bytes of a slice that a step uses. A halo exchange uses only the borders and halos of its
- * field: the bytes of all the step's copies. */
+/* Returns the size of the buffer that a step's slice is in. Of the field of a halo exchange, only borders and
+ * halos are copied, so for these, returns the bytes of all the step's copies. */
 static int64_t used_bytes(const pto_plan_t *plan, int64_t rank, const pto_step_t *step,
                           const pto_slice_t *slice, int64_t k) {
     pto_action_t action;
@@ -39,9 +38,9 @@ static int64_t used_bytes(const pto_plan_t *plan, int64_t rank, const pto_step_t
     return bytes;
 }
 
-/* Size of the largest buffer, or the most cells, that a kernel of a rank copies or reduces. */
-static int64_t most_bytes(const pto_plan_t *plan, int64_t rank) {
-    int64_t most = 0;
+/* Returns the maximum of used_bytes over all copies and reductions of a rank's kernels. */
+static int64_t max_used_bytes(const pto_plan_t *plan, int64_t rank) {
+    int64_t max_bytes = 0;
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
     while (pto_walk_next(&walk))
@@ -49,44 +48,46 @@ static int64_t most_bytes(const pto_plan_t *plan, int64_t rank) {
             const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
             if (!step->in_kernel || !pto_step_is_local(step))
                 continue;
-            most = larger(most, used_bytes(plan, rank, step, &step->source, walk.k));
-            most = larger(most, used_bytes(plan, rank, step, &step->target, walk.k));
+            max_bytes = larger(max_bytes, used_bytes(plan, rank, step, &step->source, walk.k));
+            max_bytes = larger(max_bytes, used_bytes(plan, rank, step, &step->target, walk.k));
         }
-    return most;
+    return max_bytes;
 }
 
-static int64_t pieces(int64_t bytes, int64_t piece_bytes, int64_t most) {
+/* Returns how many pieces `bytes` are divided into, from 1 to `max`. */
+static int64_t piece_count(int64_t bytes, int64_t piece_bytes, int64_t max) {
     int64_t wanted = (bytes + piece_bytes - 1) / piece_bytes;
-    return wanted < 1 ? 1 : wanted < most ? wanted : most;
+    return larger(wanted < max ? wanted : max, 1);
 }
 
-/* Numbers that the kernels of all ranks must agree on; the least of each decides. */
-enum { ASK_BYTES, ASK_LINES, ASK_NO_OTHER_LINES, ASK_COUNT };
+/* Numbers of which the minimum over all ranks is computed: the negated bytes, the index of the buffer that a
+ * rank wants in line format, and that index negated. PTO_LINES_ANY is larger than any of them. */
+enum { WANTED_BYTES, WANTED_LINES, WANTED_LINES_NEGATED, WANTED_COUNT };
 
-static void ask(const pto_exec_t *exec, int64_t rank, int64_t least[ASK_COUNT]) {
+static void lower_to_wanted(const pto_exec_t *exec, int64_t rank, int64_t least[WANTED_COUNT]) {
     const pto_kernels_t *kernels = exec->device->kernels;
     const int lines = kernels ? pto_lines(exec->plan, rank, kernels->lines_bytes_max) : PTO_LINES_ANY;
-    const int64_t asked[ASK_COUNT] = {[ASK_BYTES] = -most_bytes(exec->plan, rank),
-                                      [ASK_LINES] = lines,
-                                      [ASK_NO_OTHER_LINES] = lines != PTO_LINES_ANY ? -lines : PTO_LINES_ANY};
-    for (int i = 0; i < ASK_COUNT; i++)
-        least[i] = asked[i] < least[i] ? asked[i] : least[i];
+    const int64_t wanted[WANTED_COUNT] = {[WANTED_BYTES] = -max_used_bytes(exec->plan, rank),
+                                          [WANTED_LINES] = lines,
+                                          [WANTED_LINES_NEGATED] =
+                                              lines != PTO_LINES_ANY ? -lines : PTO_LINES_ANY};
+    for (int i = 0; i < WANTED_COUNT; i++)
+        least[i] = wanted[i] < least[i] ? wanted[i] : least[i];
 }
 
-/* In symmetric memory the processes exchange nothing, so each asks for all. */
-static void ask_for_known(const pto_exec_t *exec, int64_t least[ASK_COUNT]) {
+/* In symmetric memory the processes exchange nothing, so each computes the numbers of all ranks. */
+static void find_least_wanted(const pto_exec_t *exec, int64_t least[WANTED_COUNT]) {
     const int64_t ranks = pto_layout_rank_count(&pto_plan_request(exec->plan)->layout);
-    for (int i = 0; i < ASK_COUNT; i++)
+    for (int i = 0; i < WANTED_COUNT; i++)
         least[i] = INT64_MAX;
     for (int64_t rank = 0; rank < ranks; rank++)
         if (exec->job.team->reach || rank == exec->job.logical)
-            ask(exec, rank, least);
+            lower_to_wanted(exec, rank, least);
 }
 
 /* All GPUs need the same number of blocks, because a block's peers are the same blocks on other GPUs. They
- * must also agree on the buffer in line format, since both sides of a store must use it and there are no
- * flags then: if some rank needs another buffer, or none, there is none. How large the buffer is follows from
- * the plan. */
+ * must also agree on the buffer in line format, since both sides of a store must use it, and then there are
+ * no flags: if ranks want different buffers, there is none. */
 pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     const pto_kernels_t *kernels = exec->device->kernels;
@@ -100,32 +101,31 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     if (status == PTO_OK && blocks < 1)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "not even one block of %s's kernel fits on a GPU",
                                request->strategy->name);
-    int64_t least[ASK_COUNT + 1];
-    ask_for_known(exec, least);
-    least[ASK_COUNT] = blocks;
-    status = pto_agree_least(exec->job.team, status, least, ASK_COUNT + 1, err);
+    int64_t least[WANTED_COUNT + 1];
+    find_least_wanted(exec, least);
+    least[WANTED_COUNT] = blocks;
+    status = pto_agree_least(exec->job.team, status, least, WANTED_COUNT + 1, err);
     if (status != PTO_OK || !kernels)
         return status;
-    /* the lowest index is the highest, of those that have one */
-    bool agreed = least[ASK_LINES] == -least[ASK_NO_OTHER_LINES];
-    exec->lines = agreed ? (int)least[ASK_LINES] : PTO_LINES_NONE;
+    bool agreed = least[WANTED_LINES] == -least[WANTED_LINES_NEGATED]; /* minimum equals maximum */
+    exec->lines = agreed ? (int)least[WANTED_LINES] : PTO_LINES_NONE;
     pto_kernel_cut_t cut = exec->lines >= 0 ? kernels->lines_cut : kernels->flags_cut;
     if (exec->options.slice_bytes > 0)
         cut.slice_bytes = exec->options.slice_bytes;
-    int64_t bytes = exec->lines >= 0 ? pto_request_largest_bytes(request) : -least[ASK_BYTES];
-    exec->kernel_blocks = (int)pieces(bytes, cut.block_bytes, least[ASK_COUNT]);
-    exec->kernel_slices = (int)pieces(bytes, exec->kernel_blocks * cut.slice_bytes, SLICES_MAX);
+    int64_t bytes = exec->lines >= 0 ? pto_request_largest_bytes(request) : -least[WANTED_BYTES];
+    exec->kernel_blocks = (int)piece_count(bytes, cut.block_bytes, least[WANTED_COUNT]);
+    exec->kernel_slices = (int)piece_count(bytes, exec->kernel_blocks * cut.slice_bytes, SLICES_MAX);
     return PTO_OK;
 }
 
-/* --- making -------------------------------------------------------------------------------------------- */
+/* --- creating ------------------------------------------------------------------------------------------ */
 
-/* The one before it that this process takes part in. */
+/* Returns the kernel before this one that the process takes part in. */
 static const void *kernel_before(const pto_exec_t *exec, const pto_exec_kernel_t *kernel) {
     const pto_exec_kernel_t *first = exec->kernels.item;
     while (kernel > first)
-        if ((--kernel)->made)
-            return kernel->made;
+        if ((--kernel)->handle)
+            return kernel->handle;
     return NULL;
 }
 
@@ -150,50 +150,50 @@ bool pto_kernels_gave_up(const pto_exec_t *exec) {
     const pto_exec_kernel_t *kernel = exec->kernels.item;
     bool gave_up = false;
     for (int i = 0; exec->enqueued && i < exec->kernels.count; i++)
-        gave_up |= kernel[i].made && exec->device->kernels->gave_up(kernel[i].made);
+        gave_up |= kernel[i].handle && exec->device->kernels->gave_up(kernel[i].handle);
     return gave_up;
 }
 
 void pto_exec_stop(pto_exec_t *exec) {
     const pto_exec_kernel_t *kernel = exec->kernels.item;
     for (int i = 0; i < exec->kernels.count; i++)
-        if (kernel[i].made)
-            exec->device->kernels->stop(kernel[i].made);
+        if (kernel[i].handle)
+            exec->device->kernels->stop(kernel[i].handle);
 }
 
 pto_status_t pto_kernels_reserve(const pto_exec_t *exec, pto_error_t *err) {
     const pto_exec_kernel_t *kernel = exec->kernels.item;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < exec->kernels.count && status == PTO_OK; i++)
-        if (kernel[i].made && exec->device->kernels->reserve)
-            status = exec->device->kernels->reserve(kernel[i].made, err);
+        if (kernel[i].handle && exec->device->kernels->reserve)
+            status = exec->device->kernels->reserve(kernel[i].handle, err);
     return status;
 }
 
 pto_status_t pto_kernel_rebind(const pto_exec_t *exec, const pto_exec_kernel_t *kernel, pto_error_t *err) {
     const pto_kernel_program_t program = program_of(exec, kernel);
-    return kernel->made ? exec->device->kernels->rebind(kernel->made, &program, err) : PTO_OK;
+    return kernel->handle ? exec->device->kernels->rebind(kernel->handle, &program, err) : PTO_OK;
 }
 
-static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
+static pto_status_t create(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
     if (exec->lines >= 0 && exec->kernels.count == 1) /* else another kernel may read the lines */
         pto_program_forward(&kernel->program);
     pto_program_fuse(&kernel->program);
     const pto_kernel_program_t program = program_of(exec, kernel);
-    return program.op_count > 0 ? exec->device->kernels->create(&program, &kernel->made, err) : PTO_OK;
+    return program.op_count > 0 ? exec->device->kernels->create(&program, &kernel->handle, err) : PTO_OK;
 }
 
 pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < exec->kernels.count && status == PTO_OK; i++)
-        status = make(exec, (pto_exec_kernel_t *)exec->kernels.item + i, err);
+        status = create(exec, (pto_exec_kernel_t *)exec->kernels.item + i, err);
     return status;
 }
 
 void pto_kernels_free(pto_exec_t *exec) {
     pto_exec_kernel_t *kernel = exec->kernels.item;
     for (int i = 0; i < exec->kernels.count; i++) {
-        exec->device->kernels->destroy(kernel[i].made);
+        exec->device->kernels->destroy(kernel[i].handle);
         pto_program_fini(&kernel[i].program);
     }
     free(exec->kernels.item);
@@ -202,7 +202,7 @@ void pto_kernels_free(pto_exec_t *exec) {
 /* --- running ------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
-    void *kernel = ((pto_exec_kernel_t *)exec->kernels.item)[index].made;
+    void *kernel = ((pto_exec_kernel_t *)exec->kernels.item)[index].handle;
     pto_status_t status = PTO_OK;
     *finished = true;
     if (exec->kernel && exec->kernel != kernel)
@@ -213,7 +213,7 @@ pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *fini
     return exec->device->kernels->start(kernel, exec->run, exec->queued, exec->lane[0].stream, err);
 }
 
-/* With queued runs, every run that completes restarts the watchdog's time-out. */
+/* The time-out of queued runs starts again with every run that completes. */
 static void note_ended(pto_exec_t *exec, uint64_t ended) {
     if (ended != exec->ended && exec->queued)
         atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);

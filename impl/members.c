@@ -1,4 +1,5 @@
-/* Collective nodes of a plan: who runs them, who takes part, and with what of its buffers. */
+/* The collective nodes of a plan (PTO_NODE_COLLECTIVE): which of them MPI runs, whether this process is a
+ * member, and which part of its buffers it uses. */
 #include "members.h"
 
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
@@ -25,8 +26,7 @@ pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice
 
 pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
     const pto_node_t *node = pto_plan_node(exec->plan, at);
-    pto_membership_t member = {.node = node, .group = pto_plan_group(exec->plan, node->group)};
-    member.index = (int)pto_collective_member(exec->plan, node, exec->job.logical);
-    member.acts = member.index >= 0;
-    return member;
+    const int index = (int)pto_collective_member(exec->plan, node, exec->job.logical);
+    return (pto_membership_t){
+        .node = node, .group = pto_plan_group(exec->plan, node->group), .index = index, .acts = index >= 0};
 }

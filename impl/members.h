@@ -1,12 +1,12 @@
-/* Collective nodes of a plan, whoever runs them. */
+/* The collective nodes of a plan and this process's membership in them, whether MPI or NCCL runs them. */
 #ifndef PTO_MEMBERS_H
 #define PTO_MEMBERS_H
 
 #include "executor.h"
 
-/* Returns whether the MPI library runs this PTO_NODE_COLLECTIVE. */
+/* Returns whether the MPI library runs this PTO_NODE_COLLECTIVE. Its stages are then not executed. */
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
-/* Returns whether a walk is in such a node, whose stages are not executed. */
+/* Returns whether a walk is in such a node. */
 bool pto_walk_in_library(const pto_exec_t *exec, const pto_walk_t *walk);
 
 /* This process's membership in the collective at node `at`. */
@@ -19,7 +19,7 @@ typedef struct {
 
 pto_membership_t pto_find_membership(const pto_exec_t *exec, int at);
 
-/* Range of the slice's block for a peer, or of the whole vector, in this process's buffer. */
+/* Returns the range of a slice in this process's buffer: its block for a peer, or the whole vector. */
 pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer);
 
 #endif

@@ -1,5 +1,7 @@
-/* Exchange access among the processes of a node: GPU buffers that others access, by the device's handles,
- * host buffers by their place in the node's segment, and the flags of kernels. */
+/* The memory that processes of a node access in each other (offers.h). An offer describes a buffer of one
+ * process: a GPU buffer by the device's handle, a host buffer by its offset in the node's segment. One
+ * allgather exchanges all offers. The last offer is the flags of kernels, in the memory of the GPU that waits
+ * for them. */
 #include "offers.h"
 
 #include <stdlib.h>
@@ -8,18 +10,19 @@
 #include "buffers.h"
 #include "members.h"
 
-enum { KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
+enum { KERNEL_FLAGS = -1 /* instead of a buffer's index */ };
 
 typedef struct {
     pto_memory_handle_t handle;
     size_t offset_bytes; /* of a host buffer, in the segment */
-    bool empty;          /* zero bytes: nothing to open */
-    bool failed;         /* of a process's first offer: it has none, since something failed */
+    bool empty;          /* the buffer has no bytes, so there is nothing to open */
+    bool failed;         /* in a process's first offer: the process has failed and offers nothing */
 } offer_t;
 
-/* Flags and lines must be zero before other processes learn their address. */
+/* Flags and lines must be zero before other processes can write to them. Symmetric memory is zero at first,
+ * and others may already have written to it. */
 static pto_status_t clear(const pto_exec_t *exec, void *memory, size_t bytes, pto_error_t *err) {
-    if (exec->job.team->reach) /* others may already have written to it */
+    if (exec->job.team->reach)
         return PTO_OK;
     void *zeros = calloc(1, bytes);
     if (!zeros)
@@ -48,10 +51,11 @@ static pto_status_t clear_lines(const pto_exec_t *exec, pto_error_t *err) {
     if (exec->lines < 0 || !exec->bound[exec->lines].memory)
         return PTO_OK;
     size_t bytes = (size_t)pto_exec_memory_bytes(exec, exec->lines, exec->job.logical) +
-                   (size_t)pto_exec_apart_bytes(exec, exec->lines, exec->job.logical);
+                   (size_t)pto_exec_copy_stride_bytes(exec, exec->lines, exec->job.logical);
     return clear(exec, exec->bound[exec->lines].memory, bytes, err);
 }
 
+/* Symmetric memory needs no handles. */
 static pto_status_t make_offers(pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
     pto_status_t cleared = clear_lines(exec, err);
     if (cleared != PTO_OK)
@@ -65,11 +69,9 @@ static pto_status_t make_offers(pto_exec_t *exec, offer_t *offers, pto_error_t *
         if (offer->empty)
             continue;
         pto_status_t status = PTO_OK;
-        if (exec->job.team->reach && !pto_exec_in_segment(exec, b))
-            continue;
         if (pto_exec_in_segment(exec, b))
             offer->offset_bytes = (size_t)(bound->memory - (char *)exec->segment);
-        else
+        else if (!exec->job.team->reach)
             status = exec->device->export_memory(bound->memory, &offer->handle, err);
         if (status != PTO_OK)
             return status;
@@ -82,31 +84,31 @@ static char *own_memory(const pto_exec_t *exec, int buffer) {
     return buffer == KERNEL_FLAGS ? exec->kernel_flags : exec->bound[buffer].memory;
 }
 
-/* Returns the place of a buffer among what a process offers; -1: it is private. */
+/* Returns the index of a buffer's offer among those of a process; -1: the buffer is private. */
 static int offer_of(const pto_exec_t *exec, int buffer) {
     return buffer == KERNEL_FLAGS ? exec->shared_count : exec->bound[buffer].shared;
 }
 
-static int *reached_at(const pto_exec_t *exec, int number, int64_t rank) {
-    return &exec->reached_at[number * exec->flag_rows + exec->job.place_in_node[rank]];
+static int *index_of_peer_buffer(const pto_exec_t *exec, int number, int64_t rank) {
+    return &exec->peer_buffer_index[number * exec->job.node_size + exec->job.place_in_node[rank]];
 }
 
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
     if (rank == exec->job.logical)
         return own_memory(exec, buffer);
-    if (!exec->reached_at || exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
+    if (!exec->peer_buffer_index || exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
         return NULL;
     int number = offer_of(exec, buffer);
-    int at = number < 0 ? 0 : *reached_at(exec, number, rank);
-    return at ? ((const pto_reached_t *)exec->reached.item)[at - 1].at.memory : NULL;
+    int at = number < 0 ? 0 : *index_of_peer_buffer(exec, number, rank);
+    return at ? ((const pto_peer_buffer_t *)exec->peer_buffers.item)[at - 1].at.memory : NULL;
 }
 
 pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
-                                  pto_peer_memory_t *reach, pto_error_t *err) {
+                                  pto_peer_memory_t *opened_at, pto_error_t *err) {
     const pto_opened_t *known = exec->opened.item;
     for (int i = 0; i < exec->opened.count; i++)
         if (known[i].rank == rank && memcmp(known[i].handle.byte, handle->byte, sizeof handle->byte) == 0) {
-            *reach = (pto_peer_memory_t){(char *)known[i].start + handle->offset_bytes, known[i].start};
+            *opened_at = (pto_peer_memory_t){(char *)known[i].start + handle->offset_bytes, known[i].start};
             return PTO_OK;
         }
     pto_opened_t *opened = pto_vector_add(&exec->opened, sizeof *opened);
@@ -116,15 +118,15 @@ pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memo
     opened->handle.offset_bytes = 0;
     pto_status_t status = exec->device->open_memory(&opened->handle, &opened->start, err);
     if (status == PTO_OK)
-        *reach = (pto_peer_memory_t){(char *)opened->start + handle->offset_bytes, opened->start};
+        *opened_at = (pto_peer_memory_t){(char *)opened->start + handle->offset_bytes, opened->start};
     else
         exec->opened.count--;
     return status;
 }
 
-/* Open another process's buffer, unless it is already open. */
-static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buffer, int64_t rank,
-                               pto_error_t *err) {
+/* Opens another process's buffer, unless it is already open. */
+static pto_status_t open_buffer(pto_exec_t *exec, const offer_t *offers, int buffer, int64_t rank,
+                                pto_error_t *err) {
     if (rank == exec->job.logical || pto_exec_memory(exec, buffer, rank))
         return PTO_OK;
     if (exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
@@ -136,49 +138,49 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
     const pto_team_t *team = exec->job.team;
     if (offer->empty)
         return PTO_OK;
-    pto_reached_t *reached = pto_vector_add(&exec->reached, sizeof *reached);
-    if (!reached)
+    pto_peer_buffer_t *peer_buffer = pto_vector_add(&exec->peer_buffers, sizeof *peer_buffer);
+    if (!peer_buffer)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    *reached = (pto_reached_t){.buffer = buffer, .rank = rank};
-    *reached_at(exec, number, rank) = exec->reached.count;
+    *peer_buffer = (pto_peer_buffer_t){.buffer = buffer, .rank = rank};
+    *index_of_peer_buffer(exec, number, rank) = exec->peer_buffers.count;
     if (buffer != KERNEL_FLAGS && pto_exec_in_segment(exec, buffer)) {
-        reached->at.memory = (char *)exec->segment + offer->offset_bytes;
+        peer_buffer->at.memory = (char *)exec->segment + offer->offset_bytes;
         return PTO_OK;
     }
     if (!team->reach)
-        return pto_exec_open_memory(exec, rank, &offer->handle, &reached->at, err);
-    reached->at.memory = team->reach(team->context, exec->job.mpi_of[rank], own_memory(exec, buffer));
-    reached->at.start = reached->at.memory;
+        return pto_exec_open_memory(exec, rank, &offer->handle, &peer_buffer->at, err);
+    peer_buffer->at.memory = team->reach(team->context, exec->job.team_rank[rank], own_memory(exec, buffer));
+    peer_buffer->at.start = peer_buffer->at.memory;
     return PTO_OK;
 }
 
-/* Open everything that an action accesses in other processes. */
-static pto_status_t take_offers_of(pto_exec_t *exec, const offer_t *offers, const pto_action_t *action,
-                                   pto_error_t *err) {
+/* Opens everything that an action accesses in other processes. */
+static pto_status_t open_buffers_of_action(pto_exec_t *exec, const offer_t *offers,
+                                           const pto_action_t *action, pto_error_t *err) {
     const pto_step_t *step = action->step;
     pto_status_t status = PTO_OK;
     if (step->kind == PTO_STEP_SIGNAL && step->in_kernel)
-        return take_offer(exec, offers, KERNEL_FLAGS, action->peer_rank, err);
+        return open_buffer(exec, offers, KERNEL_FLAGS, action->peer_rank, err);
     const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
     for (int i = 0; i < 2 && status == PTO_OK; i++)
         if (slice[i])
-            status = take_offer(exec, offers, slice[i]->buffer,
-                                pto_slice_holder(exec->plan, slice[i], action), err);
+            status = open_buffer(exec, offers, slice[i]->buffer,
+                                 pto_slice_holder(exec->plan, slice[i], action), err);
     return status;
 }
 
-static pto_status_t take_offers_of_step(pto_exec_t *exec, const offer_t *offers, const pto_step_t *step,
-                                        int64_t k, pto_error_t *err) {
+static pto_status_t open_buffers_of_step(pto_exec_t *exec, const offer_t *offers, const pto_step_t *step,
+                                         int64_t k, pto_error_t *err) {
     pto_action_t action;
     pto_status_t status = PTO_OK;
     if (!pto_step_acts(exec->plan, step, exec->job.logical, k, &action))
         return PTO_OK;
     for (int64_t next = 0; status == PTO_OK && pto_step_next(exec->plan, &next, &action);)
-        status = take_offers_of(exec, offers, &action, err);
+        status = open_buffers_of_action(exec, offers, &action, err);
     return status;
 }
 
-static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_error_t *err) {
+static pto_status_t open_all_buffers(pto_exec_t *exec, const offer_t *offers, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     pto_walk_t walk;
     pto_walk_begin(&walk, exec->plan);
@@ -186,16 +188,16 @@ static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_err
         for (int i = 0; i < walk.stage->step_count && status == PTO_OK && !pto_walk_in_library(exec, &walk);
              i++) {
             const pto_step_t *step = pto_plan_step(exec->plan, walk.stage->step_first + i);
-            status = take_offers_of_step(exec, offers, step, walk.k, err);
+            status = open_buffers_of_step(exec, offers, step, walk.k, err);
         }
     return status;
 }
 
 pto_status_t pto_offers_prepare(pto_exec_t *exec, size_t count, pto_error_t *err) {
-    size_t processes = (size_t)exec->flag_rows;
+    size_t processes = (size_t)exec->job.node_size;
     exec->offers = calloc((processes + 1) * count + 1, sizeof(offer_t));
-    exec->reached_at = calloc(processes * count + 1, sizeof *exec->reached_at);
-    return exec->offers && exec->reached_at
+    exec->peer_buffer_index = calloc(processes * count + 1, sizeof *exec->peer_buffer_index);
+    return exec->offers && exec->peer_buffer_index
                ? PTO_OK
                : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for what processes share");
 }
@@ -203,20 +205,21 @@ pto_status_t pto_offers_prepare(pto_exec_t *exec, size_t count, pto_error_t *err
 pto_status_t pto_offers_share(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
     if (exec->offer_count == 0)
         return status;
-    offer_t *offers = exec->offers, *mine = offers + (size_t)exec->flag_rows * (size_t)exec->offer_count;
+    offer_t *offers = exec->offers, *mine = offers + (size_t)exec->job.node_size * (size_t)exec->offer_count;
     size_t bytes = (size_t)exec->offer_count * sizeof *offers;
-    pto_error_t later;
+    pto_error_t ignored;
     if (status == PTO_OK && !exec->peer_failed)
         status = make_offers(exec, mine, err);
     mine->failed = status != PTO_OK || exec->peer_failed;
-    pto_status_t told = PTO_OK;
+    pto_status_t exchanged = PTO_OK;
     if (!exec->job.team->reach)
-        told = pto_team_allgather(exec->job.node, mine, bytes, offers, status == PTO_OK ? err : &later);
-    status = status == PTO_OK ? told : status;
-    for (int i = 0; i < exec->flag_rows; i++)
+        exchanged =
+            pto_team_allgather(exec->job.node, mine, bytes, offers, status == PTO_OK ? err : &ignored);
+    status = status == PTO_OK ? exchanged : status;
+    for (int i = 0; i < exec->job.node_size; i++)
         exec->peer_failed |= offers[i * exec->offer_count].failed;
     if (status == PTO_OK && !exec->peer_failed)
-        status = take_offers(exec, offers, err);
+        status = open_all_buffers(exec, offers, err);
     free(exec->offers);
     exec->offers = NULL;
     return status;
@@ -224,13 +227,14 @@ pto_status_t pto_offers_share(pto_exec_t *exec, pto_status_t status, pto_error_t
 
 /* The flags of one part, one for each sending process, are adjacent: a block's threads read them together. */
 int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec) {
-    return (int64_t)sizeof(uint64_t) * exec->flag_rows;
+    return (int64_t)sizeof(uint64_t) * exec->job.node_size;
 }
 
 void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
     char *flags = pto_exec_memory(exec, KERNEL_FLAGS, to);
     int64_t row = flag * kernel_parts(exec);
-    return flags ? flags + row * pto_exec_flag_pitch_bytes(exec) +
-                       (int64_t)sizeof(uint64_t) * exec->job.place_in_node[from]
-                 : NULL;
+    if (!flags)
+        return NULL;
+    return flags + row * pto_exec_flag_pitch_bytes(exec) +
+           (int64_t)sizeof(uint64_t) * exec->job.place_in_node[from];
 }

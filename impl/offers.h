@@ -1,14 +1,15 @@
-/* Memory of one process that others on its node access. Internal to the executor. */
+/* Exchanges the memory that processes of a node access in each other: each offers its buffers and kernel
+ * flags, and opens those of others that its part of the plan uses. */
 #ifndef PTO_OFFERS_H
 #define PTO_OFFERS_H
 
 #include "executor.h"
 
-/* Room for `count` offers of each process of the node. */
+/* Allocates memory for `count` offers of each process of the node. */
 pto_status_t pto_offers_prepare(pto_exec_t *exec, size_t count, pto_error_t *err);
 
-/* All processes of the node exchange what they offer, and open what they use. Collective; `status` is this
- * process's so far. */
+/* Collective over the node: exchange all offers, and open what this process uses. `status` is this process's
+ * so far: if it has failed, it takes part nevertheless and keeps its error. */
 pto_status_t pto_offers_share(pto_exec_t *exec, pto_status_t status, pto_error_t *err);
 
 #endif

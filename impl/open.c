@@ -1,11 +1,11 @@
-/* Creates an executor together with its device and user buffers: what most programs do around
- * pto_exec_create_in. */
+/* Creates an executor with its device and user buffers, as most programs need it. */
 #include <string.h>
 
 #include "executor.h"
 #include "portolan/nccl.h"
 
-/* Only plans by NCCL have windows. Others are refused when their executor is made. */
+/* Returns whether a user buffer is to become an NCCL window. Only plans of NCCL can have windows; others are
+ * rejected when their executor is created. */
 static bool is_window(const pto_device_t *device, const pto_exec_options_t *options, int role) {
     return options->nccl_windows && device->nccl && (role == PTO_ROLE_IN || role == PTO_ROLE_OUT);
 }

@@ -1,9 +1,9 @@
-/* Registered allocations: their handles are exchanged, and those of other processes opened, once and for
- * all. A buffer in one of them is then known by its registration and the offset in it.
+/* Registered allocations (register.h). When an allocation is registered, the processes exchange handles and
+ * open each other's allocations, once and for all.
  *
- * When buffers change, two ways need no exchange of the team's. A process that changes its buffers alone
- * assumes that the others change theirs to the same place. In a collective rebinding on one node, the
- * processes tell each other the places through mailboxes in shared memory, so the places may differ. */
+ * After that, a process that changes its buffers alone assumes that the others change theirs to the same
+ * place. In a collective rebinding on one node, the processes exchange the places, which may differ, through
+ * mailboxes in shared memory. Neither communicates through the team. */
 #include "register.h"
 
 #include <stdlib.h>
@@ -12,16 +12,16 @@
 #include "buffers.h"
 #include "watchdog.h"
 
-/* A process's message about its allocation, and the others' record of it. */
+/* A process's message about its allocation, which is also the record that the others keep. */
 typedef struct {
     pto_memory_handle_t handle;
-    int64_t bytes;         /* 0: it has none */
-    bool stays[PTO_SIDES]; /* others access a substitute of the user's buffer */
-    pto_peer_memory_t at;  /* not opened: NULL */
+    int64_t bytes;              /* 0: it has none */
+    bool has_shadow[PTO_SIDES]; /* others access a shadow buffer instead of the user's */
+    pto_peer_memory_t at;       /* NULL: not opened */
 } peer_t;
 
 typedef struct {
-    const char *memory; /* NULL: was unregistered, or this process has none */
+    const char *memory; /* NULL: was unregistered, or this process registered none */
     int64_t bytes;
     peer_t *peer; /* by rank; NULL: was unregistered */
 } registration_t;
@@ -42,17 +42,17 @@ pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, 
     return (pto_registered_t){.registration = -1};
 }
 
-pto_status_t pto_register_reach(const pto_exec_t *exec, const pto_registered_t *place, int64_t rank, int side,
-                                int64_t bytes, pto_peer_memory_t *reach, pto_error_t *err) {
-    const peer_t *peer = &at(exec, place->registration)->peer[exec->job.mpi_of[rank]];
-    if (peer->stays[side])
+pto_status_t pto_register_peer_memory(const pto_exec_t *exec, const pto_registered_t *place, int64_t rank,
+                                      int side, int64_t bytes, pto_peer_memory_t *found, pto_error_t *err) {
+    const peer_t *peer = &at(exec, place->registration)->peer[exec->job.team_rank[rank]];
+    if (peer->has_shadow[side])
         return PTO_OK;
     if (!peer->at.memory || place->offset_bytes + bytes > peer->bytes)
         return pto_error_set(
             err, PTO_ERR_RANGE,
             "rank %lld registered %lld bytes, which do not hold a buffer of %lld bytes at %lld",
             (long long)rank, (long long)peer->bytes, (long long)bytes, (long long)place->offset_bytes);
-    *reach = (pto_peer_memory_t){peer->at.memory + place->offset_bytes, peer->at.start};
+    *found = (pto_peer_memory_t){peer->at.memory + place->offset_bytes, peer->at.start};
     return PTO_OK;
 }
 
@@ -65,37 +65,45 @@ bool pto_register_any(const pto_exec_t *exec) {
 
 /* --- mailboxes ------------------------------------------------------------------------------------------ */
 
-/* A process posts meeting n + 1 only when all have posted meeting n, and each has read meeting n before it
- * posts n + 1. So two boxes for each process suffice. */
+/* Each process has two boxes, used in turn. That is enough: a process posts message n + 1 when it has read
+ * message n of all others. These have then posted n, and so read n - 1, which n + 1 overwrites. */
 typedef struct {
-    _Alignas(64) atomic_uint_fast64_t posted; /* the number of the meeting */
-    pto_meeting_t meeting;
+    _Alignas(64) atomic_uint_fast64_t number; /* of the exchange, set when the message is complete */
+    pto_place_message_t message;
 } box_t;
 
-static box_t *box_of(const pto_exec_t *exec, int process, uint64_t meeting) {
-    return (box_t *)exec->mailboxes + 2 * (size_t)process + meeting % 2;
+static box_t *box_of(const pto_exec_t *exec, int process, uint64_t number) {
+    return (box_t *)exec->mailboxes + 2 * (size_t)process + number % 2;
 }
 
-pto_status_t pto_register_meet(pto_exec_t *exec, const pto_meeting_t *mine, pto_meeting_t *everyone,
-                               pto_error_t *err) {
-    const uint64_t number = ++exec->meetings;
-    pto_status_t status = PTO_OK;
-    box_t *own = box_of(exec, exec->job.rank, number);
-    own->meeting = *mine;
-    atomic_store_explicit(&own->posted, number, memory_order_release);
-    for (int i = 0; i < exec->job.size; i++) {
-        const box_t *box = box_of(exec, i, number);
-        for (int spins = 0;
-             status == PTO_OK && atomic_load_explicit(&box->posted, memory_order_acquire) != number;)
-            if ((status = pto_job_rest(&exec->job, &spins, err)) == PTO_OK)
-                status = pto_exec_deadline(exec, err);
+static pto_status_t await_box(pto_exec_t *exec, const box_t *box, uint64_t number, pto_error_t *err) {
+    int spins = 0;
+    while (atomic_load_explicit(&box->number, memory_order_acquire) != number) {
+        pto_status_t status = pto_job_rest(&exec->job, &spins, err);
+        if (status == PTO_OK)
+            status = pto_exec_deadline(exec, err);
         if (status != PTO_OK) {
             exec->failed = true; /* the others may have gone on */
             return status;
         }
-        everyone[i] = box->meeting;
     }
     return PTO_OK;
+}
+
+pto_status_t pto_register_exchange_places(pto_exec_t *exec, const pto_place_message_t *mine,
+                                          pto_place_message_t *everyone, pto_error_t *err) {
+    const uint64_t number = ++exec->mailbox_exchanges;
+    pto_status_t status = PTO_OK;
+    box_t *own = box_of(exec, exec->job.rank, number);
+    own->message = *mine;
+    atomic_store_explicit(&own->number, number, memory_order_release);
+    for (int i = 0; i < exec->job.size && status == PTO_OK; i++) {
+        const box_t *box = box_of(exec, i, number);
+        status = await_box(exec, box, number, err);
+        if (status == PTO_OK)
+            everyone[i] = box->message;
+    }
+    return status;
 }
 
 /* Collective. Only where all processes are on one node. */
@@ -108,16 +116,16 @@ static pto_status_t make_mailboxes(pto_exec_t *exec, pto_error_t *err) {
 
 /* --- registering ---------------------------------------------------------------------------------------- */
 
-static pto_status_t is_free(const pto_exec_t *exec, pto_error_t *err) {
-    if (!exec->under_way && !exec->failed)
+static pto_status_t check_idle(const pto_exec_t *exec, pto_error_t *err) {
+    if (!exec->active && !exec->failed)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_RANGE,
                          exec->failed ? "an earlier run failed" : "a run is already active");
 }
 
-static pto_status_t may_register(const pto_exec_t *exec, const char *memory, int64_t bytes,
-                                 pto_error_t *err) {
-    pto_status_t status = is_free(exec, err);
+static pto_status_t check_register(const pto_exec_t *exec, const char *memory, int64_t bytes,
+                                   pto_error_t *err) {
+    pto_status_t status = check_idle(exec, err);
     if (status != PTO_OK)
         return status;
     if (bytes < 0 || (bytes > 0) != (memory != NULL))
@@ -131,28 +139,29 @@ static pto_status_t may_register(const pto_exec_t *exec, const char *memory, int
     return PTO_OK;
 }
 
-/* Open what this process reaches in the others' allocations. */
+/* Opens the allocations of those processes whose user buffers this one accesses. */
 static pto_status_t open_peers(pto_exec_t *exec, peer_t *peer, pto_error_t *err) {
-    const pto_reached_t *reached = exec->reached.item;
+    const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < exec->reached.count && status == PTO_OK; i++) {
-        peer_t *its = &peer[exec->job.mpi_of[reached[i].rank]];
-        pto_role_t role =
-            reached[i].buffer < 0 ? PTO_ROLE_TEMPORARY : pto_plan_buffer(exec->plan, reached[i].buffer)->role;
-        if ((role == PTO_ROLE_IN || role == PTO_ROLE_OUT) && its->bytes > 0 && !its->at.memory)
-            status = pto_exec_open_memory(exec, reached[i].rank, &its->handle, &its->at, err);
+    for (int i = 0; i < exec->peer_buffers.count && status == PTO_OK; i++) {
+        peer_t *theirs = &peer[exec->job.team_rank[peer_buffer[i].rank]];
+        pto_role_t role = peer_buffer[i].buffer < 0
+                              ? PTO_ROLE_TEMPORARY
+                              : pto_plan_buffer(exec->plan, peer_buffer[i].buffer)->role;
+        if ((role == PTO_ROLE_IN || role == PTO_ROLE_OUT) && theirs->bytes > 0 && !theirs->at.memory)
+            status = pto_exec_open_memory(exec, peer_buffer[i].rank, &theirs->handle, &theirs->at, err);
     }
     return status;
 }
 
-/* Close what this executor has opened since there were `count`. */
+/* Closes the allocations that were opened after the first `count`. */
 static void close_from(pto_exec_t *exec, int count) {
     const pto_opened_t *opened = exec->opened.item;
     for (; exec->opened.count > count; exec->opened.count--)
         exec->device->close_memory(opened[exec->opened.count - 1].start, NULL);
 }
 
-/* Collective. The processes register all or none. */
+/* Collective. If it fails on one process, it fails on all. */
 static pto_status_t exchange(pto_exec_t *exec, const peer_t *mine, peer_t *peer, pto_error_t *err) {
     const int opened = exec->opened.count;
     pto_status_t status = pto_team_allgather(exec->job.team, mine, sizeof *mine, peer, err);
@@ -168,9 +177,9 @@ static pto_status_t exchange(pto_exec_t *exec, const peer_t *mine, peer_t *peer,
 
 static pto_status_t add_registration(pto_exec_t *exec, const char *memory, int64_t bytes, peer_t *peer,
                                      pto_error_t *err) {
-    peer_t mine = {.bytes = bytes, .stays = {exec->shadow_in != NULL, exec->shadow_out != NULL}};
+    peer_t mine = {.bytes = bytes, .has_shadow = {exec->shadow_in != NULL, exec->shadow_out != NULL}};
     pto_status_t status =
-        peer ? may_register(exec, memory, bytes, err) : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+        peer ? check_register(exec, memory, bytes, err) : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (status == PTO_OK && bytes > 0)
         status = exec->device->export_memory(memory, &mine.handle, err);
     registration_t *added = status == PTO_OK ? pto_vector_add(&exec->registrations, sizeof *added) : NULL;
@@ -202,40 +211,40 @@ pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *reg
 
 /* --- unregistering -------------------------------------------------------------------------------------- */
 
-static bool holds(const registration_t *one, const void *memory) {
+static bool contains(const registration_t *one, const void *memory) {
     const char *place = memory;
     return one->memory && place >= one->memory && place < one->memory + one->bytes;
 }
 
-static pto_status_t may_unregister(const pto_exec_t *exec, int number, pto_error_t *err) {
-    pto_status_t status = is_free(exec, err);
+static pto_status_t check_unregister(const pto_exec_t *exec, int number, pto_error_t *err) {
+    pto_status_t status = check_idle(exec, err);
     if (status != PTO_OK)
         return status;
     if (number < 0 || number >= exec->registrations.count || !at(exec, number)->peer)
         return pto_error_set(err, PTO_ERR_RANGE, "there is no registration %d", number);
-    if (holds(at(exec, number), exec->user_in) || holds(at(exec, number), exec->user_out))
+    if (contains(at(exec, number), exec->user_in) || contains(at(exec, number), exec->user_out))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "rank %lld's buffers are in the memory of registration %d: rebind them first",
                              (long long)exec->job.logical, number);
     return PTO_OK;
 }
 
-static bool is_same(const pto_memory_handle_t *a, const pto_memory_handle_t *b) {
+static bool is_same_allocation(const pto_memory_handle_t *a, const pto_memory_handle_t *b) {
     return a && b && memcmp(a->byte, b->byte, sizeof a->byte) == 0;
 }
 
-/* Returns whether another registration, or a buffer that runs use now, is in the allocation of a process. */
-static bool is_still_used(const pto_exec_t *exec, const registration_t *but, int process) {
+/* Returns whether another registration, or a buffer that runs use now, is in that allocation of a process. */
+static bool is_used_elsewhere(const pto_exec_t *exec, const registration_t *but, int process) {
     const peer_t *peer = &but->peer[process];
     for (int i = 0; i < exec->registrations.count; i++) {
         const registration_t *one = at(exec, i);
         if (one != but && one->peer && one->peer[process].bytes > 0 &&
-            is_same(&one->peer[process].handle, &peer->handle))
+            is_same_allocation(&one->peer[process].handle, &peer->handle))
             return true;
     }
-    const pto_reached_t *reached = exec->reached.item;
-    for (int i = 0; i < exec->reached.count; i++)
-        if (reached[i].at.start == peer->at.start)
+    const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
+    for (int i = 0; i < exec->peer_buffers.count; i++)
+        if (peer_buffer[i].at.start == peer->at.start)
             return true;
     return false;
 }
@@ -243,7 +252,7 @@ static bool is_still_used(const pto_exec_t *exec, const registration_t *but, int
 static void close_peer(pto_exec_t *exec, const registration_t *one, int process) {
     const peer_t *peer = &one->peer[process];
     pto_opened_t *opened = exec->opened.item;
-    if (!peer->at.start || is_still_used(exec, one, process))
+    if (!peer->at.start || is_used_elsewhere(exec, one, process))
         return;
     for (int i = 0; i < exec->opened.count; i++) {
         if (opened[i].start != peer->at.start)
@@ -254,11 +263,11 @@ static void close_peer(pto_exec_t *exec, const registration_t *one, int process)
     }
 }
 
-/* The others may close this process's allocation, so a rebinding has to offer it as one that is new. */
+/* The others may close this process's allocation, so a rebinding must offer it as a fresh one. */
 static void forget_offer(pto_exec_t *exec, const pto_memory_handle_t *handle) {
     pto_memory_handle_t *offered = exec->offered.item;
     for (int i = 0; i < exec->offered.count; i++)
-        if (is_same(&offered[i], handle))
+        if (is_same_allocation(&offered[i], handle))
             offered[i--] = offered[--exec->offered.count];
 }
 
@@ -272,7 +281,7 @@ static void remove_registration(pto_exec_t *exec, int number) {
 }
 
 /* Collective. */
-static pto_status_t same_number(const pto_exec_t *exec, int number, pto_error_t *err) {
+static pto_status_t check_same_number(const pto_exec_t *exec, int number, pto_error_t *err) {
     int64_t least[2] = {number, -(int64_t)number};
     pto_status_t status = pto_team_least(exec->job.team, least, 2, err);
     if (status != PTO_OK || least[0] == -least[1])
@@ -287,12 +296,12 @@ pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err
     if (!err)
         err = &ignored;
     pto_watchdog_watch(exec, true);
-    pto_status_t status = same_number(exec, registration, err);
+    pto_status_t status = check_same_number(exec, registration, err);
     if (status == PTO_OK)
-        status = pto_agree(exec->job.team, may_unregister(exec, registration, err), err);
+        status = pto_agree(exec->job.team, check_unregister(exec, registration, err), err);
     if (status == PTO_OK)
         remove_registration(exec, registration);
-    /* A process that returns may free its memory, so all others have closed it. */
+    /* A process that returns may free its memory, so all others must have closed it. */
     if (status == PTO_OK)
         status = pto_team_barrier(exec->job.team, err);
     pto_watchdog_watch(exec, false);

@@ -1,5 +1,9 @@
-/* The flat schedule: what one process does, in order in each lane, with all addresses, sizes and peers
- * resolved. */
+/* Builds the flat schedule: the tasks of one process, in order in each lane, with all addresses, sizes and
+ * peers resolved.
+ *
+ * The builder walks through the plan's stages in order and appends what this process does in each of them.
+ * Steps outside of lanes are in lane 0. A node with lanes forks: lane 0 marks its position, each other lane
+ * begins after this mark and ends with a mark of its own, and lane 0 continues after those (join). */
 #include <stdlib.h>
 
 #include "choices.h"
@@ -13,7 +17,7 @@
 
 typedef pto_status_t (*build_t)(pto_schedule_t *builder, const pto_action_t *action);
 
-static pto_status_t each_action(pto_schedule_t *builder, const pto_step_t *step, build_t build) {
+static pto_status_t build_actions(pto_schedule_t *builder, const pto_step_t *step, build_t build) {
     const pto_plan_t *plan = builder->exec->plan;
     pto_action_t action;
     if (!pto_step_acts(plan, step, builder->exec->job.logical, builder->walk->k, &action))
@@ -24,8 +28,8 @@ static pto_status_t each_action(pto_schedule_t *builder, const pto_step_t *step,
     return status;
 }
 
-/* NULL: a launch needs no entry, the work that it launches has one. */
-static build_t build_of(pto_step_kind_t kind) {
+/* NULL: a launch needs no task of its own, since the work that it launches has one. */
+static build_t builder_of_kind(pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_SEND:
     case PTO_STEP_RECV:
@@ -44,13 +48,13 @@ static build_t build_of(pto_step_kind_t kind) {
 }
 
 /* Build all steps of one kind in the current stage. */
-static pto_status_t each_of_kind(pto_schedule_t *builder, pto_step_kind_t kind) {
+static pto_status_t build_all_of_kind(pto_schedule_t *builder, pto_step_kind_t kind) {
     const pto_stage_t *stage = builder->walk->stage;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         const pto_step_t *step = pto_plan_step(builder->exec->plan, stage->step_first + i);
         if (step->kind == kind)
-            status = each_action(builder, step, build_of(kind));
+            status = build_actions(builder, step, builder_of_kind(kind));
     }
     return status;
 }
@@ -59,21 +63,21 @@ static pto_status_t each_of_kind(pto_schedule_t *builder, pto_step_kind_t kind) 
  * work while they are in flight, and wait last. */
 static pto_status_t build_at_once(pto_schedule_t *builder) {
     int first = builder->exec->requests.count;
-    pto_status_t status = each_of_kind(builder, PTO_STEP_RECV);
+    pto_status_t status = build_all_of_kind(builder, PTO_STEP_RECV);
     if (status == PTO_OK)
-        status = each_of_kind(builder, PTO_STEP_SEND);
+        status = build_all_of_kind(builder, PTO_STEP_SEND);
     int count = builder->exec->requests.count - first;
     if (status == PTO_OK && count > 0)
         status = pto_schedule_add(builder, PTO_TASK_POST, first, count);
     if (status == PTO_OK)
-        status = each_of_kind(builder, PTO_STEP_SIGNAL);
+        status = build_all_of_kind(builder, PTO_STEP_SIGNAL);
     if (status == PTO_OK)
-        status = each_of_kind(builder, PTO_STEP_COPY);
+        status = build_all_of_kind(builder, PTO_STEP_COPY);
     if (status == PTO_OK)
-        status = each_of_kind(builder, PTO_STEP_REDUCE);
+        status = build_all_of_kind(builder, PTO_STEP_REDUCE);
     if (status == PTO_OK && count > 0)
         status = pto_schedule_add(builder, PTO_TASK_FINISH, first, count);
-    return status == PTO_OK ? each_of_kind(builder, PTO_STEP_WAIT) : status;
+    return status == PTO_OK ? build_all_of_kind(builder, PTO_STEP_WAIT) : status;
 }
 
 static pto_status_t build_sequence(pto_schedule_t *builder) {
@@ -81,9 +85,9 @@ static pto_status_t build_sequence(pto_schedule_t *builder) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         const pto_step_t *step = pto_plan_step(builder->exec->plan, stage->step_first + i);
-        build_t build = build_of(step->kind);
+        build_t build = builder_of_kind(step->kind);
         if (build)
-            status = each_action(builder, step, build);
+            status = build_actions(builder, step, build);
     }
     return status;
 }
@@ -103,8 +107,7 @@ static pto_status_t build_call(pto_schedule_t *builder) {
                : PTO_OK;
 }
 
-/* Steps inside a kernel are added to its program, which is one entry. `end_kernel` appends the entry, unless
- * the process takes no part. */
+/* Steps inside a kernel are added to its program. end_kernel appends its task, if the process takes part. */
 static pto_status_t build_in_kernel(pto_schedule_t *builder) {
     const pto_stage_t *stage = builder->walk->stage;
     if (!builder->program) {
@@ -142,12 +145,12 @@ static pto_status_t build_nccl(pto_schedule_t *builder) {
     if (part < 0)
         return PTO_OK;
     static const pto_stage_t stage = {.name = "NCCL"};
-    const pto_walk_t *kept = builder->walk;
-    pto_walk_t around = *kept;
-    around.stage = &stage;
-    builder->walk = &around;
+    const pto_walk_t *walk = builder->walk;
+    pto_walk_t renamed = *walk;
+    renamed.stage = &stage;
+    builder->walk = &renamed;
     pto_status_t status = pto_schedule_add(builder, PTO_TASK_NCCL, part, 1);
-    builder->walk = kept;
+    builder->walk = walk;
     return status;
 }
 
@@ -170,7 +173,7 @@ static int new_events(pto_schedule_t *builder, int count) {
     return first;
 }
 
-/* Mark what a lane has done so far, by a new event if `event` is negative. The mark is its last task. */
+/* Appends a mark to a lane, which records `event`, or a new event if that is negative. */
 static pto_status_t add_mark(pto_schedule_t *builder, int lane, int event) {
     if (event < 0)
         event = new_events(builder, 1);
@@ -186,7 +189,7 @@ static int last_task(const pto_schedule_t *builder, int lane) {
 static pto_status_t join_lanes(pto_schedule_t *builder) {
     bool either = pto_plan_node(builder->exec->plan, builder->lanes)->kind == PTO_NODE_EITHER;
     pto_status_t status = PTO_OK;
-    for (int lane = 1; lane < builder->entered && status == PTO_OK; lane++) {
+    for (int lane = 1; lane < builder->lanes_begun && status == PTO_OK; lane++) {
         if (either)
             status = pto_schedule_append(builder, lane, PTO_TASK_CHOSEN, pto_choice_of(builder, lane), 1);
         if (status == PTO_OK)
@@ -198,38 +201,39 @@ static pto_status_t join_lanes(pto_schedule_t *builder) {
     return status;
 }
 
-/* A chunk's event can be reused `depth` chunks later: then everything that follows it has begun. */
+/* In a pipeline, each lane has `depth` events for the ends of chunks. A chunk's event can be reused `depth`
+ * chunks later: everything that waits for it has begun by then. */
 static pto_status_t fork_lanes(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     const pto_node_t *node = pto_plan_node(walk->plan, walk->lanes);
     int64_t chunks = node->to - node->from;
     int lanes = pto_node_lane_count(walk->plan, walk->lanes);
     builder->lanes = walk->lanes;
-    builder->entered = 1;
-    builder->ends.count = 0;
+    builder->lanes_begun = 1;
+    builder->chunk_ends.count = 0;
     builder->event_depth = (int)(node->depth < chunks ? node->depth : chunks);
     builder->event_first = new_events(builder, lanes * builder->event_depth);
     pto_status_t status =
         builder->event_first < 0 ? pto_schedule_out_of_memory(builder->err) : add_mark(builder, 0, -1);
-    builder->fork = last_task(builder, 0);
+    builder->fork_mark = last_task(builder, 0);
     return status;
 }
 
-/* Begin a stage in a lane: it waits for the stages of pto_walk_after at this process. */
+/* Begins a stage in a lane: appends waits for the stages that pto_walk_after names. */
 static pto_status_t begin_in_lane(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     pto_walk_after_t after = pto_walk_after(walk);
     pto_status_t status = PTO_OK;
-    if (walk->lane >= builder->entered) {
-        builder->entered = walk->lane + 1;
-        status = pto_schedule_append(builder, walk->lane, PTO_TASK_AFTER, 0, builder->fork);
+    if (walk->lane >= builder->lanes_begun) {
+        builder->lanes_begun = walk->lane + 1;
+        status = pto_schedule_append(builder, walk->lane, PTO_TASK_AFTER, 0, builder->fork_mark);
     }
     if (status == PTO_OK && after.chunk >= 0)
         status = pto_schedule_append(builder, walk->lane, PTO_TASK_AFTER, walk->lane - 1,
                                      last_task(builder, walk->lane - 1));
-    if (status == PTO_OK && after.slot >= 0 && builder->entered > 1) {
+    if (status == PTO_OK && after.slot >= 0 && builder->lanes_begun > 1) {
         const pto_node_t *node = pto_plan_node(walk->plan, walk->lanes);
-        const int *end = builder->ends.item;
+        const int *end = builder->chunk_ends.item;
         status = pto_schedule_append(builder, walk->lane, PTO_TASK_AFTER, node->span - 1,
                                      end[walk->k - node->from - node->depth]);
     }
@@ -243,7 +247,7 @@ static pto_status_t end_in_pipeline(pto_schedule_t *builder, const pto_node_t *n
     pto_status_t status = add_mark(builder, walk->lane, event);
     if (status != PTO_OK || walk->lane < node->span - 1)
         return status;
-    int *end = pto_vector_add(&builder->ends, sizeof *end);
+    int *end = pto_vector_add(&builder->chunk_ends, sizeof *end);
     if (!end)
         return pto_schedule_out_of_memory(builder->err);
     *end = last_task(builder, walk->lane);
@@ -262,29 +266,29 @@ static bool acts_in_stage(const pto_schedule_t *builder) {
 
 static pto_status_t begin_either(pto_schedule_t *builder) {
     builder->lanes = builder->walk->lanes;
-    builder->entered = 1;
+    builder->lanes_begun = 1;
     pto_status_t status = pto_choices_add(builder);
     if (status == PTO_OK)
         status = pto_schedule_append(builder, 0, PTO_TASK_CHOOSE, builder->exec->eithers.count - 1, 1);
     if (status == PTO_OK)
         status = add_mark(builder, 0, -1);
-    builder->fork = last_task(builder, 0);
+    builder->fork_mark = last_task(builder, 0);
     return status;
 }
 
-/* Member 0 has a lane for each other member, which needs none. */
+/* Member 0 has a lane for each other member. These do everything in lane 0. */
 static pto_status_t build_in_either(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     pto_status_t status = builder->lanes == walk->lanes ? PTO_OK : begin_either(builder);
     if (status != PTO_OK || !acts_in_stage(builder))
         return status;
-    pto_walk_t here = *walk;
-    here.lane = pto_choices_mine(builder)->chooses ? walk->lane : 0;
-    if (here.lane >= builder->entered) {
-        builder->entered = here.lane + 1;
-        status = pto_schedule_append(builder, here.lane, PTO_TASK_AFTER, 0, builder->fork);
+    pto_walk_t in_own_lane = *walk;
+    in_own_lane.lane = pto_choices_last(builder)->chooses ? walk->lane : 0;
+    if (in_own_lane.lane >= builder->lanes_begun) {
+        builder->lanes_begun = in_own_lane.lane + 1;
+        status = pto_schedule_append(builder, in_own_lane.lane, PTO_TASK_AFTER, 0, builder->fork_mark);
     }
-    builder->walk = &here;
+    builder->walk = &in_own_lane;
     builder->choice = walk->branch < 0 ? 0 : 1 + pto_choice_of(builder, walk->lane);
     if (status == PTO_OK)
         status = build_steps(builder);
@@ -323,15 +327,15 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
                                                                            : build_in_lane(builder);
 }
 
-/* Copy a whole user buffer to or from its substitute, and divide it if there is a divisor. */
-static pto_status_t build_shadow(pto_schedule_t *builder, pto_role_t role, void *target, const void *source,
-                                 int64_t divisor) {
+/* Copies a whole user buffer to or from its shadow buffer, and divides it if there is a divisor. */
+static pto_status_t copy_whole_buffer(pto_schedule_t *builder, pto_role_t role, void *target,
+                                      const void *source, int64_t divisor) {
     static const pto_stage_t stage = {.name = "user's buffer"};
-    pto_walk_t around = {.stage = &stage, .lanes = -1, .branch = -1};
+    pto_walk_t outside = {.stage = &stage, .lanes = -1, .branch = -1};
     if (!target || !source)
         return PTO_OK;
     /* cppcheck-suppress autoVariables; until the end of this function only */
-    builder->walk = &around;
+    builder->walk = &outside;
     size_t bytes = (size_t)pto_exec_user_bytes(builder->exec->plan, builder->exec->job.logical, role);
     const pto_move_t whole = {target, source, bytes, 1, bytes, bytes};
     pto_status_t status = bytes > 0 ? pto_schedule_move(builder, &whole, true, divisor) : PTO_OK;
@@ -347,7 +351,7 @@ static pto_status_t create_events(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
-static int by_counter(const void *one, const void *other) {
+static int compare_counters(const void *one, const void *other) {
     const pto_exec_signal_t *const *a = one, *const *b = other;
     if ((*a)->counter != (*b)->counter)
         return (*a)->counter < (*b)->counter ? -1 : 1;
@@ -363,7 +367,7 @@ static pto_status_t number_waits(pto_exec_t *exec, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for signals");
     for (int i = 0; i < count; i++)
         sorted[i] = &signal[i];
-    qsort(sorted, (size_t)count, sizeof(pto_exec_signal_t *), by_counter);
+    qsort(sorted, (size_t)count, sizeof(pto_exec_signal_t *), compare_counters);
     for (int first = 0, until; first < count; first = until) {
         for (until = first; until < count && sorted[until]->counter == sorted[first]->counter; until++)
             sorted[until]->seen += (uint64_t)(until - first);
@@ -377,9 +381,10 @@ static pto_status_t number_waits(pto_exec_t *exec, pto_error_t *err) {
 pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     pto_schedule_t builder = {.exec = exec, .err = err, .collective = -1, .lanes = -1};
     pto_walk_t walk;
-    pto_status_t status = build_shadow(&builder, PTO_ROLE_IN, exec->shadow_in, exec->user_in, 0);
+    pto_status_t status = copy_whole_buffer(&builder, PTO_ROLE_IN, exec->shadow_in, exec->user_in, 0);
     if (status == PTO_OK && pto_collective_data(pto_plan_request(exec->plan)->collective) == PTO_DATA_GRID)
-        status = build_shadow(&builder, PTO_ROLE_OUT, exec->shadow_out, exec->user_out, 0); /* in place */
+        status =
+            copy_whole_buffer(&builder, PTO_ROLE_OUT, exec->shadow_out, exec->user_out, 0); /* in place */
     builder.walk = &walk;
     pto_walk_begin(&walk, exec->plan);
     while (status == PTO_OK && pto_walk_next(&walk))
@@ -389,13 +394,13 @@ pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     if (status == PTO_OK && builder.lanes >= 0)
         status = join_lanes(&builder);
     if (status == PTO_OK)
-        status = build_shadow(&builder, PTO_ROLE_OUT, exec->quotient ? exec->quotient : exec->user_out,
-                              exec->shadow_out, exec->divisor);
+        status = copy_whole_buffer(&builder, PTO_ROLE_OUT, exec->quotient ? exec->quotient : exec->user_out,
+                                   exec->shadow_out, exec->divisor);
     if (status == PTO_OK)
-        status = build_shadow(&builder, PTO_ROLE_OUT, exec->user_out, exec->quotient, 0);
+        status = copy_whole_buffer(&builder, PTO_ROLE_OUT, exec->user_out, exec->quotient, 0);
     free(builder.source.list.item);
     free(builder.target.list.item);
-    free(builder.ends.item);
+    free(builder.chunk_ends.item);
     if (status == PTO_OK)
         status = create_events(exec, err);
     return status == PTO_OK ? number_waits(exec, err) : status;

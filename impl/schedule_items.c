@@ -1,5 +1,5 @@
-/* The items of a schedule: copies, reductions, messages and signals, with all addresses, sizes and peers
- * resolved. */
+/* The items of a schedule: copies, reductions, messages and signals. A slice of the plan becomes ranges of
+ * bytes, and a step becomes one item for each contiguous piece. */
 #include "schedule_items.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool add_range(pto_byte_ranges_t *ranges, int64_t offset_bytes, int64_t b
     return range != NULL;
 }
 
-/* Each block has lines and tags of its own; pto_lines has seen to it that ranges are whole blocks. */
+/* In line format, blocks have their own lines and tags. pto_lines guarantees that ranges are whole blocks. */
 static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
     pto_byte_ranges_t *ranges = context;
     if (!ranges->lines)
@@ -30,11 +30,12 @@ static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
     int64_t at = 0, lines_at = 0, end = offset_bytes + bytes;
     bool added = true;
     for (int64_t block = 0; at < end && added; block++) {
-        int64_t own = pto_buffer_block_bytes(ranges->exec->plan, ranges->buffer, ranges->holder, block);
-        if (at >= offset_bytes && own > 0)
-            added = add_range(ranges, lines_at, own);
-        at += own;
-        lines_at += pto_spot_bytes(true, own);
+        int64_t block_bytes =
+            pto_buffer_block_bytes(ranges->exec->plan, ranges->buffer, ranges->holder, block);
+        if (at >= offset_bytes && block_bytes > 0)
+            added = add_range(ranges, lines_at, block_bytes);
+        at += block_bytes;
+        lines_at += pto_spot_bytes(true, block_bytes);
     }
     return added;
 }
@@ -46,7 +47,7 @@ pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice
     ranges->failed = false;
     int64_t holder = pto_slice_holder(exec->plan, slice, action);
     ranges->base = pto_exec_memory(exec, slice->buffer, holder);
-    ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
+    ranges->copy_stride_bytes = pto_exec_copy_stride_bytes(exec, slice->buffer, holder);
     ranges->lines = slice->buffer == exec->lines;
     ranges->exec = exec;
     ranges->buffer = slice->buffer;
@@ -64,7 +65,7 @@ static bool in_device(const pto_schedule_t *builder, const pto_slice_t *slice) {
     return pto_plan_buffer(builder->exec->plan, slice->buffer)->space == PTO_SPACE_GPU;
 }
 
-/* --- entries ------------------------------------------------------------------------------------------- */
+/* --- tasks --------------------------------------------------------------------------------------------- */
 
 static pto_vector_t *tasks_of(const pto_schedule_t *builder) {
     return &builder->exec->lane[builder->walk->lane].tasks;
@@ -81,8 +82,8 @@ pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kin
     return PTO_OK;
 }
 
-/* A task's copies and reductions are all on the device, or all on the CPU. */
-static bool runs_alike(const pto_exec_t *exec, pto_task_kind_t kind, int one, int other) {
+/* A task's copies or reductions are all on the device, or all on the CPU. */
+static bool is_same_place(const pto_exec_t *exec, pto_task_kind_t kind, int one, int other) {
     const pto_exec_move_t *move = exec->moves.item;
     const pto_exec_reduction_t *reduction = exec->reductions.item;
     if (kind == PTO_TASK_MOVE)
@@ -96,7 +97,7 @@ pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int
     if (last && last->kind == kind && last->first + last->count == first && kind != PTO_TASK_LIBRARY &&
         kind != PTO_TASK_NCCL && last->stage == builder->walk->stage->name && last->k == builder->walk->k &&
         last->choice == builder->choice && last->branch == builder->walk->branch &&
-        runs_alike(builder->exec, kind, first - 1, first)) {
+        is_same_place(builder->exec, kind, first - 1, first)) {
         last->count += count;
         return PTO_OK;
     }
@@ -104,10 +105,10 @@ pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int
 }
 
 static pto_spot_t spot_at(const pto_byte_ranges_t *ranges, char *at) {
-    return (pto_spot_t){at, ranges->apart_bytes, ranges->lines};
+    return (pto_spot_t){at, ranges->copy_stride_bytes, ranges->lines};
 }
 
-/* Returns the rest of a range after its first `bytes`. */
+/* Returns the rest of a range after its first `bytes`. Lines are only used as a whole. */
 static pto_byte_range_t after(const pto_byte_ranges_t *ranges, pto_byte_range_t range, int64_t bytes) {
     return (pto_byte_range_t){range.at + (ranges->lines ? 0 : bytes), range.bytes - bytes};
 }
@@ -132,7 +133,8 @@ static pto_byte_range_t range_at(const pto_byte_ranges_t *ranges, int64_t offset
     return after(ranges, *range, offset);
 }
 
-/* The longest reduction that is contiguous in target and sources, from byte `done` of the target on. */
+/* Appends, to a kernel's program, the longest reduction into the beginning of `target` that is contiguous in
+ * all sources. `done`: bytes of the whole target before that. Sets the reduction's bytes. */
 static pto_status_t add_kernel_reduction(pto_schedule_t *builder, const pto_step_t *step,
                                          pto_byte_range_t target, int64_t done, int64_t *bytes) {
     int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
@@ -151,8 +153,7 @@ static pto_status_t add_kernel_reduction(pto_schedule_t *builder, const pto_step
     return added ? PTO_OK : pto_schedule_out_of_memory(builder->err);
 }
 
-/* The longest reduction into `target` that is contiguous in all sources, from byte `done` of the whole
- * target on. */
+/* The same outside of kernels. */
 static pto_status_t add_reduction(pto_schedule_t *builder, const pto_step_t *step, pto_byte_range_t target,
                                   int64_t done, bool on_device, int64_t *bytes) {
     pto_exec_t *exec = builder->exec;
@@ -176,7 +177,7 @@ static pto_status_t add_reduction(pto_schedule_t *builder, const pto_step_t *ste
     return pto_schedule_add(builder, PTO_TASK_REDUCE, exec->reductions.count - 1, 1);
 }
 
-/* The source may be a multiple of the target's size: its pieces are combined. */
+/* The source may be several times as long as the target: it then consists of several sources. */
 static pto_status_t build_reduction(pto_schedule_t *builder, const pto_step_t *step, bool on_device) {
     pto_status_t status = PTO_OK;
     for (int64_t done = 0, bytes = 0; done < builder->target.bytes && status == PTO_OK; done += bytes) {
@@ -187,7 +188,7 @@ static pto_status_t build_reduction(pto_schedule_t *builder, const pto_step_t *s
     return status;
 }
 
-/* A copy of rows that are collected range by range. */
+/* A copy of equal rows, collected range by range. */
 typedef struct {
     char *target;
     char *source;
@@ -213,9 +214,9 @@ static pto_status_t add_copy(pto_schedule_t *builder, const row_copy_t *copy, bo
     return pto_schedule_move(builder, &move, on_device, 0);
 }
 
-/* Returns whether the ranges are the copy's next row. */
-static bool continues(const pto_schedule_t *builder, row_copy_t *copy, const char *target, const char *source,
-                      int64_t bytes) {
+/* Adds the ranges to the copy if they are its next row. Returns whether they are. */
+static bool add_row(const pto_schedule_t *builder, row_copy_t *copy, const char *target, const char *source,
+                    int64_t bytes) {
     if (copy->to.rows == 0 || builder->target.lines || builder->source.lines)
         return false;
     int64_t to = pto_rows_next(&copy->to, target - copy->target, bytes);
@@ -227,7 +228,7 @@ static bool continues(const pto_schedule_t *builder, row_copy_t *copy, const cha
     return true;
 }
 
-/* Pair the ranges of both sides, which have the same total size, piece by piece. */
+/* Pairs the ranges of source and target, which have the same total size, piece by piece. */
 static pto_status_t build_copy(pto_schedule_t *builder, bool on_device) {
     pto_status_t status = PTO_OK;
     pto_byte_range_t *source = builder->source.list.item, *target = builder->target.list.item;
@@ -235,7 +236,7 @@ static pto_status_t build_copy(pto_schedule_t *builder, bool on_device) {
     int s = 0, t = 0;
     while (status == PTO_OK && s < builder->source.list.count && t < builder->target.list.count) {
         int64_t bytes = source[s].bytes < target[t].bytes ? source[s].bytes : target[t].bytes;
-        if (!continues(builder, &copy, target[t].at, source[s].at, bytes)) {
+        if (!add_row(builder, &copy, target[t].at, source[s].at, bytes)) {
             status = add_copy(builder, &copy, on_device);
             copy = (row_copy_t){target[t].at, source[s].at, pto_rows_of(bytes), pto_rows_of(bytes)};
         }
@@ -267,7 +268,7 @@ pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *a
     if (status != PTO_OK || (ranges->bytes == 0 && !step->send_empty))
         return status;
     const pto_job_t *job = &builder->exec->job;
-    return job->team->mpi->message(builder, sends, ranges, job->mpi_of[action->peer_rank]);
+    return job->team->mpi->message(builder, sends, ranges, job->team_rank[action->peer_rank]);
 }
 
 /* --- signals ------------------------------------------------------------------------------------------- */
@@ -297,6 +298,6 @@ pto_status_t pto_schedule_signal(pto_schedule_t *builder, const pto_action_t *ac
     if (!signal)
         return pto_schedule_out_of_memory(builder->err);
     signal->counter = counter;
-    signal->peer = exec->job.mpi_of[action->peer_rank];
+    signal->peer = exec->job.team_rank[action->peer_rank];
     return pto_schedule_add(builder, sends ? PTO_TASK_SIGNAL : PTO_TASK_WAIT, exec->signals.count - 1, 1);
 }

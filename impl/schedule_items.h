@@ -1,4 +1,4 @@
-/* Building the entries of a schedule: what schedule.c and schedule_items.c share. */
+/* The builder of a schedule. schedule.c walks through the plan, schedule_items.c appends tasks and items. */
 #ifndef PTO_SCHEDULE_ITEMS_H
 #define PTO_SCHEDULE_ITEMS_H
 
@@ -9,11 +9,12 @@ typedef struct {
     int64_t bytes;
 } pto_byte_range_t;
 
+/* The ranges of bytes that a slice covers in one process's buffer. */
 typedef struct {
-    pto_vector_t list; /* pto_byte_range_t */
-    char *base;
-    int64_t apart_bytes; /* distance between the copies of a double-buffered buffer */
-    bool lines;          /* each range is a whole block of the buffer */
+    pto_vector_t list;         /* pto_byte_range_t */
+    char *base;                /* of the buffer */
+    int64_t copy_stride_bytes; /* distance between the copies of a double-buffered buffer */
+    bool lines;                /* in line format (kernel.h): each range is a whole block of the buffer */
     const pto_exec_t *exec;
     int buffer;
     int64_t holder;
@@ -30,35 +31,34 @@ typedef struct {
     pto_byte_ranges_t target;
     int collective;         /* the collective whose call has been added; -1: none */
     pto_program_t *program; /* program of the current kernel; NULL: outside kernels */
-    pto_task_t launch;      /* entry of the current kernel */
-    int lanes;              /* the node whose lanes are being built; -1: none */
+    pto_task_t launch;      /* task of the current kernel */
     int choice;             /* of the tasks that are being built: as in pto_task_t */
-    int entered;            /* number of its lanes that have tasks */
-    int fork;               /* lane 0's mark at its entry */
-    int event_first;        /* a pipeline's: `event_depth` for each lane */
+    int lanes;              /* the node whose lanes are being built; -1: none */
+    int lanes_begun;        /* 1 + the last of its lanes that has tasks */
+    int fork_mark;          /* lane 0's mark where it begins */
+    int event_first;        /* pipeline: the first of `event_depth` events of each lane */
     int event_depth;
-    pto_vector_t ends; /* int: a pipeline's marks at the ends of its chunks, in the last lane */
+    pto_vector_t chunk_ends; /* int, pipeline: marks in the last lane, by chunk */
 } pto_schedule_t;
 
 pto_status_t pto_schedule_out_of_memory(pto_error_t *err);
 
-/* The ranges of a slice in this process's buffer, or that of the slice's holder. */
+/* Finds the ranges of a slice in the buffer of its holder: this process, or another one of the node. */
 pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice, const pto_action_t *action,
                                 pto_byte_ranges_t *ranges, pto_error_t *err);
 
-/* Append an entry to a lane, for the walk's stage. */
+/* Append a task to a lane, for the walk's stage. */
 pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kind_t kind, int first,
                                  int count);
-/* Append items in the walk's lane: extend the last entry if it has the same kind and stage, otherwise begin a
- * new one. */
+/* Append items in the walk's lane: to the last task if that has the same kind and stage, or to a new one. */
 pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int first, int count);
 
 /* Append a copy. */
 pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device,
                                int64_t divisor);
 
-/* Append what one action of a step does: a copy or a reduction; a message's request (but not its start); a
- * signal or a wait. In a kernel, append it to the kernel's program. */
+/* Append one action of a step: a copy or a reduction; the request of a message; a signal or a wait. In a
+ * kernel, it is appended to the kernel's program. */
 pto_status_t pto_schedule_local(pto_schedule_t *builder, const pto_action_t *action);
 pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *action);
 pto_status_t pto_schedule_signal(pto_schedule_t *builder, const pto_action_t *action);

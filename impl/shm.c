@@ -1,4 +1,5 @@
-/* Unnamed shared memory: shm_open followed at once by shm_unlink; other processes open /proc/PID/fd. */
+/* Unnamed shared memory (shm.h): shm_open, followed at once by shm_unlink. Other processes open it through
+ * the creator's file descriptor, as /proc/PID/fd/N. */
 #include "shm.h"
 #include "base/clock.h"
 
@@ -27,8 +28,7 @@ static pto_status_t map(int descriptor, size_t bytes, void **memory, pto_error_t
     return PTO_OK;
 }
 
-/* Makes a random name: no other job can have taken it on purpose, and no process in another PID namespace
- * makes the same. */
+/* Makes a random name that no other job can guess, not even from another PID namespace. */
 static void make_name(char name[NAME_MAX_BYTES]) {
     const char *prefix = getenv("PORTOLAN_SEGMENTS");
     uint64_t random[2] = {0, 0};
@@ -42,8 +42,7 @@ static void make_name(char name[NAME_MAX_BYTES]) {
              (unsigned long long)random[1]);
 }
 
-/* Returns the descriptor of a new segment that has no name any more; negative, with errno: it could not be
- * made. */
+/* Returns the descriptor of a new segment without a name; on error, a negative number and errno. */
 static int create_unnamed(void) {
     char name[NAME_MAX_BYTES];
     int descriptor = -1;
@@ -58,8 +57,7 @@ static int create_unnamed(void) {
     return descriptor;
 }
 
-/* Returns the number by which others find this process in /proc, whose PID namespace may be another than its
- * own. */
+/* Returns this process's number in /proc, which is not getpid() if /proc is of another PID namespace. */
 static int64_t own_pid(void) {
     char text[32];
     ssize_t length = readlink("/proc/self", text, sizeof text - 1);
@@ -74,12 +72,12 @@ static pto_status_t reserve(int descriptor, size_t offset, size_t bytes, pto_err
 
 pto_status_t pto_shared_create_sparse(size_t bytes, void **memory, pto_shared_handle_t *handle,
                                       pto_error_t *err) {
-    struct stat made;
+    struct stat created;
     int descriptor = create_unnamed();
     if (descriptor < 0)
         return failed(err, "shm_open", errno, bytes);
     pto_status_t status = PTO_OK;
-    if (ftruncate(descriptor, (off_t)bytes) || fstat(descriptor, &made))
+    if (ftruncate(descriptor, (off_t)bytes) || fstat(descriptor, &created))
         status = failed(err, "ftruncate", errno, bytes);
     if (status == PTO_OK)
         status = map(descriptor, bytes, memory, err);
@@ -88,24 +86,24 @@ pto_status_t pto_shared_create_sparse(size_t bytes, void **memory, pto_shared_ha
         return status;
     }
     *handle = (pto_shared_handle_t){
-        .pid = own_pid(), .descriptor = descriptor, .bytes = bytes, .inode = (uint64_t)made.st_ino};
+        .pid = own_pid(), .descriptor = descriptor, .bytes = bytes, .inode = (uint64_t)created.st_ino};
     return PTO_OK;
 }
 
 pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err) {
-    void *made = NULL;
-    pto_shared_handle_t its = {0};
-    pto_status_t status = pto_shared_create_sparse(bytes > 0 ? bytes : 1, &made, &its, err);
+    void *created = NULL;
+    pto_shared_handle_t created_handle = {0};
+    pto_status_t status = pto_shared_create_sparse(bytes > 0 ? bytes : 1, &created, &created_handle, err);
     if (status != PTO_OK)
         return status;
-    status = reserve((int)its.descriptor, 0, its.bytes, err);
+    status = reserve((int)created_handle.descriptor, 0, created_handle.bytes, err);
     if (status != PTO_OK) {
-        pto_shared_close(made, &its);
-        close((int)its.descriptor);
+        pto_shared_close(created, &created_handle);
+        close((int)created_handle.descriptor);
         return status;
     }
-    *memory = made;
-    *handle = its;
+    *memory = created;
+    *handle = created_handle;
     return PTO_OK;
 }
 
@@ -150,7 +148,7 @@ pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, p
 
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle) { munmap(memory, handle->bytes); }
 
-/* Poison the memory: a process that reads it after its owner freed it must not find plausible data. */
+/* Poisons the memory: a process that still reads it must not find plausible data. */
 void pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) {
     memset(memory, POISON, handle->bytes < POISONED_BYTES ? handle->bytes : POISONED_BYTES);
     pto_shared_close(memory, handle);

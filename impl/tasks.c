@@ -1,4 +1,4 @@
-/* Doing one task of a lane. */
+/* Executes single tasks. Device work is enqueued, and waited for when the CPU or MPI needs its results. */
 #include "tasks.h"
 
 #include "choices.h"
@@ -66,8 +66,8 @@ static void do_signals(pto_exec_t *exec, const pto_task_t *task) {
         atomic_fetch_add_explicit(signal[i].counter, 1, memory_order_release);
 }
 
-static pto_status_t await(const pto_exec_t *exec, const pto_exec_signal_t *signal, bool wait, bool *finished,
-                          pto_error_t *err) {
+static pto_status_t await_signal(const pto_exec_t *exec, const pto_exec_signal_t *signal, bool wait,
+                                 bool *finished, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     int spins = 0;
     while (atomic_load_explicit(signal->counter, memory_order_acquire) < signal->seen + 1) {
@@ -88,13 +88,13 @@ static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait
     pto_status_t status = PTO_OK;
     *finished = true;
     for (int i = 0; i < task->count && status == PTO_OK && *finished; i++)
-        status = await(exec, &signal[i], wait, finished, err);
+        status = await_signal(exec, &signal[i], wait, finished, err);
     for (int i = 0; i < task->count && status == PTO_OK && *finished; i++)
         signal[i].seen += signal[i].stride;
     return status;
 }
 
-/* Returns whether a copy's or a reduction's items run on the device; all items of a task are alike. */
+/* Returns whether the task's copies or reductions run on the device. */
 static bool on_device(const pto_exec_t *exec, const pto_task_t *task) {
     if (task->kind == PTO_TASK_MOVE)
         return ((const pto_exec_move_t *)exec->moves.item)[task->first].on_device;
@@ -115,7 +115,7 @@ bool pto_task_may_follow(const pto_exec_t *exec, const pto_task_t *task) {
            atomic_load_explicit(&exec->lane[task->first].next, memory_order_relaxed) > task->count;
 }
 
-/* Nothing to mark if the stream is empty: then all that the lane did has happened. */
+/* If the stream is empty, the lane's work so far has completed, so there is no event to wait for. */
 static pto_status_t do_mark(pto_exec_t *exec, const pto_lane_t *lane, const pto_task_t *task,
                             pto_error_t *err) {
     pto_exec_event_t *mark = event_of(exec, task);
@@ -123,8 +123,8 @@ static pto_status_t do_mark(pto_exec_t *exec, const pto_lane_t *lane, const pto_
     return lane->pending ? exec->device->event_record(mark->event, lane->stream, err) : PTO_OK;
 }
 
-/* Returns whether the lane first needs the device after this task, and the CPU only later. */
-static bool goes_to_device(const pto_exec_t *exec, const pto_lane_t *lane, const pto_task_t *task) {
+/* Returns whether the lane's next task is work for the device. */
+static bool device_is_next(const pto_exec_t *exec, const pto_lane_t *lane, const pto_task_t *task) {
     const pto_task_t *end = (const pto_task_t *)lane->tasks.item + lane->tasks.count;
     do {
         task++;
@@ -132,7 +132,7 @@ static bool goes_to_device(const pto_exec_t *exec, const pto_lane_t *lane, const
     return task < end && (task->kind == PTO_TASK_MARK || on_device(exec, task));
 }
 
-/* Device work follows the other lane's in the stream; the process waits only for what the CPU or MPI use. */
+/* If device work is next, the stream waits for the event; otherwise the process does. */
 static pto_status_t do_after(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool *finished,
                              pto_error_t *err) {
     *finished = pto_task_may_follow(exec, task);
@@ -141,14 +141,14 @@ static pto_status_t do_after(pto_exec_t *exec, pto_lane_t *lane, const pto_task_
     const pto_exec_event_t *marked = awaited_event(exec, task);
     if (!marked->recorded)
         return PTO_OK;
-    if (!goes_to_device(exec, lane, task))
+    if (!device_is_next(exec, lane, task))
         return exec->device->event_poll(marked->event, finished, err);
     lane->pending = true;
     return exec->device->event_follow(marked->event, lane->stream, err);
 }
 
-/* Tasks that need not wait for the lane's stream. */
-static bool runs_beside(const pto_exec_t *exec, const pto_task_t *task) {
+/* Returns whether a task can be executed while the lane's stream still holds work. */
+static bool needs_no_drained_stream(const pto_exec_t *exec, const pto_task_t *task) {
     return on_device(exec, task) || task->kind == PTO_TASK_FINISH || task->kind == PTO_TASK_WAIT ||
            task->kind == PTO_TASK_NCCL || task->kind == PTO_TASK_MARK || task->kind == PTO_TASK_CHOSEN;
 }
@@ -161,7 +161,7 @@ static pto_status_t do_task(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t
         return pto_kernel_start(exec, task->first, wait, finished, err);
     if (task->kind == PTO_TASK_AFTER)
         return do_after(exec, lane, task, finished, err);
-    if (!runs_beside(exec, task))
+    if (!needs_no_drained_stream(exec, task))
         status = pto_lane_settle(exec, lane, wait, finished, err);
     else if (exec->kernel)
         status = pto_kernel_settle(exec, wait, finished, err);
@@ -232,7 +232,7 @@ const char *pto_task_needs(const pto_exec_t *exec, const pto_task_t *task) {
 pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *stream, pto_error_t *err) {
     pto_lane_t lane = {.stream = stream};
     if (task->kind == PTO_TASK_KERNEL)
-        return exec->device->kernels->enqueue(((pto_exec_kernel_t *)exec->kernels.item)[task->first].made,
+        return exec->device->kernels->enqueue(((pto_exec_kernel_t *)exec->kernels.item)[task->first].handle,
                                               stream, err);
     if (task->kind == PTO_TASK_NCCL)
         return pto_nccl_enqueue(exec, task->first, stream, err);

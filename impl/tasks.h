@@ -1,23 +1,21 @@
-/* Doing one task of a lane. */
+/* Executes single tasks of the schedule (executor.h). */
 #ifndef PTO_TASKS_H
 #define PTO_TASKS_H
 
 #include "executor.h"
 
-/* Do a task, blocking if `wait`. Unless *finished, it must be done again. */
+/* Executes a task; with `wait`, blocks until it is complete. Unless *finished, call it again. */
 pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
                          bool *finished, pto_error_t *err);
 
-/* Name the need of a task beyond the device, in words for an error; NULL: none, so that it can be
- * enqueued. */
+/* Returns, for an error, what a task needs besides the device; NULL: nothing, so that it can be enqueued. */
 const char *pto_task_needs(const pto_exec_t *exec, const pto_task_t *task);
-/* Returns whether the other lane has passed the mark that the task waits for; true of tasks that wait for
- * none. */
+/* Returns whether the other lane has passed the mark that a PTO_TASK_AFTER waits for; true for others. */
 bool pto_task_may_follow(const pto_exec_t *exec, const pto_task_t *task);
-/* Enqueue such a task in any stream, once it may follow. */
+/* Enqueues a task that needs only the device in any stream, once pto_task_may_follow. */
 pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *stream, pto_error_t *err);
 
-/* Drain a lane's stream before the CPU or MPI reads its results. */
+/* Drains a lane's stream before the CPU or MPI reads its results; without `wait`, polls it. */
 pto_status_t pto_lane_settle(pto_exec_t *exec, pto_lane_t *lane, bool wait, bool *finished, pto_error_t *err);
 
 #endif

@@ -1,19 +1,21 @@
-/* Operations of teams of any kind on their few exchanges, among them agreement on errors. */
+/* Collective operations on teams (team.h). A team must have an allgather; without functions of its own for
+ * minima and broadcasts, these are allgathers, too. */
 #include "team.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Room on the stack for what all processes give. Larger teams bring their own `least` and `broadcast`. */
-enum { ROOM_BYTES = 8192 };
+/* Size of a receive buffer on the stack. Larger teams need their own `least` and `broadcast`. */
+enum { ALL_BYTES = 8192 };
 
 pto_status_t pto_team_allgather(const pto_team_t *team, const void *mine, size_t bytes, void *all,
                                 pto_error_t *err) {
     return team->allgather(team->context, mine, bytes, all, err);
 }
 
+/* Finds how many bytes of each process, in whole units, fit into the receive buffer. */
 static pto_status_t piece_bytes(const pto_team_t *team, size_t unit, size_t *bytes, pto_error_t *err) {
-    *bytes = ROOM_BYTES / (size_t)team->size / unit * unit;
+    *bytes = ALL_BYTES / (size_t)team->size / unit * unit;
     if (*bytes > 0)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_TOO_LARGE, "a team of %d processes needs a `least` and a `broadcast`",
@@ -21,34 +23,34 @@ static pto_status_t piece_bytes(const pto_team_t *team, size_t unit, size_t *byt
 }
 
 pto_status_t pto_team_least(const pto_team_t *team, int64_t *numbers, int count, pto_error_t *err) {
-    int64_t all[ROOM_BYTES / sizeof(int64_t)];
+    int64_t all[ALL_BYTES / sizeof(int64_t)];
     size_t bytes = 0;
     if (team->least)
         return team->least(team->context, numbers, count, err);
     pto_status_t status = piece_bytes(team, sizeof *numbers, &bytes, err);
-    const int most = (int)(bytes / sizeof *numbers);
-    for (int first = 0, some; first < count && status == PTO_OK; first += some) {
-        some = count - first < most ? count - first : most;
-        status = pto_team_allgather(team, numbers + first, (size_t)some * sizeof *numbers, all, err);
-        for (int i = 0; i < team->size * some && status == PTO_OK; i++)
-            if (all[i] < numbers[first + i % some])
-                numbers[first + i % some] = all[i];
+    const int max = (int)(bytes / sizeof *numbers);
+    for (int first = 0, part; first < count && status == PTO_OK; first += part) {
+        part = count - first < max ? count - first : max;
+        status = pto_team_allgather(team, numbers + first, (size_t)part * sizeof *numbers, all, err);
+        for (int i = 0; i < team->size * part && status == PTO_OK; i++)
+            if (all[i] < numbers[first + i % part])
+                numbers[first + i % part] = all[i];
     }
     return status;
 }
 
 pto_status_t pto_team_broadcast(const pto_team_t *team, void *data, size_t bytes, int root,
                                 pto_error_t *err) {
-    char all[ROOM_BYTES];
-    size_t most = 0;
+    char all[ALL_BYTES];
+    size_t max = 0;
     if (team->broadcast)
         return team->broadcast(team->context, data, bytes, root, err);
-    pto_status_t status = piece_bytes(team, 1, &most, err);
-    for (size_t done = 0, some; done < bytes && status == PTO_OK; done += some) {
-        some = bytes - done < most ? bytes - done : most;
-        status = pto_team_allgather(team, (char *)data + done, some, all, err);
+    pto_status_t status = piece_bytes(team, 1, &max, err);
+    for (size_t done = 0, part; done < bytes && status == PTO_OK; done += part) {
+        part = bytes - done < max ? bytes - done : max;
+        status = pto_team_allgather(team, (char *)data + done, part, all, err);
         if (status == PTO_OK)
-            memcpy((char *)data + done, all + (size_t)root * some, some);
+            memcpy((char *)data + done, all + (size_t)root * part, part);
     }
     return status;
 }
@@ -60,8 +62,8 @@ pto_status_t pto_team_barrier(const pto_team_t *team, pto_error_t *err) {
 
 /* --- agreement ------------------------------------------------------------------------------------------ */
 
-/* A failed call names its rank, since the other processes will report it too; a plan that is wrong is wrong
- * on all ranks. */
+/* Adds the rank to the message of a failed call, since the other processes will report it, too. Other errors,
+ * such as a wrong plan, are the same on all ranks. */
 static pto_error_t own_error(const pto_team_t *team, pto_status_t status, const pto_error_t *err) {
     pto_error_t named = *err;
     if (status == PTO_ERR_IO || status == PTO_ERR_MEMORY)
@@ -69,7 +71,7 @@ static pto_error_t own_error(const pto_team_t *team, pto_status_t status, const 
     return named;
 }
 
-/* The lowest status of the lowest rank is the least of these: errors are negative. */
+/* Errors are negative, so the minimum of these keys has the lowest status, and of that the lowest rank. */
 #define RANKS_MAX ((int64_t)1 << 32)
 static int64_t key_of(pto_status_t status, int rank) { return (int64_t)status * RANKS_MAX + rank; }
 
@@ -79,20 +81,20 @@ static pto_status_t share_error(const pto_team_t *team, int64_t key, pto_error_t
     pto_error_t shared = {0};
     if (team->rank == failed && err)
         shared = own_error(team, status, err);
-    pto_status_t told = pto_team_broadcast(team, &shared, sizeof shared, failed, err);
-    if (told == PTO_OK && err)
+    pto_status_t sent = pto_team_broadcast(team, &shared, sizeof shared, failed, err);
+    if (sent == PTO_OK && err)
         *err = shared;
-    return told == PTO_OK ? status : told;
+    return sent == PTO_OK ? status : sent;
 }
 
 pto_status_t pto_agree_least(const pto_team_t *team, pto_status_t status, int64_t *number, int count,
                              pto_error_t *err) {
     int64_t least[1 + PTO_AGREE_MAX] = {key_of(status, team->rank)};
-    pto_error_t later;
+    pto_error_t ignored;
     assert(count <= PTO_AGREE_MAX);
     for (int i = 0; i < count; i++)
         least[1 + i] = number[i];
-    pto_status_t failed = pto_team_least(team, least, 1 + count, status == PTO_OK ? err : &later);
+    pto_status_t failed = pto_team_least(team, least, 1 + count, status == PTO_OK ? err : &ignored);
     if (failed != PTO_OK)
         return status == PTO_OK ? failed : status;
     for (int i = 0; i < count; i++)
@@ -105,7 +107,7 @@ pto_status_t pto_agree(const pto_team_t *team, pto_status_t status, pto_error_t 
 }
 
 pto_status_t pto_agree_same(const pto_team_t *team, pto_status_t status, uint64_t number, pto_error_t *err) {
-    int64_t least[2]; /* of the numbers and of their complements, of which the least is that of the largest */
+    int64_t least[2]; /* the number, and its complement, whose minimum is that of the largest number */
     memcpy(&least[0], &number, sizeof number);
     least[1] = ~least[0];
     status = pto_agree_least(team, status, least, 2, err);
@@ -126,17 +128,17 @@ void pto_team_unshare(int rank, void *memory, const pto_shared_handle_t *handle)
 
 pto_status_t pto_team_share(const pto_team_t *team, size_t bytes, void **memory, pto_shared_handle_t *handle,
                             pto_error_t *err) {
-    void *made = NULL;
-    pto_status_t status = team->rank == 0 ? pto_shared_create(bytes, &made, handle, err) : PTO_OK;
+    void *created = NULL;
+    pto_status_t status = team->rank == 0 ? pto_shared_create(bytes, &created, handle, err) : PTO_OK;
     status = pto_agree(team, status, err);
     if (status == PTO_OK)
         status = pto_team_broadcast(team, handle, sizeof *handle, 0, err);
     if (status == PTO_OK && team->rank > 0)
-        status = pto_shared_open(handle, &made, err);
+        status = pto_shared_open(handle, &created, err);
     status = pto_agree(team, status, err);
     if (status == PTO_OK)
-        *memory = made;
+        *memory = created;
     else
-        pto_team_unshare(team->rank, made, handle);
+        pto_team_unshare(team->rank, created, handle);
     return status;
 }

@@ -1,6 +1,7 @@
-/* Teams on memory that the processes of a node share. Each process has two boxes for what it gives in an
- * exchange, used in turn: a process begins exchange n + 1 only when all have begun exchange n, and each has
- * read exchange n before it begins n + 1. */
+/* Teams of processes of one node, which exchange data through shared memory (pto_team_shared_create).
+ *
+ * Each process posts its data of an exchange in a box that the others read. Two boxes for each process, used
+ * in turn, suffice: a process posts exchange n + 1 when all have posted n, and so have read n - 1. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 enum { BOX_BYTES = 4032, SPINS = 1000, YIELDS = 10000, NAP_NS = 100000 };
 
 typedef struct {
-    _Alignas(64) atomic_uint_fast64_t number; /* of the exchange */
-    _Alignas(64) char given[BOX_BYTES];
+    _Alignas(64) atomic_uint_fast64_t number; /* of the exchange, set when the data are complete */
+    _Alignas(64) char data[BOX_BYTES];
 } box_t;
 
 typedef struct {
@@ -30,21 +31,22 @@ static box_t *box_of(const shared_team_t *shared, int rank) {
     return &shared->box[2 * (size_t)rank + shared->number % 2];
 }
 
-static void give(shared_team_t *shared, const void *mine, size_t bytes) {
+static void post(shared_team_t *shared, const void *mine, size_t bytes) {
     shared->number++;
     box_t *own = box_of(shared, shared->team.rank);
     if (bytes > 0)
-        memcpy(own->given, mine, bytes);
+        memcpy(own->data, mine, bytes);
     atomic_store_explicit(&own->number, shared->number, memory_order_release);
 }
 
-static bool has_given(const shared_team_t *shared, int rank) {
+static bool has_posted(const shared_team_t *shared, int rank) {
     return atomic_load_explicit(&box_of(shared, rank)->number, memory_order_acquire) == shared->number;
 }
 
-static pto_status_t await(const shared_team_t *shared, int rank, pto_error_t *err) {
+/* Spins, then yields, then sleeps between two looks. */
+static pto_status_t await_post(const shared_team_t *shared, int rank, pto_error_t *err) {
     double began_s = 0;
-    for (int spins = 0; !has_given(shared, rank); spins++) {
+    for (int spins = 0; !has_posted(shared, rank); spins++) {
         if (spins < SPINS)
             continue;
         if (spins == SPINS)
@@ -65,13 +67,13 @@ static pto_status_t shared_allgather(void *context, const void *mine, size_t byt
                                      pto_error_t *err) {
     shared_team_t *shared = context;
     pto_status_t status = PTO_OK;
-    for (size_t done = 0, some; done < bytes && status == PTO_OK; done += some) {
-        some = bytes - done < BOX_BYTES ? bytes - done : BOX_BYTES;
-        give(shared, (const char *)mine + done, some);
+    for (size_t done = 0, part; done < bytes && status == PTO_OK; done += part) {
+        part = bytes - done < BOX_BYTES ? bytes - done : BOX_BYTES;
+        post(shared, (const char *)mine + done, part);
         for (int i = 0; i < shared->team.size && status == PTO_OK; i++) {
-            status = await(shared, i, err);
+            status = await_post(shared, i, err);
             if (status == PTO_OK)
-                memcpy((char *)all + (size_t)i * bytes + done, box_of(shared, i)->given, some);
+                memcpy((char *)all + (size_t)i * bytes + done, box_of(shared, i)->data, part);
         }
     }
     return status;
@@ -79,7 +81,7 @@ static pto_status_t shared_allgather(void *context, const void *mine, size_t byt
 
 static pto_status_t shared_enter(void *context, pto_error_t *err) {
     (void)err;
-    give(context, NULL, 0);
+    post(context, NULL, 0);
     return PTO_OK;
 }
 
@@ -88,25 +90,25 @@ static pto_status_t shared_entered(void *context, bool *all, pto_error_t *err) {
     (void)err;
     *all = true;
     for (int i = 0; i < shared->team.size; i++)
-        *all = *all && has_given(shared, i);
+        *all = *all && has_posted(shared, i);
     return PTO_OK;
 }
 
 pto_status_t pto_team_shared_create(void *memory, int rank, int size, double timeout_s, pto_team_t **team,
                                     pto_error_t *err) {
-    shared_team_t *made = calloc(1, sizeof *made);
-    if (!made)
+    shared_team_t *created = calloc(1, sizeof *created);
+    if (!created)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");
     const uintptr_t at = (uintptr_t)memory, unit = _Alignof(box_t);
-    *made = (shared_team_t){.team = {.rank = rank,
-                                     .size = size,
-                                     .context = made,
-                                     .allgather = shared_allgather,
-                                     .enter = shared_enter,
-                                     .entered = shared_entered},
-                            .box = (box_t *)(void *)((char *)memory + (unit - at % unit) % unit),
-                            .timeout_s = timeout_s};
-    *team = &made->team;
+    *created = (shared_team_t){.team = {.rank = rank,
+                                        .size = size,
+                                        .context = created,
+                                        .allgather = shared_allgather,
+                                        .enter = shared_enter,
+                                        .entered = shared_entered},
+                               .box = (box_t *)(void *)((char *)memory + (unit - at % unit) % unit),
+                               .timeout_s = timeout_s};
+    *team = &created->team;
     return PTO_OK;
 }
 

@@ -1,4 +1,13 @@
-/* In which order a block goes through its slices: one rule for all devices. */
+/* The order in which a block executes its slices (kernel.h): one rule for all devices.
+ *
+ * The ops of a program form three phases: send (before the first wait), work, and end (the waits after all
+ * other ops). With n slices, a block takes these turns:
+ *
+ *   send 0, send 1, work 0, send 2, work 1, ... send n - 1, work n - 2, work n - 1, end 0, ... end n - 1
+ *
+ * So it sends its next slice before it waits for what others send of the current one, and the link stays
+ * busy. This order cannot deadlock: the send phases wait for no other block, so every block executes them;
+ * and the first of all slices that are waited for in a work phase is ordered as if it were the only one. */
 #ifndef PTO_TURNS_H
 #define PTO_TURNS_H
 
@@ -6,38 +15,33 @@
 
 #include "anywhere.h"
 
-/* A block's work in a turn: of slice `slice`, the ops from `first` to before `end`. No such slice:
- * nothing. */
+/* The ends of a program's phases, as numbers of ops. */
+typedef struct {
+    unsigned send_end;
+    unsigned work_end;
+    unsigned op_count;
+} pto_phases_t;
+
+/* The work of one turn: the ops from `first` to before `end` of a slice; nothing if it does not exist. */
 typedef struct {
     unsigned slice;
     unsigned first;
     unsigned end;
-    bool begins; /* the slice */
+    bool begins; /* the first turn of the slice */
 } pto_turn_t;
-
-/* A program's ops before its first wait, those before the waits that nothing follows, and all. */
-typedef struct {
-    unsigned sends;
-    unsigned works;
-    unsigned ops;
-} pto_cuts_t;
 
 static inline PTO_ANYWHERE unsigned pto_turn_count(unsigned slices) { return 3 * slices + 1; }
 
-/* A block sends its next slice before it waits for what others send of this one, so that the link has work.
- * Last of all it waits for what no op uses. Deadlock stays impossible: the sends wait for no other block, so
- * every block does them; and of all slices that are waited for in the middle, the first is ordered as if it
- * were alone. */
-static inline PTO_ANYWHERE pto_turn_t pto_turn(unsigned slices, pto_cuts_t cuts, unsigned turn) {
-    pto_turn_t now = {turn / 2 - 1, cuts.sends, cuts.works, false};
+static inline PTO_ANYWHERE pto_turn_t pto_turn(unsigned slices, pto_phases_t phases, unsigned turn) {
+    pto_turn_t now = {turn / 2 - 1, phases.send_end, phases.work_end, false}; /* work */
     if (turn > 2 * slices) {
         now.slice = turn - 2 * slices - 1;
-        now.first = cuts.works;
-        now.end = cuts.ops;
-    } else if (turn == 0 || turn % 2 == 1) {
+        now.first = phases.work_end;
+        now.end = phases.op_count;
+    } else if (turn == 0 || turn % 2 == 1) { /* send; of slice n, which does not exist, in turn 2 n - 1 */
         now.slice = (turn + 1) / 2;
         now.first = 0;
-        now.end = cuts.sends;
+        now.end = phases.send_end;
         now.begins = true;
     }
     return now;

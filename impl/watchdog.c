@@ -1,5 +1,4 @@
-/* Time-outs of runs, in case a process has failed or waits forever: PTO_ERR_TIMEOUT, or with
- * PTO_TIMEOUT_ABORT a thread that ends the job. */
+/* Time-outs of runs (watchdog.h), in case another process has failed or waits forever. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 
 enum { ABORT_GRACE_S = 5, DEFAULT_TIMEOUT_S = 20 };
 
-static const char *doing(const pto_exec_t *exec, const pto_task_t *task) {
+static const char *activity_of(const pto_exec_t *exec, const pto_task_t *task) {
     static const char *const text[] = {
         [PTO_TASK_POST] = "starting messages",
         [PTO_TASK_FINISH] = "waiting for messages",
@@ -32,8 +31,8 @@ static const char *doing(const pto_exec_t *exec, const pto_task_t *task) {
     return task->choice && choice[task->choice - 1].branch < 0 ? "waiting for a choice" : text[task->kind];
 }
 
-/* Returns the current entry, or NULL. A final kernel stays current until it completes. */
-static const pto_task_t *at_work(const pto_lane_t *lane) {
+/* Returns the lane's current task, or NULL. A final kernel stays current until it completes. */
+static const pto_task_t *current_task(const pto_lane_t *lane) {
     const pto_task_t *task = lane->tasks.item;
     int next = atomic_load(&lane->next), count = lane->tasks.count;
     if (next == count && count > 0 && task[count - 1].kind == PTO_TASK_KERNEL)
@@ -41,18 +40,18 @@ static const pto_task_t *at_work(const pto_lane_t *lane) {
     return next >= 0 && next < count ? &task[next] : NULL;
 }
 
-/* Returns the first lane that does not just wait for another one. */
+/* Returns the first lane that does not wait for another one. */
 static int busy_lane(const pto_exec_t *exec) {
     for (int i = 0; i < exec->lane_count; i++) {
-        const pto_task_t *task = at_work(&exec->lane[i]);
+        const pto_task_t *task = current_task(&exec->lane[i]);
         if (task && task->kind != PTO_TASK_AFTER)
             return i;
     }
     return 0;
 }
 
-static void say_stage(const pto_exec_t *exec, int lane, const pto_task_t *task, char *text,
-                      size_t text_size) {
+static void append_stage(const pto_exec_t *exec, int lane, const pto_task_t *task, char *text,
+                         size_t text_size) {
     long long k = (long long)task->k;
     if (task->lanes < 0)
         snprintf(text, text_size, " in stage '%s', k %lld", task->stage, k);
@@ -67,14 +66,14 @@ void pto_exec_where(const pto_exec_t *exec, int lane, char *text, size_t text_si
                         (long long)exec->job.logical, exec->job.rank, (long long)place.node,
                         (long long)place.gpu, (long long)place.core);
     lane = lane == PTO_LANE_BUSY ? busy_lane(exec) : lane;
-    const pto_task_t *task = at_work(&exec->lane[lane]);
+    const pto_task_t *task = current_task(&exec->lane[lane]);
     if (task && used >= 0 && (size_t)used < text_size)
-        say_stage(exec, lane, task, text + used, text_size - (size_t)used);
+        append_stage(exec, lane, task, text + used, text_size - (size_t)used);
 }
 
-static const char *what_now(const pto_exec_t *exec) {
-    const pto_task_t *task = at_work(&exec->lane[busy_lane(exec)]);
-    return task ? doing(exec, task) : "waiting for the other processes";
+static const char *current_activity(const pto_exec_t *exec) {
+    const pto_task_t *task = current_task(&exec->lane[busy_lane(exec)]);
+    return task ? activity_of(exec, task) : "waiting for the other processes";
 }
 
 static bool is_late(const pto_exec_t *exec) {
@@ -88,13 +87,13 @@ pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err) {
     bool returns = exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN;
     if (!returns || !is_late(exec))
         return PTO_OK;
-    return pto_error_set(err, PTO_ERR_TIMEOUT, "%s, no progress for %g s", what_now(exec),
+    return pto_error_set(err, PTO_ERR_TIMEOUT, "%s, no progress for %g s", current_activity(exec),
                          exec->watchdog.timeout_s);
 }
 
 static void end_job(const pto_exec_t *exec) {
     char where[256];
-    const char *what = what_now(exec);
+    const char *what = current_activity(exec);
     pto_exec_where(exec, PTO_LANE_BUSY, where, sizeof where);
     fprintf(stderr, "portolan: %s: %s, no progress for %g s; ending the job\n", where, what,
             exec->watchdog.timeout_s);
@@ -107,71 +106,71 @@ static void end_job(const pto_exec_t *exec) {
         abort();
 }
 
-/* Time a run from the first look at it: reading a clock takes as long as sending a short message, so runs do
- * not. */
-static void note_begin(pto_watchdog_t *dog) {
+/* A run does not read the clock, which takes as long as a short message: the watchdog times it from its first
+ * look. */
+static void set_begin(pto_watchdog_t *watchdog) {
     int_fast64_t began = PTO_BEGAN_NOW;
-    atomic_compare_exchange_strong(&dog->began_ns, &began, pto_now_ns());
+    atomic_compare_exchange_strong(&watchdog->began_ns, &began, pto_now_ns());
 }
 
 static void *watch(void *argument) {
     pto_exec_t *exec = argument;
-    pto_watchdog_t *dog = &exec->watchdog;
-    int64_t nap_ns = (int64_t)(dog->timeout_s * 1e9) / 16 + 1000000;
-    pthread_mutex_lock(&dog->lock);
-    while (!dog->stop) {
+    pto_watchdog_t *watchdog = &exec->watchdog;
+    int64_t nap_ns = (int64_t)(watchdog->timeout_s * 1e9) / 16 + 1000000;
+    pthread_mutex_lock(&watchdog->lock);
+    while (!watchdog->stop) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         int64_t ns = until.tv_nsec + nap_ns;
         until.tv_sec += (time_t)(ns / 1000000000);
         until.tv_nsec = (long)(ns % 1000000000);
-        pthread_cond_timedwait(&dog->wake, &dog->lock, &until);
-        note_begin(dog);
-        if (!dog->stop && is_late(exec))
+        pthread_cond_timedwait(&watchdog->wake, &watchdog->lock, &until);
+        set_begin(watchdog);
+        if (!watchdog->stop && is_late(exec))
             end_job(exec);
     }
-    pthread_mutex_unlock(&dog->lock);
+    pthread_mutex_unlock(&watchdog->lock);
     return NULL;
 }
 
 pto_status_t pto_watchdog_begin(pto_exec_t *exec, pto_error_t *err) {
-    pto_watchdog_t *dog = &exec->watchdog;
+    pto_watchdog_t *watchdog = &exec->watchdog;
     double timeout_s = exec->options.timeout_s;
-    dog->timeout_s = timeout_s != 0 ? timeout_s : DEFAULT_TIMEOUT_S;
+    watchdog->timeout_s = timeout_s != 0 ? timeout_s : DEFAULT_TIMEOUT_S;
     if (timeout_s < 0 || exec->options.on_timeout != PTO_TIMEOUT_ABORT)
         return PTO_OK;
-    pthread_mutex_init(&dog->lock, NULL);
-    pthread_cond_init(&dog->wake, NULL);
-    int cause = pthread_create(&dog->thread, NULL, watch, exec);
+    pthread_mutex_init(&watchdog->lock, NULL);
+    pthread_cond_init(&watchdog->wake, NULL);
+    int cause = pthread_create(&watchdog->thread, NULL, watch, exec);
     if (cause)
         return pto_error_set(err, PTO_ERR_IO, "pthread_create for the watchdog: %s", strerror(cause));
-    dog->running = true;
+    watchdog->running = true;
     return PTO_OK;
 }
 
-/* The thread holds the lock while it looks. */
+/* The thread holds the lock while it looks at the executor. */
 void pto_watchdog_watch_end(pto_exec_t *exec) {
-    pto_watchdog_t *dog = &exec->watchdog;
-    if (dog->running)
-        pthread_mutex_lock(&dog->lock);
-    dog->at_end = true;
+    pto_watchdog_t *watchdog = &exec->watchdog;
+    if (watchdog->running)
+        pthread_mutex_lock(&watchdog->lock);
+    watchdog->at_end = true;
     for (int i = 0; i < exec->lane_count; i++)
         atomic_store(&exec->lane[i].next, -1);
-    atomic_store(&dog->began_ns, pto_now_ns());
-    if (dog->running)
-        pthread_mutex_unlock(&dog->lock);
+    atomic_store(&watchdog->began_ns, pto_now_ns());
+    if (watchdog->running)
+        pthread_mutex_unlock(&watchdog->lock);
 }
 
 void pto_watchdog_end(pto_exec_t *exec) {
-    pto_watchdog_t *dog = &exec->watchdog;
-    if (!dog->running)
+    pto_watchdog_t *watchdog = &exec->watchdog;
+    if (!watchdog->running)
         return;
-    pthread_mutex_lock(&dog->lock);
-    dog->stop = true;
-    pthread_cond_signal(&dog->wake);
-    pthread_mutex_unlock(&dog->lock);
-    pthread_join(dog->thread, NULL);
-    pthread_cond_destroy(&dog->wake);
-    pthread_mutex_destroy(&dog->lock);
-    dog->running = false;
+    pthread_mutex_lock(&watchdog->lock);
+    watchdog->stop = true;
+    pthread_cond_signal(&watchdog->wake);
+    pthread_mutex_unlock(&watchdog->lock);
+    pthread_join(watchdog->thread, NULL);
+    pthread_cond_destroy(&watchdog->wake);
+    pthread_mutex_destroy(&watchdog->lock);
+    watchdog->running = false;
 }

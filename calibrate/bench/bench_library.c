@@ -70,9 +70,9 @@ static void open_case(const work_t *work) {
                                  .in = memory_zeroed(work, work->what->buffers, bytes),
                                  .out = memory_zeroed(work, work->what->buffers, bytes),
                                  .send_counts = counts,
-                                 .send_places = counts + members,
+                                 .send_displs = counts + members,
                                  .receive_counts = counts,
-                                 .receive_places = counts + members};
+                                 .receive_displs = counts + members};
     if (pto_collective_reduces(collective))
         GPU_DO(pto_mpi_reduction(PTO_DATATYPE_FLOAT, PTO_OP_SUM, &call->reduction, &gpu_error));
 }
@@ -88,7 +88,7 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
     call->count = (int)(bytes / (pto_collective_reduces(call->collective) ? FLOAT_BYTES : 1));
     for (int i = 0; i < work->what->member_count; i++) {
         call->send_counts[i] = (int)bytes;
-        call->send_places[i] = i * (int)bytes;
+        call->send_displs[i] = i * (int)bytes;
     }
     return runs_waited_s(work, make_call, bytes, iterations);
 }

@@ -1,7 +1,5 @@
-/* The benchmarks' device interface (portolan/bench.h) for NVIDIA GPUs: their description, an empty kernel, a
- * graph of it, events, and kernels that access another GPU's memory through CUDA IPC. These are moves by
- * access width and number of thread blocks, stores to all other GPUs at once, and a ping-pong of flags
- * between two kernels. Every wait has a time limit. */
+/* The interface for benchmarks (portolan/bench.h) on NVIDIA GPUs: descriptions of the GPUs, graphs, and
+ * kernels that each isolate one cost, such as access to another GPU's memory. Every wait has a time limit. */
 #include <cstdio>
 
 #include "device_cuda.h"
@@ -25,7 +23,7 @@ static pto_status_t cuda_count(int *count, pto_error_t *err) {
     return status;
 }
 
-/* Unknown where the driver or the run-time library does not have the attribute. */
+/* Unknown if the driver or the run-time library does not have the attribute. */
 static pto_mps_t mps_of(int gpu) {
 #if CUDART_VERSION >= 12050
     int enabled = 0;
@@ -69,7 +67,7 @@ static pto_status_t cuda_can_reach(int gpu, int peer, bool *can, pto_error_t *er
     return status;
 }
 
-/* By bench.h, enabling twice or in vain is not an error; cudaGetLastError clears the recorded error. */
+/* Enabling it twice, or where it is impossible, is no error (bench.h); cudaGetLastError clears CUDA's. */
 static pto_status_t cuda_reach(int peer, pto_error_t *err) {
     cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
     if (error == cudaErrorPeerAccessAlreadyEnabled || error == cudaErrorPeerAccessUnsupported) {
@@ -267,15 +265,15 @@ __device__ static bool await(const unsigned *flag, unsigned value, unsigned long
 }
 
 /* Memory of one side: a flag, and the data that it announces, a word from each thread of the other side. */
-enum { HANDING_THREADS = 512 };
-struct handed {
+enum { PING_PONG_THREADS = 512 };
+struct inbox {
     alignas(256) unsigned flag;
-    alignas(256) uint4 word[HANDING_THREADS];
+    alignas(256) uint4 word[PING_PONG_THREADS];
 };
-static_assert(sizeof(handed) == PTO_BENCH_PING_PONG_BYTES, "bench.h states this size");
+static_assert(sizeof(inbox) == PTO_BENCH_PING_PONG_BYTES, "bench.h states this size");
 
-/* All threads store; then one raises the flag. */
-__device__ static void hand_over(handed *others, unsigned word, unsigned value) {
+/* All threads store a word; then one raises the flag. */
+__device__ static void send(inbox *others, unsigned word, unsigned value) {
     others->word[threadIdx.x] = uint4{word, word, word, word};
     __syncthreads();
     if (threadIdx.x == 0)
@@ -284,16 +282,16 @@ __device__ static void hand_over(handed *others, unsigned word, unsigned value) 
 
 /* Every word sent depends on the word received, and equals the flag's value; otherwise the result is stale.
  * The first of 1 + `rounds` rounds is not timed: the other GPU's kernel may start late. */
-__global__ void ping_pong(handed *own, handed *others, bool first, unsigned from, int rounds,
+__global__ void ping_pong(inbox *own, inbox *others, bool first, unsigned from, int rounds,
                           unsigned long long limit_ns, pto_bench_rounds_t *result) {
     __shared__ bool arrived;
     unsigned long long begin_ns = 0;
     unsigned word = from + 1;
-    bool right = true;
+    bool words_match = true;
     for (int round = 1; round <= 1 + rounds; round++) {
         const unsigned value = from + static_cast<unsigned>(round);
         if (first)
-            hand_over(others, word, value);
+            send(others, word, value);
         if (threadIdx.x == 0)
             arrived = await(&own->flag, value, limit_ns);
         __syncthreads();
@@ -303,9 +301,9 @@ __global__ void ping_pong(handed *own, handed *others, bool first, unsigned from
             return;
         }
         word = own->word[threadIdx.x].x;
-        right = right && word == value;
+        words_match = words_match && word == value;
         if (!first)
-            hand_over(others, word, value);
+            send(others, word, value);
         else
             word++;
         __syncthreads(); /* all have read `arrived` before it is set again */
@@ -314,7 +312,7 @@ __global__ void ping_pong(handed *own, handed *others, bool first, unsigned from
     }
     if (threadIdx.x == 0)
         result->elapsed_ns = now_ns() - begin_ns;
-    if (!__syncthreads_and(right) && threadIdx.x == 0)
+    if (!__syncthreads_and(words_match) && threadIdx.x == 0)
         result->stale = true;
 }
 
@@ -323,8 +321,8 @@ __global__ void ping_pong(handed *own, handed *others, bool first, unsigned from
 static pto_status_t cuda_ping_pong(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err) {
     const unsigned long long limit_ns = static_cast<unsigned long long>(side->limit_s * 1e9);
     *side->result = pto_bench_rounds_t{};
-    bench::ping_pong<<<1, bench::HANDING_THREADS, 0, as_stream(stream)>>>(
-        static_cast<bench::handed *>(side->own), static_cast<bench::handed *>(side->others), side->first,
+    bench::ping_pong<<<1, bench::PING_PONG_THREADS, 0, as_stream(stream)>>>(
+        static_cast<bench::inbox *>(side->own), static_cast<bench::inbox *>(side->others), side->first,
         side->from, side->rounds, limit_ns, side->result);
     return check(cudaGetLastError(), "launch of a ping-pong", err);
 }
@@ -338,7 +336,7 @@ enum { SUM_THREADS = 1024, SUM_BLOCKS_MAX = 128, SUM_EACH = 4096 };
 __device__ double partial_sums[SUM_BLOCKS_MAX];
 __device__ unsigned sums_done; /* wraps round to 0 for the next sum */
 
-/* The block's sum of what its threads have, in thread 0. */
+/* Returns, in thread 0, the sum of `mine` over the block's threads. */
 __device__ static double sum_of_block(double mine) {
     __shared__ double of_warp[SUM_THREADS / 32];
     for (int apart = 16; apart > 0; apart /= 2)
@@ -353,7 +351,7 @@ __device__ static double sum_of_block(double mine) {
     return mine;
 }
 
-/* Every block sums a share; the last one to end sums the blocks' sums. */
+/* Every block sums a share. The last block to end sums the partial sums. */
 __global__ void sum(double *target, const double *source, size_t count) {
     __shared__ bool last;
     double mine = 0;

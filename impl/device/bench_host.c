@@ -1,6 +1,5 @@
-/* The host device's part of the benchmark interface (portolan/bench.h), so that all of portolan-calibrate
- * runs where there is no GPU. Timings are not GPU timings. The calling process does everything at once, after
- * what its stream holds. */
+/* The interface for benchmarks (portolan/bench.h) on the host device, so that all of portolan-calibrate runs
+ * without a GPU. Timings are not GPU timings. Functions with a stream drain it, then work at once. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -101,17 +100,17 @@ static pto_status_t host_store_all(void *const *target, int target_count, const 
 typedef struct {
     _Alignas(64) atomic_uint flag;
     _Alignas(64) uint32_t word;
-} handed_t;
+} inbox_t;
 
-_Static_assert(sizeof(handed_t) <= PTO_BENCH_PING_PONG_BYTES, "a side must fit into its memory");
+_Static_assert(sizeof(inbox_t) <= PTO_BENCH_PING_PONG_BYTES, "a side must fit into its memory");
 
-static void hand_over(handed_t *others, uint32_t value) {
+static void send(inbox_t *others, uint32_t value) {
     others->word = value;
     atomic_store_explicit(&others->flag, value, memory_order_release);
 }
 
 /* Returns whether the flag reached `value` (values wrap around) in time. */
-static bool await(const handed_t *own, uint32_t value, double limit_s) {
+static bool await(const inbox_t *own, uint32_t value, double limit_s) {
     int64_t begin_ns = pto_now_ns();
     while ((int32_t)(atomic_load_explicit(&own->flag, memory_order_acquire) - value) < 0) {
         if ((double)(pto_now_ns() - begin_ns) > 1e9 * limit_s)
@@ -122,7 +121,7 @@ static bool await(const handed_t *own, uint32_t value, double limit_s) {
 }
 
 static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err) {
-    handed_t *own = side->own, *others = side->others;
+    inbox_t *own = side->own, *others = side->others;
     pto_bench_rounds_t *result = side->result;
     int64_t begin_ns = 0;
     *result = (pto_bench_rounds_t){0};
@@ -130,14 +129,14 @@ static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     for (int round = 1; round <= 1 + side->rounds && status == PTO_OK; round++) {
         uint32_t value = side->from + (uint32_t)round;
         if (side->first)
-            hand_over(others, value);
+            send(others, value);
         if (!await(own, value, side->limit_s)) {
             result->failed_round = (uint32_t)round;
             return PTO_OK;
         }
         result->stale = result->stale || own->word != value;
         if (!side->first)
-            hand_over(others, value);
+            send(others, value);
         if (round == 1)
             begin_ns = pto_now_ns();
     }
@@ -145,7 +144,7 @@ static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     return status;
 }
 
-/* --- empty kernels: there is nothing to do, and it is done at once -------------------------------------- */
+/* --- kernels -------------------------------------------------------------------------------------------- */
 
 static pto_status_t host_launch_empty(void *stream, pto_error_t *err) {
     return pto_host_stream_finish(stream, err);

@@ -1,9 +1,9 @@
-/* Arithmetic that is identical on the CPU and on a GPU.
+/* Arithmetic of reductions that gives the same bits on the CPU and on a GPU.
  *
- * Minimum and maximum of two floating-point values those of IEEE 754-2019. The result
- * does not depend on the order of the operands, so all ranks get the same bits whatever order an algorithm
- * combines in. If an operand is NaN, the result is always the same quiet NaN; -0 is less than +0. C's
- * `a < b ? a : b` guarantees neither. */
+ * Minimum and maximum of floating-point values are those of IEEE 754-2019. The result does not depend on the
+ * order of the operands, so all ranks get the same bits in whatever order an algorithm combines. If an
+ * operand is NaN, the result is always the same quiet NaN; -0 is less than +0. `a < b ? a : b` guarantees
+ * neither. */
 #ifndef PTO_COMBINE_H
 #define PTO_COMBINE_H
 
@@ -13,9 +13,9 @@
 
 #include "anywhere.h"
 
-/* Different numbers, by far the most frequent case, cost one instruction; the rest is for equal values and
- * NaNs. Equal values have equal bits, except zeros: `|` keeps the sign and `&` clears it. A type cannot be
- * parenthesised. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* Different numbers, by far the most frequent case, take one instruction; the rest is for equal values and
+ * NaNs. Equal values have equal bits, except zeros: `|` keeps a minus sign and `&` clears it. A type cannot
+ * be parenthesised. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define PTO_EXTREME(name, real, bits, quiet_nan, compare, on_equal)                                          \
     static inline PTO_ANYWHERE real name(real a, real b) {                                                   \
         if (b compare a || a compare b)                                                                      \
@@ -61,7 +61,7 @@ static inline PTO_ANYWHERE float pto_float_of(uint32_t bits) {
     return value;
 }
 
-/* As a float with an exponent that is too small by 112: right for subnormal numbers, too. */
+/* Shifted into a float, the exponent is too small by 112, so multiply by 2^112: right for subnormals, too. */
 static inline PTO_ANYWHERE float pto_half_widen(pto_half_t value) {
     const uint32_t sign = (uint32_t)(value.bits & 0x8000) << 16, rest = (uint32_t)(value.bits & 0x7fff) << 13;
     if (rest >= UINT32_C(0x0f800000)) /* infinity or NaN */

@@ -1,6 +1,6 @@
-/* The device for NVIDIA GPUs: CUDA's run-time library, CUDA IPC between processes, reductions in kernels of
- * our own; kernel_cuda.cu runs the kernels of plans. Every call is checked; an error is named once, with the
- * call, and cleared. */
+/* The device for NVIDIA GPUs (portolan/exec.h), by CUDA's run-time library. Processes share memory by CUDA
+ * IPC. Reductions are kernels in this file; kernel_cuda.cu runs the kernels of plans. Every call is checked;
+ * an error is reported once, with the call, and cleared. */
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
@@ -18,7 +18,7 @@ static pto_status_t cuda_select(int64_t gpu, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaSetDevice((int)(gpu % count)), err) : status;
 }
 
-/* Looked up, since this part of the library does not link MPI. */
+/* Looks up MPI's function, since this part of the library does not link MPI. */
 static bool cuda_mpi_reaches(void) {
     typedef int (*query_t)(void);
     const query_t query = reinterpret_cast<query_t>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
@@ -122,39 +122,31 @@ typedef struct opened {
 
 static opened_t *opened_here;
 
-/* The start of the allocation that holds an address. The driver knows; it is asked through the run time, so
- * that nothing links against it. */
+/* Finds the start of the allocation that contains an address. */
 static pto_status_t start_of(const void *memory, CUdeviceptr *start, pto_error_t *err) {
     typedef CUresult (*range_t)(CUdeviceptr *, size_t *, CUdeviceptr);
-    void *entry = nullptr;
+    void *call = nullptr;
     size_t bytes = 0;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    pto_status_t status = CUDA_DO(
-        cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &entry, 12000, cudaEnableDefault, &found),
-        err);
+    pto_status_t status = find_driver_call("cuMemGetAddressRange", &call, err);
     if (status != PTO_OK)
         return status;
-    if (found != cudaDriverEntryPointSuccess || entry == nullptr)
+    if (call == nullptr)
         return pto_error_set(err, PTO_ERR_IO, "the driver has no cuMemGetAddressRange");
-    CUresult result = reinterpret_cast<range_t>(entry)(start, &bytes, reinterpret_cast<CUdeviceptr>(memory));
+    CUresult result = reinterpret_cast<range_t>(call)(start, &bytes, reinterpret_cast<CUdeviceptr>(memory));
     if (result == CUDA_SUCCESS)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "memory that is no allocation of this GPU's (%d)",
                          static_cast<int>(result));
 }
 
-/* Memory that CUDA IPC cannot export: PTO_ERR_NOT_APPLICABLE with its kind. Where the driver does not tell,
- * it is taken as exportable. */
-static pto_status_t may_export(CUdeviceptr start, pto_error_t *err) {
+/* Returns PTO_ERR_NOT_APPLICABLE for memory that CUDA IPC cannot export, as far as the driver can tell. */
+static pto_status_t check_exportable(CUdeviceptr start, pto_error_t *err) {
     typedef CUresult (*attribute_t)(void *, CUpointer_attribute, CUdeviceptr);
-    void *entry = nullptr;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    pto_status_t status = CUDA_DO(
-        cudaGetDriverEntryPointByVersion("cuPointerGetAttribute", &entry, 12000, cudaEnableDefault, &found),
-        err);
-    if (status != PTO_OK || found != cudaDriverEntryPointSuccess || entry == nullptr)
+    void *call = nullptr;
+    pto_status_t status = find_driver_call("cuPointerGetAttribute", &call, err);
+    if (status != PTO_OK || call == nullptr)
         return status;
-    const attribute_t attribute = reinterpret_cast<attribute_t>(entry);
+    const attribute_t attribute = reinterpret_cast<attribute_t>(call);
     int by_ipc = 1;
     void *pool = nullptr;
     if (attribute(&by_ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, start) != CUDA_SUCCESS || by_ipc)
@@ -176,7 +168,7 @@ static pto_status_t cuda_export(const void *memory, pto_memory_handle_t *handle,
     if (status == PTO_OK)
         status = start_of(memory, &start, err);
     if (status == PTO_OK)
-        status = may_export(start, err);
+        status = check_exportable(start, err);
     if (status == PTO_OK)
         status = CUDA_DO(cudaIpcGetMemHandle(&whole, reinterpret_cast<void *>(start)), err);
     if (status != PTO_OK)
@@ -223,7 +215,7 @@ static pto_status_t cuda_close(void *memory, pto_error_t *err) {
 
 enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8 };
 
-/* As many sources as a kernel's parameters hold; more take several kernels. */
+/* The sources of one kernel, in its parameter. More sources take several kernels. */
 enum { SOURCES_MAX = 32 };
 
 struct sources {
@@ -235,8 +227,8 @@ struct sources {
 static __device__ size_t first_item() { return static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 static __device__ size_t item_step() { return static_cast<size_t>(gridDim.x) * blockDim.x; }
 
-/* One pass over all sources, of which one may be the target: `units` of 16 bytes, then single elements. Two
- * units at a time keep enough loads in flight to fill the memory's bandwidth. */
+/* Combines all sources, of which one may be the target, in one pass: `units` of 16 bytes, then single
+ * elements. Two units at a time keep enough loads in flight to use the memory's bandwidth. */
 template <typename T, typename Op>
 __global__ void combine(char *target, sources source, size_t units, size_t bytes, chosen by) {
     const Op op = operation<Op>(by);
@@ -279,7 +271,7 @@ static bool all_aligned(const void *target, const sources &source) {
     return all % sizeof(uint4) == 0;
 }
 
-/* The operands of one reduction. */
+/* One reduction; a visitor of with_operation, which launches the kernels for its type and operation. */
 struct reduction {
     void *target;
     bool fresh;
@@ -335,7 +327,7 @@ static pto_status_t cuda_reduce(void *target, const void *source, size_t count, 
 
 /* --- averages ------------------------------------------------------------------------------------------ */
 
-/* Integers divide by one of at least 32 bits, since the divisor need not fit into theirs. */
+/* The divisor of integers has type `By`, of 64 bits, since it need not fit into theirs. */
 template <typename T, typename By>
 __global__ void divide(T *target, const T *source, size_t count, By divisor) {
     for (size_t i = first_item(); i < count; i += item_step())
@@ -356,41 +348,30 @@ static pto_status_t divide_as(void *target, const void *source, size_t count, in
 
 static pto_status_t cuda_divide(void *target, const void *source, size_t count, pto_datatype_t datatype,
                                 int64_t divisor, void *stream, pto_error_t *err) {
+/* One row for each datatype: `values` per element of type T, divided by a By. */
+#define DIVIDE(name, T, By, values)                                                                          \
+    case PTO_DATATYPE_##name:                                                                                \
+        return divide_as<T, By>(target, source, values * count, divisor, on, err)
     cudaStream_t on = static_cast<cudaStream_t>(stream);
     switch (datatype) {
-    case PTO_DATATYPE_FLOAT_COMPLEX:
-        return divide_as<float, float>(target, source, 2 * count, divisor, on, err);
-    case PTO_DATATYPE_FLOAT:
-        return divide_as<float, float>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_DOUBLE_COMPLEX:
-        return divide_as<double, double>(target, source, 2 * count, divisor, on, err);
-    case PTO_DATATYPE_DOUBLE:
-        return divide_as<double, double>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_HALF:
-        return divide_as<pto_half_t, float>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_BFLOAT16:
-        return divide_as<pto_bfloat16_t, float>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_INT8:
-        return divide_as<int8_t, int64_t>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_UINT8:
-        return divide_as<uint8_t, int64_t>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_INT16:
-        return divide_as<int16_t, int64_t>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_UINT16:
-        return divide_as<uint16_t, int64_t>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_INT32:
-        return divide_as<int32_t, int64_t>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_UINT32:
-        return divide_as<uint32_t, int64_t>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_INT64:
-        return divide_as<int64_t, int64_t>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_UINT64:
-        return divide_as<uint64_t, uint64_t>(target, source, count, divisor, on, err);
-    case PTO_DATATYPE_BYTE:
-    case PTO_DATATYPE_COUNT:
-        break;
+        DIVIDE(FLOAT, float, float, 1);
+        DIVIDE(FLOAT_COMPLEX, float, float, 2);
+        DIVIDE(DOUBLE, double, double, 1);
+        DIVIDE(DOUBLE_COMPLEX, double, double, 2);
+        DIVIDE(HALF, pto_half_t, float, 1);
+        DIVIDE(BFLOAT16, pto_bfloat16_t, float, 1);
+        DIVIDE(INT8, int8_t, int64_t, 1);
+        DIVIDE(UINT8, uint8_t, int64_t, 1);
+        DIVIDE(INT16, int16_t, int64_t, 1);
+        DIVIDE(UINT16, uint16_t, int64_t, 1);
+        DIVIDE(INT32, int32_t, int64_t, 1);
+        DIVIDE(UINT32, uint32_t, int64_t, 1);
+        DIVIDE(INT64, int64_t, int64_t, 1);
+        DIVIDE(UINT64, uint64_t, uint64_t, 1);
+    default:
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes have no average");
     }
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes have no average");
+#undef DIVIDE
 }
 
 /* In exec.h's order: C++17 has no designators. */

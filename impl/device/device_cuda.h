@@ -1,4 +1,4 @@
-/* Error checking for the files of the CUDA device. */
+/* Error checking and access to the driver, for the files of the CUDA device. */
 #ifndef PTO_DEVICE_CUDA_H
 #define PTO_DEVICE_CUDA_H
 
@@ -16,6 +16,19 @@ static inline pto_status_t check(cudaError_t error, const char *call, pto_error_
     (void)cudaGetLastError(); /* reported once; later calls start clean */
     pto_status_t status = error == cudaErrorMemoryAllocation ? PTO_ERR_MEMORY : PTO_ERR_IO;
     return pto_error_set(err, status, "%.*s: %s", (int)strcspn(call, "("), call, cudaGetErrorString(error));
+}
+
+/* Finds a function of the driver through the run-time library, so that nothing links the driver; NULL: none.
+ */
+static inline pto_status_t find_driver_call(const char *name, void **call, pto_error_t *err) {
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    *call = nullptr;
+    pto_status_t status =
+        check(cudaGetDriverEntryPointByVersion(name, call, 12000, cudaEnableDefault, &found),
+              "cudaGetDriverEntryPointByVersion", err);
+    if (found != cudaDriverEntryPointSuccess)
+        *call = nullptr;
+    return status;
 }
 
 #endif

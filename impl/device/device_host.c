@@ -1,6 +1,6 @@
-/* The device that every machine has: host memory emulates GPU memory, and POSIX shared memory emulates CUDA
- * IPC. The calling process does all the work: copies and reductions when their stream is polled or finished
- * (host_stream.c), kernels when they are polled (kernel_host.c). */
+/* The host device (portolan/exec.h), which every machine has: host memory emulates GPU memory, and POSIX
+ * shared memory emulates CUDA IPC. The calling process does all the work: copies and reductions when their
+ * stream is polled or finished (host_stream.c), kernels when they are polled (kernel_host.c). */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct piece {
 
 _Static_assert(sizeof(pto_shared_handle_t) <= PTO_HANDLE_BYTES, "an allocation must fit into a handle");
 
-/* Provided by the profiler if it is preloaded: this memory counts as a GPU's (docs/profiling.md). */
+/* A function of the profiler, if that is preloaded: it counts this memory as a GPU's (docs/profiling.md). */
 extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
 
 static piece_t *pieces;
@@ -90,7 +90,7 @@ static pto_status_t drop(void *memory, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Whole pages, as pinned memory would be: copies and reductions then start aligned. */
+/* Page-aligned, as pinned memory would be. */
 static pto_status_t host_allocate_staging(size_t bytes, void **memory, pto_error_t *err) {
     void *made = NULL;
     if (posix_memalign(&made, PAGE_BYTES, bytes > 0 ? bytes : 1))

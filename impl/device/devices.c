@@ -1,4 +1,4 @@
-/* The devices of this build, one line each, and the code that is the same for all devices. */
+/* The registry of devices in this build, one line each, and code that is common to all devices. */
 #include <string.h>
 
 #include "portolan/exec.h"

@@ -1,8 +1,9 @@
-/* Streams of the host device: a list of copies, reductions and steps that are executed later, in order. An
- * event is a number of items of a stream. A graph is a stream that is never executed, whose items are copied
- * into others, one after the other in the order in which they were captured. As on CUDA, a stream that
- * follows an event of a captured one is captured, too, and one of those that began the capture must follow it
- * in the end. */
+/* Streams of the host device. A stream is a list of items (copies, reductions, steps) that are executed
+ * later, in order. An event is a position in a stream: a number of items. A graph is a stream that is never
+ * executed; a launch copies its items to another stream, in the order in which they were captured.
+ *
+ * Capture works as on CUDA: a stream that follows an event of a captured stream joins the capture, and the
+ * stream in which the capture began must in the end follow all others that joined. */
 #include "host_stream.h"
 
 #include <sched.h>
@@ -14,16 +15,16 @@
 
 typedef struct stream stream_t;
 
-/* Has happened once the stream has run this many items; or, in a graph, a number of what it has captured of
- * the stream. */
+/* An event has happened once its stream has completed this many items. In a capture, `items` counts what the
+ * graph has captured of the stream. */
 typedef struct {
     stream_t *stream; /* NULL: has happened */
-    stream_t *graph;  /* NULL: none */
+    stream_t *graph;  /* of the capture; NULL: none */
     uint64_t items;
 } event_t;
 
-/* Following an event, if that has a stream; a step, if there is one; a reduction, if it has sources; a
- * division, if it has a divisor; else a copy. */
+/* An item of a stream: a wait for `after` if that has a stream; a step if there is one; a reduction if it has
+ * sources; a division if it has a divisor; otherwise a copy. */
 typedef struct {
     event_t after;
     pto_host_step_t step;
@@ -37,25 +38,28 @@ typedef struct {
     size_t count;
     pto_datatype_t datatype;
     pto_op_t op;
-    int64_t divisor; /* of the move's source */
+    int64_t divisor; /* of the values of `move` */
 } work_t;
 
 struct stream {
     pto_vector_t work;    /* work_t */
     pto_vector_t sources; /* const void * */
     int next;             /* the first item that has not run */
-    uint64_t ran;         /* items since the stream was created */
-    stream_t *graph;      /* being captured: what is queued goes there */
-    stream_t *captured;   /* of a graph, the stream that joined it last; of that stream, the one before */
-    uint64_t in_graph;    /* items that the graph has captured of it */
-    uint64_t followed;    /* those that another stream of the graph follows */
-    bool is_lost; /* of a graph: a stream was destroyed while it was captured, or followed what it may not */
-    uint64_t capture; /* of a graph: its number */
-    bool stepping;    /* in the list of streams that hold steps */
-    stream_t *next_stepping;
+    uint64_t completed;   /* items since the stream was created */
+    /* If the stream is being captured: */
+    stream_t *graph;    /* where its items go; NULL: it is not */
+    stream_t *captured; /* the stream that joined the capture before; of the graph, the last that joined */
+    uint64_t in_graph;  /* number of its items in the graph */
+    uint64_t followed;  /* number of those that another stream of the capture follows */
+    /* Of a graph: */
+    bool is_invalid;  /* a captured stream was destroyed, or followed an event that it may not follow */
+    uint64_t capture; /* number of the capture */
+    /* The list of streams that contain steps: */
+    bool in_step_list;
+    stream_t *next_with_steps;
 };
 
-static _Thread_local stream_t *first_stepping;
+static _Thread_local stream_t *first_with_steps;
 
 pto_status_t pto_host_stream_create(void **stream, pto_error_t *err) {
     *stream = calloc(1, sizeof(stream_t));
@@ -72,27 +76,27 @@ static void do_work(const work_t *work, const void *const *source) {
                              work->datatype, work->op);
 }
 
-static void leave_stepping(stream_t *stream) {
-    stream_t **link = &first_stepping;
-    while (stream->stepping && *link != stream)
-        link = &(*link)->next_stepping;
-    if (stream->stepping)
-        *link = stream->next_stepping;
-    stream->stepping = false;
+static void leave_step_list(stream_t *stream) {
+    stream_t **link = &first_with_steps;
+    while (stream->in_step_list && *link != stream)
+        link = &(*link)->next_with_steps;
+    if (stream->in_step_list)
+        *link = stream->next_with_steps;
+    stream->in_step_list = false;
 }
 
-static void forget_all(stream_t *stream) {
+static void clear_queue(stream_t *stream) {
     stream->next = stream->work.count = stream->sources.count = 0;
-    leave_stepping(stream);
+    leave_step_list(stream);
 }
 
 static bool has_happened(const event_t *event) {
-    return !event->stream || event->stream->ran >= event->items;
+    return !event->stream || event->stream->completed >= event->items;
 }
 
-/* Run the next item, or of the stream that it waits for. An event is recorded before it is followed, so that
- * streams never wait for each other in a circle. Returns false if the item is a step that has to go on. */
-static bool do_next(stream_t *stream) {
+/* Runs the next item of the stream or, if that waits for an event, of the event's stream. Streams cannot wait
+ * for each other in a cycle, as events are recorded first. Returns false if a step must be repeated. */
+static bool run_next(stream_t *stream) {
     work_t *work = (work_t *)stream->work.item + stream->next;
     while (!has_happened(&work->after)) {
         stream = work->after.stream;
@@ -103,23 +107,24 @@ static bool do_next(stream_t *stream) {
         return false;
     if (!work->step && !work->after.stream)
         do_work(work, work->source_count > 0 ? sources + work->source_first : NULL);
-    stream->ran++;
+    stream->completed++;
     if (++stream->next == stream->work.count)
-        forget_all(stream);
+        clear_queue(stream);
     return true;
 }
 
 void pto_host_streams_advance(void) {
-    for (stream_t *stream = first_stepping, *next; stream; stream = next) {
-        next = stream->next_stepping;
-        if (stream->next < stream->work.count) /* the stream before it may have followed it */
-            do_next(stream);
+    for (stream_t *stream = first_with_steps, *next; stream; stream = next) {
+        next = stream->next_with_steps;
+        if (stream->next < stream->work.count) /* another stream may have run its last item */
+            run_next(stream);
     }
 }
 
-/* While a step waits for another process, that may wait for what another stream holds. */
-static void push(stream_t *stream) {
-    if (do_next(stream))
+/* Runs the next item. If it is a step that waits for another process, advances all streams with steps, since
+ * that process may wait for their work. */
+static void advance_one(stream_t *stream) {
+    if (run_next(stream))
         return;
     pto_host_streams_advance();
     sched_yield();
@@ -129,7 +134,7 @@ pto_status_t pto_host_stream_finish(void *stream, pto_error_t *err) {
     stream_t *queued = stream;
     (void)err;
     while (queued && queued->next < queued->work.count)
-        push(queued);
+        advance_one(queued);
     return PTO_OK;
 }
 
@@ -137,26 +142,25 @@ pto_status_t pto_host_stream_poll(void *stream, bool *finished, pto_error_t *err
     stream_t *queued = stream;
     (void)err;
     if (queued && queued->next < queued->work.count)
-        push(queued);
+        advance_one(queued);
     *finished = !queued || queued->work.count == 0;
     return PTO_OK;
 }
 
-/* Takes a stream out of the graph that is still being captured, which then fails, as the stream's part is
- * missing. */
+/* Removes a stream from a capture, which then fails. */
 static void leave_graph(stream_t *stream) {
     stream_t **link = &stream->graph->captured;
     while (*link != stream)
         link = &(*link)->captured;
     *link = stream->captured;
-    stream->graph->is_lost = true;
+    stream->graph->is_invalid = true;
 }
 
 pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
     stream_t *queued = stream;
     (void)err;
     if (queued) {
-        leave_stepping(queued);
+        leave_step_list(queued);
         if (queued->graph)
             leave_graph(queued);
         free(queued->work.item);
@@ -185,16 +189,16 @@ static pto_status_t enqueue(stream_t *stream, work_t work, const void *const *so
     return PTO_OK;
 }
 
-static const void *const no_source[1];
+static const void *const no_sources[1];
 
-/* A graph is in no list, because it is not executed. */
+/* A graph is not in the list, because it is not executed. */
 static pto_status_t enqueue_step(stream_t *stream, work_t work, pto_error_t *err) {
-    pto_status_t status = enqueue(stream, work, no_source, err);
-    if (status != PTO_OK || stream->stepping || stream->graph)
+    pto_status_t status = enqueue(stream, work, no_sources, err);
+    if (status != PTO_OK || stream->in_step_list || stream->graph)
         return status;
-    stream->stepping = true;
-    stream->next_stepping = first_stepping;
-    first_stepping = stream;
+    stream->in_step_list = true;
+    stream->next_with_steps = first_with_steps;
+    first_with_steps = stream;
     return PTO_OK;
 }
 
@@ -216,7 +220,7 @@ static pto_status_t submit(void *stream, work_t work, const void *const *source,
 }
 
 pto_status_t pto_host_stream_copy(const pto_move_t *move, void *stream, pto_error_t *err) {
-    return submit(stream, (work_t){.move = *move}, no_source, err);
+    return submit(stream, (work_t){.move = *move}, no_sources, err);
 }
 
 pto_status_t pto_host_stream_reduce(void *target, bool fresh, const void *const *source, int source_count,
@@ -237,7 +241,7 @@ pto_status_t pto_host_stream_divide(void *target, const void *source, size_t cou
                    .count = count,
                    .datatype = datatype,
                    .divisor = divisor};
-    return submit(stream, work, no_source, err);
+    return submit(stream, work, no_sources, err);
 }
 
 pto_status_t pto_host_event_create(void **event, pto_error_t *err) {
@@ -258,8 +262,8 @@ pto_status_t pto_host_event_record(void *event, void *stream, pto_error_t *err) 
     if (marked && marked->graph)
         *(event_t *)event = (event_t){marked, marked->graph, marked->in_graph};
     else if (marked)
-        *(event_t *)event =
-            (event_t){.stream = marked, .items = marked->ran + (uint64_t)(marked->work.count - marked->next)};
+        *(event_t *)event = (event_t){
+            .stream = marked, .items = marked->completed + (uint64_t)(marked->work.count - marked->next)};
     return PTO_OK;
 }
 
@@ -270,15 +274,15 @@ static void join_graph(stream_t *graph, stream_t *stream) {
     graph->captured = stream;
 }
 
-/* A capture that asks for this is lost. */
+/* Makes the stream's capture invalid, if there is one. */
 static pto_status_t refuse(const stream_t *stream, const char *why, pto_error_t *err) {
     if (stream && stream->graph)
-        stream->graph->is_lost = true;
+        stream->graph->is_invalid = true;
     return pto_error_set(err, PTO_ERR_RANGE, "%s", why);
 }
 
-/* Capture everything that follows a captured event, too. The graph's order is the one of capturing, so
- * nothing is left to follow. */
+/* The stream joins the capture. It needs no item that waits: a graph's items run in the order of their
+ * capture. */
 static pto_status_t follow_in_graph(const event_t *after, stream_t *stream, pto_error_t *err) {
     if (!stream || (stream->graph && stream->graph != after->graph) || after->stream->graph != after->graph)
         return refuse(stream, "a stream outside a graph can't follow its event", err);
@@ -294,7 +298,7 @@ pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) 
     if (asked->graph)
         return pto_error_set(err, PTO_ERR_RANGE, "an event of a graph can't be polled");
     if (!has_happened(asked))
-        push(asked->stream);
+        advance_one(asked->stream);
     *finished = has_happened(asked);
     return PTO_OK;
 }
@@ -307,9 +311,9 @@ pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) 
     if (follower && follower->graph && after->stream)
         return refuse(follower, "a graph can't follow an event from outside", err);
     if (stream && !has_happened(after))
-        return enqueue(stream, (work_t){.after = *after}, no_source, err);
+        return enqueue(stream, (work_t){.after = *after}, no_sources, err);
     while (!has_happened(after))
-        push(after->stream);
+        advance_one(after->stream);
     return PTO_OK;
 }
 
@@ -339,7 +343,7 @@ pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err) {
     stream_t *first = stream, *ended = first->graph;
     if (!ended)
         return pto_error_set(err, PTO_ERR_RANGE, "the stream is not being captured");
-    bool joined = !ended->is_lost;
+    bool joined = !ended->is_invalid;
     for (stream_t *one = ended->captured, *next; one; one = next) {
         next = one->captured;
         joined = joined && (one == first || one->followed == one->in_graph);
@@ -364,6 +368,6 @@ pto_status_t pto_host_graph_launch(void *graph, void *stream, pto_error_t *err) 
         status = work[i].step
                      ? enqueue_step(stream, work[i], err)
                      : enqueue(stream, work[i],
-                               work[i].source_count > 0 ? sources + work[i].source_first : no_source, err);
+                               work[i].source_count > 0 ? sources + work[i].source_first : no_sources, err);
     return status;
 }

@@ -1,6 +1,6 @@
-/* Streams and events of the host device. Work runs only when its stream, an event in it or another stream
- * that follows it is finished or polled, so that a schedule that reads data too early fails here as it would
- * on a GPU. */
+/* Streams, events and graphs of the host device. Work runs only when its stream, an event in it or another
+ * stream that follows it is finished or polled, so that a schedule that reads data too early fails here as it
+ * would on a GPU. */
 #ifndef PTO_HOST_STREAM_H
 #define PTO_HOST_STREAM_H
 
@@ -20,13 +20,13 @@ pto_status_t pto_host_stream_reduce(void *target, bool fresh, const void *const 
 pto_status_t pto_host_stream_divide(void *target, const void *source, size_t count, pto_datatype_t datatype,
                                     int64_t divisor, void *stream, pto_error_t *err);
 
-/* Queue a step: work that may have to wait for other processes, so that it is repeated until it returns true.
- * `*begun` is the step's own and false at first. */
+/* Queue a step: work that may have to wait for other processes. It is called until it returns true. `*begun`
+ * is false in the first call, and for the step to set. */
 typedef bool (*pto_host_step_t)(void *what, bool *begun);
 pto_status_t pto_host_stream_step(pto_host_step_t step, void *what, void *stream, pto_error_t *err);
 
-/* Run the next item of each stream that holds steps: on a GPU, streams go on while the process waits for
- * something else. Streams with steps belong to one thread. */
+/* Run the next item of each of this thread's streams that contain steps: on a GPU, too, streams make progress
+ * while the process waits for something else. */
 void pto_host_streams_advance(void);
 
 /* Run all queued work. NULL is legal. */
@@ -42,8 +42,7 @@ pto_status_t pto_host_event_record(void *event, void *stream, pto_error_t *err);
 pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err);
 pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err);
 
-/* Capture what is queued in a stream, and queue it again in any. A graph is destroyed as a stream. Events are
- * not captured. */
+/* Capture what is queued in a stream, to launch it again in any. A graph is destroyed as a stream. */
 pto_status_t pto_host_graph_begin(void *stream, pto_error_t *err);
 /* Returns the number of the capture that the stream is in, which no other has; 0: none. NULL is legal. */
 uint64_t pto_host_stream_capture(const void *stream);

@@ -1,12 +1,12 @@
-/* The operations of reductions on two values. Integer sums and products must be called with the unsigned
- * type, so that they wrap around. */
+/* The operations of reductions on a GPU, as function objects that combine two values. Kernels are compiled
+ * for the usual pairs of type and operation; all others share one kernel (`word`, `chosen`). */
 #ifndef PTO_OPERATIONS_CUH
 #define PTO_OPERATIONS_CUH
 
 #include "combine.h"
 #include "portolan/exec.h"
 
-/* --- values while they are combined --------------------------------------------------------------------- */
+/* --- widening of 16-bit floating point ------------------------------------------------------------------ */
 
 template <typename T> struct wide { using type = T; };
 template <> struct wide<pto_half_t> { using type = float; };
@@ -25,7 +25,7 @@ static __device__ float widen(pto_half_t value) {
 #endif
 }
 
-/* The instructions make another NaN than the CPU. */
+/* The instructions generate another NaN than the CPU's code. */
 static __device__ void narrow(float value, pto_half_t &into) {
 #ifdef __CUDA_ARCH__
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(into.bits) : "f"(value));
@@ -50,6 +50,7 @@ static __device__ void narrow(float value, pto_bfloat16_t &into) {
 
 /* --- operations that are known when a kernel is compiled ------------------------------------------------ */
 
+/* Integer sums and products need the unsigned type, so that they wrap around. */
 struct sum {
     template <typename T> __device__ T operator()(T a, T b) const { return a + b; }
 };
@@ -72,11 +73,12 @@ struct maximum {
  * A kernel for every type and operation would take long to compile. The rare ones share a kernel, which looks
  * up the operation for every 16 bytes. */
 
-/* Data of any type. */
+/* The element type of that kernel: data of any type. */
 struct word {
     uint32_t bits;
 };
 
+/* The operation of that kernel: chosen at run time. */
 struct chosen {
     uint8_t datatype; /* pto_datatype_t */
     uint8_t op;       /* pto_op_t */
@@ -131,7 +133,7 @@ template <typename Real> static __device__ uint4 multiply_complex(uint4 one, uin
     return one;
 }
 
-/* Of signed integers all but their order is the same as of unsigned ones. */
+/* Signed integers are combined as unsigned ones, except for minimum and maximum. */
 static __device__ uint4 combine_typed(uint4 one, uint4 other, chosen by) {
     const bool orders = by.op == PTO_OP_MIN || by.op == PTO_OP_MAX;
     switch (by.datatype) {
@@ -160,7 +162,7 @@ static __device__ uint4 combine_typed(uint4 one, uint4 other, chosen by) {
     }
 }
 
-/* Whole elements in 16 bytes; bytes after them come out as anything. */
+/* Combines the elements in 16 bytes. If they are fewer, the other bytes of the result are undefined. */
 static __device__ __noinline__ uint4 combine_unit(uint4 one, uint4 other, chosen by) {
     switch (by.op) {
     case PTO_OP_BAND:
@@ -193,13 +195,9 @@ static __device__ unsigned element_bytes(chosen by) {
     }
 }
 
-/* --- what combines a type by an operation --------------------------------------------------------------- */
+/* --- from datatype and operation to template arguments -------------------------------------------------- */
 
-/* `visit.template of<T, Op>()` for what combines values of the datatype: T of integers is the unsigned type
- * where that makes no difference. Bytes are seldom reduced: any operation does for moving them. */
-template <typename Visitor>
-static auto with_operation(pto_datatype_t datatype, pto_op_t op, const Visitor &visit);
-
+/* `T` for minimum and maximum, `Wraps` for sum and product. */
 template <typename T, typename Wraps, typename Visitor>
 static auto with_usual_operation(pto_op_t op, const Visitor &visit) {
     switch (op) {
@@ -214,6 +212,8 @@ static auto with_usual_operation(pto_op_t op, const Visitor &visit) {
     }
 }
 
+/* Returns `visit.template of<T, Op>()` with the type and the function object for a datatype and an operation.
+ * Programs on bytes usually only copy them, so any kernel will do. */
 template <typename Visitor>
 static auto with_operation(pto_datatype_t datatype, pto_op_t op, const Visitor &visit) {
     const bool sums = op == PTO_OP_SUM, wraps = sums || op == PTO_OP_PROD;
@@ -234,7 +234,7 @@ static auto with_operation(pto_datatype_t datatype, pto_op_t op, const Visitor &
     return visit.template of<word, chosen>();
 }
 
-/* The operation as a kernel's threads call it. */
+/* Makes the function object in a kernel. */
 template <typename Op> static __device__ Op operation(chosen) { return Op(); }
 template <> __device__ chosen operation<chosen>(chosen by) { return by; }
 

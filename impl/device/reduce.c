@@ -1,4 +1,4 @@
-/* Reductions on the CPU: one loop for each type and operation, which the compiler can vectorise. Integer
+/* Reductions on the CPU, with one loop for each type and operation, which the compiler can vectorise. Integer
  * sums and products are computed in an unsigned type, so that they wrap around instead of being undefined.
  * 16-bit floating point is widened piece by piece, and reduced by the loops for float. */
 #include "reduce.h"

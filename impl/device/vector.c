@@ -1,4 +1,4 @@
-/* Lists that grow while a schedule is built. */
+/* Growing arrays (vector.h). */
 #include "vector.h"
 
 #include <assert.h>

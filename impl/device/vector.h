@@ -1,4 +1,4 @@
-/* Lists that grow while a schedule is built. */
+/* Growing arrays of any item type, in which the executor collects a schedule. */
 #ifndef PTO_VECTOR_H
 #define PTO_VECTOR_H
 
@@ -11,7 +11,7 @@ typedef struct {
     size_t capacity;
 } pto_vector_t;
 
-/* Room for `more` items, which can then be added. False if out of memory. */
+/* Reserves memory for `more` items, so that adding them cannot fail. Returns false if out of memory. */
 bool pto_vector_reserve(pto_vector_t *list, int more, size_t item_size);
 
 /* Appends a zeroed item and returns it; NULL if out of memory. */

@@ -1,4 +1,5 @@
-/* Copies and reductions of one part by the threads of a block. */
+/* The ops of programs with flags on data: copies and reductions of one part by the threads of a block. Loads
+ * have a high latency, so each thread keeps several in flight. */
 #ifndef PTO_KERNEL_BYTES_CUH
 #define PTO_KERNEL_BYTES_CUH
 
@@ -7,7 +8,7 @@
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
-/* Copy single bytes, from byte `first` of the part on. */
+/* Copies single bytes, from byte `first` of the part on. */
 static __device__ void copy_rest(const part &source, const part &target, size_t first) {
 #pragma unroll 1
     for (size_t i = first + threadIdx.x; i < bytes_of(source); i += THREADS)
@@ -15,9 +16,9 @@ static __device__ void copy_rest(const part &source, const part &target, size_t 
 }
 
 /* Loads that one thread keeps in flight over all pairs. */
-enum { IN_FLIGHT = 8, DEEP_ROWS = 4 };
+enum { IN_FLIGHT = 8, ROW_WORDS_IN_FLIGHT = 4 };
 
-/* All of a part. A GPU's threads with a byte each in flight would leave most of a link idle. */
+/* Copies a part in words narrower than a unit. */
 template <typename W> static __device__ void copy_words(const part &source, const part &target) {
     const W *from = reinterpret_cast<const W *>(source.at);
     W *to = reinterpret_cast<W *>(target.at);
@@ -45,7 +46,7 @@ static __device__ void copy_narrow(const part &source, const part &target, unsig
     }
 }
 
-/* The rest, after all whole units have been copied where that was possible. */
+/* Copies what remains after whole units: all of the part, if its alignment allows no units. */
 static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
     if (width == UNIT_BYTES)
         copy_rest(source, target, static_cast<size_t>(source.units) * UNIT_BYTES);
@@ -53,27 +54,27 @@ static __device__ void finish_copy(const part &source, const part &target, unsig
         copy_narrow(source, target, width);
 }
 
-/* Sizes may differ. */
+/* Copies the whole units of several pairs at the same time. Sizes may differ. */
 template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
-    constexpr int DEEP = IN_FLIGHT / PAIRS;
+    constexpr int UNITS_IN_FLIGHT = IN_FLIGHT / PAIRS; /* of each pair */
     part source[PAIRS], target[PAIRS];
-    unsigned most = 0;
+    unsigned max_units = 0;
 #pragma unroll
     for (int pair = 0; pair < PAIRS; pair++) {
         source[pair] = pairs[2 * pair];
         target[pair] = pairs[2 * pair + 1];
-        most = max(most, source[pair].units);
+        max_units = max(max_units, source[pair].units);
     }
-    for (unsigned i = threadIdx.x; i < most; i += DEEP * THREADS) {
-        uint4 value[DEEP][PAIRS] = {}; /* initialised, so that the register does not stay live across ops */
+    for (unsigned i = threadIdx.x; i < max_units; i += UNITS_IN_FLIGHT * THREADS) {
+        uint4 value[UNITS_IN_FLIGHT][PAIRS] = {}; /* initialised, so that no register stays live across ops */
 #pragma unroll
-        for (int j = 0; j < DEEP; j++)
+        for (int j = 0; j < UNITS_IN_FLIGHT; j++)
 #pragma unroll
             for (int pair = 0; pair < PAIRS; pair++)
                 if (i + j * THREADS < source[pair].units)
                     value[j][pair] = reinterpret_cast<const uint4 *>(source[pair].at)[i + j * THREADS];
 #pragma unroll
-        for (int j = 0; j < DEEP; j++)
+        for (int j = 0; j < UNITS_IN_FLIGHT; j++)
 #pragma unroll
             for (int pair = 0; pair < PAIRS; pair++)
                 if (i + j * THREADS < source[pair].units)
@@ -102,7 +103,7 @@ static __device__ void move(const part *operands, const op &now) {
 
 /* --- copies of rows ------------------------------------------------------------------------------------- */
 
-/* Byte `offset` of a part in rows, counted without the gaps. */
+/* Returns the address of byte `offset` of a part in rows, counted without the gaps. */
 static __device__ char *in_rows(const part &own, uint32_t offset) {
     const uint32_t at = own.offset_bytes + offset, row = at / own.rows.bytes;
     return own.at + static_cast<size_t>(row) * own.rows.pitch_bytes + (at - row * own.rows.bytes);
@@ -112,8 +113,7 @@ template <typename W> static __device__ uint32_t words_in(const part &own) {
     return static_cast<uint32_t>(bytes_of(own) / sizeof(W));
 }
 
-/* All pairs together are one list of words, so that loads of all of them are in flight, however small each
- * is. */
+/* Treats all pairs as one list of words, so that enough loads are in flight even if each pair is small. */
 template <typename W> static __device__ void move_row_words(const part *pairs, unsigned count) {
     uint32_t all = 0;
 #pragma unroll 1
@@ -122,11 +122,11 @@ template <typename W> static __device__ void move_row_words(const part *pairs, u
     unsigned pair = 0;
     uint32_t first = 0; /* word of the pair */
 #pragma unroll 1
-    for (uint32_t i = threadIdx.x; i < all; i += DEEP_ROWS * THREADS) {
-        W value[DEEP_ROWS] = {};
-        char *target[DEEP_ROWS] = {};
+    for (uint32_t i = threadIdx.x; i < all; i += ROW_WORDS_IN_FLIGHT * THREADS) {
+        W value[ROW_WORDS_IN_FLIGHT] = {};
+        char *target[ROW_WORDS_IN_FLIGHT] = {};
 #pragma unroll
-        for (int j = 0; j < DEEP_ROWS; j++) {
+        for (int j = 0; j < ROW_WORDS_IN_FLIGHT; j++) {
             const uint32_t word = i + j * THREADS;
             if (word >= all)
                 break;
@@ -137,7 +137,7 @@ template <typename W> static __device__ void move_row_words(const part *pairs, u
             target[j] = in_rows(pairs[2 * pair + 1], offset);
         }
 #pragma unroll
-        for (int j = 0; j < DEEP_ROWS; j++)
+        for (int j = 0; j < ROW_WORDS_IN_FLIGHT; j++)
             if (i + j * THREADS < all)
                 *reinterpret_cast<W *>(target[j]) = value[j];
     }
@@ -155,24 +155,24 @@ static __device__ void move_rows(const part *operands, const op &now) {
         move_row_words<char>(operands, pairs);
 }
 
-/* Loads that a thread keeps in flight for each source of a spread or reduction. */
-enum { DEEP_EACH = 4 };
+/* Units of each source of a spread or reduction that a thread keeps in flight. */
+enum { SOURCE_UNITS_IN_FLIGHT = 4 };
 
 /* Each unit is loaded once and stored to all targets. */
 static __device__ void spread(const part *operands, const op &now) {
     const part source = operands[0];
     const unsigned units = now.width == UNIT_BYTES ? source.units : 0;
-    for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
-        uint4 value[DEEP_EACH] = {};
+    for (unsigned i = threadIdx.x; i < units; i += SOURCE_UNITS_IN_FLIGHT * THREADS) {
+        uint4 value[SOURCE_UNITS_IN_FLIGHT] = {};
 #pragma unroll
-        for (int j = 0; j < DEEP_EACH; j++)
+        for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
             if (i + j * THREADS < units)
                 value[j] = reinterpret_cast<const uint4 *>(source.at)[i + j * THREADS];
 #pragma unroll 1
         for (unsigned k = 1; k < now.count; k++) {
             uint4 *target = reinterpret_cast<uint4 *>(operands[k].at);
 #pragma unroll
-            for (int j = 0; j < DEEP_EACH; j++)
+            for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
                 if (i + j * THREADS < units)
                     target[i + j * THREADS] = value[j];
         }
@@ -196,56 +196,55 @@ template <> __device__ void copy_element<word, chosen>(const char *from, char *t
         to[j] = from[j];
 }
 
-/* The sources are combined in their order, so that all GPUs get bitwise equal results. The result goes from
- * the registers to all targets. */
+/* Combines the sources in their order, so that all GPUs get equal bits. The result goes to all targets. */
 template <typename T, typename Op>
 static __device__ void reduce_units(const part *operands, const op &now, unsigned units, Op combine) {
-    const unsigned ends = now.count - now.copies; /* of the sources */
-    for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
-        wide_lanes<T, 4> value[DEEP_EACH] = {};
+    const unsigned sources_end = now.count - now.copies;
+    for (unsigned i = threadIdx.x; i < units; i += SOURCE_UNITS_IN_FLIGHT * THREADS) {
+        wide_lanes<T, 4> value[SOURCE_UNITS_IN_FLIGHT] = {};
         const char *first = operands[1].at;
 #pragma unroll
-        for (int j = 0; j < DEEP_EACH; j++)
+        for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
             if (i + j * THREADS < units)
                 value[j] = widened(load_unit<T>(first, i + j * THREADS));
 #pragma unroll 2
-        for (unsigned k = 2; k < ends; k++) {
+        for (unsigned k = 2; k < sources_end; k++) {
             const char *source = operands[k].at;
-            lanes<T, 4> other[DEEP_EACH] = {};
+            lanes<T, 4> other[SOURCE_UNITS_IN_FLIGHT] = {};
 #pragma unroll
-            for (int j = 0; j < DEEP_EACH; j++)
+            for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
                 if (i + j * THREADS < units)
                     other[j] = load_unit<T>(source, i + j * THREADS);
 #pragma unroll
-            for (int j = 0; j < DEEP_EACH; j++)
+            for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
                 if (i + j * THREADS < units)
                     combine_into(value[j], other[j], combine);
         }
 #pragma unroll 1
-        for (unsigned k = 0, all = now.count; k < all; k = max(k + 1, ends)) {
+        for (unsigned k = 0, all = now.count; k < all; k = max(k + 1, sources_end)) { /* skips the sources */
             char *target = operands[k].at;
 #pragma unroll
-            for (int j = 0; j < DEEP_EACH; j++)
+            for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
                 if (i + j * THREADS < units)
                     store_unit<T>(target, i + j * THREADS, narrowed<T, 4>(value[j]));
         }
     }
 }
 
-/* Whole units where the alignment allows it; the rest element by element. */
+/* Reduces whole units if the alignment allows it, and the rest element by element. */
 template <typename T, typename Op>
 static __device__ void reduce(const part *operands, const op &now, Op combine) {
     const part target = operands[0];
     const unsigned units = now.width == UNIT_BYTES ? target.units : 0;
-    const unsigned ends = now.count - now.copies;
+    const unsigned sources_end = now.count - now.copies;
     const size_t element = element_size<T>(combine);
     reduce_units<T>(operands, now, units, combine);
 #pragma unroll 1
     for (size_t i = static_cast<size_t>(units) * UNIT_BYTES / element + threadIdx.x;
          i < bytes_of(target) / element; i += THREADS) {
         reduce_element<T>(
-            target.at, [&](unsigned k) { return operands[k + 1].at; }, ends - 1, i, combine);
-        for (unsigned k = ends; k < now.count; k++)
+            target.at, [&](unsigned k) { return operands[k + 1].at; }, sources_end - 1, i, combine);
+        for (unsigned k = sources_end; k < now.count; k++)
             copy_element<T>(target.at, operands[k].at, i, combine);
     }
 }

@@ -1,29 +1,28 @@
-/* Kernels of plans on NVIDIA GPUs: one kernel that executes a program (kernel.h), the same for all plans.
+/* The kernel table (portolan/kernel.h) of NVIDIA GPUs. A few kernels, the same for all plans, execute
+ * programs: with flags, with lines, or an exchange. Host code passes them the program as a parameter.
  *
  * Why a waiting block sees the data. The threads that stored (weak stores, to their own GPU's memory or
  * through a link to another's) meet at a barrier, which orders their stores before what any thread of the
  * block does next. One thread then does st.release.sys. By the PTX memory model, a thread on any GPU that
  * reads the released value with ld.acquire.sys sees everything that is ordered before the release, including
- * the other threads' stores. Each warp waits for itself; the lanes that poll meet the others (__syncwarp)
- * before any of them loads data. No data is loaded as constant (`ld.global.nc`), which is not ordered, so no
- * pointer here is `__restrict__`. The same holds where a signal says that memory was read: loads before a
+ * the other threads' stores. Each warp polls flags by itself; the lanes that poll synchronise with the others
+ * (__syncwarp) before any of them loads data. No data is loaded as constant (`ld.global.nc`), which is not
+ * ordered, so no pointer here is `__restrict__`. A signal that memory was read is safe, too: loads before a
  * release are complete before it.
  *
  * Why waiting ends. A block waits for the same block of other GPUs; all blocks go through their slices in an
  * order without deadlock (turns.h); all blocks of a GPU are resident (there are no more than multiprocessors,
  * each with room for one); and `check` proves that a plan's signals and waits are free of deadlock. With
- * lines, what is waited for was stored without waiting, op by op (model/src/plan/lines.c), or in an exchange
- * in ascending order, each unit before the wait for it.
+ * lines, the data that an op waits for are stored before the first wait (model/src/plan/lines.c), or in an
+ * exchange unit by unit, each before the wait for it.
  *
  * Why runs don't mix. A launch begins its work after the previous launch in its stream has completed, whether
- * or not they overlap. What other GPUs may still read or write of an earlier run, the plan orders by flags or
- * by alternating buffers. Run numbers only grow, so a flag of an earlier run is never taken for one of this
- * run.
+ * or not they overlap. If other GPUs may still access memory for an earlier run, the plan orders that by
+ * flags or double-buffering. Run numbers only grow, so a flag of an earlier run is never taken for one of
+ * this run.
  *
- * Why a run that gave up does no harm. See decision 27: its block no longer stores to others or signals.
- *
- * Loads dominate the time, so every thread has several under way: of consecutive vectors, and of up to four
- * pairs of an op at the same time. */
+ * Why a run that gave up does no harm. See decision 27: its block no longer stores to other GPUs or signals.
+ */
 #include <algorithm>
 #include <cstdlib>
 
@@ -43,9 +42,8 @@ enum {
     POLLS_AT_ONCE = 64
 };
 
-/* While runs are queued, only every 64th one reports its end to the host: the system-scope store costs a run
- * about a microsecond. */
-enum { RUNS_PER_WORD = 64 };
+/* Of queued runs, every 64th reports its end to the host: the system-scope store takes a microsecond. */
+enum { RUNS_PER_REPORT = 64 };
 
 /* --- the kernels --------------------------------------------------------------------------------------- */
 
@@ -67,7 +65,8 @@ __global__ void __launch_bounds__(exchange_threads_max(PEERS), 1)
     run_exchange<Result>(all);
 }
 
-/* Exchanges by the number of peers that a kernel takes: it has one line of each under way at a time. */
+/* The kernels. Those for exchanges are compiled for up to so many peers, each with a line in flight per
+ * thread. */
 enum kernel_form {
     FLAGS,
     LINES,
@@ -81,12 +80,14 @@ enum kernel_form {
 };
 
 template <typename Result> static const void *exchange_entry(int peers) {
-    return peers == 1   ? reinterpret_cast<const void *>(run_all<Result, 1>)
-           : peers == 3 ? reinterpret_cast<const void *>(run_all<Result, 3>)
-                        : reinterpret_cast<const void *>(run_all<Result, EXCHANGE_PEERS_MAX>);
+    if (peers == 1)
+        return reinterpret_cast<const void *>(run_all<Result, 1>);
+    if (peers == 3)
+        return reinterpret_cast<const void *>(run_all<Result, 3>);
+    return reinterpret_cast<const void *>(run_all<Result, EXCHANGE_PEERS_MAX>);
 }
 
-/* 0: none. */
+/* Returns the maximum number of peers of an exchange; 0: the form is no exchange. */
 static int peers_of(kernel_form form) {
     static const int peers[KERNEL_FORMS] = {0, 0, 1, 3, EXCHANGE_PEERS_MAX, 1, 3, EXCHANGE_PEERS_MAX};
     return peers[form];
@@ -95,10 +96,12 @@ static int peers_of(kernel_form form) {
 struct entries {
     kernel_form form;
     template <typename T, typename Op> const void *of() const {
-        return form == FLAGS       ? reinterpret_cast<const void *>(run_program<T, Op>)
-               : form == LINES     ? reinterpret_cast<const void *>(run_lines<T, Op>)
-               : form <= SUMS_OF_7 ? exchange_entry<sum_of_all<T, Op>>(peers_of(form))
-                                   : exchange_entry<copies_of_all>(peers_of(form));
+        if (form == FLAGS)
+            return reinterpret_cast<const void *>(run_program<T, Op>);
+        if (form == LINES)
+            return reinterpret_cast<const void *>(run_lines<T, Op>);
+        return form <= SUMS_OF_7 ? exchange_entry<sum_of_all<T, Op>>(peers_of(form))
+                                 : exchange_entry<copies_of_all>(peers_of(form));
     }
 };
 
@@ -114,20 +117,21 @@ static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form fo
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
 
-/* Operands that the parameters have no room for: in device memory, in tables that are allocated once. A run
- * of addresses that the kernel was not created with finds them in a table that the launch before it fills, in
- * the same stream. Runs of one kernel follow one another, so the table is free by then. Graphs repeat both
- * launches and so need a table of their own: which addresses it holds between runs is unknown. */
-enum far_table { FAR_CREATED, FAR_LATER, FAR_IN_GRAPHS, FAR_TABLES };
+/* Far operands, for which the parameter has no room (kernel_program.cuh), are in tables in device memory,
+ * which are allocated once. The first table holds the addresses that the kernel was created with. After a
+ * rebinding, a launch before the run, in the same stream, writes the new addresses to the second table; no
+ * other run uses it then, since runs of one kernel follow one another. Graphs repeat both launches, so
+ * between runs it is unknown which addresses their table holds; they use the third one. */
+enum far_table { FAR_CREATED, FAR_REBOUND, FAR_IN_GRAPHS, FAR_TABLES };
 struct far_operands {
-    operand *now; /* on the host */
+    operand *now; /* the current ones, on the host */
     unsigned count;
     operand *table[FAR_TABLES];
-    bool is_later; /* FAR_LATER holds the current addresses once the stream gets there */
+    bool rebound_is_written; /* a launch that writes them to FAR_REBOUND has been enqueued */
 };
 
-/* A run that is waited for, as a graph of one kernel without a number: it begins sooner than a plain launch,
- * and takes the CPU half the time, but does not overlap what is before it in its stream. */
+/* For a run that the host waits for: a graph of one kernel without a run number. It begins sooner than a
+ * plain launch and takes half the CPU time, but does not overlap with earlier work in its stream. */
 struct run_graph {
     cudaGraph_t graph;
     cudaGraphNode_t node;
@@ -137,85 +141,88 @@ struct run_graph {
 
 struct cuda_kernel {
     program all;
-    any_exchange exchange; /* what the kernel is launched with, where it is one (`exchanges`) */
+    any_exchange exchange; /* the parameter instead of `all`, if `exchanges` */
     bool exchanges;
-    bool has_operands; /* `all` has them */
+    bool has_operands; /* in `all` */
     far_operands far;
     const void *entry;
     unsigned blocks;
     unsigned threads;
-    uint64_t *ended;      /* the host's pointer to the words that all.ended points to */
-    uint32_t patience_ms; /* of enqueued runs */
-    uint64_t started;     /* number of the last run launched */
-    uint64_t known;       /* the last run that had ended when the stream was empty */
-    bool tells;           /* whether the last run launched reports its end */
-    bool overlaps;        /* runs may begin while the kernel before them ends */
-    bool rebound;         /* has other addresses than at first */
-    bool enqueued; /* runs were enqueued, which may be repeated by graphs: only the device knows numbers */
+    uint64_t *ended;         /* the host's pointer to the words that all.ended points to */
+    uint32_t patience_ms;    /* of enqueued runs */
+    uint64_t started;        /* number of the last run launched */
+    uint64_t ended_by_query; /* the last run known to have ended because the stream was empty */
+    bool reports_end;        /* whether the last run launched reports its end */
+    bool overlaps;           /* runs may begin while the kernel before them ends */
+    bool rebound;            /* has other addresses than at first */
+    bool enqueued;           /* runs were enqueued. Graphs may repeat them, so only the device counts runs */
     run_graph graph;
     plain_launch plain;
-    cudaStream_t making; /* while the kernel is made: what fills its memory */
+    cudaStream_t setup_stream; /* while the kernel is created: of copies to its memory */
     cudaStream_t stream;
     unsigned polls;
 };
 
 /* Kernel parameters are copied by the launch, and by a graph that captures it. */
-enum { FAR_AT_ONCE = 128 };
-struct some_operands {
-    operand at[FAR_AT_ONCE];
+enum { OPERAND_BATCH = 128 };
+struct operand_batch {
+    operand at[OPERAND_BATCH];
 };
-static_assert(sizeof(some_operands) <= 4000, "kernels take 4 KiB of parameters");
+static_assert(sizeof(operand_batch) <= 4000, "kernels take 4 KiB of parameters");
 
-static __global__ void put_operands(operand *table, const __grid_constant__ some_operands some) {
+static __global__ void write_operands(operand *table, const __grid_constant__ operand_batch some) {
     table[threadIdx.x] = some.at[threadIdx.x];
 }
 
-/* The occupancy query loads the kernel, which must not happen while another kernel waits for this process. */
+/* The query also loads the kernels, which must not happen later, while a kernel waits for this process. */
 static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
-    int device = 0, processors = 0, on_each = 0;
+    int device = 0, multiprocessors = 0, blocks_each = 0;
     pto_status_t status = CUDA_DO(cudaGetDevice(&device), err);
     if (status == PTO_OK)
-        status = CUDA_DO(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), err);
-    *blocks = processors;
+        status =
+            CUDA_DO(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), err);
+    *blocks = multiprocessors;
     for (int form = 0; form < KERNEL_FORMS && status == PTO_OK; form++) {
         status = CUDA_DO(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                             &on_each, entry_of(datatype, op, static_cast<kernel_form>(form)),
+                             &blocks_each, entry_of(datatype, op, static_cast<kernel_form>(form)),
                              threads_max(static_cast<kernel_form>(form)), 0),
                          err);
-        *blocks = on_each > 0 ? *blocks : 0;
+        *blocks = blocks_each > 0 ? *blocks : 0;
     }
     if (status == PTO_OK)
         status = CUDA_DO(
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&on_each, put_operands, FAR_AT_ONCE, 0), err);
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, write_operands, OPERAND_BATCH, 0),
+            err);
     return status;
 }
 
-static bool needs_far(const cuda_kernel *kernel) { return kernel->rebound && kernel->far.count > 0; }
+static bool must_write_far(const cuda_kernel *kernel) { return kernel->rebound && kernel->far.count > 0; }
 
-/* In the stream of the launch that needs them. `*put`: this one must wait for it. */
-static pto_status_t put_far(cuda_kernel *kernel, cudaStream_t stream, bool *put, pto_error_t *err) {
+/* Writes the far operands to a table, in the stream of the launch that needs them, unless they are there.
+ * `*put`: the launch must wait for that. */
+static pto_status_t write_far(cuda_kernel *kernel, cudaStream_t stream, bool *put, pto_error_t *err) {
     far_operands *far = &kernel->far;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     pto_status_t status = CUDA_DO(cudaStreamIsCapturing(stream, &capture), err);
     const bool in_graph = capture != cudaStreamCaptureStatusNone;
-    operand *table = far->table[in_graph ? FAR_IN_GRAPHS : FAR_LATER];
+    operand *table = far->table[in_graph ? FAR_IN_GRAPHS : FAR_REBOUND];
     kernel->all.more = table;
-    if (status != PTO_OK || (!in_graph && far->is_later))
+    if (status != PTO_OK || (!in_graph && far->rebound_is_written))
         return status;
     *put = true;
-    for (unsigned first = 0; first < far->count && status == PTO_OK; first += FAR_AT_ONCE) {
-        const unsigned count = std::min(far->count - first, unsigned(FAR_AT_ONCE));
-        some_operands some = {};
+    for (unsigned first = 0; first < far->count && status == PTO_OK; first += OPERAND_BATCH) {
+        const unsigned count = std::min(far->count - first, unsigned(OPERAND_BATCH));
+        operand_batch some = {};
         std::copy_n(far->now + first, count, some.at);
-        put_operands<<<1, count, 0, stream>>>(table + first, some);
+        write_operands<<<1, count, 0, stream>>>(table + first, some);
         status = check(cudaGetLastError(), "launch of a kernel's operands", err);
     }
-    far->is_later = !in_graph && status == PTO_OK;
+    far->rebound_is_written = !in_graph && status == PTO_OK;
     return status;
 }
 
-/* make_counters waits for this copy. */
-static pto_status_t make_far(far_operands *far, cudaStream_t stream, pto_error_t *err) {
+/* make_counters, later, waits for this copy. */
+static pto_status_t create_far(far_operands *far, cudaStream_t stream, pto_error_t *err) {
     const size_t bytes = far->count * sizeof(operand);
     void *tables = nullptr;
     pto_status_t status = CUDA_DO(cudaMalloc(&tables, FAR_TABLES * bytes), err);
@@ -238,8 +245,8 @@ static pto_status_t translate_far(const pto_operand_t *operands, int count, cuda
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     for (int i = 0; i < count; i++)
         far->now[i] = translate(&operands[i], kernel->blocks * kernel->all.slices);
-    far->is_later = false;
-    const pto_status_t status = is_first ? make_far(far, kernel->making, err) : PTO_OK;
+    far->rebound_is_written = false;
+    const pto_status_t status = is_first ? create_far(far, kernel->setup_stream, err) : PTO_OK;
     kernel->all.more = far->table[FAR_CREATED];
     return status;
 }
@@ -255,13 +262,14 @@ static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda
     return near < count ? translate_far(program->operands + near, count - near, kernel, err) : PTO_OK;
 }
 
-/* Threads of a block: a fixed number with flags; with lines, one for each line of a part, within limits. */
+/* Returns the threads of a block: fixed with flags; with lines, one for each line of a part, within limits.
+ */
 static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form) {
-    int64_t most = 0;
+    int64_t max_bytes = 0;
     for (int i = 0; i < program->operand_count; i++)
-        most = std::max(most, program->operands[i].bytes);
+        max_bytes = std::max(max_bytes, program->operands[i].bytes);
     const int64_t warp_bytes = int64_t(program->blocks) * program->slices * PTO_LINE_BYTES * WARP_THREADS;
-    const int64_t warps = (most + warp_bytes - 1) / warp_bytes, all = threads_max(form);
+    const int64_t warps = (max_bytes + warp_bytes - 1) / warp_bytes, all = threads_max(form);
     return static_cast<unsigned>(
         form == FLAGS ? all : std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), all));
 }
@@ -298,7 +306,7 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
                               static_cast<uint8_t>(from->copies), static_cast<uint16_t>(from->count),
                               static_cast<uint16_t>(from->first)};
     }
-    find_waits(program, &kernel->all);
+    find_phases(program, &kernel->all);
     if (has_lines(program) && !can_run_lines(program))
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
@@ -313,7 +321,7 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
     return kernel->exchanges ? PTO_OK : translate_operands(program, kernel, err);
 }
 
-/* From the host's memory to the device's. When it returns, all that the stream holds is complete. */
+/* Copies to device memory and drains the stream. */
 static pto_status_t put(void *to, const void *from, size_t bytes, cudaStream_t stream, pto_error_t *err) {
     pto_status_t status = CUDA_DO(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), err);
     return status == PTO_OK ? CUDA_DO(cudaStreamSynchronize(stream), err) : status;
@@ -334,36 +342,36 @@ static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
         status = CUDA_DO(cudaMalloc(&states, kernel->blocks * sizeof(block_state)), err);
     kernel->all.states = static_cast<block_state *>(states);
     if (status == PTO_OK)
-        status =
-            CUDA_DO(cudaMemsetAsync(states, 0, kernel->blocks * sizeof(block_state), kernel->making), err);
+        status = CUDA_DO(
+            cudaMemsetAsync(states, 0, kernel->blocks * sizeof(block_state), kernel->setup_stream), err);
     if (status == PTO_OK)
         status = CUDA_DO(cudaMalloc(&common, sizeof(common_state)), err);
     kernel->all.common = static_cast<common_state *>(common);
     const common_state first = {0, kernel->all.states, nullptr};
     if (status == PTO_OK)
-        status = put(common, &first, sizeof first, kernel->making, err);
+        status = put(common, &first, sizeof first, kernel->setup_stream, err);
     return status;
 }
 
 static void cuda_kernel_destroy(void *kernel) {
-    cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
-    if (made == nullptr)
+    cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
+    if (self == nullptr)
         return;
-    if (made->graph.exec != nullptr)
-        (void)cudaGraphExecDestroy(made->graph.exec);
-    if (made->graph.graph != nullptr)
-        (void)cudaGraphDestroy(made->graph.graph);
-    (void)cudaFree(made->all.states);
-    (void)cudaFree(made->all.common);
-    (void)cudaFreeHost(made->ended);
-    (void)cudaFree(made->far.table[FAR_CREATED]);
-    free(made->far.now);
-    free(made);
+    if (self->graph.exec != nullptr)
+        (void)cudaGraphExecDestroy(self->graph.exec);
+    if (self->graph.graph != nullptr)
+        (void)cudaGraphDestroy(self->graph.graph);
+    (void)cudaFree(self->all.states);
+    (void)cudaFree(self->all.common);
+    (void)cudaFreeHost(self->ended);
+    (void)cudaFree(self->far.table[FAR_CREATED]);
+    free(self->far.now);
+    free(self);
 }
 
-/* Only code for GPUs that can overlap launches waits for the run before it. Graphs take such launches since
- * CUDA 12.3. */
-static pto_status_t look_at_code(cuda_kernel *kernel, pto_error_t *err) {
+/* Launches may overlap only if the kernel was compiled for GPUs that support it, as only then it waits for
+ * the previous run. Graphs support such launches since CUDA 12.3. */
+static pto_status_t check_overlap(cuda_kernel *kernel, pto_error_t *err) {
     cudaFuncAttributes code = {};
     int driver = 0;
     pto_status_t status = CUDA_DO(cudaFuncGetAttributes(&code, kernel->entry), err);
@@ -377,18 +385,18 @@ static pto_status_t prepare(cuda_kernel *kernel, pto_error_t *err) {
     return prepare_launch(&kernel->plain, kernel->entry, kernel->blocks, kernel->threads, err);
 }
 
-/* Of the next launch. */
+/* Returns the parameter for the next launch. */
 static void *parameter_of(cuda_kernel *kernel) {
     if (!kernel->exchanges)
         return &kernel->all;
-    static_cast<ledger &>(kernel->exchange) = kernel->all;
+    static_cast<run_state &>(kernel->exchange) = kernel->all;
     return &kernel->exchange;
 }
 
-/* The graph's node; it borrows `parameters`. */
+/* Returns the graph's node, which borrows `parameters`. */
 static cudaKernelNodeParams node_of(cuda_kernel *kernel, void **parameters) {
     kernel->all.run = 0;
-    kernel->all.tells = true;
+    kernel->all.reports_end = true;
     kernel->all.patience_ms = 0;
     parameters[0] = parameter_of(kernel);
     cudaKernelNodeParams node = {};
@@ -400,19 +408,19 @@ static cudaKernelNodeParams node_of(cuda_kernel *kernel, void **parameters) {
 }
 
 static pto_status_t make_graph(cuda_kernel *kernel, pto_error_t *err) {
-    run_graph *made = &kernel->graph;
+    run_graph *graph = &kernel->graph;
     void *parameters[1];
     const cudaKernelNodeParams node = node_of(kernel, parameters);
-    pto_status_t status = CUDA_DO(cudaGraphCreate(&made->graph, 0), err);
+    pto_status_t status = CUDA_DO(cudaGraphCreate(&graph->graph, 0), err);
     if (status == PTO_OK)
-        status = CUDA_DO(cudaGraphAddKernelNode(&made->node, made->graph, nullptr, 0, &node), err);
+        status = CUDA_DO(cudaGraphAddKernelNode(&graph->node, graph->graph, nullptr, 0, &node), err);
     if (status == PTO_OK)
-        status = CUDA_DO(cudaGraphInstantiate(&made->exec, made->graph, 0), err);
-    made->is_current = status == PTO_OK;
+        status = CUDA_DO(cudaGraphInstantiate(&graph->exec, graph->graph, 0), err);
+    graph->is_current = status == PTO_OK;
     return status;
 }
 
-/* Launches before keep the addresses that they had. */
+/* Earlier launches keep the addresses that they had. */
 static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     run_graph *graph = &kernel->graph;
     pto_status_t status = PTO_OK;
@@ -425,10 +433,11 @@ static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaGraphLaunch(graph->exec, kernel->stream), err) : status;
 }
 
-/* The kernels run in streams that don't wait for this one, so all is there when this returns. Not the default
- * stream: to use that one ends the capture of any stream that it waits for, which may be the program's. */
+/* Fills the kernel's memory and waits for that, since kernels run in other streams. It avoids the default
+ * stream, which would end the capture of any stream that it waits for, perhaps the program's. */
 static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel *kernel, pto_error_t *err) {
-    pto_status_t status = CUDA_DO(cudaStreamCreateWithFlags(&kernel->making, cudaStreamNonBlocking), err);
+    pto_status_t status =
+        CUDA_DO(cudaStreamCreateWithFlags(&kernel->setup_stream, cudaStreamNonBlocking), err);
     if (status != PTO_OK)
         return status;
     status = translate_all(program, kernel, err);
@@ -436,113 +445,113 @@ static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel
         status = make_counters(kernel, err);
     if (status == PTO_OK && program->before != nullptr)
         status = put(&static_cast<const cuda_kernel *>(program->before)->all.common->after,
-                     &kernel->all.common, sizeof kernel->all.common, kernel->making, err);
-    (void)cudaStreamDestroy(kernel->making);
-    kernel->making = nullptr;
+                     &kernel->all.common, sizeof kernel->all.common, kernel->setup_stream, err);
+    (void)cudaStreamDestroy(kernel->setup_stream);
+    kernel->setup_stream = nullptr;
     return status;
 }
 
 static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void **kernel, pto_error_t *err) {
-    cuda_kernel *made = static_cast<cuda_kernel *>(calloc(1, sizeof *made));
-    if (made == nullptr)
+    cuda_kernel *self = static_cast<cuda_kernel *>(calloc(1, sizeof *self));
+    if (self == nullptr)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
-    made->all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
-    made->blocks = static_cast<unsigned>(program->blocks);
-    made->all.slices = static_cast<uint16_t>(program->slices);
-    made->patience_ms = patience_ms_of(program);
-    pto_status_t status = fill_memory(program, made, err);
+    self->all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
+    self->blocks = static_cast<unsigned>(program->blocks);
+    self->all.slices = static_cast<uint16_t>(program->slices);
+    self->patience_ms = patience_ms_of(program);
+    pto_status_t status = fill_memory(program, self, err);
     if (status == PTO_OK)
-        status = look_at_code(made, err);
+        status = check_overlap(self, err);
     if (status == PTO_OK)
-        status = prepare(made, err);
+        status = prepare(self, err);
     if (status == PTO_OK)
-        status = make_graph(made, err);
+        status = make_graph(self, err);
     if (status == PTO_OK)
-        *kernel = made;
+        *kernel = self;
     else
-        cuda_kernel_destroy(made);
+        cuda_kernel_destroy(self);
     return status;
 }
 
-/* Launches copy their parameters, so those before keep the addresses that they had. */
+/* Launches copy their parameters, so earlier ones keep the addresses that they had. */
 static pto_status_t cuda_kernel_rebind(void *kernel, const pto_kernel_program_t *program, pto_error_t *err) {
-    cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
-    made->rebound = true;
-    made->graph.is_current = false;
-    const pto_status_t status = translate_all(program, made, err);
-    return status == PTO_OK ? prepare(made, err) : status;
+    cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
+    self->rebound = true;
+    self->graph.is_current = false;
+    const pto_status_t status = translate_all(program, self, err);
+    return status == PTO_OK ? prepare(self, err) : status;
 }
 
-/* Consecutive runs overlap their launches, which costs less than launching a graph. The launch copies the
- * parameters, and so does a graph that captures it. A run that overlaps reads its operands before it waits
- * for what the stream holds, so one whose operands are put there first does not. */
-static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool tells, uint32_t patience_ms,
+/* Launches a run that may overlap with the previous one, which takes less time than a graph. The launch
+ * copies the parameters, and so does a graph that captures it. An overlapping run reads its operands before
+ * it waits for earlier work in the stream, so a run with operands written in the stream must not overlap. */
+static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool reports_end, uint32_t patience_ms,
                            cudaStream_t stream, pto_error_t *err) {
     kernel->all.run = run;
-    kernel->all.tells = tells;
+    kernel->all.reports_end = reports_end;
     kernel->all.patience_ms = patience_ms;
     bool put = false;
-    pto_status_t status = needs_far(kernel) ? put_far(kernel, stream, &put, err) : PTO_OK;
+    pto_status_t status = must_write_far(kernel) ? write_far(kernel, stream, &put, err) : PTO_OK;
     if (status != PTO_OK)
         return status;
     return launch_plainly(&kernel->plain, parameter_of(kernel), kernel->overlaps && !put, stream, err);
 }
 
-/* Of the queued runs only some report their end. Once runs were enqueued, a run's number on the device is no
- * longer the host's, so the end of a run is seen by querying the stream. */
+/* Only some of the queued runs report their end. Once runs were enqueued, the device's run numbers differ
+ * from the host's, so the host finds the end of a run by querying the stream. */
 static pto_status_t cuda_kernel_start(void *kernel, uint64_t run, bool queued, void *stream,
                                       pto_error_t *err) {
-    cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
-    made->started = run;
-    made->tells = !made->enqueued && (!queued || run % RUNS_PER_WORD == 0);
-    made->stream = static_cast<cudaStream_t>(stream);
-    made->polls = 0;
-    if (!queued && made->tells && !needs_far(made))
-        return launch_graph(made, err);
-    return launch(made, made->enqueued ? 0 : run, made->tells, 0, made->stream, err);
+    cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
+    self->started = run;
+    self->reports_end = !self->enqueued && (!queued || run % RUNS_PER_REPORT == 0);
+    self->stream = static_cast<cudaStream_t>(stream);
+    self->polls = 0;
+    if (!queued && self->reports_end && !must_write_far(self))
+        return launch_graph(self, err);
+    return launch(self, self->enqueued ? 0 : run, self->reports_end, 0, self->stream, err);
 }
 
-/* Nothing but launches, so that it can be captured. */
+/* Enqueues only launches, so that they can be captured. */
 static pto_status_t cuda_kernel_enqueue(void *kernel, void *stream, pto_error_t *err) {
-    cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
-    made->enqueued = true;
-    return launch(made, 0, false, made->patience_ms, static_cast<cudaStream_t>(stream), err);
+    cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
+    self->enqueued = true;
+    return launch(self, 0, false, self->patience_ms, static_cast<cudaStream_t>(stream), err);
 }
 
 static bool cuda_kernel_gave_up(const void *kernel) {
     return __atomic_load_n(&static_cast<const cuda_kernel *>(kernel)->ended[1], __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Where blocks that wait look. */
+/* Sets the word that waiting blocks check. */
 static void cuda_kernel_stop(void *kernel) {
     __atomic_store_n(&static_cast<cuda_kernel *>(kernel)->ended[1], uint64_t(1), __ATOMIC_RELEASE);
 }
 
 static uint64_t last_ended(const cuda_kernel *kernel) {
     const uint64_t told = __atomic_load_n(kernel->ended, __ATOMIC_ACQUIRE);
-    return told > kernel->known ? told : kernel->known;
+    return told > kernel->ended_by_query ? told : kernel->ended_by_query;
 }
 
-/* The ended-run word is visible before cudaStreamQuery returns success. The stream is queried now and then to
- * detect errors, and on every poll of a run that does not report its end. */
+/* Reads the word of the last ended run, which is visible before cudaStreamQuery returns success. Queries the
+ * stream now and then to detect errors, and in every poll of a run that does not report its end. */
 static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t *err) {
-    cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
-    *ended = last_ended(made);
-    if (*ended >= made->started || (++made->polls % POLLS_PER_QUERY != 0 && made->tells))
+    cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
+    *ended = last_ended(self);
+    if (*ended >= self->started || (++self->polls % POLLS_PER_QUERY != 0 && self->reports_end))
         return PTO_OK;
-    cudaError_t error = cudaStreamQuery(made->stream);
+    cudaError_t error = cudaStreamQuery(self->stream);
     if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* no error, but it would be taken for one of the next launch */
+        (void)cudaGetLastError(); /* otherwise the next launch would report it as an error */
         return PTO_OK;
     }
     pto_status_t status = check(error, "a plan's kernel", err);
-    if (status == PTO_OK && !made->tells)
-        made->known = made->started;
-    *ended = last_ended(made);
-    if (status == PTO_OK && *ended < made->started)
+    if (status == PTO_OK && !self->reports_end)
+        self->ended_by_query = self->started;
+    *ended = last_ended(self);
+    if (status == PTO_OK && *ended < self->started)
         return pto_error_set(err, PTO_ERR_IO,
                              "a plan's kernel is no longer there, and run %llu has not ended",
-                             static_cast<unsigned long long>(made->started));
+                             static_cast<unsigned long long>(self->started));
     return status;
 }
 
@@ -554,7 +563,7 @@ const pto_kernels_t pto_kernels_cuda = {
     PTO_LINES_BYTES_MAX,
     cuda_blocks_max,
     cuda_kernel_create,
-    nullptr, /* a kernel keeps what its first operands took */
+    nullptr, /* rebinding needs no memory */
     cuda_kernel_rebind,
     cuda_kernel_start,
     cuda_kernel_enqueue,

@@ -1,19 +1,20 @@
-/* An exchange of a few GPUs: each stores a vector into the lines of each other one (kernel.h), and combines
- * what arrives from them with a vector of its own or copies it. That is an allreduce, reduce_scatter,
- * allgather or alltoall, if what is sent does not depend on what arrives. A short vector takes no longer than
- * a few loads and stores one after another, so there is a kernel for it whose code and parameter are short.
+/* The fast path for programs that are an exchange between a few GPUs: each stores a vector into the lines of
+ * each other one (kernel.h), and sums or copies what arrives from them. That is an allreduce, reduce_scatter,
+ * allgather or alltoall in which what a GPU sends does not depend on what arrives. With a short vector, an
+ * exchange takes no longer than a few dependent loads and stores, so it has a kernel of its own, whose code
+ * and parameter are short.
  *
- * A thread sends some units and waits for those in the same places, so it needs no barrier, and of a large
- * vector some arrive while others are sent. Only addresses are computed before the previous run has ended. A
- * run's number, which is loaded, is loaded together with the data. Sums are in the program's order, so that
- * all GPUs get the same bits, whoever is the first. */
+ * A thread sends some units and waits for those at the same offsets, so it needs no barrier, and of a large
+ * vector some units arrive while others are sent. Only addresses are computed before the previous run has
+ * ended. If the run's number must be loaded, that overlaps the loads of data. Sums are in the program's
+ * order, so that all GPUs get bitwise equal results. */
 #ifndef PTO_KERNEL_EXCHANGE_CUH
 #define PTO_KERNEL_EXCHANGE_CUH
 
 #include "kernel_lines.cuh"
 #include "kernel_run.cuh"
 
-/* More threads leave fewer registers to each, which has a line of each peer under way. */
+/* A thread has a line of each peer in flight. More threads would leave it too few registers. */
 static constexpr unsigned exchange_threads_max(int peers) {
     return peers == 1 ? 1024 : peers <= 3 ? 512 : 256;
 }
@@ -34,7 +35,7 @@ template <typename T> static __device__ lanes<T, 4> lanes_of(const uint4 &unit) 
     return values;
 }
 
-/* Number `j` of the sum's vectors. */
+/* Returns vector `j` of the sum: this GPU's own, or that of a peer. */
 template <int PEERS>
 static __device__ uint4 summand(const exchange<PEERS> &all, int j, const uint4 &own,
                                 const some_units<PEERS> &arrived) {
@@ -43,8 +44,7 @@ static __device__ uint4 summand(const exchange<PEERS> &all, int j, const uint4 &
     return j < PEERS && j < all.own_at ? arrived.of[j % PEERS] : arrived.of[j > 0 ? j - 1 : 0];
 }
 
-/* The end of an exchange for one unit: the units that arrived from all peers are summed, or (below)
- * copied. */
+/* What happens to the units that arrived from all peers: they are summed, or (below) copied. */
 template <typename T, typename Op> struct sum_of_all {
     template <int PEERS>
     static __device__ void finish(const exchange<PEERS> &all, unsigned i, const uint4 &own,
@@ -65,8 +65,8 @@ struct copies_of_all {
     template <int PEERS>
     static __device__ void finish(const exchange<PEERS> &all, unsigned i, const uint4 &own,
                                   const some_units<PEERS> &arrived) {
-        if (all.kept != nullptr)
-            store_unit_of(all.kept, i, own);
+        if (all.own_target != nullptr)
+            store_unit_of(all.own_target, i, own);
 #pragma unroll
         for (int peer = 0; peer < PEERS; peer++)
             if (has(all, peer))
@@ -74,7 +74,7 @@ struct copies_of_all {
     }
 };
 
-/* Load once a unit that is sent to all. */
+/* A unit that is sent to all peers is loaded only once. */
 template <int PEERS>
 static __device__ void load_units(const exchange<PEERS> &all, unsigned i, some_units<PEERS> &sent,
                                   uint4 &own) {
@@ -89,17 +89,17 @@ static __device__ void load_units(const exchange<PEERS> &all, unsigned i, some_u
     own = load_now(all.own + offset_bytes);
 }
 
-/* The line of unit 0 and its tag, of the copy of this run; the unit's number counts from there. */
+/* Returns a vector's lines and tags in this run's copy. */
 static __device__ line_part lines_from(char *at, unsigned units, int64_t copy_bytes) {
     return {at + copy_bytes, at + copy_bytes + static_cast<size_t>(units) * PTO_LINE_BYTES, units, 0};
 }
 
-/* Send the units of all peers, then wait for theirs: what another GPU waits for never waits here. */
+/* Sends the units for all peers before it waits for theirs, so that no GPU waits for one that waits. */
 template <int PEERS>
 static __device__ void exchange_units(const exchange<PEERS> &all, unsigned i, uint64_t run,
                                       const some_units<PEERS> &sent, some_units<PEERS> &arrived) {
-    const int64_t to_bytes = run % 2 != 0 ? all.to_apart_bytes : 0;
-    const int64_t from_bytes = run % 2 != 0 ? all.from_apart_bytes : 0;
+    const int64_t to_bytes = run % 2 != 0 ? all.to_copy_stride_bytes : 0;
+    const int64_t from_bytes = run % 2 != 0 ? all.from_copy_stride_bytes : 0;
     tagged read[PEERS];
 #pragma unroll
     for (int peer = 0; peer < PEERS; peer++)
@@ -108,12 +108,12 @@ static __device__ void exchange_units(const exchange<PEERS> &all, unsigned i, ui
 #pragma unroll
     for (int peer = 0; peer < PEERS; peer++)
         if (has(all, peer))
-            read[peer] = peek(lines_from(all.peer[peer].from, all.units, from_bytes), i);
+            read[peer] = load_tagged(lines_from(all.peer[peer].from, all.units, from_bytes), i);
 #pragma unroll
     for (int peer = 0; peer < PEERS; peer++)
         if (has(all, peer))
             arrived.of[peer] =
-                await(read[peer], lines_from(all.peer[peer].from, all.units, from_bytes), i, run, all);
+                await_line(read[peer], lines_from(all.peer[peer].from, all.units, from_bytes), i, run, all);
 }
 
 template <typename Result, int PEERS> static __device__ void run_exchange(const exchange<PEERS> &all) {

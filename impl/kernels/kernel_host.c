@@ -1,6 +1,6 @@
-/* Kernels on the host device: the calling process executes the program for all parts. Each part keeps its own
- * position; when one has to wait, the next continues. The first part to be executed changes from run to run.
- * This exposes programs in which a part uses data that another part's peer has not sent yet. */
+/* Kernels (kernel.h) on the host device: the calling process executes the program for all parts. Each part
+ * has its own position; when one has to wait, the next continues. The first part to be executed changes from
+ * run to run, which exposes programs in which a part uses data that the peer of another part sends. */
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "turns.h"
 #include "watchdog.h"
 
-/* Few enough blocks to take turns; small enough that short vectors use several. */
+/* Fewer blocks than parts, and so small that even short vectors use several. */
 enum {
     BLOCKS = 3,
     BLOCK_BYTES = 64,
@@ -27,8 +27,8 @@ enum {
 
 typedef struct host_kernel host_kernel_t;
 
-/* The operands of the runs that were enqueued since the kernel was created or last rebound. Later bindings
- * leave it alone until these have ended; graphs may repeat theirs at any time. */
+/* The operands of the runs that were enqueued since the kernel was created or last rebound. They are kept
+ * until these runs have ended, or for ever if a graph contains some. */
 typedef struct binding {
     struct binding *before;
     host_kernel_t *host;
@@ -41,14 +41,14 @@ struct host_kernel {
     pto_kernel_program_t program; /* with the operands of the run that is advanced */
     binding_t *binding;
     binding_t *spare; /* for the next rebinding; NULL: none yet */
-    uint64_t started; /* runs started, enqueued ones too */
+    uint64_t started; /* runs, including enqueued ones */
     uint64_t ended;
     atomic_bool gave_up;
-    int64_t began_ns;  /* the enqueued run */
-    uint64_t enqueued; /* of them, enqueued ones, which have no number of the host's */
-    int *at;           /* each part's next op in run `ended` + 1 */
-    unsigned *turn;    /* each block's turn in that run, if blocks keep to the order of turns.h */
-    pto_cuts_t cuts;
+    int64_t began_ns;  /* of the current enqueued run */
+    uint64_t enqueued; /* those of `started` that were enqueued, which `poll` does not count */
+    int *at;           /* by part: its next op in run `ended` + 1 */
+    unsigned *turn;    /* by block: its turn in that run, if blocks keep to the order of turns.h */
+    pto_phases_t phases;
     const void **sources; /* room for the sources of any reduction */
     char *unpacked;       /* room for data unpacked from lines */
 };
@@ -81,9 +81,9 @@ static size_t part_count(const pto_kernel_program_t *program) {
     return (size_t)program->blocks * (size_t)program->slices;
 }
 
-/* Returns the most bytes that an op with lines unpacks or sets aside. */
-static size_t most_in_lines(const pto_kernel_program_t *program) {
-    int64_t most = 0;
+/* Returns the maximum bytes that an op with lines unpacks or sets aside. */
+static size_t max_line_bytes(const pto_kernel_program_t *program) {
+    int64_t max_bytes = 0;
     for (int i = 0; i < program->op_count; i++) {
         const pto_kernel_op_t *op = &program->ops[i];
         int64_t bytes = 0;
@@ -93,18 +93,18 @@ static size_t most_in_lines(const pto_kernel_program_t *program) {
             lines = lines || operand->spot.lines;
             bytes += operand->bytes;
         }
-        most = lines && bytes > most ? bytes : most;
+        max_bytes = lines && bytes > max_bytes ? bytes : max_bytes;
     }
-    return (size_t)most;
+    return (size_t)max_bytes;
 }
 
-static bool is_free(const binding_t *binding) { return binding->enqueued == 0 && !binding->in_graph; }
+static bool is_unused(const binding_t *binding) { return binding->enqueued == 0 && !binding->in_graph; }
 
-/* One of those that are free is the spare. */
-static void forget_bindings(host_kernel_t *host) {
+/* Removes unused bindings. One of them becomes the spare. */
+static void recycle_bindings(host_kernel_t *host) {
     for (binding_t **link = &host->binding; *link;) {
         binding_t *binding = *link;
-        if (is_free(binding)) {
+        if (is_unused(binding)) {
             *link = binding->before;
             free(host->spare);
             host->spare = binding;
@@ -129,7 +129,7 @@ static pto_status_t host_kernel_rebind(void *kernel, const pto_kernel_program_t 
     (void)err;
     assert(binding);
     host->spare = NULL;
-    forget_bindings(host);
+    recycle_bindings(host);
     *binding = (binding_t){.before = host->binding, .host = host};
     if (bytes > 0)
         memcpy(binding->operands, program->operands, bytes);
@@ -137,21 +137,20 @@ static pto_status_t host_kernel_rebind(void *kernel, const pto_kernel_program_t 
     return PTO_OK;
 }
 
-/* The ops before the first wait, and those before the waits that nothing follows. */
-static pto_cuts_t cuts_of(const pto_kernel_program_t *program) {
+static pto_phases_t phases_of(const pto_kernel_program_t *program) {
     int first = 0, last = program->op_count;
     while (first < program->op_count && program->ops[first].kind != PTO_KERNEL_WAIT)
         first++;
     while (last > first && program->ops[last - 1].kind == PTO_KERNEL_WAIT)
         last--;
-    return (pto_cuts_t){(unsigned)first, (unsigned)last, (unsigned)program->op_count};
+    return (pto_phases_t){(unsigned)first, (unsigned)last, (unsigned)program->op_count};
 }
 
 static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void **kernel, pto_error_t *err) {
     host_kernel_t *host = calloc(1, sizeof *host);
     if (host) {
         host->sources = calloc((size_t)program->operand_count + 1, sizeof *host->sources);
-        host->unpacked = calloc(most_in_lines(program) + 1, 1);
+        host->unpacked = calloc(max_line_bytes(program) + 1, 1);
         host->at = calloc(part_count(program), sizeof *host->at);
         host->turn = calloc((size_t)program->blocks, sizeof *host->turn);
     }
@@ -160,7 +159,7 @@ static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     }
     host->program = *program;
-    host->cuts = cuts_of(program);
+    host->phases = phases_of(program);
     pto_status_t status = host_kernel_reserve(host, err);
     if (status == PTO_OK)
         status = host_kernel_rebind(host, program, err);
@@ -174,7 +173,7 @@ static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void
 static pto_status_t host_kernel_start(void *kernel, uint64_t run, bool queued, void *stream,
                                       pto_error_t *err) {
     host_kernel_t *host = kernel;
-    pto_status_t status = pto_host_stream_finish(stream, err); /* enqueued runs may be part of it */
+    pto_status_t status = pto_host_stream_finish(stream, err); /* it may contain enqueued runs */
     (void)queued;
     host->program.operands = host->binding->operands;
     host->started = run + host->enqueued;
@@ -183,20 +182,20 @@ static pto_status_t host_kernel_start(void *kernel, uint64_t run, bool queued, v
 
 /* --- ops ----------------------------------------------------------------------------------------------- */
 
-/* One part in one run. */
+/* The execution of one part in one run. */
 typedef struct {
     host_kernel_t *host;
     int part;
     uint64_t run;
-} turn_t;
+} part_run_t;
 
-static char *place(const turn_t *turn, const pto_operand_t *operand) {
-    return (char *)operand->spot.at + (int64_t)(turn->run % 2) * operand->spot.apart_bytes;
+static char *address(const part_run_t *current, const pto_operand_t *operand) {
+    return (char *)operand->spot.at + (int64_t)(current->run % 2) * operand->spot.copy_stride_bytes;
 }
 
-static pto_part_t part(const turn_t *turn, const pto_operand_t *operand) {
-    const pto_kernel_program_t *program = &turn->host->program;
-    return pto_part(operand->bytes, PART_BYTES, program->blocks * program->slices, turn->part);
+static pto_part_t part(const part_run_t *current, const pto_operand_t *operand) {
+    const pto_kernel_program_t *program = &current->host->program;
+    return pto_part(operand->bytes, PART_BYTES, program->blocks * program->slices, current->part);
 }
 
 typedef struct {
@@ -209,9 +208,9 @@ typedef struct {
     atomic_uchar *tag;
 } lines_t;
 
-/* Returns the lines of a part: it begins with one. */
-static lines_t lines_of(const turn_t *turn, const pto_operand_t *operand, pto_part_t own) {
-    char *at = place(turn, operand);
+/* Returns the lines of a part, which begins with a whole line. */
+static lines_t lines_of(const part_run_t *current, const pto_operand_t *operand, pto_part_t own) {
+    char *at = address(current, operand);
     int64_t first = own.offset_bytes / PTO_LINE_BYTES;
     char *tags = at + pto_line_count(operand->bytes) * PTO_LINE_BYTES;
     return (lines_t){(line_t *)(void *)at + first, (atomic_uchar *)tags + first};
@@ -221,28 +220,29 @@ static size_t in_line(pto_part_t own, int64_t done) {
     return (size_t)(own.bytes - done < PTO_LINE_BYTES ? own.bytes - done : PTO_LINE_BYTES);
 }
 
-static void to_lines(const turn_t *turn, const char *from, const pto_operand_t *target, pto_part_t own) {
-    lines_t to = lines_of(turn, target, own);
+static void to_lines(const part_run_t *current, const char *from, const pto_operand_t *target,
+                     pto_part_t own) {
+    lines_t to = lines_of(current, target, own);
     for (int64_t done = 0; done < own.bytes; done += PTO_LINE_BYTES, to.line++, to.tag++) {
         uint64_t data[2] = {0};
         memcpy(data, from + own.offset_bytes + done, in_line(own, done));
         for (int i = 0; i < 2; i++)
-            atomic_store_explicit(&to.line->half[i], pto_line_half(data[i], turn->run), memory_order_relaxed);
-        atomic_store_explicit(to.tag, pto_line_tag(data[0], data[1], turn->run), memory_order_relaxed);
+            atomic_store_explicit(&to.line->half[i], pto_line_half(data[i], current->run),
+                                  memory_order_relaxed);
+        atomic_store_explicit(to.tag, pto_line_tag(data[0], data[1], current->run), memory_order_relaxed);
     }
 }
 
-/* Address of `bytes` of the part, unpacked from its lines; NULL if some have not arrived. `unpacked` is
- * scratch memory. */
-static const char *from_lines(const turn_t *turn, const pto_operand_t *source, pto_part_t own,
+/* Unpacks a part from its lines into `unpacked`, and returns that; NULL if some lines have not arrived. */
+static const char *from_lines(const part_run_t *current, const pto_operand_t *source, pto_part_t own,
                               char *unpacked) {
-    lines_t from = lines_of(turn, source, own);
+    lines_t from = lines_of(current, source, own);
     for (int64_t done = 0; done < own.bytes; done += PTO_LINE_BYTES, from.line++, from.tag++) {
         uint64_t data[2];
         uint8_t tag = atomic_load_explicit(from.tag, memory_order_relaxed);
         for (int i = 0; i < 2; i++)
             data[i] = atomic_load_explicit(&from.line->half[i], memory_order_relaxed);
-        if (!pto_line_of_run(data[0], data[1], tag, turn->run))
+        if (!pto_line_of_run(data[0], data[1], tag, current->run))
             return NULL;
         for (int i = 0; i < 2; i++)
             data[i] = pto_line_data(data[i], tag, i);
@@ -268,162 +268,163 @@ static void move_rows(char *source, const pto_rows_t *from, char *target, const 
     }
 }
 
-static bool move(const turn_t *turn, const pto_operand_t *source, const pto_operand_t *target) {
-    pto_part_t own = part(turn, source);
+static bool move(const part_run_t *current, const pto_operand_t *source, const pto_operand_t *target) {
+    pto_part_t own = part(current, source);
     if (target->spot.lines) {
-        to_lines(turn, place(turn, source), target, own);
+        to_lines(current, address(current, source), target, own);
         return true;
     }
     if (source->spot.lines) {
-        const char *data = from_lines(turn, source, own, turn->host->unpacked);
+        const char *data = from_lines(current, source, own, current->host->unpacked);
         if (data)
-            memcpy(place(turn, target) + own.offset_bytes, data, (size_t)own.bytes);
+            memcpy(address(current, target) + own.offset_bytes, data, (size_t)own.bytes);
         return data != NULL;
     }
     if (source->rows.rows > 1 || target->rows.rows > 1)
-        move_rows(place(turn, source), &source->rows, place(turn, target), &target->rows, own);
+        move_rows(address(current, source), &source->rows, address(current, target), &target->rows, own);
     else if (own.bytes > 0)
-        memmove(place(turn, target) + own.offset_bytes, place(turn, source) + own.offset_bytes,
+        memmove(address(current, target) + own.offset_bytes, address(current, source) + own.offset_bytes,
                 (size_t)own.bytes);
     return true;
 }
 
-static bool reduce(const turn_t *turn, const pto_kernel_op_t *op) {
-    const pto_operand_t *operand = turn->host->program.operands + op->first;
+static bool reduce(const part_run_t *current, const pto_kernel_op_t *op) {
+    const pto_operand_t *operand = current->host->program.operands + op->first;
     const int count = op->count - op->copies;
-    const pto_kernel_program_t *program = &turn->host->program;
-    pto_part_t own = part(turn, operand);
-    char *target = place(turn, operand) + own.offset_bytes;
-    const void **source = turn->host->sources;
+    const pto_kernel_program_t *program = &current->host->program;
+    pto_part_t own = part(current, operand);
+    char *target = address(current, operand) + own.offset_bytes;
+    const void **source = current->host->sources;
     size_t elements = (size_t)(own.bytes / pto_datatype_bytes(program->datatype));
-    char *unpacked = turn->host->unpacked;
+    char *unpacked = current->host->unpacked;
     for (int i = 1; i < count; i++) {
-        const char *data = place(turn, &operand[i]) + own.offset_bytes;
-        bool aside = !operand[i].spot.lines && data == target && i > 1; /* the first source overwrites it */
+        const char *data = address(current, &operand[i]) + own.offset_bytes;
+        bool set_aside =
+            !operand[i].spot.lines && data == target && i > 1; /* the first source overwrites it */
         if (operand[i].spot.lines)
-            data = from_lines(turn, &operand[i], own, unpacked);
+            data = from_lines(current, &operand[i], own, unpacked);
         if (!data)
             return false;
-        source[i - 1] = aside ? memcpy(unpacked, data, (size_t)own.bytes) : data;
-        unpacked += operand[i].spot.lines || aside ? own.bytes : 0;
+        source[i - 1] = set_aside ? memcpy(unpacked, data, (size_t)own.bytes) : data;
+        unpacked += operand[i].spot.lines || set_aside ? own.bytes : 0;
     }
     bool fresh = source[0] != target;
     pto_reduce_many_host(target, fresh, fresh ? source : source + 1, fresh ? count - 1 : count - 2, elements,
                          program->datatype, program->op);
     for (int i = count; i < op->count && own.bytes > 0; i++)
-        memcpy(place(turn, &operand[i]) + own.offset_bytes, target, (size_t)own.bytes);
+        memcpy(address(current, &operand[i]) + own.offset_bytes, target, (size_t)own.bytes);
     return true;
 }
 
-static atomic_uint_fast64_t *flag_of(const turn_t *turn, const pto_operand_t *operand) {
-    void *flag = place(turn, operand) + turn->part * turn->host->program.flag_pitch_bytes;
+static atomic_uint_fast64_t *flag_of(const part_run_t *current, const pto_operand_t *operand) {
+    void *flag = address(current, operand) + current->part * current->host->program.flag_pitch_bytes;
     return flag;
 }
 
-static bool all_raised(const turn_t *turn, const pto_operand_t *operand, int count) {
+static bool all_raised(const part_run_t *current, const pto_operand_t *operand, int count) {
     for (int i = 0; i < count; i++)
-        if (atomic_load_explicit(flag_of(turn, &operand[i]), memory_order_acquire) < turn->run)
+        if (atomic_load_explicit(flag_of(current, &operand[i]), memory_order_acquire) < current->run)
             return false;
     return true;
 }
 
-/* Returns false if the op has to wait. It is then repeated from its beginning, which is safe because an op's
- * operands are independent. */
-static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
-    const pto_operand_t *operand = turn->host->program.operands + op->first;
-    bool there = true;
+/* Executes an op. Returns false if it has to wait; it is then repeated from its beginning, which is safe
+ * because an op's operands are independent. */
+static bool do_op(const part_run_t *current, const pto_kernel_op_t *op) {
+    const pto_operand_t *operand = current->host->program.operands + op->first;
+    bool done = true;
     switch (op->kind) {
     case PTO_KERNEL_MOVE:
-        for (int i = 0; i < op->count && there; i += 2)
-            there = move(turn, &operand[i], &operand[i + 1]);
+        for (int i = 0; i < op->count && done; i += 2)
+            done = move(current, &operand[i], &operand[i + 1]);
         break;
     case PTO_KERNEL_SPREAD:
         for (int i = 1; i < op->count; i++)
-            move(turn, &operand[0], &operand[i]);
+            move(current, &operand[0], &operand[i]);
         break;
     case PTO_KERNEL_REDUCE:
-        return reduce(turn, op);
+        return reduce(current, op);
     case PTO_KERNEL_SIGNAL:
         for (int i = 0; i < op->count; i++)
-            atomic_store_explicit(flag_of(turn, &operand[i]), turn->run, memory_order_release);
+            atomic_store_explicit(flag_of(current, &operand[i]), current->run, memory_order_release);
         break;
     case PTO_KERNEL_WAIT:
-        return all_raised(turn, operand, op->count);
+        return all_raised(current, operand, op->count);
     case PTO_KERNEL_KIND_COUNT:
         break;
     }
-    return there;
+    return done;
 }
 
 /* --- runs ---------------------------------------------------------------------------------------------- */
 
-/* Execute a part's ops up to `end`, or to one that has to wait. Returns whether it did any. */
-static bool go_on(host_kernel_t *host, int part, uint64_t run, int end) {
-    const turn_t turn = {host, part, run};
+/* Executes a part's ops up to `end`, or to one that has to wait. Returns whether it executed any. */
+static bool advance_part(host_kernel_t *host, int part, uint64_t run, int end) {
+    const part_run_t current = {host, part, run};
     int *at = &host->at[part], first = *at;
-    while (*at < end && do_op(&turn, &host->program.ops[*at]))
+    while (*at < end && do_op(&current, &host->program.ops[*at]))
         ++*at;
     return *at > first;
 }
 
-/* Advance a block through its slices in the order of turns.h. */
-static bool take_turns(host_kernel_t *host, int block, uint64_t run) {
+/* Advances a block through its slices in the order of turns.h. Returns whether it executed any op. */
+static bool advance_block(host_kernel_t *host, int block, uint64_t run) {
     const unsigned slices = (unsigned)host->program.slices;
-    bool moved = false;
+    bool progress = false;
     for (unsigned *turn = &host->turn[block]; *turn < pto_turn_count(slices); ++*turn) {
-        pto_turn_t now = pto_turn(slices, host->cuts, *turn);
+        pto_turn_t now = pto_turn(slices, host->phases, *turn);
         if (now.slice == slices)
             continue;
         int part = (int)now.slice * host->program.blocks + block;
-        moved = go_on(host, part, run, (int)now.end) || moved;
+        progress = advance_part(host, part, run, (int)now.end) || progress;
         if (host->at[part] < (int)now.end)
             break;
     }
-    return moved;
+    return progress;
 }
 
-/* In every third run, blocks keep to the order of other devices. Else all parts are independent, which shows
- * what depends on that order. */
-static bool in_turns(uint64_t run) { return run % 3 == 2; }
+/* In every third run, blocks keep to the order of other devices (turns.h). Otherwise all parts are
+ * independent, which exposes programs that depend on that order. */
+static bool uses_device_order(uint64_t run) { return run % 3 == 2; }
 
-/* Advance each part, or block, as far as possible. Returns whether any made progress; `through` tells whether
- * all have completed. */
-static bool sweep(host_kernel_t *host, uint64_t run, bool *through) {
+/* Advances each part, or block, as far as possible. Returns whether any made progress. `completed`: all have.
+ */
+static bool advance_all(host_kernel_t *host, uint64_t run, bool *completed) {
     const size_t parts = part_count(&host->program);
-    const size_t count = in_turns(run) ? (size_t)host->program.blocks : parts;
-    bool moved = false;
+    const size_t count = uses_device_order(run) ? (size_t)host->program.blocks : parts;
+    bool progress = false;
     for (size_t i = 0; i < count; i++) {
         int next = (int)((run + i) % count);
-        bool went =
-            in_turns(run) ? take_turns(host, next, run) : go_on(host, next, run, host->program.op_count);
-        moved = moved || went;
+        bool progressed = uses_device_order(run) ? advance_block(host, next, run)
+                                                 : advance_part(host, next, run, host->program.op_count);
+        progress = progress || progressed;
     }
-    *through = true;
+    *completed = true;
     for (size_t i = 0; i < parts; i++)
-        *through = *through && host->at[i] == host->program.op_count;
-    return moved;
+        *completed = *completed && host->at[i] == host->program.op_count;
+    return progress;
 }
 
-static void start_again(host_kernel_t *host) {
+static void reset_positions(host_kernel_t *host) {
     memset(host->at, 0, part_count(&host->program) * sizeof *host->at);
     memset(host->turn, 0, (size_t)host->program.blocks * sizeof *host->turn);
 }
 
-/* After giving up, no run does anything more: other processes may still read what it would write, and must
- * not take its signals for results. */
+/* After giving up, runs do nothing: other processes may still read the memory that they would write, and must
+ * not take their signals for results. */
 static void drop_runs(host_kernel_t *host) {
-    start_again(host);
+    reset_positions(host);
     host->ended = host->started;
 }
 
 static void advance(host_kernel_t *host) {
     if (atomic_load(&host->gave_up))
         drop_runs(host);
-    for (bool moved = true, through = false; moved && host->ended < host->started;) {
-        moved = sweep(host, host->ended + 1, &through);
-        if (!through)
+    for (bool progress = true, completed = false; progress && host->ended < host->started;) {
+        progress = advance_all(host, host->ended + 1, &completed);
+        if (!completed)
             continue;
-        start_again(host);
+        reset_positions(host);
         host->ended++;
     }
 }
@@ -433,7 +434,7 @@ static pto_status_t host_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
     (void)err;
     advance(host);
     if (host->ended < host->started)
-        pto_host_streams_advance(); /* other processes may wait for what is enqueued there */
+        pto_host_streams_advance(); /* other processes may wait for work in other streams */
     *ended = host->ended - host->enqueued;
     return PTO_OK;
 }
@@ -449,7 +450,7 @@ static bool host_kernel_gave_up(const void *kernel) {
 
 static void host_kernel_stop(void *kernel) { atomic_store(&((host_kernel_t *)kernel)->gave_up, true); }
 
-/* An enqueued run, begun by its stream. */
+/* Executes an enqueued run, as a step of its stream (host_stream.h). */
 static bool do_enqueued(void *bound, bool *begun) {
     binding_t *binding = bound;
     host_kernel_t *host = binding->host;

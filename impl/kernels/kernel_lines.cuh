@@ -1,14 +1,13 @@
-/* Programs with lines (kernel.h): data that carry their flags.
+/* The ops of programs with lines, whose data carry their flags (kernel.h).
  *
- * There is no barrier or release between a line and the thread that waits for it. A half, and a tag, is
- * stored by one store and loaded by one load, so one that has this run's mark or number also has this run's
- * data. (The memory model treats a vector of two 64-bit elements as two accesses.) The thread that stores or
- * loads a line also stores or loads its tag, and neighbouring threads those of neighbouring lines: 16 bytes
- * each of one 512-byte piece, and one byte each of 32.
+ * No barrier or release is needed between a store and the thread that waits for it. Each half of a line, and
+ * each tag, is stored by one store and loaded by one load, so a half that has this run's mark, and a tag that
+ * has this run's number, also have this run's data. (The memory model treats a vector of two 64-bit elements
+ * as two accesses.) A thread stores or loads a line and its tag, and neighbouring threads neighbouring ones:
+ * a warp accesses 512 contiguous bytes of lines and 32 of tags.
  *
- * What such a program does takes little longer than loading its first word, so each thread goes the shortest
- * way: from the operands themselves, without a table of parts. Up to eight GPUs have a
- * shorter one still (kernel_exchange.cuh). */
+ * Such a program takes little longer than loading its first word. So threads compute parts from the operands
+ * directly, without a table. kernel_exchange.cuh is faster still, for up to eight GPUs. */
 #ifndef PTO_KERNEL_LINES_CUH
 #define PTO_KERNEL_LINES_CUH
 
@@ -16,22 +15,23 @@
 #include "kernel_patience.cuh"
 #include "line_format.h"
 
-/* An operand as in kernel_program.cuh, in shared memory, where it is put before the run begins. */
+/* An operand (kernel_program.cuh) as kept in shared memory, computed before the run begins. */
 struct line_operand {
     char *at;
     char *tags; /* NULL: data, not lines */
-    int64_t apart_bytes;
-    unsigned each;
-    uint16_t more;
+    int64_t copy_stride_bytes;
+    unsigned pieces_each;
+    uint16_t larger_parts;
     uint16_t lacking_bytes;
 };
 
 static __device__ line_operand line_operand_of(const operand &whole, unsigned parts) {
-    const size_t bytes =
-        (static_cast<size_t>(whole.each) * parts + whole.more) * PART_BYTES - whole.lacking_bytes;
+    const size_t bytes = (static_cast<size_t>(whole.pieces_each) * parts + whole.larger_parts) * PART_BYTES -
+                         whole.lacking_bytes;
     const size_t lines = (bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES;
     char *tags = whole.is == FORM_LINES ? whole.at + lines * PTO_LINE_BYTES : nullptr;
-    return {whole.at, tags, whole.apart_bytes, whole.each, whole.more, whole.lacking_bytes};
+    return {whole.at,           tags, whole.copy_stride_bytes, whole.pieces_each, whole.larger_parts,
+            whole.lacking_bytes};
 }
 
 /* State that the threads of a block share in a run. */
@@ -50,16 +50,17 @@ struct line_part {
     unsigned rest_bytes;
 };
 
-/* Memory that is no lines has one copy (lines.c), so that its address does not wait for the run's number. */
+/* Memory other than lines has one copy (lines.c), so its address does not depend on the run's number. */
 static __device__ line_part line_part_of(const line_operand &whole, unsigned number, const lines_run &all) {
     const unsigned first =
-        static_cast<unsigned>(pieces_before(whole.each, whole.more, number)) * (PART_BYTES / PTO_LINE_BYTES);
-    const unsigned bytes =
-        static_cast<unsigned>(bytes_in_part(whole.each, whole.more, whole.lacking_bytes, number, all.parts));
+        static_cast<unsigned>(pieces_before(whole.pieces_each, whole.larger_parts, number)) *
+        (PART_BYTES / PTO_LINE_BYTES);
+    const unsigned bytes = static_cast<unsigned>(
+        bytes_in_part(whole.pieces_each, whole.larger_parts, whole.lacking_bytes, number, all.parts));
     line_part own = {whole.at + static_cast<size_t>(first) * PTO_LINE_BYTES, nullptr,
                      (bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES, bytes % PTO_LINE_BYTES};
     if (whole.tags != nullptr) {
-        const int64_t copy = all.run % 2 == 0 ? 0 : whole.apart_bytes;
+        const int64_t copy = all.run % 2 == 0 ? 0 : whole.copy_stride_bytes;
         own.at += copy;
         own.tags = whole.tags + copy + first;
     }
@@ -72,7 +73,7 @@ static __device__ unsigned bytes_in(const line_part &own, unsigned i) {
     return own.rest_bytes > 0 && i == own.count - 1 ? own.rest_bytes : unsigned(PTO_LINE_BYTES);
 }
 
-/* By words where they are aligned, and else by bytes. */
+/* Copies within a unit, in words or bytes. */
 template <typename W> static __device__ void copy_in_unit(const char *from, char *to, unsigned bytes) {
 #pragma unroll 1
     for (unsigned i = 0; i < bytes / sizeof(W); i++)
@@ -112,6 +113,7 @@ static __device__ void store_data(const line_part &own, unsigned i, bool wide, u
 
 /* --- lines --------------------------------------------------------------------------------------------- */
 
+/* A line as loaded, with its tag. */
 struct tagged {
     line read;
     uint8_t tag;
@@ -125,30 +127,30 @@ static __device__ void send(const line_part &target, unsigned i, uint4 data, uin
     store_tag(target.tags + i, pto_line_tag(half[0], half[1], run));
 }
 
-/* The line as it is now. */
-static __device__ tagged peek(const line_part &source, unsigned i) {
+static __device__ tagged load_tagged(const line_part &source, unsigned i) {
     return {load_line(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES), load_tag(source.tags + i)};
 }
 
-static __device__ bool there(const tagged &now, uint64_t run) {
+static __device__ bool is_of_run(const tagged &now, uint64_t run) {
     return pto_line_of_run(now.read.half[0], now.read.half[1], now.tag, run);
 }
 
 /* Not inlined, to keep the kernel short. */
-static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run, const ledger &all) {
+static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run,
+                                           const run_state &all) {
     uint64_t began_ns = 0;
     for (unsigned polls = 1;; polls++) {
         const tagged now = {load_line(at), load_tag(tag)};
-        if (there(now, run) ||
-            (polls % POLLS_PER_LOOK == 0 && (began_ns = look(all, run, began_ns)) == GAVE_UP))
+        if (is_of_run(now, run) ||
+            (polls % POLLS_PER_CHECK == 0 && (began_ns = check_patience(all, run, began_ns)) == GAVE_UP))
             return now;
     }
 }
 
-/* The data, once they are this run's. */
-static __device__ uint4 await(tagged now, const line_part &source, unsigned i, uint64_t run,
-                              const ledger &all) {
-    if (!there(now, run))
+/* Returns a line's data, once they are this run's. `now` is the line as loaded before. */
+static __device__ uint4 await_line(tagged now, const line_part &source, unsigned i, uint64_t run,
+                                   const run_state &all) {
+    if (!is_of_run(now, run))
         now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, run, all);
     const uint64_t half[2] = {pto_line_data(now.read.half[0], now.tag, 0),
                               pto_line_data(now.read.half[1], now.tag, 1)};
@@ -162,29 +164,29 @@ static __device__ uint4 await(tagged now, const line_part &source, unsigned i, u
 /* Loads that a thread keeps in flight. */
 enum { AT_ONCE = 4 };
 
-/* AT_ONCE pairs of a move, or of a spread's source and each target, from pair `first` on: all loads are in
- * flight before the first of them is waited for. Sizes may differ. */
+/* Copies AT_ONCE pairs of a move, or of a spread's source with each target, from pair `first` on: all loads
+ * are in flight before the first of them is waited for. Sizes may differ. */
 static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs, unsigned number,
                                   const lines_run &all) {
     const bool moves = now.kind == PTO_KERNEL_MOVE, wide = now.width == PTO_LINE_BYTES;
     line_part source[AT_ONCE] = {}, target[AT_ONCE] = {};
-    unsigned most = 0;
+    unsigned max_count = 0;
 #pragma unroll
     for (int j = 0; j < AT_ONCE; j++)
         if (first + j < pairs) {
             const line_operand *operands = all.operands + now.first;
             source[j] = line_part_of(operands[moves ? 2 * (first + j) : 0], number, all);
             target[j] = line_part_of(operands[(moves ? 2 * (first + j) : first + j) + 1], number, all);
-            most = max(most, source[j].count);
+            max_count = max(max_count, source[j].count);
         }
 #pragma unroll 1
-    for (unsigned i = threadIdx.x; i < most; i += blockDim.x) {
+    for (unsigned i = threadIdx.x; i < max_count; i += blockDim.x) {
         uint4 data[AT_ONCE] = {};
         tagged read[AT_ONCE] = {};
 #pragma unroll
         for (int j = 0; j < AT_ONCE; j++)
             if (i < source[j].count && source[j].tags != nullptr)
-                read[j] = peek(source[j], i);
+                read[j] = load_tagged(source[j], i);
             else if (i < source[j].count)
                 data[j] = load_data(source[j], i, wide);
 #pragma unroll
@@ -192,7 +194,7 @@ static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs,
             if (i >= source[j].count)
                 continue;
             if (source[j].tags != nullptr)
-                data[j] = await(read[j], source[j], i, all.run, all.all);
+                data[j] = await_line(read[j], source[j], i, all.run, all.all);
             if (target[j].tags != nullptr)
                 send(target[j], i, data[j], all.run);
             else
@@ -208,7 +210,7 @@ static __device__ void copy_lines(const op &now, unsigned number, const lines_ru
         copy_pairs(now, first, pairs, number, all);
 }
 
-/* The sources in their order, as without lines; AT_ONCE loads are in flight. */
+/* Combines the sources in their order, as without lines, with AT_ONCE loads in flight. */
 template <typename T, typename Op>
 static __device__ void reduce_lines(const op &now, unsigned number, const lines_run &all, Op combine) {
     const bool wide = now.width == PTO_LINE_BYTES;
@@ -228,7 +230,7 @@ static __device__ void reduce_lines(const op &now, unsigned number, const lines_
                     continue;
                 source[j] = line_part_of(operands[first + j], number, all);
                 if (source[j].tags != nullptr)
-                    read[j] = peek(source[j], i);
+                    read[j] = load_tagged(source[j], i);
                 else
                     data[j] = load_data(source[j], i, wide);
             }
@@ -237,7 +239,7 @@ static __device__ void reduce_lines(const op &now, unsigned number, const lines_
                 if (first + j >= now.count)
                     continue;
                 if (source[j].tags != nullptr)
-                    data[j] = await(read[j], source[j], i, all.run, all.all);
+                    data[j] = await_line(read[j], source[j], i, all.run, all.all);
                 lanes<T, 4> other;
                 memcpy(&other, &data[j], sizeof other);
                 if (first + j == 1)

@@ -1,5 +1,5 @@
-/* The memory accesses that synchronise GPUs, in PTX. kernel_cuda.cu and kernel_lines.cuh explain why they
- * suffice. */
+/* The memory accesses by which kernels synchronise with other GPUs, blocks and launches, in PTX.
+ * kernel_cuda.cu and kernel_lines.cuh explain why they suffice. */
 #ifndef PTO_KERNEL_MEMORY_CUH
 #define PTO_KERNEL_MEMORY_CUH
 
@@ -18,10 +18,10 @@ static __device__ uint64_t load_acquire(const uint64_t *at) {
 /* State that a block leaves for its next run. */
 struct alignas(16) block_state {
     uint64_t last_run;
-    uint64_t gave_up_in; /* the run in which it gave up waiting; 0: none; STOPPED: a kernel before did */
+    uint64_t gave_up_in; /* the run in which it gave up waiting; 0: none; STOPPED: an earlier kernel did */
 };
 
-/* Not from the cache of the multiprocessor, which an earlier block may have filled. */
+/* Bypasses the cache of the multiprocessor, which an earlier block may have filled. */
 static __device__ block_state load_state(const block_state *at) {
     block_state state;
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
@@ -33,11 +33,11 @@ static __device__ block_state load_state(const block_state *at) {
 
 /* Counts this block; true for the last of all, to which the others' stores are then visible. The count wraps
  * round, so that the next run finds 0. */
-static __device__ bool last_through(unsigned *through) {
+static __device__ bool is_last_block(unsigned *blocks_completed) {
     unsigned before;
     asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
                  : "=r"(before)
-                 : "l"(through), "r"(gridDim.x - 1)
+                 : "l"(blocks_completed), "r"(gridDim.x - 1)
                  : "memory");
     return before == gridDim.x - 1;
 }
@@ -66,14 +66,14 @@ static __device__ uint64_t now_ns() {
     return now;
 }
 
-/* Of the host's memory. */
+/* Loads from host memory. */
 static __device__ uint64_t load_host(const uint64_t *at) {
     uint64_t value;
     asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
 
-/* Not later than what follows; data that no other thread writes meanwhile. */
+/* Loads data that no other thread writes, without being moved behind later accesses. */
 static __device__ uint4 load_now(const char *at) {
     uint4 data;
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"

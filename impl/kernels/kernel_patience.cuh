@@ -1,19 +1,20 @@
-/* How long enqueued runs wait for other GPUs. No host watches them, so the kernel gives up by itself. */
+/* The time-out of enqueued runs. No host watches them, so a block that waits for another GPU for too long
+ * gives up by itself: it and all later runs stop working. */
 #ifndef PTO_KERNEL_PATIENCE_CUH
 #define PTO_KERNEL_PATIENCE_CUH
 
 #include "kernel_program.cuh"
 
-/* A look takes as long as some polls: it reads host memory. */
-enum { POLLS_PER_LOOK = 1024 };
+/* A check reads host memory, which takes much longer than a poll. */
+enum { POLLS_PER_CHECK = 1024 };
 constexpr uint64_t GAVE_UP = UINT64_MAX;
 
 /* In gave_up_in: an earlier kernel of the run gave up. */
 constexpr uint64_t STOPPED = UINT64_MAX;
 
-/* Tells the block's other threads, its later runs, the kernels after it, and the host, where all waiting
- * blocks see it. To check in each of those kernels cost 0.1 us per run. */
-static __device__ void give_up(const ledger &all, uint64_t run) {
+/* Records it for the block's other threads, for its later runs, for the later kernels of the run (their
+ * checks of earlier kernels would take 0.1 us), and in host memory, where all waiting blocks check it. */
+static __device__ void give_up(const run_state &all, uint64_t run) {
     *gave_up_here() = 1;
     all.states[blockIdx.x].gave_up_in = run;
 #pragma unroll 1
@@ -22,8 +23,10 @@ static __device__ void give_up(const ledger &all, uint64_t run) {
     store_release(all.ended + 1, 1);
 }
 
-/* When the wait was first looked at, for the next look; GAVE_UP: end it, whatever has arrived. */
-static __device__ __noinline__ uint64_t look(const ledger &all, uint64_t run, uint64_t began_ns) {
+/* Checks a wait for its time-out. `began_ns` is the result of the previous check, at first 0: the time of the
+ * wait's first check. GAVE_UP: end the wait, whatever has arrived. */
+static __device__ __noinline__ uint64_t check_patience(const run_state &all, uint64_t run,
+                                                       uint64_t began_ns) {
     if (all.patience_ms == 0)
         return began_ns;
     const uint64_t now = now_ns();

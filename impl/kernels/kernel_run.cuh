@@ -1,4 +1,4 @@
-/* The work of a launch on each block: begin a run, execute the program for the block's parts, end the run.
+/* What each block does in a launch: begin a run, execute the program for the block's parts, end the run.
  * kernel_cuda.cu launches it; the unit tests compile it for the host. */
 #ifndef PTO_KERNEL_RUN_CUH
 #define PTO_KERNEL_RUN_CUH
@@ -6,20 +6,20 @@
 #include "kernel_flags.cuh"
 #include "kernel_lines.cuh"
 
-static __device__ void end(const ledger &all, uint64_t run) {
+static __device__ void end(const run_state &all, uint64_t run) {
     if (threadIdx.x != 0)
         return;
     all.states[blockIdx.x].last_run = run;
-    if (all.tells && (gridDim.x == 1 || last_through(&all.common->through)))
+    if (all.reports_end && (gridDim.x == 1 || is_last_block(&all.common->blocks_completed)))
         store_release(all.ended, run);
 }
 
-/* For a launch without a number (all.run is 0), find the run's number, and whether this block does nothing,
- * because it gave up in an earlier run, or a kernel before it in this one. These have stored the state,
- * however they were launched, so it must not be read earlier. All threads of a block find the same: the
- * number is only stored at the end of a run, after a barrier, and a thread that gives up in this run stores
- * this run's number. */
-static __device__ uint64_t find_run(const ledger &all, bool &idle) {
+/* For a launch without a run number (all.run is 0): finds the number, and whether this block is `idle`,
+ * because it gave up in an earlier run, or an earlier kernel did in this run. Call it after
+ * wait_for_run_before, since the previous run and the earlier kernels store that state. All threads of a
+ * block find the same: the number is only stored at the end of a run, after a barrier, and a thread that
+ * gives up in this run stores this run's number. */
+static __device__ uint64_t find_run(const run_state &all, bool &idle) {
     const block_state state = load_state(&all.states[blockIdx.x]);
     const uint64_t run = state.last_run + 1;
     idle = state.gave_up_in != 0 && state.gave_up_in != run;
@@ -28,13 +28,13 @@ static __device__ uint64_t find_run(const ledger &all, bool &idle) {
 
 /* --- flags ---------------------------------------------------------------------------------------------- */
 
-/* In shared memory. */
+/* Tables of parts in shared memory, for three slices in turn. */
 struct parts_tables {
     enum { COUNT = 3 };
     part at[COUNT][OPERANDS_MAX];
 };
 
-/* Returns the run's number. What is known before the previous run ends is computed before. */
+/* Returns the run's number. Parts are computed before the previous run has ended. */
 static __device__ uint64_t begin(const program &all, part *parts, bool &idle) {
     if (threadIdx.x == 0)
         *gave_up_here() = 0;
@@ -49,8 +49,8 @@ static __device__ uint64_t begin(const program &all, part *parts, bool &idle) {
     return run;
 }
 
-/* Each part is found before the one before it is sent, so that the barriers of the ops in between do for it
- * as well. A block that gave up in an earlier run leaves the others' memory alone. */
+/* The parts of a slice are computed one slice in advance, so that the barriers of the ops in between make
+ * them visible, too. A block that gave up in an earlier run does not access other GPUs' memory. */
 template <typename T, typename Op>
 static __device__ void run_with_flags(const program &all, parts_tables &parts) {
     bool idle = false;
@@ -72,9 +72,8 @@ static __device__ void run_with_flags(const program &all, parts_tables &parts) {
 
 /* --- lines ---------------------------------------------------------------------------------------------- */
 
-/* Of a program with lines, which has no flags, each op is done for all parts, so that what others wait for is
- * on its way before this block waits. What is sent after that may come from data that never arrived: then it
- * stays here. */
+/* Each op is executed for all parts before the next op, so that everything that other GPUs wait for is sent
+ * before this block waits. A block that has given up then sends nothing that depends on missing data. */
 template <typename T, typename Op>
 static __device__ void run_with_lines(const program &all, line_operand *operands) {
     bool idle = false;
@@ -89,7 +88,7 @@ static __device__ void run_with_lines(const program &all, line_operand *operands
         now.run = find_run(all, idle);
 #pragma unroll 1
     for (unsigned i = 0; i < all.op_count; i++) {
-        idle = idle || (i >= all.sends && *gave_up_here() != 0);
+        idle = idle || (i >= all.send_end && *gave_up_here() != 0);
         const unsigned parts = idle ? 0 : now.parts;
 #pragma unroll 1
         for (unsigned number = blockIdx.x; number < parts; number += gridDim.x)

@@ -1,4 +1,5 @@
-/* From a program (kernel.h) to the kernel's parameters: host code, which the unit tests compile too. */
+/* Translates a program (kernel.h) into the parameters of a kernel (kernel_program.cuh), and recognises
+ * programs that are an exchange (kernel_exchange.cuh). Host code, which the unit tests compile, too. */
 #ifndef PTO_KERNEL_TRANSLATE_CUH
 #define PTO_KERNEL_TRANSLATE_CUH
 
@@ -11,7 +12,7 @@ static operand translate(const pto_operand_t *from, unsigned parts) {
     const uint64_t bytes = static_cast<uint64_t>(from->bytes);
     const uint64_t pieces = (bytes + PART_BYTES - 1) / PART_BYTES;
     operand to = {static_cast<char *>(from->spot.at),
-                  {from->spot.apart_bytes},
+                  {from->spot.copy_stride_bytes},
                   static_cast<uint32_t>(pieces / parts),
                   static_cast<uint16_t>(pieces % parts),
                   static_cast<uint16_t>(pieces * PART_BYTES - bytes),
@@ -30,13 +31,14 @@ static bool some_rows(const pto_kernel_program_t *program, const pto_kernel_op_t
     return some;
 }
 
-/* Offsets in rows have 32 bits, to be divided quickly. */
+/* Offsets in rows have 32 bits, since they are divided. */
 static bool can_run_rows(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     bool can = true;
     for (int i = op->first; i < op->first + op->count; i++) {
         const pto_operand_t *one = &program->operands[i];
         can = can && !one->spot.lines && one->bytes <= INT32_MAX &&
-              (one->rows.rows == 1 || (one->spot.apart_bytes == 0 && one->rows.pitch_bytes <= UINT32_MAX));
+              (one->rows.rows == 1 ||
+               (one->spot.copy_stride_bytes == 0 && one->rows.pitch_bytes <= UINT32_MAX));
     }
     return can;
 }
@@ -48,14 +50,14 @@ static bool has_lines(const pto_kernel_program_t *program) {
     return has;
 }
 
-/* Of a program with lines, run by a kernel that knows nothing else. */
+/* Returns whether the kernel for programs with lines can run this one. It knows no flags and no rows. */
 static bool can_run_lines(const pto_kernel_program_t *program) {
     bool can = true;
     for (int i = 0; i < program->op_count; i++)
         can = can && program->ops[i].kind != PTO_KERNEL_SIGNAL && program->ops[i].kind != PTO_KERNEL_WAIT;
     for (int i = 0; i < program->operand_count; i++)
         can = can && program->operands[i].rows.rows == 1 &&
-              (program->operands[i].spot.lines || program->operands[i].spot.apart_bytes == 0);
+              (program->operands[i].spot.lines || program->operands[i].spot.copy_stride_bytes == 0);
     return can;
 }
 
@@ -68,7 +70,7 @@ static bool reads_lines(const pto_kernel_program_t *program, const pto_kernel_op
     return reads;
 }
 
-/* The ops up to the first that waits for lines. */
+/* Returns the number of ops up to the first that reads lines. */
 static int until_lines(const pto_kernel_program_t *program) {
     int until = 0;
     while (until < program->op_count && (until == 0 || !reads_lines(program, &program->ops[until - 1])))
@@ -76,16 +78,16 @@ static int until_lines(const pto_kernel_program_t *program) {
     return until;
 }
 
-/* The ops before the first wait, and those before the waits that nothing follows. */
-static void find_waits(const pto_kernel_program_t *program, struct program *all) {
+/* Finds the program's phases (turns.h). */
+static void find_phases(const pto_kernel_program_t *program, struct program *all) {
     const auto waits = [&](int i) { return program->ops[i].kind == PTO_KERNEL_WAIT; };
     int first = 0, last = program->op_count;
     while (first < program->op_count && !waits(first))
         first++;
     while (last > first && waits(last - 1))
         last--;
-    all->sends = static_cast<uint8_t>(has_lines(program) ? until_lines(program) : first);
-    all->works = static_cast<uint8_t>(last);
+    all->send_end = static_cast<uint8_t>(has_lines(program) ? until_lines(program) : first);
+    all->work_end = static_cast<uint8_t>(last);
 }
 
 /* Rounded up: 0 ms would be no limit. */
@@ -99,7 +101,8 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
     for (int i = 0; i < op->count; i++) {
         const pto_operand_t *one = &program->operands[op->first + i];
         if (!one->spot.lines) /* which are aligned */
-            all |= reinterpret_cast<uintptr_t>(one->spot.at) | static_cast<uintptr_t>(one->spot.apart_bytes);
+            all |= reinterpret_cast<uintptr_t>(one->spot.at) |
+                   static_cast<uintptr_t>(one->spot.copy_stride_bytes);
         if (rows)
             all |= static_cast<uintptr_t>(one->rows.bytes) | static_cast<uintptr_t>(one->rows.pitch_bytes);
     }
@@ -112,57 +115,57 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
 
 /* --- exchanges ------------------------------------------------------------------------------------------ */
 
-/* A vector that goes into lines, or comes out of some, with the op's number; of a sum, `data` is NULL. */
-struct lines_use {
+/* A vector that op `op` copies into or out of lines. `data` is NULL if the lines are a source of a sum. */
+struct lines_vector {
     const pto_operand_t *lines, *data;
     int op;
 };
 
-/* The parts of a program that is an exchange. */
+/* What a program consists of, if it is an exchange. */
 struct exchange_parts {
-    lines_use to[EXCHANGE_PEERS_MAX], from[EXCHANGE_PEERS_MAX];
+    lines_vector to[EXCHANGE_PEERS_MAX], from[EXCHANGE_PEERS_MAX];
     int to_count, from_count;
-    const pto_operand_t *own, *kept; /* of a copy within this GPU, or of a sum */
-    const pto_operand_t *result;     /* of a sum; NULL: there is none */
-    int keeps_in, sums_in;           /* op */
-    int own_at;
-    bool others; /* something else, too */
+    const pto_operand_t *own, *own_target; /* of a copy within this GPU, or of a sum */
+    const pto_operand_t *result;           /* of the sum; NULL: there is none */
+    int copy_op, sum_op;                   /* the ops of that copy and of the sum */
+    int own_at;                            /* position of `own` among the sources of the sum */
+    bool is_other;                         /* it is something else than an exchange */
 };
 
-static void add_use(lines_use *uses, int &count, const lines_use &use, exchange_parts &parts) {
+static void add_vector(lines_vector *uses, int &count, const lines_vector &use, exchange_parts &parts) {
     if (count < EXCHANGE_PEERS_MAX)
         uses[count++] = use;
     else
-        parts.others = true;
+        parts.is_other = true;
 }
 
-/* Add a copy; one that sets a part a second time, or goes between lines, makes the program something else
- * than an exchange. */
+/* Adds a copy. If it is one too many of its kind, or from lines to lines, the program is no exchange. */
 static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *target,
                      exchange_parts &parts) {
     if (target->spot.lines && !source->spot.lines)
-        add_use(parts.to, parts.to_count, {target, source, op}, parts);
+        add_vector(parts.to, parts.to_count, {target, source, op}, parts);
     else if (source->spot.lines && !target->spot.lines && parts.result == nullptr)
-        add_use(parts.from, parts.from_count, {source, target, op}, parts);
+        add_vector(parts.from, parts.from_count, {source, target, op}, parts);
     else if (!source->spot.lines && !target->spot.lines && parts.own == nullptr)
-        parts.own = source, parts.kept = target, parts.keeps_in = op;
+        parts.own = source, parts.own_target = target, parts.copy_op = op;
     else
-        parts.others = true;
+        parts.is_other = true;
 }
 
 static void add_sum(int number, const pto_kernel_op_t *op, const pto_operand_t *operand,
                     exchange_parts &parts) {
-    parts.others |= parts.from_count > 0 || parts.own != nullptr || parts.result != nullptr || op->copies > 0;
-    for (int i = 1; i < op->count && !parts.others; i++)
+    parts.is_other |=
+        parts.from_count > 0 || parts.own != nullptr || parts.result != nullptr || op->copies > 0;
+    for (int i = 1; i < op->count && !parts.is_other; i++)
         if (operand[i].spot.lines)
-            add_use(parts.from, parts.from_count, {&operand[i], nullptr, number}, parts);
+            add_vector(parts.from, parts.from_count, {&operand[i], nullptr, number}, parts);
         else if (parts.own == nullptr)
             parts.own = &operand[i], parts.own_at = i - 1;
         else
-            parts.others = true;
-    parts.others |= parts.own == nullptr || operand->spot.lines;
+            parts.is_other = true;
+    parts.is_other |= parts.own == nullptr || operand->spot.lines;
     parts.result = operand;
-    parts.sums_in = number;
+    parts.sum_op = number;
 }
 
 static exchange_parts parts_of(const pto_kernel_program_t *program) {
@@ -176,30 +179,32 @@ static exchange_parts parts_of(const pto_kernel_program_t *program) {
             add_copy(i, operand + j, operand + j + 1, parts);
         if (op->kind == PTO_KERNEL_REDUCE)
             add_sum(i, op, operand, parts);
-        parts.others |= width_of(program, op) != UNIT_BYTES;
+        parts.is_other |= width_of(program, op) != UNIT_BYTES;
     }
     return parts;
 }
 
-/* A vector that an exchange reads or writes, and in which op the program does so. */
+/* A vector that op `op` of an exchange reads or writes. */
 struct vector_use {
     const pto_operand_t *vector;
     int op;
-    bool by_sum; /* an element of the sum is written after it was read */
+    bool by_sum; /* written by the sum, which reads each element before it writes it */
 };
 
-static bool apart(const pto_operand_t *one, const pto_operand_t *other) {
+static bool is_disjoint(const pto_operand_t *one, const pto_operand_t *other) {
     const auto from = reinterpret_cast<uintptr_t>(one->spot.at),
                to = reinterpret_cast<uintptr_t>(other->spot.at);
     return from + static_cast<uintptr_t>(one->bytes) <= to ||
            to + static_cast<uintptr_t>(other->bytes) <= from;
 }
 
-/* A thread reads its units before it writes them, so a result may take the place of a vector that an op
- * before has read, or of one that its own sum adds; but not lie across one. */
+/* Returns whether the kernel may write a vector that it also reads. A thread reads its units before it writes
+ * them, so it may be the same vector, if an earlier op or the same sum reads it. It may not overlap others.
+ */
 static bool may_write(const vector_use &written, const vector_use &read) {
     const bool after = written.op > read.op || (written.op == read.op && written.by_sum);
-    return apart(read.vector, written.vector) || (after && read.vector->spot.at == written.vector->spot.at);
+    return is_disjoint(read.vector, written.vector) ||
+           (after && read.vector->spot.at == written.vector->spot.at);
 }
 
 enum { EXCHANGE_READS_MAX = EXCHANGE_PEERS_MAX + 1, EXCHANGE_WRITES_MAX = EXCHANGE_PEERS_MAX + 1 };
@@ -214,13 +219,13 @@ static exchange_uses uses_of(const exchange_parts &parts) {
     for (int i = 0; i < parts.to_count; i++)
         uses.read[uses.read_count++] = {parts.to[i].data, parts.to[i].op, false};
     if (parts.own != nullptr)
-        uses.read[uses.read_count++] = {parts.own, sums ? parts.sums_in : parts.keeps_in, false};
+        uses.read[uses.read_count++] = {parts.own, sums ? parts.sum_op : parts.copy_op, false};
     if (sums)
-        uses.written[uses.written_count++] = {parts.result, parts.sums_in, true};
+        uses.written[uses.written_count++] = {parts.result, parts.sum_op, true};
     for (int i = 0; i < parts.from_count && !sums; i++)
         uses.written[uses.written_count++] = {parts.from[i].data, parts.from[i].op, false};
-    if (parts.kept != nullptr)
-        uses.written[uses.written_count++] = {parts.kept, parts.keeps_in, false};
+    if (parts.own_target != nullptr)
+        uses.written[uses.written_count++] = {parts.own_target, parts.copy_op, false};
     return uses;
 }
 
@@ -231,7 +236,7 @@ static bool may_write_all(const exchange_parts &parts) {
         for (int j = 0; j < uses.read_count; j++)
             may = may && may_write(uses.written[i], uses.read[j]);
         for (int j = 0; j < i; j++)
-            may = may && apart(uses.written[i].vector, uses.written[j].vector);
+            may = may && is_disjoint(uses.written[i].vector, uses.written[j].vector);
     }
     return may;
 }
@@ -242,8 +247,8 @@ static bool has_one_size(const exchange_parts &parts) {
     bool has = bytes > 0 && bytes % UNIT_BYTES == 0 && bytes <= INT32_MAX;
     for (int i = 0; i < parts.to_count; i++)
         has = has && parts.to[i].lines->bytes == bytes && parts.from[i].lines->bytes == bytes &&
-              parts.to[i].lines->spot.apart_bytes == parts.to[0].lines->spot.apart_bytes &&
-              parts.from[i].lines->spot.apart_bytes == parts.from[0].lines->spot.apart_bytes;
+              parts.to[i].lines->spot.copy_stride_bytes == parts.to[0].lines->spot.copy_stride_bytes &&
+              parts.from[i].lines->spot.copy_stride_bytes == parts.from[0].lines->spot.copy_stride_bytes;
     for (int i = 0; i < uses.read_count; i++)
         has = has && uses.read[i].vector->bytes == bytes;
     for (int i = 0; i < uses.written_count; i++)
@@ -258,9 +263,9 @@ static char *place_of(const pto_operand_t *operand) {
 static any_exchange exchange_with(const exchange_parts &parts) {
     any_exchange all = {};
     all.own = place_of(parts.own != nullptr ? parts.own : parts.to[0].data);
-    all.kept = place_of(parts.kept);
-    all.to_apart_bytes = parts.to[0].lines->spot.apart_bytes;
-    all.from_apart_bytes = parts.from[0].lines->spot.apart_bytes;
+    all.own_target = place_of(parts.own_target);
+    all.to_copy_stride_bytes = parts.to[0].lines->spot.copy_stride_bytes;
+    all.from_copy_stride_bytes = parts.from[0].lines->spot.copy_stride_bytes;
     all.units = static_cast<uint32_t>(parts.to[0].lines->bytes / UNIT_BYTES);
     all.peers = static_cast<uint8_t>(parts.to_count);
     all.own_at = static_cast<uint8_t>(parts.own_at);
@@ -272,11 +277,11 @@ static any_exchange exchange_with(const exchange_parts &parts) {
 
 enum exchange_kind { NO_EXCHANGE, EXCHANGE_OF_SUMS, EXCHANGE_OF_COPIES };
 
-/* Returns whether a program that can run with lines is an exchange of whole units: as many vectors into lines
- * as out of lines, all of one size. Only then, `all` is set. */
+/* Returns whether a program that can_run_lines is an exchange of whole units: as many vectors into lines as
+ * out of lines, all of one size. Only then, `all` is set. */
 static exchange_kind find_exchange(const pto_kernel_program_t *program, any_exchange &all) {
     const exchange_parts parts = parts_of(program);
-    if (parts.others || parts.to_count == 0 || parts.to_count != parts.from_count || !has_one_size(parts) ||
+    if (parts.is_other || parts.to_count == 0 || parts.to_count != parts.from_count || !has_one_size(parts) ||
         !may_write_all(parts))
         return NO_EXCHANGE;
     all = exchange_with(parts);

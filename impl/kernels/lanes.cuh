@@ -1,16 +1,16 @@
-/* Reductions of 16 bytes, or of single elements where addresses do not allow that. */
+/* The arithmetic of reductions, for units of 16 bytes, or for single elements that are not so aligned. */
 #ifndef PTO_LANES_CUH
 #define PTO_LANES_CUH
 
 #include "device/operations.cuh"
 
-/* The values in a few words: one load. */
+/* The values in WORDS words of 4 bytes, which are loaded at once. */
 template <typename T, int WORDS> struct lanes {
     enum { COUNT = WORDS * sizeof(uint32_t) / sizeof(T) };
     T lane[COUNT];
 };
 
-/* The same while they are combined. */
+/* The same, widened for arithmetic. */
 template <typename T, int WORDS> struct wide_lanes { typename wide<T>::type lane[lanes<T, WORDS>::COUNT]; };
 
 template <typename T, int WORDS> static __device__ wide_lanes<T, WORDS> widened(const lanes<T, WORDS> &from) {

@@ -1,8 +1,8 @@
-/* The line format (kernel.h), bit by bit: what all devices write and read.
+/* The line format (kernel.h), bit by bit, the same on all devices.
  *
- * `bytes` of data take one line of 16 bytes for each 16 of them, the last of which may be partly used, and
- * then one tag of a byte for each line. A line has two halves of 64 bits, numbers in the machine's order. The
- * highest bit of a half is the run's mark instead of data. The tag holds these two bits of data, and above
+ * Memory in line format consists of lines of 16 bytes, the last of which may be partly used, and after them
+ * one tag of a byte for each line. A line has two halves of 64 bits, in the machine's byte order. The highest
+ * bit of each half is the run's mark. The tag holds the two bits of data that the marks displace, and above
  * them the low six bits of the run's number. */
 #ifndef PTO_LINE_FORMAT_H
 #define PTO_LINE_FORMAT_H
@@ -14,7 +14,7 @@
 
 enum { PTO_LINE_SHIFT = 63, PTO_TAG_SHIFT = 2, PTO_TAG_RUNS = 64 };
 
-/* A copy of double-buffered memory is written in every second run, and each time with the other mark: 1
+/* Each copy of double-buffered memory is written in every second run, with the marks 1, 0, 1, ... in turn: 1
  * first, since the memory is zero before. One bit is enough because each reader of a line reads it in every
  * run that writes it, and a reader that has seen a run's value cannot see an older one afterwards. */
 static inline PTO_ANYWHERE uint64_t pto_line_mark(uint64_t run) { return (run + 1) / 2 % 2; }
@@ -34,7 +34,7 @@ static inline PTO_ANYWHERE bool pto_line_of_run(uint64_t low, uint64_t high, uin
            tag >> PTO_TAG_SHIFT == run % PTO_TAG_RUNS;
 }
 
-/* Returns the 64 bits of data of a half. The tag has the highest of them, as bit number `displaced`. */
+/* Returns the 64 bits of data of a half, whose highest bit is bit `displaced` of the tag. */
 static inline PTO_ANYWHERE uint64_t pto_line_data(uint64_t half, uint8_t tag, int displaced) {
     return (half & ~(UINT64_C(1) << PTO_LINE_SHIFT)) | (uint64_t)(tag >> displaced & 1) << PTO_LINE_SHIFT;
 }

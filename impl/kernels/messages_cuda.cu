@@ -1,12 +1,12 @@
-/* Messages (portolan/messages.h) on NVIDIA GPUs: a thread block for each lane of each pipe.
+/* Messages (portolan/messages.h) on NVIDIA GPUs, with a thread block for each lane of each pipe.
  *
- * Why the data are right. kernel_cuda.cu's argument holds: the threads that filled a slot meet at a barrier
- * before one of them releases the count, and the thread that acquires it meets the others at a barrier before
- * any of them reads the slot. Emptying a slot is ordered in the same way.
+ * Why the data are visible. As in kernel_cuda.cu: the threads that fill a slot meet at a barrier before one
+ * of them releases the count, and the thread that acquires it meets the others at a barrier before any of
+ * them reads the slot. Emptying a slot is ordered in the same way.
  *
- * Why it ends where NCCL's would. All blocks are resident: there are no more than PTO_PIPES_MAX times
- * PTO_PIPE_LANES. A block waits only for the same lane of the same pipe, whose pieces both ends pass in the
- * same order. So a group's pipes go on at the same time, each as fast as its other end. */
+ * Why it terminates whenever NCCL does. All blocks are resident: there are at most PTO_PIPES_MAX times
+ * PTO_PIPE_LANES. A block waits only for the same lane at the other end of its pipe, and both ends pass its
+ * pieces in the same order. So all pipes of a group make progress at the same time. */
 #include "device/device_cuda.h"
 #include "kernel_memory.cuh"
 #include "portolan/messages.h"
@@ -24,7 +24,8 @@ struct batch {
     near_messages near;
 };
 
-static __device__ bool reaches(const uint64_t *count, uint64_t least, const uint64_t *stop) {
+/* Waits until a count is at least `least`. Returns false if stopped. */
+static __device__ bool await_count(const uint64_t *count, uint64_t least, const uint64_t *stop) {
     for (unsigned polls = 1; load_acquire(count) < least; polls++)
         if (polls % POLLS_PER_STOP == 0 && load_host(stop) != 0)
             return false;
@@ -43,16 +44,15 @@ static __device__ void copy_bytes(char *to, const char *from, int64_t bytes) {
         to[i] = from[i];
 }
 
-/* False: stopped. */
+/* Returns false if stopped. */
 static __device__ bool pass_piece(const pto_pipe_t &pipe, unsigned lane, uint64_t number,
                                   const pto_message_t &message, int64_t at, int64_t bytes,
                                   const uint64_t *stop) {
     char *slot = pipe.target->slot[lane][number % PTO_PIPE_SLOTS];
     const uint64_t *awaited = pipe.sends ? &pipe.source->emptied[lane] : &pipe.target->filled[lane];
-    const uint64_t least = !pipe.sends               ? number + 1
-                           : number < PTO_PIPE_SLOTS ? 0
-                                                     : number + 1 - PTO_PIPE_SLOTS;
-    if (!__syncthreads_and(threadIdx.x > 0 || reaches(awaited, least, stop)))
+    const uint64_t empty_at_first = pipe.sends ? PTO_PIPE_SLOTS : 0;
+    const uint64_t least = number + 1 > empty_at_first ? number + 1 - empty_at_first : 0;
+    if (!__syncthreads_and(threadIdx.x > 0 || await_count(awaited, least, stop)))
         return false;
     copy_bytes(pipe.sends ? slot : message.to + at, pipe.sends ? message.from + at : slot, bytes);
     __syncthreads();
@@ -87,13 +87,13 @@ __global__ void __launch_bounds__(MESSAGE_THREADS) pass_messages(const __grid_co
         *count = number;
 }
 
-/* Parts of a list that is too long for a parameter. */
+/* Writes a part of a list that is too long for a parameter to device memory. */
 __global__ void write_messages(const __grid_constant__ near_messages some, pto_message_t *far, int count) {
     if (static_cast<int>(threadIdx.x) < count)
         far[threadIdx.x] = some.message[threadIdx.x];
 }
 
-static void take_some(const pto_messages_t *messages, int first, near_messages *some, int *count) {
+static void copy_batch(const pto_messages_t *messages, int first, near_messages *some, int *count) {
     *count =
         messages->message_count - first < MESSAGES_NEAR ? messages->message_count - first : MESSAGES_NEAR;
     for (int i = 0; i < *count; i++)
@@ -111,7 +111,7 @@ static pto_status_t cuda_pass(const pto_messages_t *messages, pto_message_t *far
     all.stop = messages->stop;
     all.far = is_far ? far : nullptr;
     for (int first = 0; first < messages->message_count; first += MESSAGES_NEAR) {
-        take_some(messages, first, &all.near, &count);
+        copy_batch(messages, first, &all.near, &count);
         if (is_far)
             write_messages<<<1, MESSAGES_NEAR, 0, on>>>(all.near, far + first, count);
     }

@@ -1,5 +1,5 @@
-/* Messages (portolan/messages.h) on the host device: the calling process passes what it can of all lanes, one
- * piece each in turn, until all have arrived. */
+/* Messages (portolan/messages.h) on the host device: the calling process goes round all lanes and passes one
+ * piece of each, if possible, until all messages have arrived. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,17 @@
 #include "device/host_stream.h"
 #include "portolan/messages.h"
 
-/* Where a lane of a pipe is: its message, and the byte of it that comes next. */
+/* The position of a lane of a pipe: its message, and the offset of the next piece. */
 typedef struct {
     int message;
     int64_t at;
-} place_t;
+} position_t;
 
 typedef struct batch {
     struct batch *next;
     pto_messages_t all;
     pto_message_t *message;
-    place_t place[PTO_PIPES_MAX][PTO_PIPE_LANES];
+    position_t position[PTO_PIPES_MAX][PTO_PIPE_LANES];
     bool in_graph;
 } batch_t;
 
@@ -29,7 +29,7 @@ static void store(uint64_t *count, uint64_t value) {
     atomic_store_explicit((_Atomic uint64_t *)count, value, memory_order_release);
 }
 
-/* Whether the piece went through. */
+/* Returns whether the piece was passed: not if no slot is empty, or filled. */
 static bool pass_piece(const pto_pipe_t *pipe, int lane, const pto_message_t *message, int64_t at,
                        size_t bytes) {
     if (!pipe->source) {
@@ -51,19 +51,19 @@ static bool pass_piece(const pto_pipe_t *pipe, int lane, const pto_message_t *me
     return true;
 }
 
-/* The next piece of a lane; false: all are through. */
-static bool advance(const batch_t *batch, const pto_pipe_t *pipe, int lane, place_t *place) {
-    while (place->message < pipe->count) {
-        const pto_message_t *message = &batch->message[pipe->first + place->message];
-        if (place->at < message->bytes) {
-            const int64_t left = message->bytes - place->at;
+/* Passes the next piece of a lane, if possible. Returns false if there are no more pieces. */
+static bool advance(const batch_t *batch, const pto_pipe_t *pipe, int lane, position_t *position) {
+    while (position->message < pipe->count) {
+        const pto_message_t *message = &batch->message[pipe->first + position->message];
+        if (position->at < message->bytes) {
+            const int64_t left = message->bytes - position->at;
             const int64_t piece = left < PTO_PIPE_SLOT_BYTES ? left : PTO_PIPE_SLOT_BYTES;
-            if (pass_piece(pipe, lane, message, place->at, (size_t)piece))
-                place->at += PTO_PIPE_LANES * PTO_PIPE_SLOT_BYTES;
+            if (pass_piece(pipe, lane, message, position->at, (size_t)piece))
+                position->at += PTO_PIPE_LANES * PTO_PIPE_SLOT_BYTES;
             return true;
         }
-        place->message++;
-        place->at = (int64_t)lane * PTO_PIPE_SLOT_BYTES;
+        position->message++;
+        position->at = (int64_t)lane * PTO_PIPE_SLOT_BYTES;
     }
     return false;
 }
@@ -71,7 +71,7 @@ static bool advance(const batch_t *batch, const pto_pipe_t *pipe, int lane, plac
 static void begin(batch_t *batch) {
     for (int pipe = 0; pipe < PTO_PIPES_MAX; pipe++)
         for (int lane = 0; lane < PTO_PIPE_LANES; lane++)
-            batch->place[pipe][lane] = (place_t){0, (int64_t)lane * PTO_PIPE_SLOT_BYTES};
+            batch->position[pipe][lane] = (position_t){0, (int64_t)lane * PTO_PIPE_SLOT_BYTES};
 }
 
 static bool step(void *what, bool *begun) {
@@ -82,7 +82,7 @@ static bool step(void *what, bool *begun) {
     *begun = true;
     for (int pipe = 0; pipe < batch->all.pipe_count; pipe++)
         for (int lane = 0; lane < PTO_PIPE_LANES; lane++)
-            left = advance(batch, &batch->all.pipe[pipe], lane, &batch->place[pipe][lane]) || left;
+            left = advance(batch, &batch->all.pipe[pipe], lane, &batch->position[pipe][lane]) || left;
     if (left && load(batch->all.stop) == 0)
         return false;
     if (!batch->in_graph)
@@ -90,7 +90,7 @@ static bool step(void *what, bool *begun) {
     return true;
 }
 
-/* What graphs hold may run at any time. */
+/* Keeps a batch that a graph contains, which may be launched at any time. */
 static void keep(batch_t *batch) {
     static _Atomic(batch_t *) kept;
     batch->next = atomic_load(&kept);

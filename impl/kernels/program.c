@@ -1,7 +1,6 @@
-/* Builds a kernel's program.
- *
- * The threads of a block synchronise between two ops, and a load from another GPU has a high latency. So
- * consecutive copies become one op, whose loads and stores overlap, unless one depends on another. */
+/* Builds a kernel's program (program.h), with as few ops as possible: the threads of a block synchronise
+ * between two ops, and a load from another GPU has a high latency. Consecutive copies become one op, whose
+ * loads and stores overlap, unless one depends on another. */
 #include "program.h"
 
 #include <stdint.h>
@@ -24,11 +23,11 @@ static bool add_op(pto_program_t *program, pto_kernel_kind_t kind) {
 }
 
 /* Appends to the last op. */
-static bool add_operand(pto_program_t *program, pto_operand_t made) {
+static bool add_operand(pto_program_t *program, pto_operand_t value) {
     pto_operand_t *operand = pto_vector_add(&program->operands, sizeof *operand);
     if (!operand)
         return false;
-    *operand = made;
+    *operand = value;
     last_op(program)->count++;
     return true;
 }
@@ -42,8 +41,7 @@ static pto_operand_t in_rows(pto_spot_t spot, const pto_rows_t *rows) {
     return (pto_operand_t){spot, rows->bytes * rows->rows, pto_rows_joined(*rows)};
 }
 
-/* The copies of double-buffered memory are equally distant for all operands in it, so comparing the first
- * copies is enough. */
+/* Compares only the first copies of double-buffered memory: the second ones are at the same distance. */
 static bool overlap(const pto_operand_t *one, const pto_operand_t *other) {
     pto_rows_t rows = one->rows, other_rows = other->rows;
     if (one->spot.lines)
@@ -53,8 +51,8 @@ static bool overlap(const pto_operand_t *one, const pto_operand_t *other) {
     return pto_rows_overlap(&rows, &other_rows, (char *)other->spot.at - (char *)one->spot.at);
 }
 
-static bool same(const pto_operand_t *one, const pto_operand_t *other) {
-    return one->spot.at == other->spot.at && one->spot.apart_bytes == other->spot.apart_bytes &&
+static bool same_memory(const pto_operand_t *one, const pto_operand_t *other) {
+    return one->spot.at == other->spot.at && one->spot.copy_stride_bytes == other->spot.copy_stride_bytes &&
            one->spot.lines == other->spot.lines && one->bytes == other->bytes;
 }
 
@@ -64,8 +62,8 @@ static bool is_target(const pto_kernel_op_t *op, int i) {
 }
 
 /* Returns whether a copy is independent of all copies of the op. */
-static bool independent(const pto_program_t *program, const pto_kernel_op_t *op, const pto_operand_t *source,
-                        const pto_operand_t *target) {
+static bool is_independent(const pto_program_t *program, const pto_kernel_op_t *op,
+                           const pto_operand_t *source, const pto_operand_t *target) {
     for (int i = 0; i < op->count; i++) {
         const pto_operand_t *operand = operand_at(program, op->first + i);
         if (overlap(operand, target) || (is_target(op, i) && overlap(operand, source)))
@@ -77,18 +75,19 @@ static bool independent(const pto_program_t *program, const pto_kernel_op_t *op,
 static bool has_rows(const pto_program_t *program, const pto_kernel_op_t *op) {
     bool has = false;
     for (int i = 0; i < op->count; i++)
-        has = has || operand_at(program, op->first + i)->rows.rows > 1;
+        has |= operand_at(program, op->first + i)->rows.rows > 1;
     return has;
 }
 
-/* Turn the op into `kind` if it is not already. An op with one source and one target is valid as either
- * kind. */
-static bool becomes(const pto_program_t *program, pto_kernel_op_t *op, pto_kernel_kind_t kind,
-                    const pto_operand_t *source) {
+/* Turns a MOVE into a SPREAD of `source` or vice versa. That is possible with one source and one target,
+ * which is valid as either kind. Returns whether the op has the kind. */
+static bool turn_into(const pto_program_t *program, pto_kernel_op_t *op, pto_kernel_kind_t kind,
+                      const pto_operand_t *source) {
     if (op->kind != kind && op->count > 2)
         return false;
     const pto_operand_t *first = operand_at(program, op->first);
-    if (kind == PTO_KERNEL_SPREAD && (source->spot.lines || !same(first, source) || has_rows(program, op)))
+    if (kind == PTO_KERNEL_SPREAD &&
+        (source->spot.lines || !same_memory(first, source) || has_rows(program, op)))
         return false;
     op->kind = kind;
     return true;
@@ -97,11 +96,11 @@ static bool becomes(const pto_program_t *program, pto_kernel_op_t *op, pto_kerne
 static bool add_move(pto_program_t *program, pto_operand_t from, pto_operand_t to) {
     pto_kernel_op_t *op = last_op(program);
     bool copies = op && (op->kind == PTO_KERNEL_MOVE || op->kind == PTO_KERNEL_SPREAD);
-    if (copies && independent(program, op, &from, &to)) {
+    if (copies && is_independent(program, op, &from, &to)) {
         bool rows = from.rows.rows > 1 || to.rows.rows > 1;
-        if (!rows && becomes(program, op, PTO_KERNEL_SPREAD, &from))
+        if (!rows && turn_into(program, op, PTO_KERNEL_SPREAD, &from))
             return add_operand(program, to);
-        if (becomes(program, op, PTO_KERNEL_MOVE, &from))
+        if (turn_into(program, op, PTO_KERNEL_MOVE, &from))
             return add_operand(program, from) && add_operand(program, to);
     }
     return add_op(program, PTO_KERNEL_MOVE) && add_operand(program, from) && add_operand(program, to);
@@ -131,7 +130,7 @@ bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes
     return add_operand(program, contiguous(source, bytes));
 }
 
-/* --- what need not go through lines --------------------------------------------------------------------- */
+/* --- forwarding: reading data at their source instead of from lines ------------------------------------- */
 
 static pto_kernel_op_t *op_at(const pto_program_t *program, int index) {
     return (pto_kernel_op_t *)program->ops.item + index;
@@ -145,8 +144,7 @@ static bool writes(const pto_kernel_op_t *op, int i) {
     return op->kind == PTO_KERNEL_REDUCE ? i == 0 || i >= op->count - op->copies : is_target(op, i);
 }
 
-/* Returns the only operand of a later op than `op` that reads `lines`; NULL if there is none, or another
- * number. In `reader`, its op. */
+/* Returns the operand that reads `lines` after op `op`, and sets its op; NULL unless there is exactly one. */
 static pto_operand_t *only_reader(const pto_program_t *program, int op, const pto_operand_t *lines,
                                   int *reader) {
     pto_operand_t *found = NULL;
@@ -158,14 +156,14 @@ static pto_operand_t *only_reader(const pto_program_t *program, int op, const pt
                 continue;
             readers++;
             *reader = i;
-            found = same(operand, lines) && !writes(op_at(program, i), j) ? operand : NULL;
+            found = same_memory(operand, lines) && !writes(op_at(program, i), j) ? operand : NULL;
         }
     return readers == 1 ? found : NULL;
 }
 
-/* Returns whether `data` are still there for the op `reader` when no op but those after `op` has written
- * since. A reduction reads each of its elements before it writes it. */
-static bool lasts(const pto_program_t *program, const pto_operand_t *data, int op, int reader) {
+/* Returns whether no op from `op` to `reader` overwrites `data` before `reader` reads them. A reduction in
+ * place reads each element before it writes it. */
+static bool is_unchanged(const pto_program_t *program, const pto_operand_t *data, int op, int reader) {
     for (int i = op; i <= reader; i++)
         for (int j = 0; reads_and_writes(op_at(program, i)) && j < op_at(program, i)->count; j++) {
             const pto_operand_t *operand = operand_at(program, op_at(program, i)->first + j);
@@ -201,7 +199,7 @@ static void remove_empty_ops(pto_program_t *program) {
     program->ops.count = kept;
 }
 
-/* Copy `target` of the op, an index among its operands. */
+/* Forwards the copy to operand `target` of an op, if possible. */
 static bool forward(pto_program_t *program, int op, int target) {
     const pto_kernel_op_t *copies = op_at(program, op);
     bool moves = copies->kind == PTO_KERNEL_MOVE;
@@ -211,7 +209,7 @@ static bool forward(pto_program_t *program, int op, int target) {
     pto_operand_t *read = lines->spot.lines && !data->spot.lines && data->rows.rows == 1
                               ? only_reader(program, op, lines, &reader)
                               : NULL;
-    if (!read || !lasts(program, data, op, reader))
+    if (!read || !is_unchanged(program, data, op, reader))
         return false;
     *read = *data;
     remove_operands(program, op, copies->first + target - moves, 1 + moves);
@@ -229,26 +227,24 @@ void pto_program_forward(pto_program_t *program) {
     remove_empty_ops(program);
 }
 
-/* --- results that are copied ---------------------------------------------------------------------------- */
+/* --- fusing: storing a result to several targets -------------------------------------------------------- */
 
-/* Returns whether two places are as far from a multiple of 16 bytes. What is not is combined in narrower
- * accesses, all of an op's operands alike. */
-static bool aligned_alike(const pto_operand_t *one, const pto_operand_t *other) {
+/* Returns whether two operands have the same alignment. Otherwise the op would need narrower accesses. */
+static bool equally_aligned(const pto_operand_t *one, const pto_operand_t *other) {
     return ((uintptr_t)one->spot.at - (uintptr_t)other->spot.at) % PTO_LINE_BYTES == 0 &&
-           (one->spot.apart_bytes - other->spot.apart_bytes) % PTO_LINE_BYTES == 0;
+           (one->spot.copy_stride_bytes - other->spot.copy_stride_bytes) % PTO_LINE_BYTES == 0;
 }
 
-/* Returns whether the op copies the result of the reduction before it, and nothing else, to where that reads
- * nothing. */
+/* Returns whether the op only copies the result of the reduction before it, to memory not used there. */
 static bool copies_result(const pto_program_t *program, const pto_kernel_op_t *reduction,
                           const pto_kernel_op_t *op) {
     const pto_operand_t *result = operand_at(program, reduction->first);
     bool copies = op->kind == PTO_KERNEL_SPREAD || (op->kind == PTO_KERNEL_MOVE && op->count == 2);
-    copies = copies && same(operand_at(program, op->first), result);
+    copies = copies && same_memory(operand_at(program, op->first), result);
     copies = copies && operand_at(program, op->first)->rows.rows == 1;
     for (int i = 1; i < op->count && copies; i++) {
         const pto_operand_t *target = operand_at(program, op->first + i);
-        copies = target->rows.rows == 1 && aligned_alike(target, result);
+        copies = target->rows.rows == 1 && equally_aligned(target, result);
         for (int j = 0; j < reduction->count && copies; j++)
             copies = !overlap(operand_at(program, reduction->first + j), target);
     }
@@ -258,7 +254,7 @@ static bool copies_result(const pto_program_t *program, const pto_kernel_op_t *r
 static bool has_lines(const pto_program_t *program) {
     bool has = false;
     for (int i = 0; i < program->operands.count; i++)
-        has = has || operand_at(program, i)->spot.lines;
+        has |= operand_at(program, i)->spot.lines;
     return has;
 }
 

@@ -1,4 +1,4 @@
-/* Builds a kernel's program. Consecutive independent copies are merged into one op. */
+/* Builds a kernel's program (kernel.h) operand by operand, and optimises it. */
 #ifndef PTO_PROGRAM_H
 #define PTO_PROGRAM_H
 
@@ -12,23 +12,24 @@ typedef struct {
     pto_vector_t operands; /* pto_operand_t */
 } pto_program_t;
 
-/* These append to the program and return false if out of memory. */
+/* These append to the program and return false if out of memory. Independent copies are merged into one op.
+ */
 bool pto_program_move(pto_program_t *program, pto_spot_t target, pto_spot_t source, int64_t bytes);
-/* Rows of one size on both sides. */
+/* `from` and `to` have equal bytes in total. */
 bool pto_program_move_rows(pto_program_t *program, pto_spot_t target, const pto_rows_t *to, pto_spot_t source,
                            const pto_rows_t *from);
 /* `kind` is PTO_KERNEL_SIGNAL or PTO_KERNEL_WAIT. */
 bool pto_program_flag(pto_program_t *program, pto_kernel_kind_t kind, pto_spot_t flag);
-/* A reduction without sources, which are then appended in order. To accumulate into the target, append the
- * target as its first source. */
+/* Appends a reduction without sources; pto_program_source then appends these, in order. To accumulate into
+ * the target, make the target the first source. */
 bool pto_program_reduce(pto_program_t *program, pto_spot_t target, int64_t bytes);
 bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes);
 
-/* Omits copies in a complete program: data that is copied into this process's own lines and read from there
- * once is read at its source instead. */
+/* Removes copies from a complete program: data that are copied into this process's own lines and read from
+ * there once are read at their source instead. */
 void pto_program_forward(pto_program_t *program);
 
-/* Omits copies in a complete program without lines: a reduction stores its result to wherever the next op
+/* Removes copies from a complete program without lines: a reduction stores its result to wherever the next op
  * would copy it. */
 void pto_program_fuse(pto_program_t *program);
 

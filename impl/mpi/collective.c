@@ -1,5 +1,5 @@
-/* Collectives that the plan leaves to the MPI library: one call replaces the stages that describe it, on a
- * communicator of the members that the plan's node names, with that node's buffers. */
+/* Collectives that the MPI library runs for the executor. One call replaces all stages of a collective node
+ * of the plan, on a communicator of the node's members and with the node's buffers. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 
 /* --- reductions ----------------------------------------------------------------------------------------- */
 
-/* Operations of our own. MPI has no 16-bit floating point: an integer of the size carries it. And short
- * integers must wrap round: Open MPI's sums saturate on CPUs with AVX. */
+/* Operations that are not MPI's own. MPI has no 16-bit floating point, so an integer type of that size stands
+ * for it. And sums of short integers must wrap around: Open MPI's saturate on CPUs with AVX. */
 #define OWN_OP(name, datatype, op)                                                                           \
     static void name(void *in, void *in_out, int *count, MPI_Datatype *carrier) {                            \
         (void)carrier;                                                                                       \
@@ -95,18 +95,19 @@ static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
 }
 
 static pto_status_t fill_counts(const pto_exec_t *exec, const pto_slice_t *slice, int64_t n, int *counts,
-                                int *places, pto_error_t *err) {
+                                int *displs, pto_error_t *err) {
     for (int64_t j = 0; j < n; j++) {
         pto_nccl_block_t block = pto_exec_block(exec, slice, j);
         if (block.offset_bytes + block.bytes > INT_MAX)
             return too_long(block.offset_bytes + block.bytes, err);
         counts[j] = (int)block.bytes;
-        places[j] = (int)block.offset_bytes;
+        displs[j] = (int)block.offset_bytes;
     }
     return PTO_OK;
 }
 
-static bool is_table(const pto_buffer_t *buffer) {
+/* Returns whether a buffer's blocks differ in size or are not in order, so that MPI needs counts. */
+static bool needs_counts(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
@@ -116,7 +117,7 @@ static int64_t unit_bytes(const pto_exec_t *exec, pto_collective_t collective) {
                                               : 1;
 }
 
-/* Equal blocks, or a whole vector. */
+/* Sets the count of a call with equal blocks, or with a whole vector. */
 static pto_status_t set_count(const pto_exec_t *exec, const pto_slice_t *slice, pto_library_call_t *call,
                               pto_error_t *err) {
     int64_t bytes = pto_exec_block(exec, slice, 0).bytes, count = bytes / unit_bytes(exec, call->collective);
@@ -127,8 +128,8 @@ static pto_status_t set_count(const pto_exec_t *exec, const pto_slice_t *slice, 
 static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                                 pto_library_call_t *call, pto_error_t *err) {
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
-    call->equal = !is_table(pto_plan_buffer(exec->plan, slices->in.buffer)) &&
-                  !is_table(pto_plan_buffer(exec->plan, slices->out.buffer)) &&
+    call->equal = !needs_counts(pto_plan_buffer(exec->plan, slices->in.buffer)) &&
+                  !needs_counts(pto_plan_buffer(exec->plan, slices->out.buffer)) &&
                   !pto_collective_is_by_pair(call->collective) &&
                   !pto_collective_is_by_owner(call->collective);
     if (call->equal) {
@@ -140,16 +141,16 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the counts of %s",
                              pto_collective_name(call->collective));
     call->send_counts = numbers;
-    call->send_places = numbers + n;
+    call->send_displs = numbers + n;
     call->receive_counts = numbers + 2 * n;
-    call->receive_places = numbers + 3 * n;
-    pto_status_t status = fill_counts(exec, &slices->in, n, call->send_counts, call->send_places, err);
+    call->receive_displs = numbers + 3 * n;
+    pto_status_t status = fill_counts(exec, &slices->in, n, call->send_counts, call->send_displs, err);
     if (status == PTO_OK)
-        status = fill_counts(exec, &slices->out, n, call->receive_counts, call->receive_places, err);
+        status = fill_counts(exec, &slices->out, n, call->receive_counts, call->receive_displs, err);
     return status;
 }
 
-/* --- neighbors ------------------------------------------------------------------------------------------ */
+/* --- neighbors of a halo exchange ----------------------------------------------------------------------- */
 
 static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *action, const pto_slice_t *slice,
                                  pto_neighbors_t *neighbors, pto_error_t *err) {
@@ -161,7 +162,7 @@ static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *act
     neighbors->rank[at] = (int)action->peer;
     neighbors->type[at] = MPI_BYTE;
     if (status == PTO_OK && ranges.list.count == 1 && range->bytes <= INT_MAX) {
-        neighbors->place[at] = (MPI_Aint)(range->at - ranges.base);
+        neighbors->displ[at] = (MPI_Aint)(range->at - ranges.base);
         neighbors->count[at] = (int)range->bytes;
     } else if (status == PTO_OK && ranges.bytes > 0) {
         neighbors->count[at] = 1;
@@ -173,7 +174,7 @@ static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *act
     return status;
 }
 
-/* Finds the neighbors in the steps of one kind in the stage that follows the node. */
+/* Finds the neighbors in the sends, or the receives, of the stage that follows the node. */
 static pto_status_t find_neighbors(const pto_exec_t *exec, const pto_node_t *node, pto_step_kind_t kind,
                                    pto_neighbors_t *neighbors, pto_error_t *err) {
     const pto_stage_t *stage = pto_plan_stage(exec->plan, node[1].stage);
@@ -199,7 +200,7 @@ static pto_status_t fill_neighbors(const pto_exec_t *exec, const pto_node_t *nod
     return status == PTO_OK ? find_neighbors(exec, node, PTO_STEP_RECV, &call->neighbors[1], err) : status;
 }
 
-/* Replace the members' communicator by one that has the neighbors. A process may be a neighbor twice;
+/* Replaces the members' communicator by one with a graph topology. A process may be a neighbor twice;
  * messages between two processes then match in the order in which each lists the other. */
 static pto_status_t connect_neighbors(pto_library_call_t *call, pto_error_t *err) {
     const pto_neighbors_t *to = &call->neighbors[0], *from = &call->neighbors[1];
@@ -220,9 +221,8 @@ static void free_neighbors(pto_neighbors_t *neighbors) {
     free(neighbors);
 }
 
-/* --- making and calling -------------------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------------------------------------- */
 
-/* In place, members that have input pass MPI_IN_PLACE. */
 static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                               pto_library_call_t *call, pto_error_t *err) {
     if (!pto_collective_is_in_mpi(node->collective))
@@ -244,19 +244,20 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
                                                       : fill_blocks(exec, node, n, call, err);
 }
 
-/* Neighbors are connected only if all processes know theirs. */
+/* Collective. A process that has failed takes part in the splitting of the communicator, but fills in no
+ * call. Neighbors are connected only if no process has failed. */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_status_t status, pto_error_t *err) {
     pto_membership_t member = pto_find_membership(exec, at);
     pto_library_call_t *call = pto_vector_add(&exec->calls, sizeof *call);
     MPI_Comm comm = MPI_COMM_NULL;
-    pto_error_t later;
+    pto_error_t ignored;
     if (call)
         call->comm = MPI_COMM_NULL;
     else if (status == PTO_OK)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (status == PTO_OK && !exec->peer_failed && call && member.acts)
         status = fill_call(exec, member.node, member.group->size, call, err);
-    pto_status_t split = pto_mpi_members_comm(exec, &member, &comm, status == PTO_OK ? err : &later);
+    pto_status_t split = pto_mpi_members_comm(exec, &member, &comm, status == PTO_OK ? err : &ignored);
     status = status == PTO_OK ? split : status;
     if (call)
         call->comm = comm;
@@ -275,7 +276,7 @@ pto_status_t pto_mpi_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t 
     return status;
 }
 
-/* The root is member 0. */
+/* The root, member 0, passes MPI_IN_PLACE if it reduces in place. */
 static pto_status_t call_reduce(const pto_library_call_t *call, pto_error_t *err) {
     int rank = 0;
     pto_status_t status = PTO_MPI(MPI_Comm_rank(call->comm, &rank), err);
@@ -289,15 +290,15 @@ static pto_status_t call_reduce(const pto_library_call_t *call, pto_error_t *err
 
 static pto_status_t call_neighbors(const pto_library_call_t *call, pto_error_t *err) {
     const pto_neighbors_t *to = &call->neighbors[0], *from = &call->neighbors[1];
-    return PTO_MPI(MPI_Neighbor_alltoallw(to->base, to->count, to->place, to->type, from->base, from->count,
-                                          from->place, from->type, call->comm),
+    return PTO_MPI(MPI_Neighbor_alltoallw(to->base, to->count, to->displ, to->type, from->base, from->count,
+                                          from->displ, from->type, call->comm),
                    err);
 }
 
 pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) {
-    const void *in = call->in, *from = call->in == call->out ? MPI_IN_PLACE : call->in;
+    const void *in = call->in, *in_or_in_place = call->in == call->out ? MPI_IN_PLACE : call->in;
     void *out = call->out;
-    const int count = call->count, *counts = call->receive_counts, *places = call->receive_places;
+    const int count = call->count, *counts = call->receive_counts, *displs = call->receive_displs;
     MPI_Datatype byte = MPI_BYTE, type = call->reduction.type;
     MPI_Op op = call->reduction.op;
     MPI_Comm comm = call->comm;
@@ -307,11 +308,11 @@ pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) 
     case PTO_COLLECTIVE_BROADCAST:
         return PTO_MPI(MPI_Bcast(out, count, byte, 0, comm), err);
     case PTO_COLLECTIVE_ALLREDUCE:
-        return PTO_MPI(MPI_Allreduce(from, out, count, type, op, comm), err);
+        return PTO_MPI(MPI_Allreduce(in_or_in_place, out, count, type, op, comm), err);
     case PTO_COLLECTIVE_ALLGATHER:
         return PTO_MPI(MPI_Allgather(in, count, byte, out, count, byte, comm), err);
     case PTO_COLLECTIVE_ALLGATHERV:
-        return PTO_MPI(MPI_Allgatherv(in, call->send_counts[0], byte, out, counts, places, byte, comm), err);
+        return PTO_MPI(MPI_Allgatherv(in, call->send_counts[0], byte, out, counts, displs, byte, comm), err);
     case PTO_COLLECTIVE_REDUCE_SCATTER:
         return PTO_MPI(MPI_Reduce_scatter_block(in, out, count, type, op, comm), err);
     case PTO_COLLECTIVE_GATHER:
@@ -330,7 +331,7 @@ pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) 
     if (call->equal)
         return PTO_MPI(MPI_Alltoall(in, count, byte, out, count, byte, comm), err);
     return PTO_MPI(
-        MPI_Alltoallv(in, call->send_counts, call->send_places, byte, out, counts, places, byte, comm), err);
+        MPI_Alltoallv(in, call->send_counts, call->send_displs, byte, out, counts, displs, byte, comm), err);
 }
 
 bool pto_mpi_takes_part(const pto_exec_t *exec, int index) {

@@ -1,4 +1,5 @@
-/* Executors of MPI programs: each makes a team of its communicator's processes, and frees it at the end. */
+/* The functions of portolan/exec_mpi.h: those of exec.h with a communicator instead of a team. Each executor
+ * creates a team of the communicator's processes and frees it when it is destroyed. */
 #include "executor.h"
 #include "mpi_team.h"
 
@@ -12,8 +13,8 @@ pto_status_t pto_exec_place(const pto_layout_t *layout, MPI_Comm comm, const pto
     return status;
 }
 
-/* The executor owns its team from now on. */
-static pto_status_t give(pto_team_t *team, pto_status_t status, pto_exec_t *const *exec) {
+/* Passes the team's ownership to the executor that was created with it. */
+static pto_status_t give_team(pto_team_t *team, pto_status_t status, pto_exec_t *const *exec) {
     if (status == PTO_OK)
         (*exec)->job.release = pto_team_mpi_destroy;
     else
@@ -27,7 +28,8 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
     pto_team_t *team = NULL;
     pto_status_t status = pto_team_mpi_create(comm, &team, err);
     if (status == PTO_OK)
-        status = give(team, pto_exec_create_in(plan, team, device, in, out, op, options, exec, err), exec);
+        status =
+            give_team(team, pto_exec_create_in(plan, team, device, in, out, op, options, exec, err), exec);
     return status;
 }
 
@@ -36,6 +38,6 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
     pto_team_t *team = NULL;
     pto_status_t status = pto_team_mpi_create(comm, &team, err);
     if (status == PTO_OK)
-        status = give(team, pto_exec_open_in(plan, team, device, op, options, exec, err), exec);
+        status = give_team(team, pto_exec_open_in(plan, team, device, op, options, exec, err), exec);
     return status;
 }

@@ -1,18 +1,20 @@
-/* Messages of plans: their requests and datatypes, starting and completing them. */
+/* The messages of plans: creates their MPI requests and datatypes with the schedule, starts and completes
+ * them in runs, and changes their buffers in a rebinding. */
 #include <stdlib.h>
 
 #include "part.h"
 
-/* An MPI count is an int; longer ranges are split. */
+/* MPI counts are of type int, so longer ranges are split. */
 #define PIECE_BYTES_MAX ((int64_t)1 << 30)
 
 static MPI_Comm comm_of(const pto_exec_t *exec) { return pto_comms_of(exec->job.team)->comm; }
 
-/* The arguments of MPI's functions for a message. */
-#define ARGS(exec, end, request)                                                                             \
-    (end)->at, (end)->count, (end)->type, (end)->peer, (end)->tag, comm_of(exec), (request)
+/* The arguments of MPI_Send_init, MPI_Isend and their counterparts. */
+#define ARGS(exec, message, request)                                                                         \
+    (message)->at, (message)->count, (message)->type, (message)->peer, (message)->tag, comm_of(exec),        \
+        (request)
 
-/* --- making them ---------------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------------------- */
 
 static int piece_count(const pto_byte_ranges_t *ranges) {
     const pto_byte_range_t *range = ranges->list.item;
@@ -23,23 +25,23 @@ static int piece_count(const pto_byte_ranges_t *ranges) {
 }
 
 pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err) {
-    int pieces = piece_count(ranges), made = 0;
+    int pieces = piece_count(ranges), count = 0;
     int *lengths = calloc((size_t)pieces + 1, sizeof *lengths);
-    MPI_Aint *places = calloc((size_t)pieces + 1, sizeof *places);
-    pto_status_t status = lengths && places ? PTO_OK : pto_schedule_out_of_memory(err);
+    MPI_Aint *displs = calloc((size_t)pieces + 1, sizeof *displs);
+    pto_status_t status = lengths && displs ? PTO_OK : pto_schedule_out_of_memory(err);
     const pto_byte_range_t *range = ranges->list.item;
-    for (int i = 0; i < ranges->list.count && lengths && places; i++)
+    for (int i = 0; i < ranges->list.count && lengths && displs; i++)
         for (int64_t done = 0; done < range[i].bytes; done += PIECE_BYTES_MAX) {
             int64_t left = range[i].bytes - done;
-            lengths[made] = (int)(left < PIECE_BYTES_MAX ? left : PIECE_BYTES_MAX);
-            places[made++] = (MPI_Aint)(range[i].at - ranges->base + done);
+            lengths[count] = (int)(left < PIECE_BYTES_MAX ? left : PIECE_BYTES_MAX);
+            displs[count++] = (MPI_Aint)(range[i].at - ranges->base + done);
         }
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Type_create_hindexed(pieces, lengths, places, MPI_BYTE, type), err);
+        status = PTO_MPI(MPI_Type_create_hindexed(pieces, lengths, displs, MPI_BYTE, type), err);
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Type_commit(type), err);
     free(lengths);
-    free(places);
+    free(displs);
     return status;
 }
 
@@ -50,28 +52,29 @@ static int tag_of(const pto_walk_t *walk) {
                                  : walk->lane * LANE_TAGS + walk->instance % LANE_TAGS);
 }
 
-/* Make request `index` from what `ends` holds, in place of the present one. No run may be active. */
+/* Creates the persistent request of message `index`, or replaces it. No run may be active. */
 static pto_status_t make_request(pto_exec_t *exec, int index, pto_error_t *err) {
     MPI_Request *request = (MPI_Request *)exec->requests.item + index;
-    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + index;
-    if (end->by_call)
+    const pto_exec_message_t *message = (const pto_exec_message_t *)exec->messages.item + index;
+    if (message->non_persistent)
         return PTO_OK;
     if (*request != MPI_REQUEST_NULL)
         MPI_Request_free(request);
-    return end->sends ? PTO_MPI(MPI_Send_init(ARGS(exec, end, request)), err)
-                      : PTO_MPI(MPI_Recv_init(ARGS(exec, end, request)), err);
+    return message->sends ? PTO_MPI(MPI_Send_init(ARGS(exec, message, request)), err)
+                          : PTO_MPI(MPI_Recv_init(ARGS(exec, message, request)), err);
 }
 
-/* `type` is this request's own if it is not MPI_BYTE. */
+/* A `type` other than MPI_BYTE is freed with the request. */
 static pto_status_t add_request(pto_schedule_t *builder, bool sends, void *at, int count, MPI_Datatype type,
                                 int peer) {
     pto_exec_t *exec = builder->exec;
-    pto_exec_end_t *end = pto_vector_add(&exec->ends, sizeof *end);
-    MPI_Request *request = end ? pto_vector_add(&exec->requests, sizeof *request) : NULL;
+    pto_exec_message_t *message = pto_vector_add(&exec->messages, sizeof *message);
+    MPI_Request *request = message ? pto_vector_add(&exec->requests, sizeof *request) : NULL;
     if (!request || !pto_vector_add(&exec->statuses, sizeof(MPI_Status)))
         return pto_schedule_out_of_memory(builder->err);
-    bool by_call = type == MPI_BYTE && count <= PTO_SHORT_BYTES_MAX;
-    *end = (pto_exec_end_t){sends, by_call, peer, at, count, type, type != MPI_BYTE, tag_of(builder->walk)};
+    bool non_persistent = type == MPI_BYTE && count <= PTO_SHORT_BYTES_MAX;
+    *message = (pto_exec_message_t){
+        sends, non_persistent, peer, at, count, type, type != MPI_BYTE, tag_of(builder->walk)};
     *request = MPI_REQUEST_NULL;
     return make_request(exec, exec->requests.count - 1, builder->err);
 }
@@ -92,15 +95,15 @@ pto_status_t pto_mpi_message(pto_schedule_t *builder, bool sends, const pto_byte
 
 static pto_status_t message_error(const pto_exec_t *exec, const pto_task_t *task, int code,
                                   pto_error_t *err) {
-    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + task->first;
+    const pto_exec_message_t *message = (const pto_exec_message_t *)exec->messages.item + task->first;
     const MPI_Status *statuses = exec->statuses.item;
     for (int i = 0; code == MPI_ERR_IN_STATUS && i < task->count; i++) {
         int cause = statuses[i].MPI_ERROR;
         if (cause == MPI_SUCCESS || cause == MPI_ERR_PENDING)
             continue;
         pto_error_t why;
-        pto_mpi(cause, end[i].sends ? "send to" : "receive from", &why);
-        return pto_error_set(err, PTO_ERR_IO, "message with MPI rank %d: %s", end[i].peer, why.message);
+        pto_mpi(cause, message[i].sends ? "send to" : "receive from", &why);
+        return pto_error_set(err, PTO_ERR_IO, "message with MPI rank %d: %s", message[i].peer, why.message);
     }
     return pto_mpi(code, "MPI_Waitall", err);
 }
@@ -115,24 +118,24 @@ pto_status_t pto_mpi_finish(pto_exec_t *exec, const pto_task_t *task, bool wait,
     return code == MPI_SUCCESS ? PTO_OK : message_error(exec, task, code, err);
 }
 
-static pto_status_t post_by_call(const pto_exec_t *exec, const pto_exec_end_t *end, MPI_Request *request,
-                                 pto_error_t *err) {
-    return end->sends ? PTO_MPI(MPI_Isend(ARGS(exec, end, request)), err)
-                      : PTO_MPI(MPI_Irecv(ARGS(exec, end, request)), err);
+static pto_status_t start_non_persistent(const pto_exec_t *exec, const pto_exec_message_t *message,
+                                         MPI_Request *request, pto_error_t *err) {
+    return message->sends ? PTO_MPI(MPI_Isend(ARGS(exec, message, request)), err)
+                          : PTO_MPI(MPI_Irecv(ARGS(exec, message, request)), err);
 }
 
-/* In the order of the schedule, since messages between two processes match in that order. */
+/* Starts the requests in the schedule's order, by which messages between two processes match. */
 pto_status_t pto_mpi_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
-    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + task->first;
+    const pto_exec_message_t *message = (const pto_exec_message_t *)exec->messages.item + task->first;
     MPI_Request *request = (MPI_Request *)exec->requests.item + task->first;
     pto_status_t status = PTO_OK;
     for (int i = 0, until; i < task->count && status == PTO_OK; i = until) {
         until = i + 1;
-        if (end[i].by_call) {
-            status = post_by_call(exec, &end[i], &request[i], err);
+        if (message[i].non_persistent) {
+            status = start_non_persistent(exec, &message[i], &request[i], err);
             continue;
         }
-        while (until < task->count && !end[until].by_call)
+        while (until < task->count && !message[until].non_persistent)
             until++;
         status = PTO_MPI(MPI_Startall(until - i, request + i), err);
     }
@@ -141,40 +144,40 @@ pto_status_t pto_mpi_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t 
 
 /* --- rebinding ------------------------------------------------------------------------------------------ */
 
-static void move_calls(pto_exec_t *exec, const pto_moves_t *moves) {
+static void relocate_calls(pto_exec_t *exec, const pto_relocations_t *relocations) {
     pto_library_call_t *call = exec->calls.item;
     for (int i = 0; i < exec->calls.count; i++) {
-        call[i].in = pto_moved(moves, call[i].in);
-        call[i].out = pto_moved(moves, call[i].out);
+        call[i].in = pto_relocated(relocations, call[i].in);
+        call[i].out = pto_relocated(relocations, call[i].out);
         for (int side = 0; call[i].neighbors && side < 2; side++)
-            call[i].neighbors[side].base = pto_moved(moves, call[i].neighbors[side].base);
+            call[i].neighbors[side].base = pto_relocated(relocations, call[i].neighbors[side].base);
     }
 }
 
-/* Where MPI makes no persistent request, each run posts the message by a call of its own: so nothing fails
- * here, of which the other processes would not know. */
-void pto_mpi_move(pto_exec_t *exec, const pto_moves_t *moves) {
-    pto_exec_end_t *end = exec->ends.item;
-    move_calls(exec, moves);
-    for (int i = 0; i < exec->ends.count; i++) {
-        void *at = pto_moved(moves, end[i].at);
-        bool same = at == end[i].at;
-        end[i].at = at;
+/* This may not fail, since the other processes would not know. If MPI creates no persistent request for the
+ * new buffer, runs use MPI_Isend or MPI_Irecv. */
+void pto_mpi_relocate(pto_exec_t *exec, const pto_relocations_t *relocations) {
+    pto_exec_message_t *message = exec->messages.item;
+    relocate_calls(exec, relocations);
+    for (int i = 0; i < exec->messages.count; i++) {
+        void *at = pto_relocated(relocations, message[i].at);
+        bool same = at == message[i].at;
+        message[i].at = at;
         if (!same && make_request(exec, i, NULL) != PTO_OK)
-            end[i].by_call = true;
+            message[i].non_persistent = true;
     }
 }
 
 void pto_mpi_messages_free(pto_exec_t *exec) {
     MPI_Request *request = exec->requests.item;
-    pto_exec_end_t *end = exec->ends.item;
+    pto_exec_message_t *message = exec->messages.item;
     for (int i = 0; i < exec->requests.count; i++) {
         if (request[i] != MPI_REQUEST_NULL)
             MPI_Request_free(&request[i]);
-        if (end[i].own_type)
-            MPI_Type_free(&end[i].type);
+        if (message[i].own_type)
+            MPI_Type_free(&message[i].type);
     }
     free(exec->requests.item);
-    free(exec->ends.item);
+    free(exec->messages.item);
     free(exec->statuses.item);
 }

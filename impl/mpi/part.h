@@ -1,23 +1,24 @@
-/* Plans with messages and MPI's own collectives: what their schedules keep of MPI. */
+/* What the schedules of plans with messages or MPI's collectives keep of MPI: requests, datatypes, arguments.
+ */
 #ifndef PTO_IMPL_MPI_PART_H
 #define PTO_IMPL_MPI_PART_H
 
 #include "mpi_part.h"
 #include "mpi_team.h"
 
-/* A message. Short ones are sent and received by MPI_Isend and MPI_Irecv in each run, others by a persistent
- * request: Open MPI 4.1 sends up to 256 bytes at once, without a request, but only in MPI_Isend. */
+/* One side of a message. Short ones use MPI_Isend and MPI_Irecv in each run, others a persistent request:
+ * Open MPI 4.1 sends up to 256 bytes at once, without a request, but only in MPI_Isend. */
 enum { PTO_SHORT_BYTES_MAX = 256 };
 typedef struct {
     bool sends;
-    bool by_call; /* no persistent request */
-    int peer;     /* MPI rank */
+    bool non_persistent; /* by MPI_Isend or MPI_Irecv */
+    int peer;            /* MPI rank */
     void *at;
     int count;
     MPI_Datatype type;
     bool own_type;
     int tag;
-} pto_exec_end_t;
+} pto_exec_message_t;
 
 /* The messages to, or from, this process's neighbors in one phase of a halo exchange: arguments of
  * MPI_Neighbor_alltoallw, in the order of the plan's steps. */
@@ -26,7 +27,7 @@ typedef struct {
     void *base;
     int rank[PTO_SHIFTS_MAX]; /* in the communicator of the members */
     int count[PTO_SHIFTS_MAX];
-    MPI_Aint place[PTO_SHIFTS_MAX];
+    MPI_Aint displ[PTO_SHIFTS_MAX];
     MPI_Datatype type[PTO_SHIFTS_MAX];
     bool own_type[PTO_SHIFTS_MAX];
 } pto_neighbors_t;
@@ -35,7 +36,7 @@ typedef struct {
 typedef struct {
     MPI_Datatype type;
     MPI_Op op;
-    bool own_op; /* not one of MPI's own */
+    bool own_op; /* created by MPI_Op_create */
 } pto_mpi_reduction_t;
 
 /* A collective that the MPI library runs, with this process's arguments. */
@@ -43,25 +44,24 @@ typedef struct {
     MPI_Comm comm; /* MPI_COMM_NULL: this process is not a member */
     pto_collective_t collective;
     pto_mpi_reduction_t reduction;
-    bool equal; /* equal blocks in order: no tables of counts */
+    bool equal; /* equal blocks in order, which need no counts and displacements */
     const void *in;
     void *out;
     int count; /* equal blocks: elements of each; vectors: elements of the whole */
     int *send_counts;
-    int *send_places;
+    int *send_displs;
     int *receive_counts;
-    int *receive_places;
-    pto_neighbors_t
-        *neighbors; /* of a halo exchange: to whom this process sends, and from whom it receives */
+    int *receive_displs;
+    pto_neighbors_t *neighbors; /* [2], of a halo exchange: of its sends and of its receives */
 } pto_library_call_t;
 
-/* Make the call, as a member. */
+/* Makes the call. Only members may call it. */
 pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err);
 
-/* A committed datatype for ranges, relative to their `base`. */
+/* Creates and commits a datatype for ranges, relative to their `base`. */
 pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err);
 
-/* MPI's datatype and operation for a reduction; for an average, those of the sum. Free it before
+/* Finds MPI's datatype and operation for a reduction; for an average, those of the sum. Free it before
  * MPI_Finalize. */
 pto_status_t pto_mpi_reduction(pto_datatype_t datatype, pto_op_t op, pto_mpi_reduction_t *reduction,
                                pto_error_t *err);
@@ -77,10 +77,10 @@ pto_status_t pto_mpi_message(pto_schedule_t *builder, bool sends, const pto_byte
 pto_status_t pto_mpi_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err);
 pto_status_t pto_mpi_finish(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
                             pto_error_t *err);
-void pto_mpi_move(pto_exec_t *exec, const pto_moves_t *moves);
+void pto_mpi_relocate(pto_exec_t *exec, const pto_relocations_t *relocations);
 void pto_mpi_messages_free(pto_exec_t *exec);
 
-/* Collective: a communicator for the members of each group, in the group's order. Other processes get
+/* Collective: creates a communicator of the members of each group, in the group's order. Other processes get
  * MPI_COMM_NULL. */
 pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
                                   pto_error_t *err);

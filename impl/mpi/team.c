@@ -1,4 +1,4 @@
-/* Teams of MPI's processes. */
+/* Teams of the processes of a communicator (mpi_team.h): the functions of a team by MPI's collectives. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,23 +31,22 @@ static pto_status_t broadcast(MPI_Comm comm, void *data, size_t bytes, int root,
     return PTO_MPI(MPI_Bcast(data, (int)bytes, MPI_BYTE, root, comm), err);
 }
 
-/* The functions of a team, for three kinds of `context`: the processes of all nodes, those of one node, and
- * those of any communicator. */
-#define OF_TEAM(prefix, type, member)                                                                        \
+/* Defines the functions of a team on one of the communicators of its pto_comms_t. */
+#define TEAM_FUNCTIONS(prefix, member)                                                                       \
     static pto_status_t prefix##_allgather(void *context, const void *mine, size_t bytes, void *all,         \
                                            pto_error_t *err) {                                               \
-        return gather(((const type *)context)->member, mine, bytes, all, err);                               \
+        return gather(((const pto_comms_t *)context)->member, mine, bytes, all, err);                        \
     }                                                                                                        \
     static pto_status_t prefix##_least(void *context, int64_t *numbers, int count, pto_error_t *err) {       \
-        return find_least(((const type *)context)->member, numbers, count, err);                             \
+        return find_least(((const pto_comms_t *)context)->member, numbers, count, err);                      \
     }                                                                                                        \
     static pto_status_t prefix##_broadcast(void *context, void *data, size_t bytes, int root,                \
                                            pto_error_t *err) {                                               \
-        return broadcast(((const type *)context)->member, data, bytes, root, err);                           \
+        return broadcast(((const pto_comms_t *)context)->member, data, bytes, root, err);                    \
     }
 
-OF_TEAM(all, pto_comms_t, comm)
-OF_TEAM(node, pto_comms_t, node)
+TEAM_FUNCTIONS(all, comm)
+TEAM_FUNCTIONS(node, node)
 
 static pto_status_t enter(void *context, pto_error_t *err) {
     pto_comms_t *comms = context;
@@ -74,9 +73,9 @@ static void abandon(void *context) { ((pto_comms_t *)context)->abandoned = true;
 
 static void end(void *context) { MPI_Abort(((const pto_comms_t *)context)->comm, 1); }
 
-/* --- teams of some of the processes --------------------------------------------------------------------- */
+/* --- teams of a group's members ------------------------------------------------------------------------- */
 
-/* Groups are told apart by the rank of their first member. */
+/* The color of a group is the rank of its first member. */
 pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
                                   pto_error_t *err) {
     int64_t color = pto_group_rank(exec->plan, member->group, exec->job.logical, 0);
@@ -88,27 +87,26 @@ pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t
 
 static pto_status_t set_up(pto_comms_t *comms, const struct pto_mpi_part *part, pto_error_t *err);
 
-/* Creates the team of a group's members. They exchange only what NCCL needs for the group, so it does not
- * know nodes. */
+/* Creates the team of a group's members. It does not know nodes, as it only exchanges what NCCL needs. */
 static pto_status_t members(const pto_exec_t *exec, const pto_membership_t *member, pto_team_t **team,
                             pto_error_t *err) {
-    pto_comms_t *made = calloc(1, sizeof *made);
+    pto_comms_t *created = calloc(1, sizeof *created);
     MPI_Comm comm = MPI_COMM_NULL;
     pto_status_t status = pto_mpi_members_comm(exec, member, &comm, err);
     *team = NULL;
-    if (status == PTO_OK && comm != MPI_COMM_NULL && !made)
+    if (status == PTO_OK && comm != MPI_COMM_NULL && !created)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");
-    if (status == PTO_OK && made && comm != MPI_COMM_NULL) {
-        *made = (pto_comms_t){.comm = comm, .node = MPI_COMM_NULL, .barrier = MPI_REQUEST_NULL};
-        status = set_up(made, exec->job.team->mpi, err);
+    if (status == PTO_OK && created && comm != MPI_COMM_NULL) {
+        *created = (pto_comms_t){.comm = comm, .node = MPI_COMM_NULL, .barrier = MPI_REQUEST_NULL};
+        status = set_up(created, exec->job.team->mpi, err);
     }
-    if (status == PTO_OK && made && comm != MPI_COMM_NULL) {
-        *team = &made->team;
+    if (status == PTO_OK && created && comm != MPI_COMM_NULL) {
+        *team = &created->team;
         return PTO_OK;
     }
     if (comm != MPI_COMM_NULL)
         MPI_Comm_free(&comm);
-    free(made);
+    free(created);
     return status;
 }
 
@@ -123,14 +121,14 @@ static const struct pto_mpi_part mpi_part = {.prepare = pto_mpi_prepare,
                                              .message = pto_mpi_message,
                                              .post = pto_mpi_post,
                                              .finish = pto_mpi_finish,
-                                             .move = pto_mpi_move,
+                                             .relocate = pto_mpi_relocate,
                                              .members = members,
                                              .members_free = pto_team_mpi_destroy,
                                              .free = free_calls_and_messages};
 
-/* --- making them ---------------------------------------------------------------------------------------- */
+/* --- creating ------------------------------------------------------------------------------------------- */
 
-/* The lowest rank on this process's node. */
+/* Finds the lowest rank on this process's node. */
 static pto_status_t first_on_node(const pto_comms_t *comms, int *first, pto_error_t *err) {
     MPI_Group all = MPI_GROUP_NULL, node = MPI_GROUP_NULL;
     pto_status_t status = PTO_MPI(MPI_Comm_group(comms->comm, &all), err);
@@ -175,12 +173,12 @@ static pto_status_t set_up(pto_comms_t *comms, const struct pto_mpi_part *part, 
     return status;
 }
 
-/* Unlike a duplicate, it copies no attributes of the program, which may be large or communicate. */
-static pto_status_t copy_comm(MPI_Comm comm, MPI_Comm *made, pto_error_t *err) {
+/* Unlike MPI_Comm_dup, this copies no attributes of the program, which may be large or communicate. */
+static pto_status_t copy_comm(MPI_Comm comm, MPI_Comm *created, pto_error_t *err) {
     MPI_Group group = MPI_GROUP_NULL;
     pto_status_t status = PTO_MPI(MPI_Comm_group(comm, &group), err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_create(comm, group, made), err);
+        status = PTO_MPI(MPI_Comm_create(comm, group, created), err);
     if (group != MPI_GROUP_NULL)
         MPI_Group_free(&group);
     return status;
@@ -214,14 +212,14 @@ void pto_comms_free(pto_comms_t *comms) {
 }
 
 pto_status_t pto_team_mpi_create(MPI_Comm comm, pto_team_t **team, pto_error_t *err) {
-    pto_comms_t *made = malloc(sizeof *made);
-    if (!made)
+    pto_comms_t *created = malloc(sizeof *created);
+    if (!created)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");
-    pto_status_t status = pto_comms_create(comm, made, err);
+    pto_status_t status = pto_comms_create(comm, created, err);
     if (status == PTO_OK)
-        *team = &made->team;
+        *team = &created->team;
     else
-        free(made);
+        free(created);
     return status;
 }
 
@@ -234,9 +232,9 @@ void pto_team_mpi_destroy(pto_team_t *team) {
     free(comms);
 }
 
-/* --- agreement ------------------------------------------------------------------------------------------ */
+/* --- communicators without a team ----------------------------------------------------------------------- */
 
-/* On a communicator that has no team: such a one for the call. */
+/* Makes a temporary team of a communicator. It has nothing to free. */
 static pto_status_t team_for(MPI_Comm comm, pto_comms_t *on, pto_error_t *err) {
     *on = (pto_comms_t){.comm = comm, .node = MPI_COMM_NULL};
     return set_up(on, &mpi_part, err);

@@ -1,5 +1,5 @@
-/* Collectives that the plan leaves to NCCL: one call of the device's NCCL table replaces the stages that
- * describe it, with the members and the buffers that the plan's node names. */
+/* Collectives that NCCL runs for the executor. One call of the device's NCCL table replaces all stages of a
+ * collective node of the plan, with the node's members and buffers. */
 #include <stdlib.h>
 
 #include "members.h"
@@ -34,8 +34,8 @@ static void fill_blocks(const pto_exec_t *exec, const pto_slice_t *slice, int me
         block[j] = pto_exec_block(exec, slice, j);
 }
 
-static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int members, pto_nccl_part_t *part,
-                         pto_error_t *err) {
+static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int members,
+                              pto_nccl_part_t *part, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
     int64_t element = pto_datatype_bytes(request->datatype);
@@ -79,7 +79,7 @@ static pto_status_t available(const pto_exec_t *exec, pto_error_t *err) {
 
 /* --- symmetric windows ---------------------------------------------------------------------------------- */
 
-static pto_status_t may_have_windows(const pto_exec_t *exec, pto_error_t *err) {
+static pto_status_t check_windows(const pto_exec_t *exec, pto_error_t *err) {
     if (exec->shadow_in || exec->shadow_out)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "each run copies a buffer aside, which can be no symmetric window");
@@ -95,10 +95,10 @@ static int64_t own_bytes(const pto_exec_t *exec, int buffer) {
     return exec->bound[buffer].memory ? pto_buffer_bytes(exec->plan, buffer, exec->job.logical) : 0;
 }
 
-/* Returns whether all members have it, in one size: not a root's buffer, nor blocks that differ. */
-static bool is_alike(const int64_t *least) { return least[0] > 0 && least[0] == -least[1]; }
+/* Returns whether all members have one size, given the minima of the sizes and of the negated sizes. */
+static bool have_one_size(const int64_t *least) { return least[0] > 0 && least[0] == -least[1]; }
 
-/* Collective among the members: the buffers that all of them have alike. All find the same error. */
+/* Collective among the members: chooses the buffers that all have in one size. All find the same error. */
 static pto_status_t choose_windows(const pto_exec_t *exec, const pto_nccl_part_t *part,
                                    window_memory_t memory[PTO_SIDES], pto_error_t *err) {
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, pto_plan_node(exec->plan, part->node)->call);
@@ -107,7 +107,7 @@ static pto_status_t choose_windows(const pto_exec_t *exec, const pto_nccl_part_t
     int64_t in = own_bytes(exec, buffer[0]), out = own_bytes(exec, buffer[1]), same = at[0] == at[1];
     int64_t least[] = {in, -in, out, -out, same, -same};
     pto_status_t status = pto_agree_least(part->team, PTO_OK, least, 6, err);
-    bool has_in = is_alike(least), has_out = is_alike(least + 2);
+    bool has_in = have_one_size(least), has_out = have_one_size(least + 2);
     if (status == PTO_OK && has_in && has_out && least[4] != -least[5])
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "some members work in place, and others do not");
     if (status == PTO_OK && !has_in && !has_out)
@@ -139,20 +139,20 @@ static void free_windows(const pto_exec_t *exec, pto_nccl_part_t *part) {
             exec->device->nccl->window_destroy(part->group, part->window[side], NULL);
 }
 
-/* --- making and running --------------------------------------------------------------------------------- */
+/* --- creating and running ------------------------------------------------------------------------------- */
 
-/* Collective: the team of the members. Without MPI only all processes together have one. */
+/* Collective: finds or creates the team of the members. Without MPI, the members must be all processes. */
 static pto_status_t find_team(const pto_exec_t *exec, const pto_membership_t *member, pto_nccl_part_t *part,
                               pto_error_t *err) {
     if (exec->job.team->mpi) {
-        pto_team_t *made = NULL;
-        pto_status_t status = exec->job.team->mpi->members(exec, member, &made, err);
-        part->team = made;
+        pto_team_t *created = NULL;
+        pto_status_t status = exec->job.team->mpi->members(exec, member, &created, err);
+        part->team = created;
         return status;
     }
     for (int i = 0; i < exec->job.size; i++)
         if (member->group->size != exec->job.size ||
-            exec->job.mpi_of[pto_group_rank(exec->plan, member->group, exec->job.logical, i)] != i)
+            exec->job.team_rank[pto_group_rank(exec->plan, member->group, exec->job.logical, i)] != i)
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                                  "some of the processes call NCCL, or in another order, which takes a team "
                                  "of MPI's processes");
@@ -160,8 +160,8 @@ static pto_status_t find_team(const pto_exec_t *exec, const pto_membership_t *me
     return PTO_OK;
 }
 
-/* Collective: create the group of node `at` and this process's arguments. All processes agree on the result
- * of each step before the next, since NCCL would wait for missing members forever. */
+/* Collective: creates the communicator of node `at` and this process's arguments. All processes agree on the
+ * result of each step before the next, since NCCL would wait for missing members forever. */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     pto_membership_t member = pto_find_membership(exec, at);
     pto_nccl_part_t *part = pto_vector_add(&exec->nccl, sizeof *part);
@@ -169,7 +169,7 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     if (part) {
         part->node = at;
         if (member.acts)
-            status = fill(exec, member.node, (int)member.group->size, part, err);
+            status = fill_call(exec, member.node, (int)member.group->size, part, err);
     }
     status = pto_agree(exec->job.team, status, err);
     if (status != PTO_OK || !part)
@@ -180,8 +180,8 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     status = pto_agree(exec->job.team, status, err);
     if (status == PTO_OK && exec->options.nccl_windows)
         status = make_windows(exec, member.acts, part, err);
-    if (status != PTO_OK &&
-        part->group) { /* some members have no group, so destroying it in order would hang */
+    if (status != PTO_OK && part->group) {
+        /* Some members have no communicator, so destroying it without aborting would hang. */
         exec->device->nccl->destroy(part->group, true);
         part->group = NULL;
     }
@@ -194,7 +194,7 @@ pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t
     if (status == PTO_OK)
         status = available(exec, err);
     if (status == PTO_OK && exec->options.nccl_windows)
-        status = may_have_windows(exec, err);
+        status = check_windows(exec, err);
     status = pto_agree(exec->job.team, status, err);
     for (int n = 0; n < pto_plan_node_count(exec->plan) && status == PTO_OK; n++)
         if (pto_runs_by_nccl(pto_plan_node(exec->plan, n)))

@@ -1,21 +1,22 @@
-/* Collective nodes that NCCL runs. */
+/* The collective nodes of a plan that NCCL runs, through the device's NCCL table (portolan/nccl.h). */
 #ifndef PTO_NCCL_COLLECTIVE_H
 #define PTO_NCCL_COLLECTIVE_H
 
 #include "executor.h"
 
-/* Collective: create the NCCL groups, one for each collective node that NCCL runs. `status` as in
- * pto_mpi_part; if the plan uses NCCL, all processes agree on it first. */
+/* Collective: create NCCL communicators, one for each collective node that NCCL runs. `status` is this
+ * process's so far; if the plan uses NCCL, all processes agree on it first. */
 pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err);
 void pto_nccl_free(pto_exec_t *exec);
 
-/* Returns whether NCCL runs this PTO_NODE_COLLECTIVE; index of this process's part in it, or -1. */
+/* Returns whether the node is a PTO_NODE_COLLECTIVE that NCCL runs. */
 bool pto_runs_by_nccl(const pto_node_t *node);
+/* Returns the index in exec->nccl of this process's part in such a node; -1: it is not a member. */
+int pto_nccl_part(const pto_exec_t *exec, int node);
 /* Returns whether the whole plan is one such node, of all owners. */
 bool pto_nccl_does_all(const pto_plan_t *plan);
 /* PTO_ERR_NOT_APPLICABLE, with the reason, if NCCL does not have this operation on this type. */
 pto_status_t pto_nccl_takes(pto_datatype_t datatype, pto_op_t op, pto_error_t *err);
-int pto_nccl_part(const pto_exec_t *exec, int node);
 
 /* Starts the collective; with `wait`, also completes it. */
 pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err);

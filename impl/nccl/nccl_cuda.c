@@ -1,7 +1,7 @@
-/* NCCL's collectives on CUDA streams. allgatherv is one group of broadcasts, one from each member (as PyTorch
- * gathers tensors of different sizes). alltoall and alltoallv are one group of sends and receives, including
- * the process's own block (NCCL's documentation, "Point-to-point communication"), because ncclAlltoAll
- * exists only since 2.28. */
+/* The NCCL table (portolan/nccl.h) by NCCL itself, on CUDA streams. allgatherv is one group of broadcasts,
+ * one from each member (as PyTorch gathers tensors of different sizes). alltoall and alltoallv are one group
+ * of sends and receives, including the process's own block (NCCL's documentation, "Point-to-point
+ * communication"), because ncclAlltoAll exists only since 2.28. */
 #include <stdlib.h>
 
 #include "nccl_dl.h"
@@ -29,14 +29,14 @@ static pto_status_t share_id(const pto_nccl_library_t *library, const pto_team_t
 static pto_status_t nccl_create(const pto_team_t *team, void **group, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
     pto_nccl_id_t id = {{0}};
-    void *made = NULL;
+    void *created = NULL;
     pto_status_t status = pto_nccl_library(&library, err);
     if (status == PTO_OK)
         status = share_id(library, team, &id, err);
     if (status == PTO_OK)
-        status = PTO_NCCL(library, ncclCommInitRank(&made, team->size, id, team->rank), err);
+        status = PTO_NCCL(library, ncclCommInitRank(&created, team->size, id, team->rank), err);
     if (status == PTO_OK)
-        *group = made;
+        *group = created;
     return status;
 }
 
@@ -48,50 +48,50 @@ static void nccl_destroy(void *group, bool failed) {
 
 /* --- symmetric windows ---------------------------------------------------------------------------------- */
 
-static pto_status_t with_windows(const pto_nccl_library_t **library, pto_error_t *err) {
+static pto_status_t library_with_windows(const pto_nccl_library_t **library, pto_error_t *err) {
     pto_status_t status = pto_nccl_library(library, err);
     return status == PTO_OK ? pto_nccl_has_windows(*library, err) : status;
 }
 
 static pto_status_t nccl_allocate(size_t bytes, void **memory, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
-    pto_status_t status = with_windows(&library, err);
+    pto_status_t status = library_with_windows(&library, err);
     return status == PTO_OK ? PTO_NCCL(library, ncclMemAlloc(memory, bytes > 0 ? bytes : 1), err) : status;
 }
 
 static pto_status_t nccl_release(void *memory, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
-    pto_status_t status = memory ? with_windows(&library, err) : PTO_OK;
+    pto_status_t status = memory ? library_with_windows(&library, err) : PTO_OK;
     return status == PTO_OK && memory ? PTO_NCCL(library, ncclMemFree(memory), err) : status;
 }
 
-/* Where NCCL has no symmetric memory, as between nodes, it may succeed without a window. */
+/* Without symmetric memory, as between nodes, NCCL may report success and create no window. */
 static pto_status_t nccl_window_create(void *group, void *memory, size_t bytes, void **window,
                                        pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
-    void *made = NULL;
-    pto_status_t status = with_windows(&library, err);
+    void *created = NULL;
+    pto_status_t status = library_with_windows(&library, err);
     if (status == PTO_OK)
-        status =
-            PTO_NCCL(library, ncclCommWindowRegister(group, memory, bytes, &made, PTO_NCCL_SYMMETRIC), err);
-    if (status == PTO_OK && !made)
+        status = PTO_NCCL(library, ncclCommWindowRegister(group, memory, bytes, &created, PTO_NCCL_SYMMETRIC),
+                          err);
+    if (status == PTO_OK && !created)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "NCCL %s makes no symmetric window of this memory on this machine",
                              library->version);
     if (status == PTO_OK)
-        *window = made;
+        *window = created;
     return status;
 }
 
 static pto_status_t nccl_window_destroy(void *group, void *window, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
-    pto_status_t status = with_windows(&library, err);
+    pto_status_t status = library_with_windows(&library, err);
     return status == PTO_OK ? PTO_NCCL(library, ncclCommWindowDeregister(group, window), err) : status;
 }
 
 /* --- collectives ---------------------------------------------------------------------------------------- */
 
-/* A block to each member and one from it. */
+/* Sends a block to a member and receives one from it. */
 static pto_status_t exchange(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
                              int peer, void *stream, pto_error_t *err) {
     const pto_nccl_block_t *send = &call->send[peer], *receive = &call->receive[peer];
@@ -109,7 +109,7 @@ static pto_status_t exchange(const pto_nccl_library_t *library, void *group, con
     return status;
 }
 
-/* A broadcast from a member that has data. */
+/* Broadcasts the block of one member, if it has any data. */
 static pto_status_t broadcast(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
                               int root, void *stream, pto_error_t *err) {
     const pto_nccl_block_t *block = &call->receive[root];
@@ -120,8 +120,8 @@ static pto_status_t broadcast(const pto_nccl_library_t *library, void *group, co
         library, ncclBroadcast(call->in, to, (size_t)block->bytes, PTO_NCCL_INT8, root, group, stream), err);
 }
 
-/* One group of what each member takes. It must be closed even if a call inside failed; the first failure is
- * reported. */
+/* Makes the calls for all members in one NCCL group. The group must be ended even if a call has failed; the
+ * first failure is reported. */
 static pto_status_t run_group(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
                               void *stream, pto_error_t *err) {
     const bool gathers = call->collective == PTO_COLLECTIVE_ALLGATHERV;

@@ -1,4 +1,4 @@
-/* Loads NCCL and translates its results. */
+/* Loads NCCL at run time (nccl_dl.h), and translates datatypes, operations and results. */
 #include "nccl_dl.h"
 
 #include <dlfcn.h>
@@ -59,7 +59,7 @@ int pto_nccl_op(pto_op_t op) {
     return number[op];
 }
 
-/* 22803 is 2.28.3; before 2.9, 2708 was 2.7.8. */
+/* 22803 is 2.28.3; before NCCL 2.9, 2708 was 2.7.8. */
 static void name_version(int code, char *text, size_t text_size) {
     int major_unit = code < 10000 ? 1000 : 10000;
     snprintf(text, text_size, "%d.%d.%d", code / major_unit, code % major_unit / 100, code % 100);

@@ -19,7 +19,7 @@ typedef struct {
 /* NCCL_WIN_COLL_SYMMETRIC. */
 enum { PTO_NCCL_SYMMETRIC = 1 };
 
-/* The values of ncclResult_t that are handled separately. */
+/* Values of ncclResult_t. */
 enum { PTO_NCCL_SUCCESS = 0, PTO_NCCL_INVALID_USAGE = 5 };
 
 /* ncclDataType_t and ncclRedOp_t. */

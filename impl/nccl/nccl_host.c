@@ -1,5 +1,5 @@
-/* Emulates NCCL on the host device: the members gather all inputs, and each computes its own output. It shows
- * that plans are correct, not how fast NCCL is. */
+/* The NCCL table (portolan/nccl.h) of the host device, an emulation: an allgather collects the inputs of all
+ * members, and each member computes its own output. It shows that plans are correct, not how fast NCCL is. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +20,15 @@ static pto_status_t host_available(pto_error_t *err) {
 
 typedef struct {
     const pto_team_t *team;
-    int windows; /* that are registered */
+    int windows; /* number of registered windows */
 } group_t;
 
 static pto_status_t host_create(const pto_team_t *team, void **group, pto_error_t *err) {
-    group_t *made = calloc(1, sizeof *made);
-    if (!made)
+    group_t *created = calloc(1, sizeof *created);
+    if (!created)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    made->team = team;
-    *group = made;
+    created->team = team;
+    *group = created;
     return PTO_OK;
 }
 
@@ -37,12 +37,12 @@ static void host_destroy(void *group, bool failed) {
     free(group);
 }
 
-/* Memory that the device does not know as its own, as NCCL's is to CUDA IPC. */
+/* This is not memory of the device, which cannot export it, just as CUDA IPC cannot export NCCL's. */
 static pto_status_t host_allocate(size_t bytes, void **memory, pto_error_t *err) {
-    void *made = NULL;
-    if (posix_memalign(&made, PAGE_BYTES, bytes > 0 ? bytes : 1))
+    void *created = NULL;
+    if (posix_memalign(&created, PAGE_BYTES, bytes > 0 ? bytes : 1))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes", bytes);
-    *memory = made;
+    *memory = created;
     return PTO_OK;
 }
 
@@ -52,16 +52,16 @@ static pto_status_t host_release(void *memory, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Only their sizes matter here. */
+/* Windows have no effect here. Only their sizes are checked. */
 static pto_status_t host_window_create(void *group, void *memory, size_t bytes, void **window,
                                        pto_error_t *err) {
-    group_t *made = group;
+    group_t *created = group;
     int64_t least[2] = {(int64_t)bytes, -(int64_t)bytes};
-    pto_status_t status = pto_agree_least(made->team, PTO_OK, least, 2, err);
+    pto_status_t status = pto_agree_least(created->team, PTO_OK, least, 2, err);
     if (status == PTO_OK && least[0] != -least[1])
         return pto_error_set(err, PTO_ERR_IO, "members register windows of different sizes");
     if (status == PTO_OK) {
-        made->windows++;
+        created->windows++;
         *window = memory;
     }
     return status;
@@ -74,7 +74,7 @@ static pto_status_t host_window_destroy(void *group, void *window, pto_error_t *
     return PTO_OK;
 }
 
-/* The whole input of each member, one after the other. */
+/* Collects the inputs of all members, one after the other. */
 static pto_status_t gather(const pto_team_t *team, const void *in, int64_t bytes, char **all,
                            pto_error_t *err) {
     *all = malloc((size_t)(bytes > 0 ? bytes : 1) * (size_t)team->size);
@@ -83,7 +83,7 @@ static pto_status_t gather(const pto_team_t *team, const void *in, int64_t bytes
     return bytes > 0 ? pto_team_allgather(team, in, (size_t)bytes, *all, err) : PTO_OK;
 }
 
-/* `count` elements from `first` on of all inputs, which have `bytes` each. */
+/* Reduces call->count elements, from `first` on, of all inputs, which have `bytes` each. */
 static pto_status_t reduce(const pto_nccl_call_t *call, const char *all, int64_t bytes, int64_t first,
                            pto_error_t *err) {
     const pto_op_t op = call->op == PTO_OP_AVG ? PTO_OP_SUM : call->op;
@@ -107,7 +107,7 @@ static pto_status_t broadcast(const pto_team_t *team, const pto_nccl_call_t *cal
     return pto_team_broadcast(team, call->out, (size_t)bytes, 0, err);
 }
 
-static pto_status_t with_count(const pto_team_t *team, const pto_nccl_call_t *call, pto_error_t *err) {
+static pto_status_t run_vector(const pto_team_t *team, const pto_nccl_call_t *call, pto_error_t *err) {
     const int64_t bytes = call->count * pto_datatype_bytes(call->datatype);
     const bool scatters = call->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
     const bool gathers = call->collective == PTO_COLLECTIVE_ALLGATHER;
@@ -125,7 +125,7 @@ static pto_status_t with_count(const pto_team_t *team, const pto_nccl_call_t *ca
     return status;
 }
 
-/* The input of a member, from the first byte of its blocks to the last. */
+/* The part of a member's input that its blocks cover. */
 typedef struct {
     int64_t from;
     int64_t until;
@@ -143,20 +143,20 @@ static extent_t extent_of(const pto_nccl_block_t *block, int count) {
     return extent.until > 0 ? extent : (extent_t){0, 0};
 }
 
-/* All members give as many bytes as the one that sends most. */
-static pto_status_t gather_blocks(const pto_team_t *team, const pto_nccl_call_t *call, int64_t *most,
+/* Collects the blocks of all members. All contribute as many bytes as the one that sends the most. */
+static pto_status_t gather_blocks(const pto_team_t *team, const pto_nccl_call_t *call, int64_t *max_bytes,
                                   char **all, pto_error_t *err) {
     const extent_t own = extent_of(call->send, call->members);
     int64_t least = own.from - own.until;
     pto_status_t status = pto_team_least(team, &least, 1, err);
-    *most = -least;
-    char *mine = calloc(1, (size_t)*most + 1);
+    *max_bytes = -least;
+    char *mine = calloc(1, (size_t)*max_bytes + 1);
     if (status == PTO_OK && !mine)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks to send");
     if (status == PTO_OK && own.until > 0)
         memcpy(mine, (const char *)call->in + own.from, (size_t)(own.until - own.from));
     if (status == PTO_OK)
-        status = gather(team, mine, *most, all, err);
+        status = gather(team, mine, *max_bytes, all, err);
     free(mine);
     return status;
 }
@@ -165,17 +165,18 @@ static pto_status_t exchange(const pto_team_t *team, const pto_nccl_call_t *call
     const size_t n = (size_t)call->members;
     pto_nccl_block_t *blocks = calloc(n * n, sizeof *blocks);
     char *all = NULL;
-    int64_t most = 0;
+    int64_t max_bytes = 0;
     if (!blocks)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks of all members");
     pto_status_t status = pto_team_allgather(team, call->send, n * sizeof *blocks, blocks, err);
     if (status == PTO_OK)
-        status = gather_blocks(team, call, &most, &all, err);
+        status = gather_blocks(team, call, &max_bytes, &all, err);
     for (int i = 0; i < call->members && status == PTO_OK; i++) {
         const pto_nccl_block_t *sent = &blocks[(size_t)i * n], *receive = &call->receive[i];
         const int64_t at = sent[team->rank].offset_bytes - extent_of(sent, call->members).from;
         if (receive->bytes > 0)
-            memcpy((char *)call->out + receive->offset_bytes, all + i * most + at, (size_t)receive->bytes);
+            memcpy((char *)call->out + receive->offset_bytes, all + i * max_bytes + at,
+                   (size_t)receive->bytes);
     }
     free(all);
     free(blocks);
@@ -188,7 +189,7 @@ static pto_status_t host_run(void *group, const pto_nccl_call_t *call, void *str
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "NCCL is emulated here, and cannot be captured into a graph");
     pto_host_stream_finish(stream, NULL);
-    return call->send ? exchange(team, call, err) : with_count(team, call, err);
+    return call->send ? exchange(team, call, err) : run_vector(team, call, err);
 }
 
 const pto_nccl_t pto_nccl_host = {

@@ -71,7 +71,7 @@ int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int
     MPI_Type_size(type, &bytes);
     repeat(mine, all, count * bytes, comm == node ? many.node_size : many.size);
     many.collectives++;
-    pto_who_t *who = all;
+    pto_location_t *who = all;
     uint64_t *gpu = all;
     bool is_who = comm != node && count * bytes == (int)sizeof *who;
     bool is_gpu = comm != node && type == MPI_UINT64_T && count == 1;
@@ -81,7 +81,7 @@ int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int
     for (int i = 0; is_gpu && i < many.size; i++)
         gpu[i] = (uint64_t)(i % many.node_size) + 1;
     for (int i = 0; is_who && i < many.size; i++)
-        who[i] = (pto_who_t){i, i - i % many.node_size, i % many.node_size, many.node_size};
+        who[i] = (pto_location_t){i, i - i % many.node_size, i % many.node_size, many.node_size};
     return MPI_SUCCESS;
 }
 

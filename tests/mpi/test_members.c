@@ -768,7 +768,7 @@ static void check_nccl(const case_t *what, int iterations) {
 }
 
 static void check_trial(const benchmark_t *benchmark, const work_t *work, int64_t bytes, int iterations) {
-    const case_t *what = work->what;
+    const case_t *what = work->bench_case;
     int place = work->me;
     meetings = copies = copies_in = here_copies = 0;
     moved_bytes = 0;
@@ -812,7 +812,7 @@ static void check_trial(const benchmark_t *benchmark, const work_t *work, int64_
         assert_true(part_s[1 - own] < 0);
     }
     MPI_Barrier(work->comm);
-    if (bytes == work->most_bytes)
+    if (bytes == work->max_bytes)
         check_data(what, place, bytes);
     MPI_Barrier(work->comm);
 }
@@ -830,7 +830,7 @@ static void check_case(const benchmark_t *benchmark, const job_t *job, const cas
     current = what;
     piece_count = 0;
     flag_value = 0;
-    work_t work = {.job = job, .what = what, .comm = comm, .me = place, .most_bytes = bytes};
+    work_t work = {.job = job, .bench_case = what, .comm = comm, .me = place, .max_bytes = bytes};
     work.together = together_create(node);
     work_open(&work, benchmark);
     check_trial(benchmark, &work, bytes, ITERATIONS);

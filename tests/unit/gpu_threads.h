@@ -205,10 +205,10 @@ static block_state load_state(const block_state *at) {
     after_others();
     return *at;
 }
-static bool last_through(unsigned *through) {
+static bool is_last_block(unsigned *blocks_completed) {
     after_others();
-    *through = (*through + 1) % gridDim.x;
-    return *through == 0;
+    *blocks_completed = (*blocks_completed + 1) % gridDim.x;
+    return *blocks_completed == 0;
 }
 static void wait_for_run_before() { after_others(); }
 static volatile unsigned *gave_up_here() { return &own_block().gave_up; }

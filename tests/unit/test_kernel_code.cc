@@ -723,7 +723,7 @@ static void parts_are_those_of_the_common_rule(void **) {
  * them; the waits that nothing follows come last. */
 static void slices_are_sent_one_ahead(void **) {
     program all = {};
-    all.sends = 2, all.works = 5, all.op_count = 7;
+    all.send_end = 2, all.work_end = 5, all.op_count = 7;
     for (unsigned slices = 1; slices <= 6; slices++) {
         std::vector<unsigned> done(slices, 0);
         all.slices = static_cast<uint16_t>(slices);
@@ -765,9 +765,9 @@ static void a_program_is_cut_at_its_waits(void **) {
         from.ops = ops.data();
         from.op_count = static_cast<int>(ops.size());
         program all = {};
-        find_waits(&from, &all);
-        assert_int_equal(all.sends, one.sends);
-        assert_int_equal(all.works, one.works);
+        find_phases(&from, &all);
+        assert_int_equal(all.send_end, one.sends);
+        assert_int_equal(all.work_end, one.works);
     }
 }
 
@@ -796,8 +796,8 @@ static void a_program_with_lines_is_cut_behind_the_first_that_reads_some(void **
         from.operands = operands.data();
         from.operand_count = static_cast<int>(operands.size());
         program all = {};
-        find_waits(&from, &all);
-        assert_int_equal(all.sends, one.sends);
+        find_phases(&from, &all);
+        assert_int_equal(all.send_end, one.sends);
     }
 }
 
@@ -824,7 +824,7 @@ static void lines_are_beside_nothing_that_another_kernel_runs(void **) {
     program.operands = operands;
     program.operand_count = 2;
     assert_true(has_lines(&program) && can_run_lines(&program));
-    operands[0].spot.apart_bytes = 4096;
+    operands[0].spot.copy_stride_bytes = 4096;
     assert_false(can_run_lines(&program));
     operands[0] = {{memory, 0, false}, 1000, rows};
     assert_false(can_run_lines(&program));

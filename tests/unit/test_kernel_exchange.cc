@@ -73,7 +73,7 @@ static void an_exchange_is_told_by_what_its_ops_do(void **) {
         assert_ptr_equal(all.peer[0].target, one->memory[1]);
         assert_ptr_equal(all.peer[0].to, one->lines[0]);
         assert_ptr_equal(all.peer[0].from, one->lines[1]);
-        assert_true(all.kept == nullptr && all.to_apart_bytes == 640 && all.from_apart_bytes == 1024);
+        assert_true(all.own_target == nullptr && all.to_copy_stride_bytes == 640 && all.from_copy_stride_bytes == 1024);
         assert_true(all.units == 32 && all.peers == 1 && all.own_at == 0 && is_sum(&one->program) == sums);
         assert_int_equal(all.by.op, PTO_OP_PROD);
         for (pto_operand_t &operand : one->operands)
@@ -137,7 +137,7 @@ static void a_result_of_an_exchange_does_not_lie_across_a_vector(void **) {
     one->program.operand_count = 5;
     assert_false(is_exchange(&one->program));
     one->operands[2].spot.at = one->memory[2];
-    assert_true(is_exchange(&one->program) && exchange_of(&one->program).kept == one->memory[2]);
+    assert_true(is_exchange(&one->program) && exchange_of(&one->program).own_target == one->memory[2]);
     one->operands[2].spot.at = one->memory[0];
     assert_false(is_exchange(&one->program)); /* a vector copied to itself, beside being sent */
 }
@@ -242,7 +242,7 @@ static void what_differs_at_one_of_many_is_no_exchange(void **) {
             made.operands[i].spot.lines = !made.operands[i].spot.lines;
             assert_false(is_exchange(&made.program));
             made = make_many(5, sums);
-            made.operands[i].spot.apart_bytes += 65536;
+            made.operands[i].spot.copy_stride_bytes += 65536;
             assert_false(is_exchange(&made.program) && made.operands[i].spot.lines);
         }
     many made = make_many(4, true);

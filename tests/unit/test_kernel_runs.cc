@@ -69,8 +69,8 @@ struct job {
     std::vector<member> of;
 };
 
-static pto_operand_t whole(void *at, size_t bytes, int64_t apart_bytes = 0, bool lines = false) {
-    return {{at, apart_bytes, lines}, static_cast<int64_t>(bytes), pto_rows_of(static_cast<int64_t>(bytes))};
+static pto_operand_t whole(void *at, size_t bytes, int64_t copy_stride_bytes = 0, bool lines = false) {
+    return {{at, copy_stride_bytes, lines}, static_cast<int64_t>(bytes), pto_rows_of(static_cast<int64_t>(bytes))};
 }
 
 static void add_op(member &own, pto_kernel_kind_t kind, const std::vector<pto_operand_t> &operands,
@@ -254,7 +254,7 @@ static void translate_all(const job &all, member &own) {
                           static_cast<uint8_t>(width_of(&from, &from.ops[i]) & 31),
                           static_cast<uint8_t>(from.ops[i].copies), static_cast<uint16_t>(from.ops[i].count),
                           static_cast<uint16_t>(from.ops[i].first)};
-    find_waits(&from, &own.all);
+    find_phases(&from, &own.all);
     for (int i = 0; i < from.operand_count; i++) {
         const operand one = translate(&own.operands[static_cast<size_t>(i)], all.blocks * all.slices);
         if (i < OPERANDS_NEAR)
@@ -321,13 +321,13 @@ static bool next_run(job &all, unsigned me) {
     member &own = all.of[me];
     if (own.run > 0 && own.ended[1] == 0)
         own.wrong += !is_right(all, me, own.run);
-    if (own.run > 0 && own.all.tells)
+    if (own.run > 0 && own.all.reports_end)
         assert_int_equal(own.ended[0], own.run);
     if (own.run == all.runs || all.absent[me])
         return false;
     own.run++;
     own.all.run = all.patience_ms == 0 && own.run % 2 ? own.run : 0;
-    own.all.tells = all.patience_ms == 0;
+    own.all.reports_end = all.patience_ms == 0;
     std::fill(own.out.begin(), own.out.end(), 0);
     for (size_t i = 0; i < all.count; i++)
         own.in[i] = value(own.run, me, i);
@@ -382,7 +382,7 @@ static void run(job &all) {
         gpu.next = [&all, me] { return next_run(all, me); };
         gpu.kernel = [&all, &own](unsigned block) {
             own.line_operands[block].resize(OPERANDS_MAX);
-            static_cast<ledger &>(own.exchange) = own.all;
+            static_cast<run_state &>(own.exchange) = own.all;
             if (own.exchanges)
                 run_some_exchange(own);
             else if (own.result == DIFFERENCE)

@@ -61,7 +61,7 @@ TEST(copies_with_different_sources_or_sizes_are_not_a_spread) {
 
 TEST(what_one_run_in_two_has_elsewhere_is_another_source) {
     pto_program_t program = {0};
-    pto_spot_t alternates = {.at = memory[0], .apart_bytes = BYTES};
+    pto_spot_t alternates = {.at = memory[0], .copy_stride_bytes = BYTES};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
     assert_true(pto_program_move(&program, at(2, 0), alternates, BYTES));
     assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);

@@ -1,12 +1,12 @@
 /* Executor: runs a plan on a device, and on MPI if the plan sends messages. It prints nothing and never ends
  * the job, unless the caller asks for PTO_TIMEOUT_ABORT.
  *
- * The processes find each other through a team. This part of the library links no MPI: it runs plans
- * of kernels, copies, flags and NCCL's calls. Those with messages or MPI's collectives need a team of MPI,
- * which exec_mpi.h makes.
+ * The processes find each other through a team. This part of the library links no MPI: it runs plans of
+ * kernels, copies, flags and NCCL's calls. Plans with messages or MPI's collectives need a team from
+ * exec_mpi.h.
  *
  * pto_exec_create_in resolves the plan once into a flat schedule for the calling process: it binds the
- * buffers, makes the persistent requests and datatypes, and opens the memory of other processes. Runs
+ * buffers, creates the persistent requests and datatypes, and opens the memory of other processes. Runs
  * allocate nothing.
  *
  * Functions marked collective must be called by every process of the team. If one fails, it fails on
@@ -31,8 +31,8 @@ PTO_API_BEGIN
 
 /* --- devices ------------------------------------------------------------------------------------------ */
 
-/* Devices: where `gpu` buffers lie, and what can be done there. One table per backend. Nothing else in the
- * executor knows a backend. */
+/* A device is where `gpu` buffers are, with the operations on them: one table per backend, behind which
+ * nothing in the executor depends on the backend. */
 
 /* How a reduction combines two values. Integers wrap round. half and bfloat16 are combined in float and
  * rounded to nearest even when the result of a reduction of one or several sources is stored. */
@@ -69,25 +69,23 @@ typedef struct {
 
 enum { PTO_HANDLE_BYTES = 96 };
 
-/* A handle by which another process of the node reaches a piece of device memory: an allocation, always as
- * the same bytes, and a place in it. */
+/* A handle by which another process of the node can open device memory: `byte` identifies the allocation,
+ * always by the same bytes, and `offset_bytes` a place in it. */
 typedef struct {
     unsigned char byte[PTO_HANDLE_BYTES];
     uint64_t offset_bytes;
 } pto_memory_handle_t;
 
-/* A device's means to run kernels (kernel.h). */
+/* A device's interfaces for kernels (kernel.h), NCCL (nccl.h) and benchmarks (bench.h). */
 typedef struct pto_kernels pto_kernels_t;
-/* NCCL's own collectives (nccl.h). */
 typedef struct pto_nccl pto_nccl_t;
-/* A device's functions for benchmarks only (bench.h). */
 typedef struct pto_device_bench pto_device_bench_t;
 
-/* All functions but these two return PTO_ERR_IO with the call and its cause where the device fails. */
+/* Functions return PTO_ERR_IO with the call and its cause if the device fails. */
 typedef struct {
     const char *name;
     const char *summary;
-    /* Use the GPU of this number on the node, modulo those there are. */
+    /* Selects a GPU of the node by its number, modulo their count. */
     pto_status_t (*select)(int64_t gpu, pto_error_t *err);
     bool (*mpi_reaches)(void); /* whether MPI takes pointers to this device's memory */
     pto_status_t (*allocate)(size_t bytes, void **memory, pto_error_t *err);
@@ -95,39 +93,37 @@ typedef struct {
     /* Host memory that the device copies from and to at full speed. */
     pto_status_t (*allocate_staging)(size_t bytes, void **memory, pto_error_t *err);
     pto_status_t (*release_staging)(void *memory, pto_error_t *err);
-    /* Page-lock whole pages of memory that the processes of a node share, so that the device copies from and
-     * to it as to its staging memory. Every process does so for its own mapping. NULL: not needed. */
+    /* Page-locks memory that the processes of a node share, in whole pages, so that the device copies as fast
+     * as with staging memory. Each process pins its own mapping. NULL: not needed. */
     pto_status_t (*pin)(void *memory, size_t bytes, pto_error_t *err);
     pto_status_t (*unpin)(void *memory, pto_error_t *err);
-    /* Operations queued in a stream happen in order, and are complete once `finish` returns. */
+    /* Operations queued in a stream are executed in order, and are complete when `finish` returns. */
     pto_status_t (*stream_create)(void **stream, pto_error_t *err);
     pto_status_t (*stream_destroy)(void *stream, pto_error_t *err);
-    /* Queued: a move; target[i] = target[i] `op` source[i] for `count` elements. `op` is not an average; it
-     * takes the datatype. */
+    /* Queue a copy, or a reduction: target[i] = target[i] `op` source[i] for `count` elements. `op` is not an
+     * average, and takes the datatype (pto_op_takes). */
     pto_status_t (*copy)(const pto_move_t *move, void *stream, pto_error_t *err);
     pto_status_t (*reduce)(void *target, const void *source, size_t count, pto_datatype_t datatype,
                            pto_op_t op, void *stream, pto_error_t *err);
-    /* All sources into the target, in their order, in one go; `fresh`: the target's own values don't count.
-     */
+    /* Queues a reduction of all sources into the target, in order; `fresh`: which overwrites the target. */
     pto_status_t (*reduce_many)(void *target, bool fresh, const void *const *source, int source_count,
                                 size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
                                 pto_error_t *err);
-    /* target[i] = source[i] / divisor: the end of an average. The target may be the source. */
+    /* Queues target[i] = source[i] / divisor, the end of an average. The target may be the source. */
     pto_status_t (*divide)(void *target, const void *source, size_t count, pto_datatype_t datatype,
                            int64_t divisor, void *stream, pto_error_t *err);
     pto_status_t (*finish)(void *stream, pto_error_t *err);
     pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err); /* without waiting */
-    /* An event marks a point in a stream: what was queued there when `event_record` was last called.
-     * `event_poll` tells whether that has happened; an event that was never recorded has. `event_follow`:
-     * what is queued in `stream` from now on happens after it, and the process does not wait. Destroy a
-     * stream's events before the stream. */
+    /* An event marks the position in a stream at the last call of `event_record`. `event_poll` tells whether
+     * everything before it is complete; so it is for an event that was never recorded. `event_follow`:
+     * `stream`, but not the process, waits for the event. Destroy a stream's events before the stream. */
     pto_status_t (*event_create)(void **event, pto_error_t *err);
     pto_status_t (*event_destroy)(void *event, pto_error_t *err);
     pto_status_t (*event_record)(void *event, void *stream, pto_error_t *err);
     pto_status_t (*event_poll)(void *event, bool *finished, pto_error_t *err);
     pto_status_t (*event_follow)(void *event, void *stream, pto_error_t *err);
-    /* `export_memory` takes any place inside an allocation; PTO_ERR_NOT_APPLICABLE where the memory is not
-     * the device's own. What `open_memory` gives is the same place, and goes back through `close_memory`. */
+    /* `export_memory` takes any address inside an allocation; PTO_ERR_NOT_APPLICABLE if the memory is not the
+     * device's. `open_memory` returns where that address is in this process; close it by `close_memory`. */
     pto_status_t (*export_memory)(const void *memory, pto_memory_handle_t *handle, pto_error_t *err);
     pto_status_t (*open_memory)(const pto_memory_handle_t *handle, void **memory, pto_error_t *err);
     pto_status_t (*close_memory)(void *memory, pto_error_t *err);
@@ -136,19 +132,20 @@ typedef struct {
     const pto_device_bench_t *bench; /* NULL: portolan-calibrate can't measure it */
 } pto_device_t;
 
-/* One of the devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names. */
+/* Finds one of the devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names.
+ */
 pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_error_t *err);
 
-/* Copy one run of bytes from or to the device, and wait for it. */
+/* Copies contiguous bytes from or to the device, and waits. */
 pto_status_t pto_device_copy(const pto_device_t *device, void *target, const void *source, size_t bytes,
                              pto_error_t *err);
 
 /* --- teams -------------------------------------------------------------------------------------------- */
 
-/* Teams: the processes that make an executor together, and how they exchange what they need to know of each
- * other. Once it is made, a plan of kernels needs its team no more.
+/* A team is the processes that create an executor together, with the functions by which they exchange data,
+ * as a communicator has. After that, runs of plans of kernels do not use the team.
  *
- * The library makes teams on memory that the processes of a node share (below), and on MPI's communicators
+ * The library creates teams on memory that the processes of a node share (below), and on MPI's communicators
  * (exec_mpi.h). A program with other means, such as a socket or a key-value store, fills in the table. */
 
 typedef struct pto_team pto_team_t;
@@ -160,37 +157,36 @@ struct pto_team {
     const pto_team_t *node;
     int node_first; /* the lowest rank of these; 0 if all share memory */
 
-    /* Collective: all processes call these two in the same order. */
-    /* `bytes` of each process, in the order of ranks, into `all`. */
+    /* Collective: all processes call `allgather` and `enter` in the same order. */
+    /* MPI_Allgather: `bytes` of each process, in the order of ranks, into `all`. */
     pto_status_t (*allgather)(void *context, const void *mine, size_t bytes, void *all, pto_error_t *err);
-    /* Begin a barrier, and return at once. */
+    /* MPI_Ibarrier: begins a barrier and returns at once. */
     pto_status_t (*enter)(void *context, pto_error_t *err);
-    /* Whether all processes have entered. Does not block. */
+    /* Sets whether all processes have entered the barrier. Does not block. */
     pto_status_t (*entered)(void *context, bool *all, pto_error_t *err);
 
     /* All that follow may be NULL. */
-    /* Collective: the least of each of `count` numbers replaces the process's own; `bytes` of the root's.
-     * NULL: by `allgather`. */
+    /* Collective: MPI_Allreduce in place by MPI_MIN, and MPI_Bcast. NULL: by `allgather`. */
     pto_status_t (*least)(void *context, int64_t *numbers, int count, pto_error_t *err);
     pto_status_t (*broadcast)(void *context, void *data, size_t bytes, int root, pto_error_t *err);
-    /* Where process `rank` has what this one has at `memory`, as addressed here. Of teams whose processes
-     * have their device's memory for each other in symmetric pieces, allocated alike and zero at first: they
-     * exchange no handles. */
+    /* For teams with symmetric memory: all processes allocate their device's memory in the same way, zero at
+     * first, and can address that of others, so they exchange no handles. Returns where, in this process, the
+     * memory of `rank` is that corresponds to this process's `memory`. */
     void *(*reach)(void *context, int rank, const void *memory);
     /* Called now and then while this process waits for others. */
     pto_status_t (*rest)(void *context, pto_error_t *err);
-    /* A run failed, so that other processes may still use the team: it must not be freed. */
+    /* A run has failed, and other processes may still use the team: it must not be freed. */
     void (*abandon)(void *context);
-    /* End the processes (PTO_TIMEOUT_ABORT). NULL: abort(). */
+    /* Ends the processes (PTO_TIMEOUT_ABORT). NULL: abort(). */
     void (*end)(void *context);
-    /* MPI's part, for plans with messages; set by the library's own teams of MPI. */
+    /* The functions for messages; set by the library's own teams of MPI. */
     const struct pto_mpi_part *mpi;
 };
 
 /* A team of processes of one node, on memory that they share and that is zero at first, such as an anonymous
- * shared mapping made before fork(). It is borrowed until pto_team_shared_destroy, and serves one team.
- * `timeout_s`: how long a process waits for the others in one exchange; negative: without limit. Errors of
- * its exchanges: PTO_ERR_TIMEOUT. */
+ * shared mapping made before fork(). The memory is borrowed until pto_team_shared_destroy, and serves one
+ * team. `timeout_s`: how long a process waits for the others in a collective function, which then fails with
+ * PTO_ERR_TIMEOUT; negative: without limit. */
 size_t pto_team_shared_bytes(int size);
 pto_status_t pto_team_shared_create(void *memory, int rank, int size, double timeout_s, pto_team_t **team,
                                     pto_error_t *err);
@@ -237,7 +233,7 @@ typedef enum { PTO_TIMEOUT_RETURN, PTO_TIMEOUT_ABORT, PTO_TIMEOUT_COUNT } pto_ti
  * pto_exec_create and pto_exec_destroy. */
 typedef enum { PTO_WAIT_YIELD, PTO_WAIT_SPIN, PTO_WAIT_SLEEP, PTO_WAIT_COUNT } pto_wait_t;
 
-/* All zero means the defaults. All fields but `wait`, the seed and the buffers must be equal on all
+/* All zero means the defaults. All fields except `wait`, the seed and the buffers must be equal on all
  * processes. */
 typedef struct {
     pto_placement_t placement;
@@ -247,12 +243,11 @@ typedef struct {
     double timeout_s;     /* of a run, or of a wait for it; 0: 20 s; negative: no time-out */
     pto_timeout_t on_timeout;
     pto_wait_t wait;
-    bool nccl_windows; /* a plan of NCCL's alone: `in` and `out` are memory of the `allocate` of the device's
-                          NCCL table (nccl.h), and become NCCL's symmetric windows as far as all members
-                          have them in the same size; they stay until pto_exec_destroy, and no run copies
-                          them. pto_exec_open allocates them so. PTO_ERR_NOT_APPLICABLE: NCCL before 2.27,
-                          or none of the buffers can be a window */
-    const void *host_in; /* of a second pattern: the user's buffers in host memory (PTO_ROLE_HOST_IN, _OUT) */
+    bool nccl_windows; /* for a plan that only calls NCCL: `in` and `out` are from `allocate` of the device's
+                          NCCL table (nccl.h; pto_exec_open allocates them so). Those that all members have in
+                          the same size become NCCL's symmetric windows, until pto_exec_destroy. No run copies
+                          them. PTO_ERR_NOT_APPLICABLE: NCCL before 2.27, or no buffer can be a window */
+    const void *host_in; /* the user's buffers of a second pattern, in host memory (PTO_ROLE_HOST_IN, _OUT) */
     void *host_out;
     double delay_max_s; /* for tests: upper bound of a random delay before each step */
     uint64_t delay_seed;
@@ -266,8 +261,8 @@ pto_status_t pto_exec_place_in(const pto_layout_t *layout, const pto_team_t *tea
 /* Size of the user's input or output buffer on a logical rank; 0 if the rank has none. */
 int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role);
 
-/* Memory for the user's buffers of this role: the device's, or pinned host memory where the plan has them on
- * the host. `bytes` of 0 give NULL; releasing NULL is legal. Errors: the device's. */
+/* Allocates memory for the user's buffers of this role: the device's, or pinned host memory if the plan has
+ * them on the host. 0 bytes yield NULL; releasing NULL is legal. Errors: the device's. */
 pto_status_t pto_exec_user_allocate(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role,
                                     int64_t bytes, void **memory, pto_error_t *err);
 void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role, void *memory);
@@ -293,8 +288,7 @@ pto_status_t pto_exec_open_in(const pto_plan_t *plan, const pto_team_t *team, co
  * buffer, and do nothing if there is none. No run may be active. */
 const void *pto_exec_in(const pto_exec_t *exec);
 void *pto_exec_out(const pto_exec_t *exec);
-/* Return the buffers of a second pattern, in host memory, which the caller may read and write between runs.
- */
+/* Return the buffers of a second pattern, in host memory. The caller may access them between runs. */
 void *pto_exec_host_in(const pto_exec_t *exec);
 void *pto_exec_host_out(const pto_exec_t *exec);
 pto_status_t pto_exec_put(pto_exec_t *exec, const void *host, pto_error_t *err);
@@ -320,8 +314,8 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err);
 pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
 
 /* Enqueue a run in a stream of the caller's (on `cuda`, a cudaStream_t of the selected GPU; on `host`, a
- * stream of the device) and return at once. The run begins after what the stream holds; what is enqueued
- * later begins after the run. All processes enqueue the same runs in the same order.
+ * stream of the device) and return at once. The run is ordered in the stream like any other work. All
+ * processes enqueue the same runs in the same order.
  *
  * A stream that is captured into a CUDA graph is legal, and a graph may hold any number of runs and be
  * launched any number of times: the GPU counts the runs. Such a graph uses the executor's memory, and its
@@ -343,16 +337,15 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
  * kernels (copy_engine) still reach the outputs of others. NCCL's calls have no time-out. Errors:
  * PTO_ERR_NOT_APPLICABLE, on all processes and before anything starts, unless pto_exec_is_stream_ordered. */
 pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err);
-/* Returns whether the device does whole runs on all processes, so that they can be enqueued: plans of
- * kernels, calls of NCCL and copies. The user's buffers may have to be copied, which the stream does as well.
- */
+/* Returns whether the device executes whole runs on all processes, so that they can be enqueued: plans of
+ * kernels, calls of NCCL and copies, with copies of the user's buffers, if necessary. */
 bool pto_exec_is_stream_ordered(const pto_exec_t *exec);
 
 /* Make enqueued runs that wait for other processes give up, unless the options' `timeout_s` is negative: they
- * and all later ones end without right results. Callable by any thread, while the executor exists. */
+ * and all later ones end with wrong results. Any thread may call it while the executor exists. */
 void pto_exec_stop(pto_exec_t *exec);
 
-/* The next run begins after what is queued in `stream`, one of the device's, at this point: the caller need
+/* Make the next run wait for the work that is now queued in `stream`, one of the device's: the caller need
  * not wait for a kernel that computes the input. No run may be active. */
 pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
 
@@ -402,9 +395,9 @@ pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *reg
  * different registrations, or one that does not exist; the buffers of a process are in it). */
 pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err);
 
-/* The choices of an either node's policy so far, as known to member 0 of the node's group. */
+/* Statistics of the choices in an either node (plan.h) so far, as known to member 0 of the node's group. */
 typedef struct {
-    int members;                              /* that take one of the two branches */
+    int members;                              /* the number of members that take one of the two branches */
     int last;                                 /* how many of them took branch B in the last run */
     int64_t runs[PTO_POLICY_MEMBERS_MAX + 1]; /* by that number */
 } pto_exec_choices_t;
@@ -413,8 +406,9 @@ typedef struct {
  * other than member 0. */
 bool pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices);
 
-/* Collective. NULL is legal. No run may be active. A process waits for the others before it frees memory that
- * they may have open, for no longer than the time-out: then the memory stays allocated until it ends. */
+/* Collective. NULL is legal. No run may be active. Before it frees memory that other processes may have open,
+ * a process waits for them, at most for the time-out: then the memory stays allocated until the process ends.
+ */
 void pto_exec_destroy(pto_exec_t *exec);
 
 PTO_API_END

@@ -1,9 +1,8 @@
-/* A device's functions for benchmarks, beyond those for plans: which GPUs there are, kernels that each
- * isolate one cost, and graphs. A table that a device may have; portolan-calibrate measures devices that have
- * one.
+/* A device's optional interface for benchmarks, which portolan-calibrate needs: which GPUs there are, kernels
+ * that each isolate one cost, and graphs.
  *
- * GPUs are numbered from 0 as the process sees them; `select` of exec.h chooses one. What takes a stream is
- * enqueued there and returns at once. Errors are those of exec.h. */
+ * GPUs are numbered from 0 as the process sees them; `select` of exec.h chooses one. Functions with a stream
+ * enqueue work there and return at once. Errors are those of exec.h. */
 #ifndef PORTOLAN_BENCH_H
 #define PORTOLAN_BENCH_H
 
@@ -22,8 +21,8 @@ typedef struct {
     pto_mps_t mps;             /* _UNKNOWN: the driver cannot tell */
 } pto_gpu_info_t;
 
-/* How a copy learns where its memory is: from the addresses, from the caller, or by asking for the GPU's
- * address before the copy. */
+/* How a copy learns where its memory is: from the addresses (cudaMemcpyDefault), from the caller, or by a
+ * query of the GPU's address before the copy. */
 typedef enum {
     PTO_BENCH_COPY_DEFAULT,
     PTO_BENCH_COPY_EXPLICIT,
@@ -60,10 +59,10 @@ struct pto_device_bench {
     /* At least 1. Errors: PTO_ERR_NOT_FOUND where there is no GPU. */
     pto_status_t (*count)(int *count, pto_error_t *err);
     pto_status_t (*describe)(int gpu, pto_gpu_info_t *info, pto_error_t *err);
-    /* Versions of the software below, for provenance. */
+    /* Versions of driver and run-time library, for provenance. */
     pto_status_t (*versions)(char text[PTO_GPU_TEXT_MAX], pto_error_t *err);
-    /* Whether a GPU can access a peer's memory, and let the selected one do so. `reach` is harmless where it
-     * already may or never can. */
+    /* `can_reach`: whether a GPU can access a peer's memory. `reach`: enable that for the selected GPU; no
+     * error if it is already enabled or impossible. */
     pto_status_t (*can_reach)(int gpu, int peer, bool *can, pto_error_t *err);
     pto_status_t (*reach)(int peer, pto_error_t *err);
     /* Returns when all bytes are set. */
@@ -78,7 +77,7 @@ struct pto_device_bench {
      * to all. */
     pto_status_t (*move)(void *target, const void *source, size_t count, int width, int stride, int blocks,
                          void *stream, pto_error_t *err);
-    /* Store the j-th `bytes` of `source` in `target[j]`, in all of them at once. A multiple of 16 bytes. */
+    /* Stores the j-th `bytes` of `source` in `target[j]`, in all of them at once. A multiple of 16 bytes. */
     pto_status_t (*store_all)(void *const *target, int target_count, const void *source, size_t bytes,
                               int blocks, void *stream, pto_error_t *err);
     /* A kernel of one block that stores a word of each thread in the other side's memory, raises a flag

@@ -1,11 +1,12 @@
-/* Messages between the processes of a node: one kernel passes all of a list at the same time, whichever order
- * the processes have them in. What two processes send each other depends on nothing but these two.
+/* Point-to-point messages between the GPUs of a node, as in a group of ncclSend and ncclRecv: one kernel
+ * passes a list of messages, all at the same time. Each pair of processes makes progress independently of the
+ * others, in whatever order the processes list their messages.
  *
  * A pipe carries messages from one process to another, in order. It has several lanes, each with a thread
- * block and a few slots in the receiver's memory. A message is cut into pieces that fill a slot; piece i goes
- * through lane i % PTO_PIPE_LANES. The sender fills a slot and counts it, the receiver empties it and counts
- * that; both wait for the other's count. Counts continue from kernel to kernel, so one side may pass in one
- * kernel what the other one passes in several. */
+ * block and a few slots in the receiver's memory. A message is cut into pieces of the size of a slot; piece i
+ * goes through lane i % PTO_PIPE_LANES. The sender fills slots and counts them, the receiver empties slots
+ * and counts them, and each waits for the other's count. The counts continue from kernel to kernel, so one
+ * side may pass in one kernel what the other side passes in several. */
 #ifndef PORTOLAN_MESSAGES_H
 #define PORTOLAN_MESSAGES_H
 
@@ -16,31 +17,31 @@ PTO_C_BEGIN
 
 enum { PTO_PIPE_LANES = 4, PTO_PIPE_SLOTS = 2, PTO_PIPE_SLOT_BYTES = 16384, PTO_PIPES_MAX = 16 };
 
-/* The sender's end, in its memory, and the receiver's. All zero at first. */
+/* The two ends of a pipe, in the memory of the sender and of the receiver. All zero at first. */
 typedef struct {
-    uint64_t emptied[PTO_PIPE_LANES]; /* slots, by the receiver */
+    uint64_t emptied[PTO_PIPE_LANES]; /* slots; written by the receiver */
     uint64_t sent[PTO_PIPE_LANES];    /* pieces */
 } pto_pipe_source_t;
 
 typedef struct {
-    uint64_t filled[PTO_PIPE_LANES]; /* slots, by the sender */
-    uint64_t received[PTO_PIPE_LANES];
+    uint64_t filled[PTO_PIPE_LANES];   /* slots; written by the sender */
+    uint64_t received[PTO_PIPE_LANES]; /* pieces */
     char slot[PTO_PIPE_LANES][PTO_PIPE_SLOTS][PTO_PIPE_SLOT_BYTES];
 } pto_pipe_target_t;
 
 typedef struct {
-    const char *from; /* NULL: another process's */
-    char *to;         /* NULL: another process's */
+    const char *from; /* NULL: in another process */
+    char *to;         /* NULL: in another process */
     int64_t bytes;
 } pto_message_t;
 
-/* One process's end of a pipe, and what it passes through it, in order. Without ends, the messages are from
- * the process to itself. */
+/* What one process passes through a pipe: `count` messages from `first` on, in order. If `source` and
+ * `target` are NULL, the messages are from the process to itself. */
 typedef struct {
     pto_pipe_source_t *source;
     pto_pipe_target_t *target;
     bool sends;
-    int first; /* message */
+    int first;
     int count;
 } pto_pipe_t;
 
@@ -52,11 +53,11 @@ typedef struct {
     const uint64_t *stop; /* in memory of the device's `allocate_staging`; not 0: end without results */
 } pto_messages_t;
 
-/* A device's means to pass messages. */
+/* A device's function for messages. */
 typedef struct {
-    int near_max; /* messages that need no `far` */
-    /* Enqueue the kernel. The lists are the caller's again at once. `far`: device memory for all messages,
-     * which the kernels of a stream may share. */
+    int near_max; /* the longest list that needs no `far` */
+    /* Enqueues the kernel and copies the lists. `far`: device memory for all messages of a longer list, which
+     * the kernels of a stream may share. */
     pto_status_t (*pass)(const pto_messages_t *messages, pto_message_t *far, void *stream, pto_error_t *err);
 } pto_messenger_t;
 

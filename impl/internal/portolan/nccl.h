@@ -1,6 +1,5 @@
-/* NCCL's collectives as the executor needs them: an optional table of a device. nccl_cuda.c implements it
- * with NCCL. nccl_host.c implements it by allgathers on host memory, so that plans with NCCL collectives can
- * be run and tested without a GPU. */
+/* A device's optional interface to NCCL. nccl_cuda.c implements it with NCCL, nccl_host.c by allgathers on
+ * host memory, so that plans with NCCL collectives can be run and tested without a GPU. */
 #ifndef PORTOLAN_NCCL_H
 #define PORTOLAN_NCCL_H
 
