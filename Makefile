@@ -410,7 +410,7 @@ WRAP_test_members := now_s memcpy aligned_alloc pto_nccl_library $(addprefix tog
 	$(addprefix pto_shared_,create open close destroy)
 # With clocks that go on where the test says so, and what the engine tells meanwhile.
 PARTS_test_engine := $(CALIBRATION) tests/mpi/made_clock.c
-WRAP_test_engine := now_s rest sizes_take guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
+WRAP_test_engine := now_s rest sizes_record guard_timeout_s guard_step guard_tick $(addprefix progress_,wanted show clear)
 PARTS_test_sizes := $(CALIBRATION) $(MADE_SRC)
 WRAP_test_sizes := now_s rest
 PARTS_test_fits := $(PARTS_test_sizes)

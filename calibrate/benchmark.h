@@ -1,5 +1,6 @@
-/* A benchmark is a descriptor that lists its cases and measures one of them. A case is a series of points
- * that differ in their bytes only; all processes make the same list. */
+/* A benchmark is a descriptor with functions that list its cases and measure one of them. A case has fixed
+ * values of the samples file's columns and is measured at a series of sizes; a point is one size of a case.
+ * All processes make the same list of cases, which engine.c measures. */
 #ifndef PORTOLAN_CALIBRATE_BENCHMARK_H
 #define PORTOLAN_CALIBRATE_BENCHMARK_H
 
@@ -26,18 +27,20 @@ typedef struct {
     char pair[CASE_PAIR_MAX];
     int procs;
     int messages;
-    char part[CASE_PART_MAX][CASE_NAME_MAX]; /* rows of the time of some members; "": none */
+    char part[CASE_PART_MAX][CASE_NAME_MAX]; /* names of additional rows, for some of the members; "": none */
     bool sized;                              /* false: one point, of 0 bytes */
-    bool every_size;                         /* the fit compares each size with its double */
-    int64_t least_bytes;                     /* smaller points don't exist; sizes are multiples */
-    int64_t most_bytes;                      /* larger ones would need too much memory */
+    bool every_size;   /* measure every size, as the fit compares each with its double */
+    int64_t min_bytes; /* sizes are multiples of it */
+    int64_t max_bytes;
     int64_t factor; /* between sizes, all of which are measured and no others; 0: that of --bytes */
     pto_space_t buffers;
-    bool from_other;               /* messages come from the other memory */
-    int detail[CASE_DETAIL_COUNT]; /* the benchmark's own */
+    bool from_other;               /* messages are sent from the other space */
+    int detail[CASE_DETAIL_COUNT]; /* for the benchmark's own use */
     int member_count;              /* the processes that take part; the first leads */
     int *member;                   /* their ranks */
 } case_t;
+
+/* Something that cannot be measured here, and why. */
 
 typedef struct {
     char what[CASE_NAME_MAX];
@@ -51,79 +54,78 @@ typedef struct {
     skip_t *skips;
 } case_list_t;
 
-/* A case at work, as one of its members sees it. */
+/* A case that is being measured, in one of its members. */
 typedef struct {
     const job_t *job;
-    const case_t *what;
-    MPI_Comm comm; /* the members, in the case's order */
-    int me;        /* place among them */
-    int64_t most_bytes;
-    together_t *together;  /* starts the members of this node at one moment */
+    const case_t *bench_case;
+    MPI_Comm comm;         /* the members, in the case's order */
+    int me;                /* rank among them */
+    int64_t max_bytes;     /* the largest size that will be measured */
+    together_t *together;  /* a barrier of the members of this node */
     void *state;           /* the benchmark's own */
-    struct memory *memory; /* that is freed when the case is over (memory.h) */
+    struct memory *memory; /* freed at the end of the case (memory.h) */
 } work_t;
 
-/* Whose time a trial of `once` takes. */
+/* How `once` is timed. */
 typedef enum {
-    TIMES_EACH,       /* every member's own */
-    TIMES_LEAD,       /* that of the first, which acts alone */
-    TIMES_ROUND_TRIP, /* half of the first one's */
-    TIMES_TOGETHER    /* from one meeting of all members to the next, each time */
+    TIMES_EACH,       /* in every member */
+    TIMES_LEAD,       /* in the first, which acts alone */
+    TIMES_ROUND_TRIP, /* in the first, half of the time */
+    TIMES_TOGETHER    /* in every member, between barriers */
 } times_t;
 
 typedef struct {
     const char *name;
-    const char *group; /* also understood by --only; NULL: the name */
-    const char *rows;  /* what it writes into the column `benchmark`, with ", " between; NULL: the name */
+    const char *group; /* a second name for --only, which benchmarks can share; NULL: the name */
+    const char *rows;  /* names in the column `benchmark`, separated by ", "; NULL: the name */
     const char *summary;
-    unsigned runs;        /* bits 1 << pto_runs_t: the ones of --runs that it is for; 0: those waited for */
-    double share;         /* of --budget, for all cases; 0: all of it */
-    const char *gpu_only; /* what is skipped where no GPU can be measured; NULL: `list` sees to it */
-    size_t state_bytes;   /* of work_t's state, all 0 before `open` */
-    /* NULL: a case of one process without sizes, on a GPU, for each of the rows, whose place is its detail.
-     */
+    unsigned runs; /* bits 1 << pto_runs_t: the values of --runs that it supports; 0: runs waited for */
+    double share;  /* of --budget, for all cases; 0: all of it */
+    const char *gpu_only; /* the name to skip if no GPU can be measured; NULL: `list` checks that */
+    size_t state_bytes;   /* of work_t's state, which is zero before `open` */
+    /* NULL: for each of the rows, a case of one process and its GPU, without sizes. detail[0] is the row's
+     * index. */
     void (*list)(const job_t *job, case_list_t *list);
-    void (*open)(const work_t *work); /* NULL: nothing is to be prepared */
-    /* What is timed. */
+    void (*open)(const work_t *work); /* prepares a case; may be NULL */
+    /* The operation that is timed. */
     void (*once)(const work_t *work, int64_t bytes);
     times_t times;
-    /* Instead of `once`: do it `iterations` times; the seconds of this process for all of them, 0 for one
-     * that only helps. */
+    /* Instead of `once` and `times`: performs the operation `iterations` times. Returns the seconds of this
+     * process for all of them; 0 if it only assists. */
     double (*trial)(const work_t *work, int64_t bytes, int iterations);
-    /* NULL for cases without parts. The seconds of the last trial by part; leaves alone those of parts that
-     * this process is not in. */
+    /* Sets the seconds of the last trial by part, for the parts that this process is in. NULL: no parts. */
     void (*parts)(const work_t *work, double seconds[CASE_PART_MAX]);
-    void (*close)(const work_t *work); /* NULL: nothing is left to undo; memory.h frees its memory */
+    void (*close)(const work_t *work); /* may be NULL; memory.h frees the case's memory */
 } benchmark_t;
 
 extern const benchmark_t *const benchmark_registry[];
 extern const int benchmark_count;
 
-/* Returns a new case in the list: sized, without a limit, one process, one message, all texts "-", and rank 0
- * as every member. The pointer holds until the next call. */
+/* Adds a case: sized, without a limit, one process, one message, all texts "-", and rank 0 as every member.
+ * The pointer is valid until the next call. */
 case_t *case_add(case_list_t *list, const char *benchmark, int member_count);
 
-/* Returns such a case with buffers in a space, which its column `space` names. */
+/* Adds such a case with buffers in a space, which its column `space` names. */
 case_t *case_add_in(case_list_t *list, const char *benchmark, pto_space_t space, int member_count);
 
 /* Lists a benchmark's cases. */
 void case_list_fill(const benchmark_t *benchmark, const job_t *job, case_list_t *list);
 void case_list_fini(case_list_t *list);
 
-/* Note what can't be measured, formatted, and why. */
-void case_missing(case_list_t *list, const char *reason, const char *format, ...)
+/* Notes that something, formatted, can't be measured, and why. */
+void case_skip(case_list_t *list, const char *reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Before the first trial of a case, and after the last. */
+/* Call them before the first trial of a case, and after the last. */
 void work_open(work_t *work, const benchmark_t *benchmark);
 void work_close(work_t *work, const benchmark_t *benchmark);
 
-/* Do what the benchmark times `iterations` times. Returns the seconds of this process for all of them; 0 for
- * one that only helps. */
+/* Performs the benchmark's operation `iterations` times. Returns this process's seconds; 0 if it only
+ * assists. */
 double work_trial(const work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations);
 
-/* 1, 2, 3, 4, 6, 8, 12, ... and `most`: the counts of processes or messages that are worth a case. Returns
- * the next after `count`, or 0 after `most`. */
-int next_count(int count, int most);
+/* Returns the next count of processes or messages to measure, 0 after `max`: 1, 2, 3, 4, 6, 8, 12, ... `max`.
+ */
+int next_count(int count, int max);
 
 #endif

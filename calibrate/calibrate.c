@@ -1,4 +1,5 @@
-/* portolan-calibrate: measure what moving bytes costs on this machine. Writes samples, never fits. */
+/* portolan-calibrate: measures the cost of moving bytes on this machine by benchmarks (benchmark.h), and
+ * writes samples, to which `portolan fit` fits a machine. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-/* Returns whether `names`, with commas between them, hold `name`. */
-static bool among(const char *names, const char *name) {
+/* Returns whether the comma-separated `names` contain `name`. */
+static bool contains(const char *names, const char *name) {
     size_t length = strlen(name);
     for (const char *at = names; at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL)
         if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
@@ -39,11 +40,11 @@ static bool is_known(const char *name, size_t length) {
 }
 
 static bool is_wanted(const pto_calibrate_options_t *options, const benchmark_t *benchmark) {
-    return options->only == NULL || among(options->only, benchmark->name) ||
-           among(options->only, group_of(benchmark));
+    return options->only == NULL || contains(options->only, benchmark->name) ||
+           contains(options->only, group_of(benchmark));
 }
 
-static bool is_of_runs(const benchmark_t *benchmark, pto_runs_t runs) {
+static bool supports_runs(const benchmark_t *benchmark, pto_runs_t runs) {
     unsigned those = benchmark->runs != 0 ? benchmark->runs : 1u << PTO_RUNS_WAITED;
     return (those >> runs & 1) != 0;
 }
@@ -61,7 +62,7 @@ static pto_status_t check_names(const char *names, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* -1 to go on; otherwise an exit code, PTO_EXIT_OK where --help was given, with an error in `err`. */
+/* Returns -1 to continue, otherwise an exit code: PTO_EXIT_OK for --help, or that of the error in `err`. */
 static int read_options(int argc, char **argv, pto_calibrate_options_t *options, pto_error_t *err) {
     pto_arguments_t arguments;
     pto_error_t cause = {0};
@@ -93,8 +94,8 @@ static void print_list(void) {
     }
 }
 
-/* Answer options that need no other processes, and so no launcher. */
-static bool print_asked(int code, const pto_calibrate_options_t *options) {
+/* Handles the options that need no other processes, and so no launcher. Returns whether there is one. */
+static bool print_information(int code, const pto_calibrate_options_t *options) {
     if (code == PTO_EXIT_OK)
         pto_print_help(&pto_calibrate_syntax, stdout);
     else if (code < 0 && options->list)
@@ -125,7 +126,7 @@ static int write_topology(const pto_calibrate_options_t *options) {
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
-/* Returns a list for every benchmark that is wanted; others stay empty. */
+/* Returns a list of cases for each benchmark, empty for those that are not wanted. */
 static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *options) {
     case_list_t *lists = must_allocate((size_t)benchmark_count, sizeof *lists);
     for (int i = 0; i < benchmark_count; i++) {
@@ -133,14 +134,14 @@ static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *
         if (!is_wanted(options, benchmark))
             continue;
         guard_step(0, "listing the cases of %s", benchmark->name);
-        if (!is_of_runs(benchmark, job->runs)) {
+        if (!supports_runs(benchmark, job->runs)) {
             if (options->only != NULL)
-                case_missing(&lists[i],
-                             job->runs == PTO_RUNS_WAITED ? "its runs are not waited for (--runs)"
-                                                          : "its runs are waited for (--runs)",
-                             "%s", benchmark->name);
+                case_skip(&lists[i],
+                          job->runs == PTO_RUNS_WAITED ? "its runs are not waited for (--runs)"
+                                                       : "its runs are waited for (--runs)",
+                          "%s", benchmark->name);
         } else if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0')
-            case_missing(&lists[i], job->no_gpu, "%s", benchmark->gpu_only);
+            case_skip(&lists[i], job->no_gpu, "%s", benchmark->gpu_only);
         else
             case_list_fill(benchmark, job, &lists[i]);
     }
@@ -157,7 +158,7 @@ static void write_skips(samples_t *samples, const case_list_t *lists) {
     }
 }
 
-/* Rank 0 opens the file; all learn whether it could. */
+/* Rank 0 opens the file. Returns, on all processes, whether it could. */
 static bool open_samples(const job_t *job, const pto_calibrate_options_t *options, samples_t **samples) {
     int opened = 1;
     guard_step(0, "opening the samples file");
@@ -214,7 +215,7 @@ static int measure(const job_t *job, const pto_calibrate_options_t *options, int
     return samples_close(samples, left_out) ? 0 : 1;
 }
 
-/* Each process may have arguments of its own (mpirun's `:`), but the cases must be the same. */
+/* Each process may have arguments of its own (mpirun's `:`), but all must measure the same cases. */
 static void compare_options(const pto_calibrate_options_t *options) {
     setting_t settings[] = {{.name = "--only"},    {.name = "--bytes"},      {.name = "--budget"},
                             {.name = "--repeats"}, {.name = "--exhaustive"}, {.name = "--estimate"},
@@ -237,7 +238,7 @@ int main(int argc, char **argv) {
     pto_calibrate_options_t options = {.timeout_s = GUARD_TIMEOUT_DEFAULT_S};
     pto_error_t err = {0};
     int code = read_options(argc, argv, &options, &err);
-    if (print_asked(code, &options))
+    if (print_information(code, &options))
         return finish_output();
     if (code < 0 && options.topology)
         return write_topology(&options);

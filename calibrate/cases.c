@@ -1,4 +1,4 @@
-/* Lists of cases. */
+/* Lists of cases (benchmark.h). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ case_t *case_add(case_list_t *list, const char *benchmark, int member_count) {
     added->procs = 1;
     added->messages = 1;
     added->sized = true;
-    added->least_bytes = 1;
-    added->most_bytes = INT64_MAX;
+    added->min_bytes = 1;
+    added->max_bytes = INT64_MAX;
     added->member_count = member_count;
     added->member = must_allocate((size_t)member_count, sizeof *added->member);
     return added;
@@ -34,7 +34,7 @@ case_t *case_add_in(case_list_t *list, const char *benchmark, pto_space_t space,
     return added;
 }
 
-void case_missing(case_list_t *list, const char *reason, const char *format, ...) {
+void case_skip(case_list_t *list, const char *reason, const char *format, ...) {
     va_list arguments;
     if (!PTO_EXTEND(list->skips, list->skip_count))
         die("out of memory for the list of cases");
@@ -71,13 +71,13 @@ void case_list_fini(case_list_t *list) {
     memset(list, 0, sizeof *list);
 }
 
-int next_count(int count, int most) {
-    if (count >= most)
+int next_count(int count, int max) {
+    if (count >= max)
         return 0;
     int next = count + 1;
-    if (count >= 4) { /* powers of two and what lies half-way between them */
+    if (count >= 4) { /* powers of two, and the numbers halfway between them */
         bool power = (count & (count - 1)) == 0;
         next = power ? count + count / 2 : count + count / 3;
     }
-    return next < most ? next : most;
+    return next < max ? next : max;
 }

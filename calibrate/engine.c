@@ -1,7 +1,9 @@
-/* The measuring loop. Processes that take no part in a case sleep, to keep the cores free. The lead of a case
- * plans its sizes, decides when a visit of one is over and sends its samples to rank 0, which writes them.
+/* The measuring loop. Each case is measured by its members; other processes sleep, to keep the cores free.
+ * The first member, the lead, chooses the next size (sizes.h), measures it with the others in a visit of
+ * several repetitions, and sends the samples to rank 0, which writes them. A repetition is a number of
+ * iterations; its mean time of one iteration, in the slowest member, is a sample.
  *
- * A time budget is shared out as the job goes: each case gets an equal share of the time left, and so does
+ * The time budget is divided as the job goes: each case gets an equal share of the time left, and so does
  * each point of a case. Time that cheap points don't use goes to the expensive ones. */
 #include "engine.h"
 
@@ -21,51 +23,51 @@ enum { TAG_POINT = 1, SERIES_COUNT = 1 + CASE_PART_MAX, REPEATS_WORTH_HAVING = 3
 
 static const double nap_s = 300e-6;
 
-/* After a slow warm-up: longer than processes that share a core take turns. */
+/* The first wait after a slow warm-up: longer than the time slice of processes that share a core. */
 static const double first_rest_s = 0.01;
 
 /* The lead's message to rank 0 after each visit of a size. */
 typedef struct {
     int64_t bytes;
-    int had;      /* samples of earlier visits */
-    int count;    /* samples that follow; 0: the case is over */
-    int left_out; /* sizes, if so */
+    int earlier_samples; /* of earlier visits */
+    int count;           /* samples that follow; 0: the case is over */
+    int left_out;        /* sizes, if the case is over */
 } report_t;
 
 typedef struct {
     const pto_calibrate_options_t *options;
     const benchmark_t *benchmark;
-    samples_t *samples; /* rank 0's */
-    work_t work;        /* .what is the current case, even on processes that take no part in it */
-    sizes_t *sizes;     /* of the current case; its lead's */
+    samples_t *samples; /* at rank 0 */
+    work_t work;        /* its bench_case is also set on processes that take no part in the case */
+    sizes_t *sizes;     /* of the current case, at its lead */
     visit_t visit;
-    bool estimates;         /* instead of measuring */
-    double case_estimate_s; /* for the current case beside its set-up; rank 0's and its lead's */
-    bool shows;             /* the progress bar; rank 0's */
+    bool estimates;         /* estimate times instead of measuring */
+    double case_estimate_s; /* of the current case without its set-up, at rank 0 and its lead */
+    bool shows_progress;    /* at rank 0 */
     int point_count;
     int points_done;
     double end_s;
     double case_end_s;
-    double bound_s;     /* an iteration of the current size takes about this at the most; 0: unknown */
-    double last_wait_s; /* how long the previous repetition was under way, with its meetings */
-    double *seconds;    /* of the case and of its parts: options->repeats each */
+    double bound_s;     /* upper bound of an iteration of the current size, about; 0: unknown */
+    double last_wait_s; /* how long the previous repetition took, with its barriers */
+    double *seconds;    /* samples of the case and of its parts: options->repeats each */
     double *sorted;
 } run_t;
 
-/* --- how long a wait may be ----------------------------------------------------------------------------- */
+/* --- time limits for the guard -------------------------------------------------------------------------- */
 
 /* Other processes measure at the same time, at most for the rest of the budget. */
 static double others_limit_s(const run_t *run) { return guard_timeout_s() + fmax(run->end_s - now_s(), 0.0); }
 
-/* Gigabytes may be allocated and touched, communicators of NCCL's made. */
+/* Set-up may allocate and touch gigabytes, and create communicators of NCCL. */
 static double set_up_limit_s(void) { return 3.0 * guard_timeout_s(); }
 
-/* More iterations than before may be in one repetition. */
+/* A repetition may have more iterations than the one before. */
 static double repetition_limit_s(const run_t *run) {
     return guard_timeout_s() + 4.0 * fmax(run->bound_s, run->last_wait_s);
 }
 
-/* --- waiting without a core ----------------------------------------------------------------------------- */
+/* --- waiting that leaves the core to others ------------------------------------------------------------- */
 
 static void nap_until_done(MPI_Request request) {
     const struct timespec nap = {0, (long)(nap_s * 1e9)};
@@ -77,7 +79,7 @@ static void nap_until_done(MPI_Request request) {
     }
 }
 
-static void gather_quietly(const job_t *job) {
+static void barrier_quietly(const job_t *job) {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_DO(MPI_Ibarrier(job->world, &request));
     nap_until_done(request);
@@ -96,17 +98,17 @@ static void receive_quietly(const job_t *job, void *buffer, int bytes, int from)
 
 static bool leads(const run_t *run) { return run->work.me == 0; }
 
-/* Returns the name of the rows of a case, or of a part of it; "": there are none. */
-static const char *series_name(const case_t *what, int series) {
-    return series == 0 ? what->benchmark : what->part[series - 1];
+/* A series is the samples of the case (0) or of one of its parts. Returns the name of its rows; "": none. */
+static const char *series_name(const case_t *bench_case, int series) {
+    return series == 0 ? bench_case->benchmark : bench_case->part[series - 1];
 }
 
 static double *series_seconds(const run_t *run, int series) {
     return run->seconds + (size_t)series * (size_t)run->options->repeats;
 }
 
-/* One repetition: the seconds of one iteration, of the slowest member, told to the lead; 0 to the others. The
- * lead keeps those of the parts as their `index`-th samples. */
+/* Makes one repetition. Returns, at the lead, the seconds of one iteration in the slowest member; 0
+ * elsewhere. The lead stores those of the parts as their `index`-th samples. */
 static double repeat(run_t *run, int64_t bytes, int iterations, int index) {
     double began_s = now_s();
     guard_tick(repetition_limit_s(run));
@@ -129,14 +131,13 @@ static int agree_on(run_t *run, int value) {
     return value;
 }
 
-/* Warm up, and find how many iterations make a repetition long enough; returns them. The first iteration, in
- * which code is loaded and memory touched or brought into caches, tells nothing of the others. `once` is the
- * last repetition, which is the visit's first sample where it was long enough; otherwise `sample` is
- * negative. */
+/* Warms up, and returns how many iterations make a repetition long enough. The first iteration, which loads
+ * code and touches memory, is ignored. `once`: the last repetition's seconds of an iteration, which are the
+ * visit's first `sample` if that repetition was long enough; otherwise `sample` is negative. */
 static int find_iterations(run_t *run, const visit_t *visit, int iterations, double *once, double *sample) {
-    (void)repeat(run, visit->bytes, 1, visit->had);
+    (void)repeat(run, visit->bytes, 1, visit->earlier_samples);
     for (;;) {
-        *once = repeat(run, visit->bytes, iterations, visit->had);
+        *once = repeat(run, visit->bytes, iterations, visit->earlier_samples);
         int wanted = agree_on(run, leads(run) ? sizes_iterations(*once) : 0);
         *sample = wanted <= iterations + iterations / 4 ? *once : -1.0;
         /* The first iterations are slow: repeat until the estimate is stable, at most tenfold at a time. */
@@ -146,12 +147,12 @@ static int find_iterations(run_t *run, const visit_t *visit, int iterations, dou
     }
 }
 
-/* While the machine is slower than it was, try again: at once, as it may have been an outlier, and then after
- * waits, each twice as long as the one before. */
+/* Warms up. While the machine is slower than before, tries again: first at once, as it may have been an
+ * outlier, then after waits, each twice as long as the one before. */
 static int warm_up(run_t *run, const visit_t *visit, double *sample) {
     double rest_s = 0.0, once;
     int iterations = find_iterations(run, visit, visit->iterations, &once, sample);
-    for (int i = 0; i <= visit->rests && visit->rests > 0; i++) {
+    for (int i = 0; i <= visit->max_rests && visit->max_rests > 0; i++) {
         bool waits = leads(run) && once > visit->slow_s && now_s() + rest_s < run->case_end_s;
         if (!agree_on(run, waits))
             break;
@@ -164,7 +165,7 @@ static int warm_up(run_t *run, const visit_t *visit, double *sample) {
 }
 
 static bool more_needed(run_t *run, const visit_t *visit, int count, double visit_end_s) {
-    if (count >= visit->most)
+    if (count >= visit->max_samples)
         return false;
     double now = now_s();
     if (now + run->last_wait_s >= run->case_end_s || (now >= visit_end_s && count >= REPEATS_WORTH_HAVING))
@@ -173,7 +174,8 @@ static bool more_needed(run_t *run, const visit_t *visit, int count, double visi
     return !sizes_enough(run->sizes, visit, run->sorted, count);
 }
 
-/* Adds to run->seconds of the lead; returns how many samples of the size there are. */
+/* Measures a size, at the lead into run->seconds. Returns the number of samples, with those of earlier
+ * visits. */
 static int measure_visit(run_t *run, visit_t *visit) {
     double visit_end_s = 0.0, seconds;
     if (leads(run)) {
@@ -181,7 +183,7 @@ static int measure_visit(run_t *run, visit_t *visit) {
         visit_end_s = now_s() + (run->case_end_s - now_s()) / sizes_left(run->sizes);
     }
     visit->iterations = warm_up(run, visit, &seconds);
-    int count = visit->had;
+    int count = visit->earlier_samples;
     int more = 1;
     while (more) {
         if (seconds < 0.0)
@@ -199,35 +201,35 @@ static int measure_visit(run_t *run, visit_t *visit) {
 
 /* --- one case ------------------------------------------------------------------------------------------- */
 
-static int64_t first_size(const pto_calibrate_options_t *options, const case_t *what) {
-    if (!what->sized)
+static int64_t first_size(const pto_calibrate_options_t *options, const case_t *bench_case) {
+    if (!bench_case->sized)
         return 0;
     int64_t bytes = 1;
-    while (bytes < options->from_bytes || bytes < what->least_bytes)
+    while (bytes < options->from_bytes || bytes < bench_case->min_bytes)
         bytes *= 2;
     return bytes;
 }
 
-static int64_t last_size(const pto_calibrate_options_t *options, const case_t *what) {
-    return what->most_bytes < options->to_bytes ? what->most_bytes : options->to_bytes;
+static int64_t last_size(const pto_calibrate_options_t *options, const case_t *bench_case) {
+    return bench_case->max_bytes < options->to_bytes ? bench_case->max_bytes : options->to_bytes;
 }
 
-static sizes_options_t ladder_of(const pto_calibrate_options_t *options, const case_t *what) {
-    return (sizes_options_t){.from_bytes = first_size(options, what),
-                             .to_bytes = what->sized ? last_size(options, what) : 0,
-                             .factor = what->factor > 0 ? what->factor : options->factor,
-                             .unit_bytes = what->least_bytes,
+static sizes_options_t ladder_of(const pto_calibrate_options_t *options, const case_t *bench_case) {
+    return (sizes_options_t){.from_bytes = first_size(options, bench_case),
+                             .to_bytes = bench_case->sized ? last_size(options, bench_case) : 0,
+                             .factor = bench_case->factor > 0 ? bench_case->factor : options->factor,
+                             .unit_bytes = bench_case->min_bytes,
                              .repeats = options->repeats,
-                             .every_size = what->every_size,
-                             .exhaustive = options->exhaustive || what->factor > 0};
+                             .every_size = bench_case->every_size,
+                             .exhaustive = options->exhaustive || bench_case->factor > 0};
 }
 
-static int points_of(const pto_calibrate_options_t *options, const case_t *what) {
-    sizes_options_t ladder = ladder_of(options, what);
+static int points_of(const pto_calibrate_options_t *options, const case_t *bench_case) {
+    sizes_options_t ladder = ladder_of(options, bench_case);
     return sizes_ladder_count(&ladder);
 }
 
-/* Choose the visit that the lead wants next and has time for: once to warm up and once to measure. */
+/* Finds the next visit that there is time for: one iteration to warm up and one to measure. */
 static bool choose_visit(run_t *run, visit_t *visit) {
     while (sizes_next(run->sizes, visit)) {
         if (now_s() + 2.0 * visit->bound_s + visit->reserve_s < run->case_end_s)
@@ -250,46 +252,47 @@ static void member_visit(run_t *run, report_t *report) {
     run->bound_s = visit.bound_s;
     guard_step(repetition_limit_s(run), "measuring %lld bytes", (long long)visit.bytes);
     int count = measure_visit(run, &visit);
-    *report = (report_t){visit.bytes, visit.had, count - visit.had, 0};
+    *report = (report_t){visit.bytes, visit.earlier_samples, count - visit.earlier_samples, 0};
     run->visit = visit;
 }
 
-/* From the lead to rank 0, if they are two. */
-static void pass_on(const run_t *run, void *data, size_t size) {
+/* Sends data from the lead to rank 0, if that is another process. */
+static void send_to_writer(const run_t *run, void *data, size_t size) {
     const job_t *job = run->work.job;
-    int lead = run->work.what->member[0];
+    int lead = run->work.bench_case->member[0];
     if (lead != 0 && job->rank == lead)
         MPI_DO(MPI_Send(data, (int)size, MPI_BYTE, 0, TAG_POINT, job->world));
     else if (lead != 0 && job->rank == 0)
         receive_quietly(job, data, (int)size, lead);
 }
 
-/* The lead's samples reach rank 0, which writes them. */
-static void hand_over(run_t *run, report_t *report) {
-    const case_t *what = run->work.what;
+/* The lead sends the samples of a visit to rank 0, which writes them. */
+static void write_visit(run_t *run, report_t *report) {
+    const case_t *bench_case = run->work.bench_case;
     bool writes = run->work.job->rank == 0;
-    if (writes && what->member[0] != 0)
-        guard_step(others_limit_s(run), "waiting for rank %d to measure", what->member[0]);
-    pass_on(run, report, sizeof *report);
+    if (writes && bench_case->member[0] != 0)
+        guard_step(others_limit_s(run), "waiting for rank %d to measure", bench_case->member[0]);
+    send_to_writer(run, report, sizeof *report);
     for (int series = 0; series < SERIES_COUNT && report->count > 0; series++) {
-        const char *name = series_name(what, series);
-        double *seconds = series_seconds(run, series) + report->had;
+        const char *name = series_name(bench_case, series);
+        double *seconds = series_seconds(run, series) + report->earlier_samples;
         if (name[0] == '\0')
             continue;
-        pass_on(run, seconds, (size_t)report->count * sizeof *seconds);
+        send_to_writer(run, seconds, (size_t)report->count * sizeof *seconds);
         if (writes) {
             guard_step(0, "writing samples");
-            samples_point(run->samples, what, name, report->bytes, report->had, seconds, report->count);
+            samples_point(run->samples, bench_case, name, report->bytes, report->earlier_samples, seconds,
+                          report->count);
         }
     }
 }
 
 static void show(const run_t *run) {
-    if (run->shows)
+    if (run->shows_progress)
         progress_show(run->benchmark->name, run->points_done, run->point_count, run->end_s - now_s());
 }
 
-/* Returns how many sizes there was no time for; rank 0 and the lead know. */
+/* Returns, at rank 0 and the lead, how many sizes there was no time for. */
 static int run_points(run_t *run, int point_count) {
     bool takes_part = run->work.comm != MPI_COMM_NULL;
     report_t report = {.count = 1};
@@ -299,17 +302,17 @@ static int run_points(run_t *run, int point_count) {
     while (report.count > 0) {
         if (takes_part)
             member_visit(run, &report);
-        hand_over(run, &report);
+        write_visit(run, &report);
         if (takes_part && leads(run) && report.count > 0)
-            sizes_take(run->sizes, &run->visit, run->seconds, report.had + report.count);
-        run->points_done += report.had == 0 && run->points_done < before + point_count;
+            sizes_record(run->sizes, &run->visit, run->seconds, report.earlier_samples + report.count);
+        run->points_done += report.earlier_samples == 0 && run->points_done < before + point_count;
         show(run);
     }
     run->points_done = before + point_count;
     return report.left_out;
 }
 
-/* Times one size by a few repetitions. */
+/* Times one size by a few repetitions. `meeting_s`: what a repetition takes besides its iterations. */
 static probe_t time_size(run_t *run, int64_t bytes, double *meeting_s) {
     guard_step(repetition_limit_s(run), "timing %lld bytes", (long long)bytes);
     (void)repeat(run, bytes, 1, 0);
@@ -321,10 +324,10 @@ static probe_t time_size(run_t *run, int64_t bytes, double *meeting_s) {
     return probe_of(bytes, seconds);
 }
 
-/* Time a few sizes, upwards as long as that takes little of the budget. The others follow from these. */
+/* Estimates the time of a case from a few sizes, upwards as long as that takes little of the budget. */
 static double member_estimate_s(run_t *run) {
     enum { STEP = 256, SHARE = 40 };
-    sizes_options_t ladder = ladder_of(run->options, run->work.what);
+    sizes_options_t ladder = ladder_of(run->options, run->work.bench_case);
     probe_t probe[PROBE_MAX];
     int count = 0, more = sizes_ladder_count(&ladder) > 0;
     int64_t bytes = ladder.from_bytes, last = ladder.to_bytes - ladder.to_bytes % ladder.unit_bytes;
@@ -348,15 +351,16 @@ static void estimate_points(run_t *run) {
     double seconds = takes_part ? member_estimate_s(run) : 0.0;
     if (!takes_part && run->work.job->rank != 0)
         return;
-    if (run->work.job->rank == 0 && run->work.what->member[0] != 0)
-        guard_step(others_limit_s(run), "waiting for rank %d to time a case", run->work.what->member[0]);
-    pass_on(run, &seconds, sizeof seconds);
+    if (run->work.job->rank == 0 && run->work.bench_case->member[0] != 0)
+        guard_step(others_limit_s(run), "waiting for rank %d to time a case",
+                   run->work.bench_case->member[0]);
+    send_to_writer(run, &seconds, sizeof seconds);
     run->case_estimate_s = seconds;
 }
 
-static int place_among_members(const case_t *what, int rank) {
-    for (int i = 0; i < what->member_count; i++)
-        if (what->member[i] == rank)
+static int place_among_members(const case_t *bench_case, int rank) {
+    for (int i = 0; i < bench_case->member_count; i++)
+        if (bench_case->member[i] == rank)
             return i;
     return -1;
 }
@@ -366,13 +370,13 @@ static int run_case(run_t *run, int point_count) {
     const job_t *job = work->job;
     guard_about("%s", run->benchmark->name);
     guard_step(set_up_limit_s(), "setting up a case");
-    int place = place_among_members(work->what, job->rank);
+    int place = place_among_members(work->bench_case, job->rank);
     MPI_DO(MPI_Comm_split(job->world, place >= 0 ? 0 : MPI_UNDEFINED, place, &work->comm));
     work->me = place;
-    work->most_bytes = work->what->sized ? last_size(run->options, work->what) : 0;
+    work->max_bytes = work->bench_case->sized ? last_size(run->options, work->bench_case) : 0;
     run->last_wait_s = 0.0;
     if (place == 0) {
-        sizes_options_t ladder = ladder_of(run->options, work->what);
+        sizes_options_t ladder = ladder_of(run->options, work->bench_case);
         run->sizes = sizes_create(&ladder);
     }
     if (place >= 0) {
@@ -394,19 +398,18 @@ static int run_case(run_t *run, int point_count) {
         MPI_DO(MPI_Comm_free(&work->comm));
     }
     guard_step(others_limit_s(run), "waiting for all processes to end the case");
-    gather_quietly(job);
+    barrier_quietly(job);
     return left_out;
 }
 
-/* Returns how many sizes there was no time for. */
 static int run_cases(run_t *run, const case_list_t *list) {
     int left_out = 0;
     for (int i = 0; i < list->case_count; i++) {
-        run->work.what = &list->cases[i];
+        run->work.bench_case = &list->cases[i];
         run->work.comm = MPI_COMM_NULL;
         double now = now_s();
         run->case_end_s = now + (run->end_s - now) / (list->case_count - i);
-        left_out += run_case(run, points_of(run->options, run->work.what));
+        left_out += run_case(run, points_of(run->options, run->work.bench_case));
     }
     return left_out;
 }
@@ -427,19 +430,19 @@ int engine_run(const job_t *job, const pto_calibrate_options_t *options, const b
     run_t run = {.options = options, .benchmark = benchmark, .samples = samples, .work = {.job = job}};
     run.seconds = must_allocate((size_t)options->repeats * SERIES_COUNT, sizeof *run.seconds);
     run.sorted = must_allocate((size_t)options->repeats, sizeof *run.sorted);
-    run.shows = job->rank == 0 && list->case_count > 0 && (options->progress || progress_wanted());
+    run.shows_progress = job->rank == 0 && list->case_count > 0 && (options->progress || progress_wanted());
     run.end_s = now_s() + budget_s(options, benchmark);
     run.point_count = engine_size_count(options, list);
     show(&run);
     int left_out = run_cases(&run, list);
-    if (run.shows)
+    if (run.shows_progress)
         progress_clear();
     free(run.seconds);
     free(run.sorted);
     return job->rank == 0 ? left_out : 0;
 }
 
-/* A few cases stand for the others, which are listed next to those that resemble them. */
+/* Only a few cases are timed. Each stands for its neighbours in the list, which resemble it. */
 double engine_estimate(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                        const case_list_t *list) {
     enum { STANDS_FOR = 6, FEW = 4 };
@@ -451,7 +454,7 @@ double engine_estimate(const job_t *job, const pto_calibrate_options_t *options,
     for (int first = 0; first < list->case_count; first += stride) {
         int past = first + stride < list->case_count ? first + stride : list->case_count;
         double began_s = now_s();
-        run.work.what = &list->cases[first + (past - first) / 2];
+        run.work.bench_case = &list->cases[first + (past - first) / 2];
         run.work.comm = MPI_COMM_NULL;
         run_case(&run, 0);
         sum_s += (past - first) * (now_s() - began_s + run.case_estimate_s);

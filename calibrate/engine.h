@@ -1,5 +1,4 @@
-/* Measures the cases of the benchmarks that were asked for, within their budgets, and writes every finished
- * point. */
+/* Measures the cases of benchmarks (benchmark.h) within a time budget, and writes each finished point. */
 #ifndef PORTOLAN_CALIBRATE_ENGINE_H
 #define PORTOLAN_CALIBRATE_ENGINE_H
 
@@ -7,16 +6,16 @@
 #include "command_line/calibrate_options.h"
 #include "samples.h"
 
-/* Collective. `samples` is rank 0's, NULL elsewhere. Returns how many points had no room in the budget (rank
- * 0 knows; elsewhere 0). */
+/* Collective. `samples` is NULL except at rank 0. Returns, at rank 0, how many points there was no time for.
+ */
 int engine_run(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                const case_list_t *list, samples_t *samples);
 
-/* Collective. About how many seconds engine_run will take; rank 0 knows. Measures next to nothing. */
+/* Collective. Returns, at rank 0, about how many seconds engine_run will take. Measures only a few points. */
 double engine_estimate(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                        const case_list_t *list);
 
-/* Sizes of all cases, of which an exhaustive run measures each. */
+/* Returns the number of sizes of all cases, all of which an exhaustive run measures. */
 int engine_size_count(const pto_calibrate_options_t *options, const case_list_t *list);
 
 #endif

@@ -1,3 +1,5 @@
+/* Estimates of how long a case will take (estimate.h): its plan of visits is simulated, with the times of
+ * sizes interpolated between those of a few probes. */
 #include "estimate.h"
 
 #include <limits.h>
@@ -6,27 +8,24 @@
 
 #include "fatal.h"
 #include "portolan/samples.h"
+#include "statistics.h"
 
-/* Times that are linear by few pieces, and without noise, need the first pass and nothing else. On H200 hosts
- * limits, bends and noise made it 1.3 times as long (docs/decisions/0054). */
+/* Without noise, the simulated plan needs only its first pass. On H200 hosts, limits, bends and noise made
+ * plans 1.3 times as long (docs/decisions/0054). */
 static const double beyond_first_pass = 1.3;
 
-/* The fewest samples that settle a size in an exhaustive plan. */
+/* The minimum number of samples that settle a size in an exhaustive plan. */
 enum { SETTLED_SAMPLES = 6 };
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 probe_t probe_of(int64_t bytes, double seconds[PROBE_SAMPLES]) {
     const double range_in_deviations = 1.69; /* of three normal values */
-    qsort(seconds, PROBE_SAMPLES, sizeof *seconds, compare);
+    qsort(seconds, PROBE_SAMPLES, sizeof *seconds, compare_values);
     double middle_s = seconds[PROBE_SAMPLES / 2];
     double range = (seconds[PROBE_SAMPLES - 1] - seconds[0]) / pto_error_scale(middle_s);
     return (probe_t){bytes, middle_s, range / range_in_deviations};
 }
 
+/* Interpolates linearly between probes. Beyond the last one, times are proportional to the bytes. */
 static double seconds_at(const probe_t *probe, int count, int64_t bytes) {
     int i = 0;
     while (i + 1 < count && probe[i + 1].bytes < bytes)
@@ -39,26 +38,26 @@ static double seconds_at(const probe_t *probe, int count, int64_t bytes) {
     return bytes > low->bytes ? low->seconds * (double)bytes / (double)low->bytes : low->seconds;
 }
 
-/* The samples of a size after which an exhaustive plan will know its median to 2 percent: its interval
- * is 2.45 standard deviations over the root of their number to each side, and wider for the fewest. */
+/* Returns the samples of a size after which an exhaustive plan will know its median to 2 percent: to each
+ * side, the interval is 2.45 standard deviations over the root of their number, and wider for very few. */
 static int settling_samples(const probe_t *probe, int count) {
     const double deviations = 2.45, settled = 0.02;
     double scatter[PROBE_MAX] = {0.0};
     for (int i = 0; i < count; i++)
         scatter[i] = probe[i].scatter;
-    qsort(scatter, (size_t)count, sizeof *scatter, compare);
+    qsort(scatter, (size_t)count, sizeof *scatter, compare_values);
     double needed = SETTLED_SAMPLES + pow(deviations * scatter[count / 2] / settled, 2.0);
     return needed < INT_MAX ? (int)needed : INT_MAX;
 }
 
-/* All samples of a size after a visit without noise. Fills `seconds`. */
+/* Returns the number of all samples of a size after a visit without noise, and fills in `seconds`. */
 static int samples_after(const sizes_t *sizes, const visit_t *visit, double once_s, double *seconds) {
-    int count = visit->had;
-    for (int i = 0; i < visit->most; i++)
+    int count = visit->earlier_samples;
+    for (int i = 0; i < visit->max_samples; i++)
         seconds[i] = once_s;
     do
         count++;
-    while (count < visit->most && !sizes_enough(sizes, visit, seconds, count));
+    while (count < visit->max_samples && !sizes_enough(sizes, visit, seconds, count));
     return count;
 }
 
@@ -72,14 +71,15 @@ double estimate_s(const sizes_options_t *options, const probe_t *probe, int prob
         int samples = samples_after(sizes, &visit, once_s, seconds);
         if (options->exhaustive) {
             int settled = settling_samples(probe, probe_count);
-            samples = settled < visit.most ? settled : visit.most;
+            samples = settled < visit.max_samples ? settled : visit.max_samples;
         }
         visit.iterations = sizes_iterations(once_s);
-        /* One iteration comes first, which is not kept, and on a first visit about a repetition in which
-         * iterations are tried. */
-        int repetitions = samples - visit.had + (visit.had == 0 && visit.iterations > 1);
+        /* A visit begins with one iteration that is ignored, and the first visit with about one repetition
+         * that finds the number of iterations. */
+        int repetitions =
+            samples - visit.earlier_samples + (visit.earlier_samples == 0 && visit.iterations > 1);
         sum_s += once_s + meeting_s + repetitions * (visit.iterations * once_s + meeting_s);
-        sizes_take(sizes, &visit, seconds, samples);
+        sizes_record(sizes, &visit, seconds, samples);
     }
     free(seconds);
     sizes_destroy(sizes);

@@ -1,4 +1,4 @@
-/* How long a case will take: its own plan, played with times that a few sizes were seen to take. */
+/* Estimates how long a case will take, from the measured times of a few sizes. */
 #ifndef PORTOLAN_CALIBRATE_ESTIMATE_H
 #define PORTOLAN_CALIBRATE_ESTIMATE_H
 
@@ -12,10 +12,10 @@ typedef struct {
     double scatter; /* standard deviation of a sample, relative */
 } probe_t;
 
-/* Sorts the samples. */
+/* Returns the probe of a size from its samples, and sorts them. */
 probe_t probe_of(int64_t bytes, double seconds[PROBE_SAMPLES]);
 
-/* `probe`: by bytes. `meeting_s`: what a repetition takes beside its iterations. */
+/* `probe`: in ascending order of bytes. `meeting_s`: what a repetition takes besides its iterations. */
 double estimate_s(const sizes_options_t *options, const probe_t *probe, int probe_count, double meeting_s);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which device is measured, and a stream for each of its GPUs. */
+/* The device that is measured (gpu.h), with a stream for each of its GPUs. */
 #include "gpu.h"
 
 #include <stdlib.h>

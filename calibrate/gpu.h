@@ -1,5 +1,5 @@
-/* The device that is measured (portolan/exec.h), the executor's own. A process has one, as it has one GPU
- * selected. */
+/* The device that is measured: one of the executor's (portolan/exec.h), with its interface for benchmarks. It
+ * is global, since a process measures one device and has one GPU selected. */
 #ifndef PORTOLAN_CALIBRATE_GPU_H
 #define PORTOLAN_CALIBRATE_GPU_H
 
@@ -7,7 +7,7 @@
 
 enum { GPU_COUNT_MAX = 16 };
 
-/* NULL where there is none. */
+/* All NULL: there is none. */
 typedef struct {
     const pto_device_t *device;
     const pto_device_bench_t *bench;
@@ -19,11 +19,11 @@ extern gpu_t gpu;
 /* "with CUDA 13.0" or "without CUDA": what this program was built with. */
 const char *gpu_build(void);
 
-/* Find the device and how many of its GPUs this process may use, at most GPU_COUNT_MAX. CUDA's, or host
- * memory where the environment has PORTOLAN_EMULATED_GPUS, how many: for tests. Errors: why there is none. */
+/* Find the device, and how many of its GPUs this process may use, at most GPU_COUNT_MAX. The device is
+ * CUDA's; for tests, the host's with PORTOLAN_EMULATED_GPUS (a variable) GPUs. Errors: why there is none. */
 pto_status_t gpu_find(int *count, pto_error_t *err);
 
-/* Make a GPU the one that the following calls are about, and `gpu.stream` its stream. */
+/* Select a GPU for the following calls, and make `gpu.stream` its stream. */
 void gpu_select(int index);
 
 #endif

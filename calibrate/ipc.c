@@ -1,11 +1,11 @@
-/* Handles go round by MPI; each opens what the others gave. */
+/* GPU memory shared by CUDA IPC (ipc.h): members exchange handles by MPI and open those of the others. */
 #include "ipc.h"
 
 #include "fatal.h"
 #include "memory.h"
 
-int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char *benchmark,
-                   case_list_t *list) {
+int ipc_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char *benchmark,
+              case_list_t *list) {
     pto_level_t level = reach == PTO_REACH_ON_SOCKET ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
     pair_t found[PAIRS_MAX];
     int found_count = pairs_find(job, PTO_SPACE_GPU, level, found);
@@ -17,27 +17,27 @@ int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX],
             pairs[count++] = found[i];
     }
     if (count == 0) {
-        case_missing(list,
-                     found_count == 0 ? "no two processes of a node drive different GPUs so placed"
-                                      : "the GPUs can't reach each other's memory",
-                     "%s_%s", benchmark, pto_reach_name(reach));
+        case_skip(list,
+                  found_count == 0 ? "no two processes of a node drive different GPUs so placed"
+                                   : "the GPUs can't reach each other's memory",
+                  "%s_%s", benchmark, pto_reach_name(reach));
     }
     return count;
 }
 
-int exchange_cases(const job_t *job, const char *benchmark, case_list_t *list) {
+int ipc_cases(const job_t *job, const char *benchmark, case_list_t *list) {
     int first = list->case_count;
     for (pto_reach_t reach = PTO_REACH_ON_SOCKET; reach <= PTO_REACH_OFF_SOCKET; reach++) {
         pair_t pairs[PAIRS_MAX];
-        int count = exchange_pairs(job, reach, pairs, benchmark, list);
+        int count = ipc_pairs(job, reach, pairs, benchmark, list);
         for (int i = 0; i < count; i++)
             pairs_case(list, benchmark, &pairs[i])->level = pto_reach_name(reach);
     }
     return first;
 }
 
-void exchange_open(const work_t *work, void *own, void **opened) {
-    int count = work->what->member_count;
+void ipc_open(const work_t *work, void *own, void **opened) {
+    int count = work->bench_case->member_count;
     pto_memory_handle_t mine;
     GPU_DO(gpu.device->export_memory(own, &mine, &gpu_error));
     pto_memory_handle_t *handles = memory_array(work, (size_t)count, sizeof *handles);

@@ -1,4 +1,4 @@
-/* Each process finds out about itself, and all tell all. */
+/* Finds the node, socket and GPU of each process (job.h): each finds its own, and all exchange them. */
 #include "job.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "fatal.h"
 #include "topology.h"
 
-/* Number nodes by their lowest rank. Returns the number of the node's processes, this one among them. */
+/* Finds this process's node, by the order of lowest ranks. Returns the number of processes on it. */
 static int find_node(job_t *job, process_t *own) {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_DO(MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node));
@@ -62,8 +62,8 @@ static void find_gpu(job_t *job, process_t *own, const topology_t *topology) {
     gpu_select(own->device);
 }
 
-/* Give all processes rank 0's view of the job, so that each makes the same list of cases; a process without a
- * GPU keeps all from GPU benchmarks. */
+/* Gives all processes rank 0's view of the job, so that each makes the same list of cases. If any process has
+ * no GPU, GPU benchmarks are skipped on all. */
 static void agree(job_t *job, const process_t *own) {
     job_t seen = *job;
     MPI_DO(MPI_Bcast(&seen, (int)sizeof seen, MPI_BYTE, 0, job->world));

@@ -1,4 +1,4 @@
-/* The job as every process sees it: the node, socket and GPU of each process. Nodes come from
+/* The MPI job: the node, socket and GPU of each process, and a description of rank 0's node. Nodes come from
  * MPI_COMM_TYPE_SHARED, sockets from hwloc, a GPU's socket from NVML. */
 #ifndef PORTOLAN_CALIBRATE_JOB_H
 #define PORTOLAN_CALIBRATE_JOB_H
@@ -15,13 +15,13 @@ typedef struct {
     int node;
     int node_rank;             /* among the processes of the node */
     int socket;                /* hwloc's package; -1: unknown */
-    int device;                /* the GPU that it drives; -1: none */
+    int device;                /* the GPU that it uses; -1: none */
     int gpu_socket;            /* that GPU's; -1: unknown */
-    char bus[PTO_GPU_BUS_MAX]; /* which GPU of the node it is, whatever number it has here */
+    char bus[PTO_GPU_BUS_MAX]; /* that GPU's PCI address, which identifies it on the node */
 } process_t;
 
 typedef struct {
-    MPI_Comm world; /* of calibrate's own, so that no other message meets its */
+    MPI_Comm world; /* calibrate's own duplicate of MPI_COMM_WORLD */
     int rank;
     int size;
     process_t *process; /* by rank */
@@ -35,7 +35,7 @@ typedef struct {
     bool reach[GPU_COUNT_MAX][GPU_COUNT_MAX]; /* peer access between devices */
     int gpu_blocks;                           /* thread blocks that fill a device */
     pto_mps_t mps;                            /* of a device's pto_gpu_info_t */
-    pto_runs_t runs; /* how what can be enqueued is run; not found out, but asked for */
+    pto_runs_t runs;                          /* the option --runs */
     bool bound_here; /* calibrate bound processes to their GPUs' sockets, because the launcher had not */
     bool cuda_aware;
     char no_gpu[JOB_TEXT_MAX]; /* why no GPU benchmark can run; empty where they can */
@@ -54,10 +54,10 @@ int job_processes_on(const job_t *job, int node);
 /* Returns the rank of the node's `node_rank`-th process; -1: there is none. */
 int job_rank_at(const job_t *job, int node, int node_rank);
 
-/* Returns the index-th process of node 0 that drives a device; -1: none. */
+/* Returns the index-th process of node 0 that uses a device; -1: none. */
 int job_process_of_device(const job_t *job, int device, int index);
 
-/* Returns how near two processes are: cpu by their sockets, gpu by their GPUs. */
+/* Returns the level of a pair of processes: by their sockets for `cpu`, by their GPUs for `gpu`. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
 /* Returns whether a process and a device of its node, or two devices of this node, share a socket. An unknown
@@ -65,7 +65,7 @@ pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 bool job_on_socket(const job_t *job, int rank, int device);
 bool job_devices_share_socket(const job_t *job, int device, int other);
 
-/* NULL, or why messages between buffers of `space` can't be measured. */
+/* Returns why messages between buffers of `space` can't be measured; NULL: they can. */
 const char *job_no_messages(const job_t *job, pto_space_t space);
 
 #endif

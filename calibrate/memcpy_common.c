@@ -1,4 +1,4 @@
-/* One copy and a wait for its end, as the programs do that the models describe. */
+/* The parts that copy benchmarks share (memcpy_common.h). A copy is enqueued and waited for. */
 #include "memcpy_common.h"
 
 #include <stdio.h>
@@ -51,7 +51,8 @@ void copying_close(const work_t *work) {
     gpu_select(copying->home);
 }
 
-/* As many rows as a share of an exchange among eight has blocks, each half of its pitch. */
+/* A strided copy has eight rows, like a share of an exchange among eight, at a pitch of twice their length.
+ */
 static pto_move_t move_of(const copying_t *copying, size_t bytes) {
     enum { ROWS = 8 };
     size_t rows = copying->strided && bytes >= ROWS ? ROWS : 1;

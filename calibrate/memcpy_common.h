@@ -1,4 +1,4 @@
-/* What all copy benchmarks share: the two buffers of one process, and the copy between them. */
+/* The parts that copy benchmarks share: cases, the two buffers of one process, and the copy between them. */
 #ifndef PORTOLAN_CALIBRATE_MEMCPY_COMMON_H
 #define PORTOLAN_CALIBRATE_MEMCPY_COMMON_H
 
@@ -6,17 +6,17 @@
 
 /* A benchmark's state. */
 typedef struct {
-    int device; /* the device that copies; of a PTO_COPY_D2D it has `source` */
-    int peer;   /* the device that has `target` of a PTO_COPY_D2D; `device` for a copy within a GPU */
+    int device; /* the device that copies; with PTO_COPY_D2D, `source` is there */
+    int peer;   /* with PTO_COPY_D2D, the device of `target`; `device` for a copy within a GPU */
     int home;   /* the process's own device, selected again when done */
     bool pageable;
-    bool strided; /* the device's buffer is a share of several blocks */
+    bool strided; /* in rows, with gaps in the device's buffer */
     pto_copy_kind_t kind;
     void *source;
     void *target;
 } copying_t;
 
-/* Adds a case of one process, `rank`, named PREFIX_KIND. Its first detail is the kind. */
+/* Adds a case of one process, `rank`, named PREFIX_KIND. detail[0] is the kind. */
 case_t *copying_case(case_list_t *list, const char *prefix, pto_copy_kind_t kind, int rank, bool on_socket);
 
 /* Adds such a case of rank 0 and its own GPU. */
@@ -31,10 +31,10 @@ void copying_open(const work_t *work, int64_t bytes);
 /* Selects the process's own device again, as a benchmark's `close`. */
 void copying_close(const work_t *work);
 
-/* A copy that is waited for, as a benchmark's `once`. */
+/* Copies and waits, as a benchmark's `once`. */
 void copying_once(const work_t *work, int64_t bytes);
 
-/* A copy of any kind that is waited for. */
+/* Copies and waits. */
 void copy_and_wait(pto_move_t move);
 
 /* Returns a copy of contiguous bytes. */

@@ -1,4 +1,4 @@
-/* Host buffers start on a page, as large allocations do anyway; small ones shall not differ. */
+/* The memory of a case (memory.h), in a list. Host buffers are page-aligned, as large allocations are. */
 #include "memory.h"
 
 #include <stdlib.h>
@@ -103,9 +103,9 @@ void *memory_array(const work_t *work, size_t count, size_t size) {
     return keep(work, OF_HOST, must_allocate(count, size));
 }
 
-void there_and_back_open(const work_t *work) {
-    there_and_back_t *state = work->state;
-    pto_space_t to = work->what->buffers, other = to == PTO_SPACE_CPU ? PTO_SPACE_GPU : PTO_SPACE_CPU;
-    state->outgoing = memory_buffer(work, work->what->from_other ? other : to, work->most_bytes);
-    state->incoming = memory_buffer(work, to, work->most_bytes);
+void ping_pong_open(const work_t *work) {
+    ping_pong_buffers_t *state = work->state;
+    pto_space_t to = work->bench_case->buffers, other = to == PTO_SPACE_CPU ? PTO_SPACE_GPU : PTO_SPACE_CPU;
+    state->outgoing = memory_buffer(work, work->bench_case->from_other ? other : to, work->max_bytes);
+    state->incoming = memory_buffer(work, to, work->max_bytes);
 }

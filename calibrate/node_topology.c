@@ -1,5 +1,5 @@
-/* The topology of a node: hwloc's XML by the reader of model/traces, NVLinks by NVML or as hwloc recorded
- * them. */
+/* Writes the topology of a node (node_topology.h): hwloc's XML, read by model/traces, and NVLinks from NVML,
+ * or without NVML as hwloc recorded them. */
 #include "node_topology.h"
 
 #include <hwloc.h>
@@ -14,10 +14,10 @@
 
 enum { ANCESTORS = 6, GPUS_MAX = NVLINK_GPUS_MAX };
 
-/* NVML's levels of pairs of GPUs; -1: unknown. */
+/* NVML's levels of pairs of GPUs (ancestor_t); -1: unknown. */
 typedef int levels_t[GPUS_MAX][GPUS_MAX];
 
-/* --- cross-check ---------------------------------------------------------------------------------------- */
+/* --- cross-check of hwloc's tree with NVML's levels ----------------------------------------------------- */
 
 static bool is_below(const pto_node_tree_t *tree, int place, int ancestor) {
     while (place >= 0 && place != ancestor)
@@ -25,23 +25,23 @@ static bool is_below(const pto_node_tree_t *tree, int place, int ancestor) {
     return place >= 0;
 }
 
-/* Returns how many switches are passed on the way up from a GPU. */
-static int switches_below(const pto_node_tree_t *tree, int gpu, int meeting) {
+/* Returns the number of switches between a GPU and an ancestor. */
+static int switches_below(const pto_node_tree_t *tree, int gpu, int ancestor) {
     int switches = 0;
-    for (int at = gpu; at != meeting; at = tree->place[at].parent)
+    for (int at = gpu; at != ancestor; at = tree->place[at].parent)
         switches += tree->place[at].role == PTO_TREE_SWITCH && tree->place[at].number >= 0;
     return switches;
 }
 
-/* Returns the level of a pair in the PCI tree, as NVML counts. */
+/* Returns the level of a pair in the PCI tree, in NVML's terms. */
 static int tree_level(const pto_node_tree_t *tree, int a, int b) {
-    int meeting = a;
-    while (!is_below(tree, b, meeting)) /* all are below the first */
-        meeting = tree->place[meeting].parent;
-    if (tree->place[meeting].role == PTO_TREE_SWITCH)
-        return switches_below(tree, a, meeting) + switches_below(tree, b, meeting) > 0 ? ANCESTOR_SWITCHES
-                                                                                       : ANCESTOR_SWITCH;
-    if (tree->place[meeting].role == PTO_TREE_HOST_BRIDGE)
+    int ancestor = a;
+    while (!is_below(tree, b, ancestor)) /* ends, at the root at the latest */
+        ancestor = tree->place[ancestor].parent;
+    if (tree->place[ancestor].role == PTO_TREE_SWITCH)
+        return switches_below(tree, a, ancestor) + switches_below(tree, b, ancestor) > 0 ? ANCESTOR_SWITCHES
+                                                                                         : ANCESTOR_SWITCH;
+    if (tree->place[ancestor].role == PTO_TREE_HOST_BRIDGE)
         return ANCESTOR_BRIDGE;
     return pto_node_tree_socket(tree, a) == pto_node_tree_socket(tree, b) ? ANCESTOR_SOCKET : ANCESTOR_NODE;
 }
@@ -52,7 +52,7 @@ static const char *level_name(int level) {
     return level >= 0 && level / 10 < ANCESTORS ? names[level / 10] : "unknown";
 }
 
-/* NVML does not tell a board's switch from any other. */
+/* NVML's level of a board is a switch in the tree. Host bridge and socket are not distinguished. */
 static bool levels_agree(int tree, int nvml) {
     return nvml == tree || (nvml <= ANCESTOR_SWITCH && tree == ANCESTOR_SWITCH) ||
            (nvml >= ANCESTOR_BRIDGE && nvml <= ANCESTOR_SOCKET && tree >= ANCESTOR_BRIDGE &&
@@ -81,7 +81,7 @@ static void put_cross_check(const pto_node_tree_t *tree, levels_t level, pto_tex
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-/* This machine's tree, through the XML that hwloc writes of it. */
+/* Reads this machine's topology as XML by hwloc. */
 static pto_status_t read_hwloc(pto_xml_t *xml, pto_error_t *err) {
     hwloc_topology_t hwloc;
     char *text = NULL;
@@ -99,7 +99,7 @@ static pto_status_t read_hwloc(pto_xml_t *xml, pto_error_t *err) {
     return status;
 }
 
-/* NVML's links take the place of those that hwloc has recorded. Returns whether there is NVML. */
+/* Replaces the NVLinks that hwloc recorded by NVML's. Returns whether there is NVML. */
 static bool read_nvml(pto_node_tree_t *tree, levels_t level) {
     char bus[GPUS_MAX][16];
     nvlink_t links = {0};
@@ -130,8 +130,9 @@ static void put_node(pto_node_tree_t *tree, const pto_calibrate_options_t *optio
     pto_node_tree_write(tree, options->machine != NULL ? options->machine : "node", source, text);
 }
 
-/* Read the text before writing it: it may have devices without a route. */
-static pto_status_t keep(const pto_text_t *text, const pto_calibrate_options_t *options, pto_error_t *err) {
+/* Checks that the text is a topology before writing it: devices may have no route. */
+static pto_status_t write_checked(const pto_text_t *text, const pto_calibrate_options_t *options,
+                                  pto_error_t *err) {
     pto_topology_t *topology = NULL;
     pto_output_t *output = NULL;
     bool to_file = strcmp(options->out, "-") != 0;
@@ -158,7 +159,7 @@ pto_status_t write_node_topology(const pto_calibrate_options_t *options, pto_err
         status = pto_node_tree_create(&xml, options->from != NULL ? options->from : "(hwloc)", &tree, err);
     if (status == PTO_OK) {
         put_node(tree, options, &text);
-        status = keep(&text, options, err);
+        status = write_checked(&text, options, err);
     }
     free(text.text);
     pto_node_tree_destroy(tree);

@@ -1,4 +1,4 @@
-/* The topology of a node, as hwloc and NVML know it, written as a topology file (docs/formats.md). */
+/* Writes the topology of a node, from hwloc and NVML, as a topology file (docs/formats.md). */
 #ifndef PORTOLAN_CALIBRATE_NODE_TOPOLOGY_H
 #define PORTOLAN_CALIBRATE_NODE_TOPOLOGY_H
 

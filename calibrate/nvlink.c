@@ -1,5 +1,4 @@
-/* NVLinks by NVML. A machine without NVIDIA's driver has no NVML; the few functions used here have kept their
- * shape since they came. */
+/* Reads NVLinks through NVML (nvlink.h), without its header: the functions used here have never changed. */
 #include "nvlink.h"
 
 #include <dlfcn.h>
@@ -27,7 +26,7 @@ typedef struct {
 } nvml_t;
 
 static bool open_nvml(nvml_t *nvml) {
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL); /* open until the end */
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL); /* stays open */
     int (*initialize)(void) = NULL;
     if (library == NULL)
         return false;
@@ -49,7 +48,7 @@ static double link_gb_per_s(unsigned version) {
     return version <= NVLINK_1_0 ? 20 : version < NVLINK_5_0 ? 25 : 50;
 }
 
-/* A remote end that is none of the GPUs is an NVSwitch, or a CPU where IBM made it. */
+/* Adds the rate of a link. A remote end that is none of the GPUs is an NVSwitch or, if from IBM, a CPU. */
 static void add_link(int gpus, void *const *device, const nvml_t *nvml, int gpu, unsigned link,
                      nvlink_t *links) {
     unsigned version = 0;

@@ -1,4 +1,4 @@
-/* NVLinks of the GPUs of this machine, by NVML, which is opened at run time. */
+/* Reads the NVLinks of this machine's GPUs from NVML, loaded at run time: it comes with NVIDIA's driver. */
 #ifndef PORTOLAN_CALIBRATE_NVLINK_H
 #define PORTOLAN_CALIBRATE_NVLINK_H
 
@@ -13,8 +13,7 @@ typedef struct {
     double to_cpu[NVLINK_GPUS_MAX];
 } nvlink_t;
 
-/* Levels of nvmlDeviceGetTopologyCommonAncestor. They know PCI only: GPUs that an NVLink joins are as far
- * apart as their slots. */
+/* Levels of nvmlDeviceGetTopologyCommonAncestor. They describe PCI only, regardless of NVLinks. */
 typedef enum {
     ANCESTOR_BOARD = 0,
     ANCESTOR_SWITCH = 10,
@@ -24,8 +23,8 @@ typedef enum {
     ANCESTOR_NODE = 50
 } ancestor_t;
 
-/* Fill in the NVLinks of the GPUs at these PCI addresses; false where there is no NVML. `ancestor[i][j]` is
- * NVML's level of a pair, -1 where it tells none. */
+/* Fills in the NVLinks of the GPUs at these PCI addresses; returns false without NVML. `ancestor[i][j]` is
+ * NVML's level of a pair; -1: unknown. */
 bool nvlink_read(int gpus, char (*bus)[16], nvlink_t *links, int ancestor[][NVLINK_GPUS_MAX]);
 
 #endif

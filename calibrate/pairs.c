@@ -1,4 +1,4 @@
-/* Finds pairs of processes at a level, in the order of ranks. */
+/* Finds processes, in the order of ranks (pairs.h). */
 #include "pairs.h"
 
 #include <stdbool.h>
@@ -36,7 +36,7 @@ case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair)
     return added;
 }
 
-const char *pairs_missing(pto_level_t level) {
+const char *pairs_why_none(pto_level_t level) {
     switch (level) {
     case PTO_LEVEL_ON_GPU:
         return "no two processes of the job share a GPU";
@@ -54,7 +54,7 @@ int pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, const ch
     pair_t pairs[PAIRS_MAX];
     int first = list->case_count, count = pairs_find(job, space, level, pairs);
     if (count == 0)
-        case_missing(list, pairs_missing(level), "%s_%s", missing, pto_level_name(level));
+        case_skip(list, pairs_why_none(level), "%s_%s", missing, pto_level_name(level));
     for (int i = 0; i < count; i++)
         pairs_case(list, benchmark, &pairs[i])->level = pto_level_name(level);
     return first;
@@ -65,7 +65,7 @@ static bool same_gpu(const job_t *job, int a, int b) {
            strcmp(job->process[a].bus, job->process[b].bus) == 0;
 }
 
-/* Adds a process to a list. For the space `gpu`, it is left out if one in the list drives the same GPU. */
+/* Adds a process to a list. For the space `gpu`, it is left out if one in the list uses the same GPU. */
 static void add_rank(const job_t *job, pto_space_t space, int rank, int *ranks, int *count) {
     for (int i = 0; i < *count && space == PTO_SPACE_GPU; i++)
         if (same_gpu(job, ranks[i], rank))
@@ -99,7 +99,7 @@ case_t *pairs_collective_case(const job_t *job, const char *library, pto_collect
     added->procs = added->member_count;
     added->messages = nodes;
     added->detail[0] = (int)collective;
-    added->most_bytes =
+    added->max_bytes =
         pto_collective_is_vector(collective) ? buffer_bytes : buffer_bytes / added->member_count;
     for (int node = 0; node < nodes; node++) {
         pairs_on_node(job, members, node, ranks);
@@ -110,8 +110,8 @@ case_t *pairs_collective_case(const job_t *job, const char *library, pto_collect
 }
 
 int64_t pairs_collective_bytes(const work_t *work) {
-    bool is_vector = pto_collective_is_vector((pto_collective_t)work->what->detail[0]);
-    return work->most_bytes * (is_vector ? 1 : work->what->member_count);
+    bool is_vector = pto_collective_is_vector((pto_collective_t)work->bench_case->detail[0]);
+    return work->max_bytes * (is_vector ? 1 : work->bench_case->member_count);
 }
 
 int pairs_fewest(const job_t *job, pto_space_t space) {

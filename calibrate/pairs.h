@@ -1,4 +1,4 @@
-/* Finds the processes between which a level is measured. */
+/* Finds the processes of a case: pairs at a level, partners of a process, the processes of a node. */
 #ifndef PORTOLAN_CALIBRATE_PAIRS_H
 #define PORTOLAN_CALIBRATE_PAIRS_H
 
@@ -17,10 +17,9 @@ int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pa
 /* Adds a case of the pair, which its column `pair` names. */
 case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair);
 
-/* Adds a case of a collective, LIBRARY_COLLECTIVE, among `per_node` processes of each of the first `nodes`
- * nodes, as pairs_on_node orders them. Its `procs` is the number of all of them, its `messages` that of the
- * nodes; its first detail is the collective. `bytes` are those of a vector, or of a member's block; no buffer
- * is larger than `buffer_bytes`. */
+/* Adds a case of a collective, named LIBRARY_COLLECTIVE, among the first `per_node` processes (pairs_on_node)
+ * of each of the first `nodes` nodes. `procs` is their number, `messages` the nodes, detail[0] the
+ * collective. Sizes are of a vector, or of a member's block; no buffer is larger than `buffer_bytes`. */
 case_t *pairs_collective_case(const job_t *job, const char *library, pto_collective_t collective,
                               pto_space_t members, pto_space_t buffers, int nodes, int per_node,
                               int64_t buffer_bytes, case_list_t *list);
@@ -29,7 +28,7 @@ case_t *pairs_collective_case(const job_t *job, const char *library, pto_collect
 int64_t pairs_collective_bytes(const work_t *work);
 
 /* Returns why there is no pair at a level. */
-const char *pairs_missing(pto_level_t level);
+const char *pairs_why_none(pto_level_t level);
 
 /* Adds a case of each pair at a level; if there is none, notes that `missing`_LEVEL is skipped. Returns the
  * place of the first case in the list. */

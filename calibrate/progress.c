@@ -1,5 +1,5 @@
-/* The progress bar. Under mpirun a process's standard error is a pipe that mpirun copies to its own standard
- * error. So the bar is shown if the parent's standard error is a terminal. */
+/* The progress bar (progress.h). Under mpirun, a process's standard error is a pipe that mpirun copies to its
+ * own, so the bar is also shown if the parent's standard error is a terminal. */
 #include "progress.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* The provenance of samples: what a reader of their file would otherwise have to ask for. */
+/* Writes the provenance of samples (provenance.h). */
 #include "provenance.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void write_layout(samples_t *samples, const job_t *job) {
                        job->bound_here ? "to sockets, by portolan-calibrate" : "the launcher's");
 }
 
-/* MPICH and libraries made from it go on with the options that they were built with, 2 KB of them. */
+/* Cuts off the version at MPICH's configure options, 2 KB of text. */
 static void write_mpi(samples_t *samples, const job_t *job) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;

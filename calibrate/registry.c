@@ -1,4 +1,4 @@
-/* All benchmarks, in the order in which they run: one line each. */
+/* The registry of benchmarks, in the order in which they run: one line each. */
 #include "benchmark.h"
 
 #define BENCHMARKS(ROW)                                                                                      \

@@ -1,5 +1,5 @@
-/* Writes samples. The rows of a point are written at once, so that the file of an interrupted run ends with a
- * whole row. */
+/* Writes the samples file (samples.h). The rows of a point are written at once, so that the file of an
+ * interrupted run ends with a whole row. */
 #include "samples.h"
 
 #include <inttypes.h>
@@ -22,8 +22,7 @@ struct samples {
 
 static const char columns[] = "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n";
 
-/* What a signal that ends the run makes it print: formatted beforehand, as a signal handler must not format.
- */
+/* The message of an interrupted run, formatted in advance, as a signal handler must not format. */
 static char farewell[PTO_ERROR_MESSAGE_MAX];
 
 static void interrupted(int number) {
@@ -109,14 +108,15 @@ void samples_begin(samples_t *samples) {
     put(samples, columns, sizeof columns - 1);
 }
 
-void samples_point(samples_t *samples, const case_t *what, const char *benchmark, int64_t bytes, int had,
-                   const double *seconds, int count) {
+void samples_point(samples_t *samples, const case_t *bench_case, const char *benchmark, int64_t bytes,
+                   int had, const double *seconds, int count) {
     char *text = must_allocate((size_t)count, ROW_MAX);
     size_t length = 0;
     for (int run = 0; run < count; run++) {
-        length += (size_t)snprintf(text + length, ROW_MAX, "%s,%s,%s,%s,%d,%d,%" PRId64 ",%d,%.6e\n",
-                                   benchmark, what->space, what->level, what->pair, what->procs,
-                                   what->messages, bytes, had + run + 1, seconds[run]);
+        length +=
+            (size_t)snprintf(text + length, ROW_MAX, "%s,%s,%s,%s,%d,%d,%" PRId64 ",%d,%.6e\n", benchmark,
+                             bench_case->space, bench_case->level, bench_case->pair, bench_case->procs,
+                             bench_case->messages, bytes, had + run + 1, seconds[run]);
     }
     put(samples, text, length);
     free(text);

@@ -1,4 +1,4 @@
-/* The samples file: provenance, then rows, each finished point written at once. */
+/* The samples file (docs/formats.md): provenance, then rows, written as each point is finished. */
 #ifndef PORTOLAN_CALIBRATE_SAMPLES_H
 #define PORTOLAN_CALIBRATE_SAMPLES_H
 
@@ -9,9 +9,9 @@
 
 typedef struct samples samples_t;
 
-/* "-" is standard output. NULL where the file can't be made, or exists and `force` isn't given; the reason
- * goes to standard error. With `force` an existing file is replaced when the samples are closed (row_file.h).
- * From then on SIGINT and SIGTERM end this process with what is written kept. */
+/* "-" is standard output. Returns NULL, with the reason on standard error, if the file cannot be created, or
+ * exists and `force` is not given. With `force`, an existing file is replaced when the samples are closed
+ * (row_file.h). From now on, SIGINT and SIGTERM end this process and keep what is written. */
 samples_t *samples_create(const char *path, bool force);
 
 /* Line breaks in the formatted value become blanks. */
@@ -21,12 +21,11 @@ void samples_provenance(samples_t *samples, const char *key, const char *format,
 /* Ends the provenance: the line that says whether the file is complete, and the names of the columns. */
 void samples_begin(samples_t *samples);
 
-/* `benchmark` is the case's name, or that of one of its parts. `had`: samples of the point that were written
- * before. */
-void samples_point(samples_t *samples, const case_t *what, const char *benchmark, int64_t bytes, int had,
-                   const double *seconds, int count);
+/* `benchmark` is the name of the case or of one of its parts. `had`: samples of the point written before. */
+void samples_point(samples_t *samples, const case_t *bench_case, const char *benchmark, int64_t bytes,
+                   int had, const double *seconds, int count);
 
-/* `left_out` points were beyond the budget. Returns false where the file could not be written whole. */
+/* `left_out`: the points beyond the budget. Returns false if the file could not be written whole. */
 bool samples_close(samples_t *samples, int left_out);
 
 #endif

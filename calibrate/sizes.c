@@ -1,6 +1,6 @@
-/* The plan of a case's sizes. Costs are linear by pieces, and the fit finds the pieces. So this asks no more
- * than whether a size lies on the line between its neighbours, by the same relative errors, and never fits
- * more than two sizes. */
+/* The plan of a case's sizes (sizes.h). The fit will find the linear pieces of the cost. The plan only checks
+ * whether a size lies on the line between its neighbours, by the same relative errors as the fit. It runs in
+ * stages, each of which proposes visits until it has no more. */
 #include "sizes.h"
 
 #include <math.h>
@@ -13,43 +13,44 @@
 #include "statistics.h"
 
 enum {
-    COARSE_OCTAVES = 2,
-    COARSE_SIZES = 5,  /* in the first pass, unless the ladder has fewer */
-    FIRST_SAMPLES = 2, /* of a step's first visit */
-    LONG_PART = 3,     /* of three sizes, the largest may have fewer samples: it takes long */
-    AGAIN_SAMPLES = 5, /* of a later visit, at most */
-    AGAIN_MOST = 4,
-    LIMIT_SAMPLES = 3, /* of a visit of a size between two steps */
-    SURE_VISITS = 3,   /* as many confirm a size that is off the line */
+    COARSE_OCTAVES = 2,   /* between two sizes of the first pass */
+    COARSE_SIZES = 5,     /* minimum number in the first pass, unless the ladder has fewer */
+    FIRST_SAMPLES = 2,    /* of a step's first visit */
+    LONG_PART = 3,        /* the largest third of the sizes may have fewer samples, since they take long */
+    AGAIN_SAMPLES = 5,    /* maximum of a later visit */
+    AGAIN_MAX = 4,        /* maximum samples of a size, in units of MEDIAN_VALUES_MIN */
+    LIMIT_SAMPLES = 3,    /* of a visit of a size between two steps */
+    CONFIRMED_VISITS = 3, /* after as many, a size is off the line for sure */
     VISITS_MAX = 8,
-    RESTS = 4,
+    RESTS_MAX = 4,
     LIMITS_MAX = 3, /* as many as the fit finds */
     ITERATIONS_MAX = 1000,
-    RESOLUTION = 8, /* a limit is known to one part in so many */
+    RESOLUTION = 8, /* a limit is found to one part in 8 */
 };
 
-/* How well the median of a size must be known that stands alone: of an exhaustive plan, whatever the
- * distribution; and by the quartiles. */
+/* Precision of a single size's median: in an exhaustive plan, for any distribution; in others, by the
+ * quartiles. */
 static const double settled_fraction = 0.02;
 static const double known_fraction = 0.04;
 
-/* Smaller deviations of a size from a line, and smaller jumps from one line to the next, are what a fit does
- * not flag (docs/fitting.md). */
+/* Smaller deviations of a size from a line, and smaller jumps from one line to the next, are ignored: a fit
+ * does not flag them (docs/fitting.md). */
 static const double off_line = 0.15;
 
-/* A sample that takes slow_times as long as it should is from a slow spell, such as one in which a process
- * has no core. More samples in it would tell no more. Smaller differences between visits show in the
- * quartiles of a size. A size between two steps that takes doubtful_times as long as either line is measured
+/* A sample that takes slow_times as long as expected is from a slow phase of the machine, as when a process
+ * has no core, in which more samples would be no better. (Smaller differences show in the quartiles of a
+ * size.) A size between two steps that takes doubtful_times as long as expected by either line is measured
  * again. */
 static const double slow_times = 10.0;
 static const double doubtful_times = 2.0;
 
+/* A measured size. */
 typedef struct {
     int64_t bytes;
     int step; /* of the ladder; -1: between two */
     int count;
     int visits;
-    bool stuck; /* the last sample was slow, and another one would be half of all */
+    bool stuck; /* the last sample was slow, and with another slow one these would no longer be a minority */
     int iterations;
     double *seconds;
     median_t median;
@@ -60,29 +61,36 @@ typedef struct {
     double s_per_byte;
 } line_t;
 
-/* The right line holds from somewhere above `low` up to `high`. */
+/* A limit between `low_bytes`, which is on the left line, and `high_bytes`, which is on the right one. */
 typedef struct {
     int64_t low_bytes;
     int64_t high_bytes;
-    int64_t ladder_bytes; /* where it was at first: above this step */
+    int64_t ladder_bytes; /* the step below the limit */
     line_t left;
     line_t right;
 } limit_t;
 
-typedef enum { COARSE, SECOND, SPLIT, BISECT, REPEAT, OVER } stage_t;
+typedef enum {
+    COARSE, /* the first visits of the first pass */
+    SECOND, /* the second visit of each step */
+    SPLIT,  /* halve intervals beside a step that is off the line */
+    BISECT, /* find limits between two adjacent steps */
+    REPEAT, /* visit sizes again whose medians are not known precisely */
+    OVER
+} stage_t;
 
 struct sizes {
     sizes_options_t options;
     stage_t stage;
-    int stride; /* of the first pass */
+    int stride; /* of the first pass, in steps */
     int top;    /* the last step that there may be time for */
     bool refused;
-    bool repeated;      /* sizes were measured again since the last split */
-    int64_t turn_bytes; /* the size that was measured last */
-    bool slow;          /* the last visit began so, and waiting did not help */
+    bool repeated;      /* sizes were measured again since the last SPLIT */
+    int64_t last_bytes; /* the size that was measured last */
+    bool slow;          /* the last visit began with a slow sample, in spite of waiting */
     int count;
     size_t capacity;
-    point_t *point; /* by bytes */
+    point_t *point; /* in ascending order of bytes */
     int limit_count;
     limit_t limit[LIMITS_MAX];
 };
@@ -143,7 +151,7 @@ int sizes_left_out(const sizes_t *sizes) { return sizes_ladder_count(&sizes->opt
 
 /* --- visits --------------------------------------------------------------------------------------------- */
 
-/* Returns where a size is among the points, or would be. */
+/* Returns the index at which a size is among the points, or is to be inserted. */
 static int place_of(const sizes_t *sizes, int64_t bytes) {
     int place = 0;
     while (place < sizes->count && sizes->point[place].bytes < bytes)
@@ -151,19 +159,20 @@ static int place_of(const sizes_t *sizes, int64_t bytes) {
     return place;
 }
 
-/* Returns a repetition of a size, as its last visit made them. */
-static double repetition_of(const point_t *point) { return point->iterations * point->median.value; }
+/* Returns the seconds of a repetition in a size's last visit. */
+static double repetition_seconds(const point_t *point) { return point->iterations * point->median.value; }
 
-/* Returns an upper bound of the second visits of all sizes, with their warm-ups, and of both visits of a new
- * size but for the first warm-up and sample. */
+/* Returns an upper bound of the time for the second visits of all sizes, with their warm-ups, and for both
+ * visits of a new size, except its first warm-up and sample. */
 static double both_visits_s(const sizes_t *sizes, double new_bound_s) {
     double sum_s = (FIRST_SAMPLES - 1 + 2) * new_bound_s;
     for (int i = 0; i < sizes->count; i++)
-        sum_s += (1 + MEDIAN_VALUES_MIN - FIRST_SAMPLES) * repetition_of(&sizes->point[i]);
+        sum_s += (1 + MEDIAN_VALUES_MIN - FIRST_SAMPLES) * repetition_seconds(&sizes->point[i]);
     return sum_s;
 }
 
-/* Proportional to the bytes from the next smaller size on; no more than a larger one takes. */
+/* Returns an upper bound of an iteration: the larger time of the two neighbours, or for the largest size, the
+ * time of the next smaller one in proportion to the bytes. */
 static double bound_of(const sizes_t *sizes, int64_t bytes) {
     int place = place_of(sizes, bytes);
     const point_t *below = place > 0 ? &sizes->point[place - 1] : NULL;
@@ -174,9 +183,9 @@ static double bound_of(const sizes_t *sizes, int64_t bytes) {
 }
 
 void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds) {
-    if (visit->had > 0)
+    if (visit->earlier_samples > 0)
         memcpy(seconds, sizes->point[place_of(sizes, visit->bytes)].seconds,
-               (size_t)visit->had * sizeof *seconds);
+               (size_t)visit->earlier_samples * sizeof *seconds);
 }
 
 static point_t *add_point(sizes_t *sizes, int64_t bytes) {
@@ -196,24 +205,24 @@ static point_t *add_point(sizes_t *sizes, int64_t bytes) {
 
 static double at(line_t line, int64_t bytes) { return line.start_s + line.s_per_byte * (double)bytes; }
 
-/* Through `by`, with the slope to the other one, which may be the same; neither coefficient is negative, as
- * in a fit. */
-static line_t line_of(const point_t *by, const point_t *other) {
-    double bytes = (double)(by->bytes - other->bytes);
-    line_t line = {.s_per_byte = bytes != 0.0 ? (by->median.value - other->median.value) / bytes : 0.0};
+/* Returns the line through a point with the slope to another. As in a fit, no coefficient is negative. */
+static line_t line_of(const point_t *point, const point_t *other) {
+    double bytes = (double)(point->bytes - other->bytes);
+    line_t line = {.s_per_byte = bytes != 0.0 ? (point->median.value - other->median.value) / bytes : 0.0};
     line.s_per_byte = fmax(line.s_per_byte, 0.0);
-    if (by->bytes > 0)
-        line.s_per_byte = fmin(line.s_per_byte, by->median.value / (double)by->bytes);
-    line.start_s = by->median.value - line.s_per_byte * (double)by->bytes;
+    if (point->bytes > 0)
+        line.s_per_byte = fmin(line.s_per_byte, point->median.value / (double)point->bytes);
+    line.start_s = point->median.value - line.s_per_byte * (double)point->bytes;
     return line;
 }
 
+/* A relative deviation, and the uncertainty of it. */
 typedef struct {
-    double size; /* relative */
+    double size;
     double error;
 } deviation_t;
 
-/* Returns how far a point is from the line between its neighbours. */
+/* Returns the deviation of a point from the line between its neighbours. */
 static deviation_t deviation_of(const sizes_t *sizes, int place) {
     const point_t *left = &sizes->point[place - 1], *point = left + 1, *right = left + 2;
     double share = (double)(point->bytes - left->bytes) / (double)(right->bytes - left->bytes);
@@ -225,13 +234,13 @@ static deviation_t deviation_of(const sizes_t *sizes, int place) {
     return (deviation_t){fabs(point->median.value - between_s) / scale_s, error_s / scale_s};
 }
 
-/* Returns whether a deviation is more than can be ignored, and more than chance. */
+/* Returns whether a deviation is neither negligible nor due to chance. */
 static bool is_clear(deviation_t deviation) {
     return deviation.size > off_line && deviation.size > deviation.error;
 }
 
-/* Returns whether a step of the ladder is off the line. Sizes between two steps only tell where a limit is.
- */
+/* Returns whether a step of the ladder is off the line between its neighbours, if these are steps, too. Sizes
+ * between two steps only serve to find a limit. */
 static bool is_off(const sizes_t *sizes, int place) {
     if (place == 0 || place + 1 == sizes->count)
         return false;
@@ -240,13 +249,13 @@ static bool is_off(const sizes_t *sizes, int place) {
     return steps && is_clear(deviation_of(sizes, place));
 }
 
-/* --- what a visit is for ---------------------------------------------------------------------------- */
+/* --- filling in a visit --------------------------------------------------------------------------------- */
 
-static int least(int a, int b) { return a < b ? a : b; }
+static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* Returns from where on a sample is slow: by the slower line if the size is between two steps, otherwise by
- * the fastest sample of its earlier visits. */
-static double slow_from(const sizes_t *sizes, int64_t bytes, const point_t *point) {
+/* Returns the time beyond which a sample is slow: relative to the slower line if the size is between two
+ * steps, otherwise to the fastest sample of its earlier visits. */
+static double slow_seconds(const sizes_t *sizes, int64_t bytes, const point_t *point) {
     double expected_s = HUGE_VAL;
     if (sizes->stage == BISECT) {
         const limit_t *limit = &sizes->limit[sizes->limit_count - 1];
@@ -257,48 +266,49 @@ static double slow_from(const sizes_t *sizes, int64_t bytes, const point_t *poin
     return slow_times * fmax(expected_s, pto_timing_grain_s);
 }
 
-/* A slow spell of the machine spoils a whole visit, so that the first visit of a step takes few samples. So
- * does one of a size between two steps, which only tells where a limit is: a fit would weigh it like all
- * others. No size is begun that there is no time to visit twice. */
+/* Fills in the first visit of a size, which takes few samples: of a step, because a slow phase of the machine
+ * spoils a whole visit; of a size between two steps, because it only serves to find a limit, and a fit weighs
+ * its samples like all others. In the first pass, no size is begun that there is no time to visit twice. */
 static bool visit_new(const sizes_t *sizes, int64_t bytes, visit_t *visit) {
-    bool once = sizes->options.exhaustive;
-    int enough = once ? sizes->options.repeats : sizes->stage == BISECT ? LIMIT_SAMPLES : FIRST_SAMPLES;
+    bool only_visit = sizes->options.exhaustive;
+    int first_samples = sizes->stage == BISECT ? LIMIT_SAMPLES : FIRST_SAMPLES;
     *visit = (visit_t){.bytes = bytes, .iterations = 1, .bound_s = bound_of(sizes, bytes)};
-    visit->most = least(enough, sizes->options.repeats);
-    visit->error = once ? settled_fraction : 0.0;
-    visit->slow_s = slow_from(sizes, bytes, NULL);
-    visit->rests = sizes->stage == BISECT && !sizes->slow ? RESTS : 0;
-    visit->reserve_s = sizes->stage == COARSE && !once ? both_visits_s(sizes, visit->bound_s) : 0.0;
+    visit->max_samples = only_visit ? sizes->options.repeats : smaller(first_samples, sizes->options.repeats);
+    visit->error = only_visit ? settled_fraction : 0.0;
+    visit->slow_s = slow_seconds(sizes, bytes, NULL);
+    visit->max_rests = sizes->stage == BISECT && !sizes->slow ? RESTS_MAX : 0;
+    visit->reserve_s = sizes->stage == COARSE && !only_visit ? both_visits_s(sizes, visit->bound_s) : 0.0;
     return true;
 }
 
-/* A fit weighs samples, so a noisy size must not get many times those of its neighbours. */
-static int samples_most(const sizes_t *sizes) {
-    return least(sizes->options.repeats, AGAIN_MOST * MEDIAN_VALUES_MIN);
+/* A fit gives each sample the same weight, so a noisy size must not get many more than its neighbours. */
+static int max_samples_of(const sizes_t *sizes) {
+    return smaller(sizes->options.repeats, AGAIN_MAX * MEDIAN_VALUES_MIN);
 }
 
-/* Returns whether more samples are allowed, and could tell more. */
+/* Returns whether another visit is allowed, and may help. */
 static bool is_open(const sizes_t *sizes, const point_t *point) {
-    return point->count < samples_most(sizes) && point->visits < VISITS_MAX && !point->stuck;
+    return point->count < max_samples_of(sizes) && point->visits < VISITS_MAX && !point->stuck;
 }
 
+/* Fills in a later visit of a size, of up to `more` samples. */
 static bool visit_again(const sizes_t *sizes, int place, int more, double error, visit_t *visit) {
     const point_t *point = &sizes->point[place];
     *visit = (visit_t){.bytes = point->bytes,
-                       .had = point->count,
-                       .most = least(point->count + more, samples_most(sizes)),
+                       .earlier_samples = point->count,
+                       .max_samples = smaller(point->count + more, max_samples_of(sizes)),
                        .error = error,
                        .iterations = point->iterations,
                        .bound_s = point->median.value,
-                       .slow_s = slow_from(sizes, point->bytes, point),
-                       .rests = sizes->slow ? 0 : RESTS};
+                       .slow_s = slow_seconds(sizes, point->bytes, point),
+                       .max_rests = sizes->slow ? 0 : RESTS_MAX};
     return true;
 }
 
 /* --- the stages ----------------------------------------------------------------------------------------- */
 
-/* Upwards, the smallest size and every stride-th up to the largest: that takes the longest, so its half is
- * not measured too. What was refused was too large, but something below it may not be. */
+/* Visits, in ascending order, the smallest step and every stride-th one below the largest, so that the second
+ * largest, which takes long, too, is skipped. After a refusal, tries the middle of the steps that remain. */
 static bool next_coarse(const sizes_t *sizes, visit_t *visit) {
     int last = sizes->count > 0 ? sizes->point[sizes->count - 1].step : -1;
     if (last >= sizes->top)
@@ -311,13 +321,13 @@ static bool next_coarse(const sizes_t *sizes, visit_t *visit) {
     return visit_new(sizes, step_bytes(sizes, step), visit);
 }
 
-/* n points of one line tell its two coefficients as well as two points that are sqrt(n / 2) times better
- * known. */
+/* Returns the error that the points of a line may have. n points determine its two coefficients as precisely
+ * as two points that are sqrt(n / 2) times more precise. */
 static double wanted_error(int n) { return known_fraction * sqrt(fmax(n, 2.0) / 2.0); }
 
-/* The largest third of the sizes, as far as one iteration is a repetition, takes nearly all of the time that
- * grows with the bytes. It has fewer samples if these tell enough of a line through all sizes. A fit still
- * finds outliers by sizes with five, as most are. */
+/* Returns whether a size is in the largest third and takes one iteration per repetition. Such sizes take
+ * nearly all of the time, so they get fewer samples if that is enough for a line through all sizes. For a fit
+ * to find outliers, it is enough that most sizes have five samples. */
 static bool is_long(const sizes_t *sizes, int place) {
     return LONG_PART * (sizes->count - place) <= sizes->count && sizes->point[place].iterations == 1;
 }
@@ -336,10 +346,10 @@ static bool next_second(const sizes_t *sizes, visit_t *visit) {
     return visit_again(sizes, i, MEDIAN_VALUES_MIN - FIRST_SAMPLES, error, visit);
 }
 
-/* Returns whether a size off the line could have had slow spells in all its visits. */
+/* Returns whether a size is off the line, and that may be due to slow phases in all of its visits. */
 static bool is_doubtful(const sizes_t *sizes, int place) {
     const point_t *point = &sizes->point[place];
-    return is_off(sizes, place) && point->visits < SURE_VISITS && is_open(sizes, point);
+    return is_off(sizes, place) && point->visits < CONFIRMED_VISITS && is_open(sizes, point);
 }
 
 static bool next_split(const sizes_t *sizes, visit_t *visit) {
@@ -361,7 +371,7 @@ static bool is_bisected(const sizes_t *sizes, int64_t ladder_bytes) {
     return false;
 }
 
-/* Returns how far the lines on both sides of an interval are apart in its middle. */
+/* Returns the jump, in the middle of an interval, from the line on its left to the line on its right. */
 static deviation_t jump_at(const sizes_t *sizes, int place, limit_t *limit) {
     const point_t *low = &sizes->point[place], *high = low + 1;
     const point_t *before = place > 0 ? low - 1 : low, *after = high + 1;
@@ -379,13 +389,13 @@ static deviation_t jump_at(const sizes_t *sizes, int place, limit_t *limit) {
     return (deviation_t){fabs(left_s - right_s) / scale_s, error_s / scale_s};
 }
 
-/* Where a line is drawn across a limit, it also jumps in the next interval, whose lower end is on the right
- * line already. */
+/* Returns whether the lower end of an interval is on the right line already. Then the limit is in the
+ * interval before: the left line, which was drawn across it, also jumps here. */
 static bool is_beyond(const point_t *low, line_t right) {
     return fabs(at(right, low->bytes) - low->median.value) <= off_line * pto_error_scale(low->median.value);
 }
 
-/* The largest jump between two steps of the ladder that has not been bisected. */
+/* Finds the largest jump between two adjacent steps that has not been bisected, and adds it as a limit. */
 static bool find_limit(sizes_t *sizes) {
     double largest = 0.0;
     bool found = false;
@@ -405,7 +415,8 @@ static bool find_limit(sizes_t *sizes) {
     return found;
 }
 
-/* Returns the size that halves a limit; 0 where it is known well enough. */
+/* Returns the size in the middle of a limit's interval; 0 if that is small enough. While the interval is
+ * wider than an octave, the middle is by factors of two. */
 static int64_t half_of(const sizes_t *sizes, const limit_t *limit) {
     int64_t unit = sizes->options.unit_bytes, low = limit->low_bytes, high = limit->high_bytes;
     int64_t middle = low + (high - low) / 2;
@@ -429,7 +440,7 @@ static bool next_bisect(sizes_t *sizes, visit_t *visit) {
     return false;
 }
 
-/* A size between two steps lies on the line that it is nearer to. */
+/* Narrows the limit by a size between two steps, which lies on the line that it is nearer to. */
 static void narrow(sizes_t *sizes, const point_t *point) {
     limit_t *limit = &sizes->limit[sizes->limit_count - 1];
     double left = log(point->median.value / fmax(at(limit->left, point->bytes), pto_timing_grain_s));
@@ -437,7 +448,7 @@ static void narrow(sizes_t *sizes, const point_t *point) {
     *(fabs(left) < fabs(right) ? &limit->low_bytes : &limit->high_bytes) = point->bytes;
 }
 
-/* Returns whether a line ends at a point, or between it and the one before. */
+/* Returns whether a linear piece ends at a point, or between it and the one before. */
 static bool ends_before(const sizes_t *sizes, int place) {
     for (int i = 0; i < sizes->limit_count; i++)
         if (sizes->limit[i].high_bytes == sizes->point[place].bytes)
@@ -445,7 +456,7 @@ static bool ends_before(const sizes_t *sizes, int place) {
     return is_off(sizes, place);
 }
 
-/* One visit of each in turn, upwards, so that the visits of a size lie apart. */
+/* Visits imprecise sizes in turn, upwards, so that the visits of a size lie apart in time. */
 static bool next_repeat(const sizes_t *sizes, visit_t *visit) {
     int chosen = -1;
     double error = 0.0;
@@ -456,9 +467,9 @@ static bool next_repeat(const sizes_t *sizes, visit_t *visit) {
         double wanted = wanted_error(past - first);
         for (int i = first; i < past; i++) {
             const point_t *point = &sizes->point[i];
-            bool poor = point->step >= 0 && is_open(sizes, point) && point->median.error > wanted;
-            bool its_turn = point->bytes > sizes->turn_bytes;
-            if (poor && (chosen < 0 || (its_turn && sizes->point[chosen].bytes <= sizes->turn_bytes))) {
+            bool imprecise = point->step >= 0 && is_open(sizes, point) && point->median.error > wanted;
+            bool is_next = point->bytes > sizes->last_bytes;
+            if (imprecise && (chosen < 0 || (is_next && sizes->point[chosen].bytes <= sizes->last_bytes))) {
                 chosen = i;
                 error = wanted;
             }
@@ -467,9 +478,9 @@ static bool next_repeat(const sizes_t *sizes, visit_t *visit) {
     return chosen >= 0 && visit_again(sizes, chosen, AGAIN_SAMPLES, error, visit);
 }
 
-/* New sizes are visited a second time before they are judged. What was measured again may show limits that
- * chance had hidden. */
-static void go_on(sizes_t *sizes) {
+/* Goes to the next stage. After SPLIT, new steps are visited a second time before they are judged. After
+ * REPEAT, more precise medians may show what chance had hidden. */
+static void next_stage(sizes_t *sizes) {
     visit_t visit;
     bool back = sizes->stage == REPEAT && sizes->repeated;
     if (sizes->stage == SPLIT && next_second(sizes, &visit))
@@ -479,13 +490,25 @@ static void go_on(sizes_t *sizes) {
     sizes->repeated = sizes->repeated && !back;
 }
 
+/* Finds a visit of the current stage. */
+static bool next_in_stage(sizes_t *sizes, visit_t *visit) {
+    switch (sizes->stage) {
+    case COARSE:
+        return next_coarse(sizes, visit);
+    case SECOND:
+        return next_second(sizes, visit);
+    case SPLIT:
+        return next_split(sizes, visit);
+    case BISECT:
+        return next_bisect(sizes, visit);
+    default:
+        return next_repeat(sizes, visit);
+    }
+}
+
 bool sizes_next(sizes_t *sizes, visit_t *visit) {
-    for (; sizes->stage < OVER; go_on(sizes)) {
-        bool found = sizes->stage == COARSE   ? next_coarse(sizes, visit)
-                     : sizes->stage == SECOND ? next_second(sizes, visit)
-                     : sizes->stage == SPLIT  ? next_split(sizes, visit)
-                     : sizes->stage == BISECT ? next_bisect(sizes, visit)
-                                              : next_repeat(sizes, visit);
+    for (; sizes->stage < OVER; next_stage(sizes)) {
+        bool found = next_in_stage(sizes, visit);
         sizes->repeated = sizes->repeated || (found && sizes->stage == REPEAT);
         if (found)
             return true;
@@ -503,31 +526,32 @@ bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, i
     return visit->error > 0.0 && median_of(seconds, count).error <= visit->error;
 }
 
-/* Returns whether one more slow sample would leave no majority of others. */
+/* Returns whether slow samples are a minority, but with one more would not be. */
 static bool is_stuck(const sizes_t *sizes, const point_t *point) {
-    double slow_s = slow_from(sizes, point->bytes, point);
+    double slow_s = slow_seconds(sizes, point->bytes, point);
     int slow = 0;
     for (int i = 0; i < point->count; i++)
         slow += point->seconds[i] > slow_s;
     return 2 * slow < point->count && 2 * (slow + 1) >= point->count + 1;
 }
 
-void sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
+void sizes_record(sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
     int place = place_of(sizes, visit->bytes);
-    point_t *point = visit->had > 0 ? &sizes->point[place] : add_point(sizes, visit->bytes);
+    point_t *point = visit->earlier_samples > 0 ? &sizes->point[place] : add_point(sizes, visit->bytes);
     free(point->seconds);
     point->seconds = must_allocate((size_t)count, sizeof *point->seconds);
     memcpy(point->seconds, seconds, (size_t)count * sizeof *seconds);
-    sizes->turn_bytes = point->bytes;
+    sizes->last_bytes = point->bytes;
     bool ended_slow = seconds[count - 1] > visit->slow_s;
-    sizes->slow = seconds[visit->had] > visit->slow_s;
+    sizes->slow = seconds[visit->earlier_samples] > visit->slow_s;
     point->count = count;
     point->iterations = visit->iterations;
     point->visits++;
     point->stuck = ended_slow && is_stuck(sizes, point);
     point->median = median_of(seconds, count);
-    bool above = slow_times * point->median.value > doubtful_times * visit->slow_s;
-    bool doubtful = (ended_slow || above) && is_open(sizes, point);
+    /* slow_s is slow_times the expected time */
+    bool far_above = slow_times * point->median.value > doubtful_times * visit->slow_s;
+    bool doubtful = (ended_slow || far_above) && is_open(sizes, point);
     if (sizes->stage == BISECT && !doubtful)
         narrow(sizes, point);
 }
@@ -550,7 +574,7 @@ int sizes_left(const sizes_t *sizes) {
         return coarse > 1 ? coarse : 1;
     for (int i = 0; i < sizes->count; i++)
         pending += is_pending(sizes, &sizes->point[i]);
-    /* Half as many as in the first pass are likely to follow it. */
+    /* After the first pass, about half as many sizes are likely to follow. */
     if (sizes->stage == COARSE)
         return coarse + pass + pass / 2 + 1;
     return 1 + pending + (sizes->stage < REPEAT) * (sizes->count / 4);

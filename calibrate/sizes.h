@@ -1,15 +1,19 @@
-/* Which sizes of a case are measured, and how often: a plan that follows the medians so far. The sizes of
- * --bytes are a ladder; the first pass measures every second power of two of it, in two visits that lie
- * apart, because a slow spell of the machine spoils all samples of a visit. Then
+/* Chooses which sizes of a case are measured, and how often. The plan is adaptive: it assumes that the cost
+ * is piecewise linear in the bytes, and measures more where the medians so far do not show the pieces
+ * clearly.
  *
- *   - an interval is halved while a size at one of its ends lies off the line between its neighbours, and a
- *     third visit confirms it,
- *   - a limit, at which the cost jumps between two steps of the ladder, is bisected to an eighth,
- *   - a size is visited again until its median is known as well as its line needs. Slow visits and others
- * make it unknown.
+ * The sizes of --bytes are the steps of a ladder. A size is measured in visits of several samples, and in at
+ * least two that lie apart in time, because a slow phase of the machine spoils all samples of a visit. The
+ * first pass measures every second power of two. Then
  *
- * An exhaustive plan measures every size of the ladder, nothing between, each until its own median is known.
- * Needs no MPI: the lead of a case plans, and tells the others. */
+ *   - an interval is halved while a size at one of its ends lies off the line between its neighbours, which a
+ *     third visit must confirm,
+ *   - a limit, where the cost jumps between two steps of the ladder (as between protocols), is bisected until
+ * it is known to an eighth,
+ *   - a size is visited again until its median is known as precisely as the fit of its line needs.
+ *
+ * An exhaustive plan measures all steps of the ladder and nothing between, each until its own median is
+ * known. The plan needs no MPI: the lead of a case makes it and tells the other members. */
 #ifndef PORTOLAN_CALIBRATE_SIZES_H
 #define PORTOLAN_CALIBRATE_SIZES_H
 
@@ -17,56 +21,57 @@
 #include <stdint.h>
 
 typedef struct {
-    int64_t from_bytes; /* the ladder: from_bytes factor^k up to to_bytes, none if to_bytes is less */
+    int64_t from_bytes; /* the ladder: from_bytes * factor^k up to to_bytes; empty if to_bytes is less */
     int64_t to_bytes;
     int64_t factor;     /* a power of two */
-    int64_t unit_bytes; /* sizes between those of the ladder are multiples */
-    int repeats;        /* the most samples of a size */
-    bool every_size;    /* leave none of the ladder out */
+    int64_t unit_bytes; /* sizes between the steps are multiples of it */
+    int repeats;        /* maximum number of samples of a size */
+    bool every_size;    /* the first pass measures all steps */
     bool exhaustive;
 } sizes_options_t;
 
 /* One visit of a size. */
 typedef struct {
     int64_t bytes;
-    int had;          /* samples of earlier visits */
-    int most;         /* samples in all; the visit ends with as many, or earlier: */
-    double error;     /* when the median is known to this fraction; 0: never */
-    int iterations;   /* of a repetition: to begin with; then those it had */
-    double bound_s;   /* an iteration takes about this at the most; 0: unknown */
-    double reserve_s; /* must be left for later visits, or this one would not be worth its time */
-    double slow_s;    /* a sample that takes longer is slow, and the visit ends with it */
-    int rests;        /* how often to wait while the machine is as slow as that */
+    int earlier_samples; /* of earlier visits */
+    int max_samples;     /* of all visits. The visit ends when there are as many, or before: */
+    double error;        /* when the median is known to this fraction; 0: never */
+    double slow_s;       /* when a sample is slow, which is one that takes longer than this */
+    int iterations;      /* of a repetition: the initial number, then the final one */
+    double bound_s;      /* upper bound of an iteration, about; 0: unknown */
+    double reserve_s;    /* time that later visits need: if that would not be left, skip this one */
+    int max_rests;       /* how often to wait while the machine is slow */
 } visit_t;
 
 typedef struct sizes sizes_t;
 
-/* Iterations of a repetition that is long enough for the clock's own cost and resolution not to show. */
+/* Returns the iterations of a repetition that is long compared with the clock's cost and resolution. */
 int sizes_iterations(double once_s);
 
-/* Ends the job where memory runs out, as all of calibrate does. */
+/* Ends the job if memory runs out, as all of calibrate does. */
 sizes_t *sizes_create(const sizes_options_t *options);
 void sizes_destroy(sizes_t *sizes);
 
-/* The next visit; false if there is none. It must be answered by sizes_take or sizes_refuse. */
+/* Finds the next visit, to be answered by sizes_record or sizes_refuse; returns false if there is none. */
 bool sizes_next(sizes_t *sizes, visit_t *visit);
 
 /* Copies the samples of earlier visits to `seconds`. */
 void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds);
 
-/* Returns whether a visit has as many samples as it needs, the newest last. `seconds` may be reordered. */
+/* Returns whether a visit has enough samples. `seconds`: all of the size's, the newest last; may be
+ * reordered. */
 bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, int count);
 
-/* The visit has been made: all samples of its size, the newest last. `seconds` may be reordered. */
-void sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
+/* Records the samples after a visit, given as in sizes_enough. */
+void sizes_record(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
 
-/* There was no time for the visit, so there is none for larger sizes either. */
+/* There is no time for the visit, and so none for larger sizes. */
 void sizes_refuse(sizes_t *sizes, const visit_t *visit);
 
-/* Returns how many visits are still to be made, as far as is known; at least 1. */
+/* Returns an estimate of the number of visits that are still to be made; at least 1. */
 int sizes_left(const sizes_t *sizes);
 
-/* Steps of the ladder; those above the largest size that there was time for. */
+/* Return the number of steps of the ladder, and of those above the largest size that there was time for. */
 int sizes_ladder_count(const sizes_options_t *options);
 int sizes_left_out(const sizes_t *sizes);
 

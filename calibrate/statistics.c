@@ -1,5 +1,6 @@
-/* The number of values below the median is binomial(n, 1/2) whatever the distribution, so the interval from
- * the k-th smallest to the k-th largest value holds the median with probability 1 - 2 P(fewer than k). */
+/* How precisely a median is known (statistics.h). The number of values below the median is binomial(n, 1/2)
+ * for any distribution, so the interval from the k-th smallest to the k-th largest value contains the median
+ * with probability 1 - 2 P(fewer than k). */
 #include "statistics.h"
 
 #include <math.h>
@@ -7,13 +8,12 @@
 
 #include "portolan/samples.h"
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
+int compare_values(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* Above it the binomial's smallest terms underflow, and its normal limit is exact enough. */
+/* For more values, the binomial's smallest terms underflow, and the normal approximation is exact enough. */
 enum { EXACT_COUNT_MAX = 500 };
 
 int median_interval_rank(int count) {
@@ -38,7 +38,7 @@ bool median_is_settled(double *value, int count, double fraction) {
     int k = median_interval_rank(count);
     if (k == 0)
         return false;
-    qsort(value, (size_t)count, sizeof *value, compare);
+    qsort(value, (size_t)count, sizeof *value, compare_values);
     double median = middle_of(value, count);
     double low = value[k - 1];
     double high = value[count - k];
@@ -60,7 +60,7 @@ median_t median_of(double *value, int count) {
     const double half_of_deviation = 1.96 * 1.2533;
     /* Half of the interval of the mean of three and of four, in ranges (E. Lord 1947, Biometrika 34:41). */
     const double half_by_range[] = {1.304, 0.717};
-    qsort(value, (size_t)count, sizeof *value, compare);
+    qsort(value, (size_t)count, sizeof *value, compare_values);
     median_t median = {.value = middle_of(value, count), .error = HUGE_VAL};
     if (count >= RANGE_VALUES_MIN && count < MEDIAN_VALUES_MIN) {
         double range_s = value[count - 1] - value[0];

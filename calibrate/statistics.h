@@ -1,8 +1,11 @@
-/* When a median is known well enough. */
+/* Medians, and how precisely they are known: by a 95 percent confidence interval. */
 #ifndef PORTOLAN_CALIBRATE_STATISTICS_H
 #define PORTOLAN_CALIBRATE_STATISTICS_H
 
 #include <stdbool.h>
+
+/* Compares doubles, for qsort. */
+int compare_values(const void *a, const void *b);
 
 /* The 95 percent confidence interval of the median is from the k-th smallest to the k-th largest of `count`
  * values, whatever their distribution. Returns k, from 1 on; 0: fewer than 6 values have none. */
@@ -11,12 +14,11 @@ int median_interval_rank(int count);
 /* Returns whether that interval lies within `fraction` of the median. Sorts. */
 bool median_is_settled(double *value, int count, double fraction);
 
-/* A median, and how well it is known. */
 typedef struct {
     double value;
-    /* Half of its 95 percent interval as a fraction of the value (of the timing grain, where that is longer),
-     * from the interquartile range, so that an outlier in five counts for nothing, as in a fit, but two do.
-     * Of three or four values from their range, so that one outlier counts; HUGE_VAL of fewer. */
+    /* Half of the 95 percent interval as a fraction of the value (of the timing grain, if that is longer). It
+     * is computed from the interquartile range, in which one outlier in five values has no effect, as in a
+     * fit, but two have. Of three or four values, it is computed from the range; of fewer, it is HUGE_VAL. */
     double error;
 } median_t;
 

@@ -1,5 +1,5 @@
-/* Sockets are hwloc's packages. NVML is opened at run time: a machine without NVIDIA's driver has none, and
- * its few functions used here have kept their shape since its first releases. */
+/* Sockets by hwloc and NVML (topology.h). A socket is hwloc's package. NVML is loaded at run time, without
+ * its header: machines without NVIDIA's driver have none, and the functions used here have never changed. */
 #include "topology.h"
 
 #include <dlfcn.h>
@@ -59,7 +59,7 @@ void topology_cpu_name(const topology_t *topology, char *name, size_t name_size)
     snprintf(name, name_size, "%s", model != NULL ? model : "unknown");
 }
 
-/* Returns the only socket that a set of processors touches; -1: several, or none. */
+/* Returns the socket of a set of CPUs; -1: they belong to several, or to none. */
 static int socket_of_set(const topology_t *topology, hwloc_const_cpuset_t set) {
     int found = -1;
     for (int i = 0; i < hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE); i++) {

@@ -1,4 +1,4 @@
-/* Sockets, by hwloc and NVML. */
+/* The sockets of this machine, of this process and of GPUs, found by hwloc and NVML. */
 #ifndef PORTOLAN_CALIBRATE_TOPOLOGY_H
 #define PORTOLAN_CALIBRATE_TOPOLOGY_H
 
@@ -7,7 +7,7 @@
 
 typedef struct topology topology_t;
 
-/* Ends the job where hwloc can't tell. */
+/* Ends the job if hwloc fails. */
 topology_t *topology_create(void);
 void topology_destroy(topology_t *topology);
 
@@ -15,12 +15,12 @@ int topology_sockets(const topology_t *topology);
 int topology_cores(const topology_t *topology);
 void topology_cpu_name(const topology_t *topology, char *name, size_t name_size);
 
-/* Returns the socket that this process is bound to. One that may run on several is bound to `preferred`, so
- * that levels mean something; `*bound_here` says so. */
+/* Returns the socket that this process is bound to. If it may run on several, binds it to `preferred`, since
+ * levels are measured between sockets, and sets `*bound_here`. */
 int topology_own_socket(topology_t *topology, int preferred, bool *bound_here);
 
-/* Returns the socket of the GPU at a PCI address: -1 where NVML is absent or names CPUs of several. `driver`
- * gets the driver's version, or stays as it is. */
+/* Returns the socket of the GPU at a PCI address; -1: NVML is absent or names CPUs of several sockets.
+ * `driver` is set to the driver's version, if NVML is present. */
 int topology_gpu_socket(const topology_t *topology, const char *bus, char *driver, size_t driver_size);
 
 #endif

@@ -1,5 +1,5 @@
-/* Events: the call that records one, the call that asks for one that has happened, and both together until
- * the host sees it (signal_event), which is what a wait for the GPU costs when the GPU is done. */
+/* Events: the call that records one, the call that queries one that has happened, and both together until the
+ * host sees it (signal_event), which is the cost of waiting for a GPU that has finished. */
 #include "benchmark.h"
 #include "fatal.h"
 
@@ -13,7 +13,7 @@ typedef struct {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->kind = (kind_t)work->what->detail[0];
+    state->kind = (kind_t)work->bench_case->detail[0];
     GPU_DO(gpu.device->event_create(&state->event, &gpu_error));
     GPU_DO(gpu.device->event_record(state->event, gpu.stream, &gpu_error));
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));

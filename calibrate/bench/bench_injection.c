@@ -1,10 +1,10 @@
-/* Injection: 1 .. ppn processes of a node send to their partners on another at once, which shows when the
- * node's limit R_N, not the processes' own rate, sets the pace (the max-rate model of Gropp, Olson and
- * Samfass 2016).
+/* Injection: 1 .. ppn processes of a node send to their partners on another node at once. This shows when the
+ * node's limit R_N, instead of the processes' own rate, determines the time (the max-rate model of Gropp,
+ * Olson and Samfass 2016).
  *
- * A round trip has two legs in opposite directions. Partners answer only when all of them have their message:
- * else the early ones' answers would overlap the others' way out, and half a round trip would be less than
- * one way. Both waits are of shared memory, a fraction of a microsecond. */
+ * Messages go there and back, and half of the time is one way. Partners answer only when all of them have
+ * their message: otherwise early answers would overlap with messages in the other direction, and half a round
+ * trip would take less than one way. The barriers, in shared memory, take a fraction of a microsecond. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +17,8 @@ static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
     int *to = must_allocate((size_t)job->size, sizeof *to);
     int from_count = pairs_on_node(job, space, 0, from);
     int to_count = pairs_on_node(job, space, 1, to);
-    int most = from_count < to_count ? from_count : to_count;
-    for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
+    int max = from_count < to_count ? from_count : to_count;
+    for (int procs = 1; procs != 0; procs = next_count(procs, max)) {
         case_t *added = case_add_in(list, "injection", space, 2 * procs);
         added->level = pto_level_name(PTO_LEVEL_OFF_NODE);
         added->procs = procs;
@@ -35,14 +35,14 @@ static void list_cases(const job_t *job, case_list_t *list) {
         if (why == NULL && job->node_count < 2)
             why = "the job has one node";
         if (why != NULL)
-            case_missing(list, why, "injection_%s", pto_space_name(space));
+            case_skip(list, why, "injection_%s", pto_space_name(space));
         else
             list_space(job, space, list);
     }
 }
 
 static double send_first(const work_t *work, int count, int partner, int iterations) {
-    there_and_back_t *state = work->state;
+    ping_pong_buffers_t *state = work->state;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         together_wait(work->together);
@@ -53,8 +53,8 @@ static double send_first(const work_t *work, int count, int partner, int iterati
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
-    there_and_back_t *state = work->state;
-    int procs = work->what->procs;
+    ping_pong_buffers_t *state = work->state;
+    int procs = work->bench_case->procs;
     int count = (int)bytes;
     if (work->me < procs)
         return send_first(work, count, work->me + procs, iterations);
@@ -70,8 +70,8 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
 const benchmark_t bench_injection = {
     .name = "injection",
     .summary = "1 .. ppn processes of a node sending to their partners on another at once",
-    .state_bytes = sizeof(there_and_back_t),
+    .state_bytes = sizeof(ping_pong_buffers_t),
     .list = list_cases,
-    .open = there_and_back_open,
+    .open = ping_pong_open,
     .trial = trial,
 };

@@ -1,8 +1,7 @@
-/* Launches. Of a kernel that does nothing, until the host sees its end (kernel_launch), and the host's part
- * alone where many follow one another (kernel_enqueue). Of a captured graph of one such kernel, until the
- * host sees its end (graph_launch). And the cost of each additional kernel in a stream (kernel_queued): after
- * one kernel that is not timed, a thousand empty ones are launched and the stream is synchronized once. The
- * time recorded is that of one kernel. */
+/* Launches of an empty kernel: until the host sees its end (kernel_launch); the host's call alone, with many
+ * in a row (kernel_enqueue); as a captured graph, until the host sees its end (graph_launch); and the cost of
+ * each additional kernel in a stream (kernel_queued): after one kernel that is not timed, a thousand are
+ * launched and the stream is synchronized once. The time is always that of one kernel. */
 #include "benchmark.h"
 #include "fatal.h"
 
@@ -11,17 +10,17 @@ typedef enum { LAUNCH, ENQUEUE } kind_t;
 
 enum { QUEUED = 1000 };
 
-/* Between two launches that are waited for, which is not timed, the host does something else for a while, as
- * it does between a plan's launches: one right after another takes a fifth less. */
+/* Between two launches that are waited for, the host is busy for a while, which is not timed, as it is
+ * between a plan's launches: a launch right after another takes a fifth less. */
 static const double pause_s = 20e-6;
 
 /* Returns the seconds of `iterations` launches into the GPU's stream, each until the host sees its end. */
-static double launching_s(pto_status_t (*launch)(void *what, void *stream, pto_error_t *err), void *what,
+static double launching_s(pto_status_t (*launch)(void *graph, void *stream, pto_error_t *err), void *graph,
                           int iterations) {
     double seconds = 0;
     for (int i = 0; i < iterations; i++) {
         double start = now_s();
-        GPU_DO(launch(what, gpu.stream, &gpu_error));
+        GPU_DO(launch(graph, gpu.stream, &gpu_error));
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
         double end = now_s();
         seconds += end - start;
@@ -40,7 +39,7 @@ static pto_status_t launch_empty(void *nothing, void *stream, pto_error_t *err) 
 
 static double trial_kernel(const work_t *work, int64_t bytes, int iterations) {
     (void)bytes;
-    if (work->what->detail[0] == LAUNCH)
+    if (work->bench_case->detail[0] == LAUNCH)
         return launching_s(launch_empty, NULL, iterations);
     double start = now_s();
     for (int i = 0; i < iterations; i++)
@@ -50,7 +49,7 @@ static double trial_kernel(const work_t *work, int64_t bytes, int iterations) {
     return elapsed;
 }
 
-/* Whatever the iterations: a thousand are long enough for the clock. */
+/* Always launches a thousand, whatever the iterations, which is long enough for the clock. */
 static double trial_queued(const work_t *work, int64_t bytes, int iterations) {
     (void)work;
     (void)bytes;

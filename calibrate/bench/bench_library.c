@@ -1,7 +1,7 @@
 /* The MPI library's own collectives, from which the fit infers the library's algorithms and whether it stages
- * GPU buffers through the host. A few sizes each, among all processes of the job on host buffers, and among
- * one process for each GPU on GPU buffers and on host buffers, whose times differ by the staging alone. All
- * members start at one moment; a sample is the time until the last member has returned. In the samples,
+ * GPU buffers through the host. Each is measured at a few sizes: on host buffers among all processes of the
+ * job, and among one process per GPU on GPU buffers and on host buffers, whose times differ only by the
+ * staging. All members start together; a sample is the time until the last one has returned. In the samples,
  * `procs` is the number of members on all nodes and `messages` the number of nodes. */
 #include "fatal.h"
 #include "memory.h"
@@ -12,8 +12,8 @@
 
 enum { FLOAT_BYTES = 4 };
 
-/* Three sizes, unless --bytes excludes some. */
-static const int64_t least_bytes = INT64_C(1) << 8, most_bytes = INT64_C(1) << 20;
+/* Three sizes, unless --bytes excludes some of them. */
+static const int64_t min_bytes = INT64_C(1) << 8, max_bytes = INT64_C(1) << 20;
 static const int64_t factor = 64;
 
 /* Limit of the input buffer and of the output buffer of each member. */
@@ -31,12 +31,12 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 static void list_space(const job_t *job, pto_space_t members, pto_space_t buffers, case_list_t *list) {
     int per_node = pairs_fewest(job, members);
     if (per_node * job->node_count < 2)
-        case_missing(list, "there is one GPU alone", "library_%s", pto_space_name(buffers));
+        case_skip(list, "there is one GPU alone", "library_%s", pto_space_name(buffers));
     for (int i = 0; i < COLLECTIVE_COUNT && per_node * job->node_count > 1; i++) {
         case_t *added = pairs_collective_case(job, "mpi", collectives[i], members, buffers, job->node_count,
                                               per_node, buffer_bytes_max, list);
-        added->least_bytes = least_bytes;
-        added->most_bytes = added->most_bytes < most_bytes ? added->most_bytes : most_bytes;
+        added->min_bytes = min_bytes;
+        added->max_bytes = added->max_bytes < max_bytes ? added->max_bytes : max_bytes;
         added->factor = factor;
     }
 }
@@ -44,11 +44,11 @@ static void list_space(const job_t *job, pto_space_t members, pto_space_t buffer
 static void list_cases(const job_t *job, case_list_t *list) {
     const char *no_host = job_no_messages(job, PTO_SPACE_CPU), *no_gpu = job_no_messages(job, PTO_SPACE_GPU);
     if (no_host != NULL)
-        case_missing(list, no_host, "library_cpu");
+        case_skip(list, no_host, "library_cpu");
     else
         list_space(job, PTO_SPACE_CPU, PTO_SPACE_CPU, list);
     if (no_gpu != NULL) {
-        case_missing(list, no_gpu, "library_gpu");
+        case_skip(list, no_gpu, "library_gpu");
         return;
     }
     if (pairs_fewest(job, PTO_SPACE_GPU) < pairs_fewest(job, PTO_SPACE_CPU))
@@ -60,15 +60,15 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     pto_library_call_t *call = work->state;
-    size_t members = (size_t)work->what->member_count;
-    pto_collective_t collective = (pto_collective_t)work->what->detail[0];
+    size_t members = (size_t)work->bench_case->member_count;
+    pto_collective_t collective = (pto_collective_t)work->bench_case->detail[0];
     int64_t bytes = pairs_collective_bytes(work);
     int *counts = memory_array(work, 2 * members, sizeof *counts);
     *call = (pto_library_call_t){.comm = work->comm,
                                  .collective = collective,
                                  .equal = collective == PTO_COLLECTIVE_ALLTOALL,
-                                 .in = memory_zeroed(work, work->what->buffers, bytes),
-                                 .out = memory_zeroed(work, work->what->buffers, bytes),
+                                 .in = memory_zeroed(work, work->bench_case->buffers, bytes),
+                                 .out = memory_zeroed(work, work->bench_case->buffers, bytes),
                                  .send_counts = counts,
                                  .send_displs = counts + members,
                                  .receive_counts = counts,
@@ -77,7 +77,7 @@ static void open_case(const work_t *work) {
         GPU_DO(pto_mpi_reduction(PTO_DATATYPE_FLOAT, PTO_OP_SUM, &call->reduction, &gpu_error));
 }
 
-/* Makes the call in the way of the executor. */
+/* Calls MPI as the executor does. */
 static void make_call(const work_t *work, int64_t bytes) {
     (void)bytes;
     GPU_DO(pto_library_call(work->state, &gpu_error));
@@ -86,7 +86,7 @@ static void make_call(const work_t *work, int64_t bytes) {
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     pto_library_call_t *call = work->state;
     call->count = (int)(bytes / (pto_collective_reduces(call->collective) ? FLOAT_BYTES : 1));
-    for (int i = 0; i < work->what->member_count; i++) {
+    for (int i = 0; i < work->bench_case->member_count; i++) {
         call->send_counts[i] = (int)bytes;
         call->send_displs[i] = i * (int)bytes;
     }

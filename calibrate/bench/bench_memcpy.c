@@ -1,6 +1,6 @@
-/* Copies of one process: host to device and back, from pinned and from pageable memory, on the GPU's socket
- * and off it; device to device. One process copies, all others rest. Pairs are process-GPU, or
- * process:GPU-GPU. */
+/* Copies of one process: between host and device in both directions, with pinned and pageable memory, on the
+ * GPU's socket and off it; and between two devices. One process copies while all others are idle. Pairs are
+ * process-GPU, or process:GPU-GPU. */
 #include <stdio.h>
 
 #include "memcpy_common.h"
@@ -8,19 +8,19 @@
 
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
-/* Returns the process that drives the device, where it is as near as wanted, or the first of node 0 that is;
+/* Returns a process of node 0 on the device's socket, or off it: the one that uses the device, or the first;
  * -1: none. */
 static int process_for(const job_t *job, int device, bool on_socket) {
-    int near = -1;
+    int first = -1;
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];
         if (process->node != job->process[0].node || job_on_socket(job, rank, device) != on_socket)
             continue;
         if (process->device == device)
             return rank;
-        near = near < 0 ? rank : near;
+        first = first < 0 ? rank : first;
     }
-    return near;
+    return first;
 }
 
 static void list_host(const job_t *job, pto_copy_kind_t kind, bool pageable, bool on_socket,
@@ -63,29 +63,28 @@ static void list_cases(const job_t *job, case_list_t *list) {
             list_host(job, PTO_COPY_D2H, pageable, on_socket, list);
         }
         if (list->case_count == before) {
-            case_missing(
-                list, on_socket ? "no process sits on a GPU's socket" : "no process sits off a GPU's socket",
-                "memcpy_%s_socket", on_socket ? "on" : "off");
+            case_skip(list,
+                      on_socket ? "no process sits on a GPU's socket" : "no process sits off a GPU's socket",
+                      "memcpy_%s_socket", on_socket ? "on" : "off");
         }
         before = list->case_count;
         list_device(job, on_socket, list);
         if (list->case_count == before) {
-            case_missing(list,
-                         on_socket ? "no two GPUs share a socket" : "no two GPUs sit on different sockets",
-                         "memcpy_d2d_%s_socket", on_socket ? "on" : "off");
+            case_skip(list, on_socket ? "no two GPUs share a socket" : "no two GPUs sit on different sockets",
+                      "memcpy_d2d_%s_socket", on_socket ? "on" : "off");
         }
     }
 }
 
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
-    const int *detail = work->what->detail;
+    const int *detail = work->bench_case->detail;
     copying->kind = (pto_copy_kind_t)detail[DETAIL_KIND];
     copying->device = detail[DETAIL_DEVICE];
     copying->peer = detail[DETAIL_PEER_OR_PAGEABLE];
     copying->pageable = copying->kind != PTO_COPY_D2D && detail[DETAIL_PEER_OR_PAGEABLE] != 0;
     copying->home = work->job->process[work->job->rank].device;
-    copying_open(work, work->most_bytes);
+    copying_open(work, work->max_bytes);
 }
 
 const benchmark_t bench_memcpy = {

@@ -1,8 +1,8 @@
-/* Copies within host memory, by the CPU: 1 .. n processes of one socket at once, each from memory that it
- * touched first (on_socket), or that a process of another socket did (off_socket), to memory of its own.
- * `procs` counts the processes that copy. They meet before and after every copy, so that all n share the
- * memory's bandwidth. Every copy is at another place, because a plan's copies are not of data in the CPU's
- * caches either. */
+/* Copies within host memory by the CPU: 1 .. n processes of one socket at once, each to its own memory, from
+ * memory that it touched first itself (on_socket) or that a process of another socket touched first
+ * (off_socket). `procs` counts the processes that copy. They synchronize before and after every copy, so that
+ * all n share the memory's bandwidth. Every copy is at another offset, because the data of a plan's copies
+ * are not in the CPU's caches either. */
 #include <string.h>
 
 #include "fatal.h"
@@ -48,31 +48,31 @@ static void add_case(const job_t *job, int from_socket, int procs, case_list_t *
     case_t *added = case_add_in(list, "memcpy_h2h", PTO_SPACE_CPU, on_socket ? procs : 2 * procs);
     added->procs = procs;
     added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);
-    added->most_bytes = on_socket ? added->most_bytes : region_bytes;
+    added->max_bytes = on_socket ? added->max_bytes : region_bytes;
     for (int i = 0; i < added->member_count; i++)
         added->member[i] = process_of_socket(job, i < procs ? socket : from_socket, i % procs);
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
     int socket = job->process[0].socket, other = other_socket(job);
-    int most = count_of(job, socket), most_there = other < 0 ? 0 : count_of(job, other);
-    for (int procs = 1; procs != 0; procs = next_count(procs, most))
+    int max = count_of(job, socket), most_there = other < 0 ? 0 : count_of(job, other);
+    for (int procs = 1; procs != 0; procs = next_count(procs, max))
         add_case(job, socket, procs, list);
-    most = most < most_there ? most : most_there;
-    if (most == 0)
-        case_missing(list, "all processes of the first node sit on one socket", "memcpy_h2h_off_socket");
-    for (int procs = most > 0; procs != 0; procs = next_count(procs, most))
+    max = max < most_there ? max : most_there;
+    if (max == 0)
+        case_skip(list, "all processes of the first node sit on one socket", "memcpy_h2h_off_socket");
+    for (int procs = max > 0; procs != 0; procs = next_count(procs, max))
         add_case(job, other, procs, list);
 }
 
 typedef struct {
     bool on_socket;
     bool copies;
-    void *source; /* off the socket, a shared segment, which the process that does not copy made */
+    void *source; /* off the socket, a shared segment that the partner, which does not copy, created */
     pto_shared_handle_t segment;
     void *target;
     int64_t bytes; /* of source and target */
-    int64_t at;    /* the place of the next copy */
+    int64_t at;    /* the offset of the next copy */
 } state_t;
 
 /* The member that copies opens the segment of its partner. */
@@ -80,7 +80,7 @@ static void share_segment(const work_t *work) {
     state_t *state = work->state;
     pto_error_t err = {0};
     pto_status_t status = PTO_OK;
-    int procs = work->what->procs, size = (int)sizeof state->segment;
+    int procs = work->bench_case->procs, size = (int)sizeof state->segment;
     if (!state->copies) {
         status = pto_shared_create((size_t)state->bytes, &state->source, &state->segment, &err);
         if (status == PTO_OK) {
@@ -98,9 +98,9 @@ static void share_segment(const work_t *work) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->on_socket = work->what->member_count == work->what->procs;
-    state->copies = work->me < work->what->procs;
-    state->bytes = work->most_bytes > region_bytes ? work->most_bytes : region_bytes;
+    state->on_socket = work->bench_case->member_count == work->bench_case->procs;
+    state->copies = work->me < work->bench_case->procs;
+    state->bytes = work->max_bytes > region_bytes ? work->max_bytes : region_bytes;
     if (state->copies)
         state->target = memory_buffer(work, PTO_SPACE_CPU, state->bytes);
     if (state->on_socket)
@@ -115,17 +115,17 @@ static void copy_one(state_t *state, int64_t bytes) {
     state->at += (bytes + PLACE_BYTES - 1) / PLACE_BYTES * PLACE_BYTES;
 }
 
-/* A process that copies alone need not meet its partner, who only lends memory. */
+/* A process that copies alone need not synchronize with its partner, which only provides memory. */
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     state_t *state = work->state;
-    bool meets = work->what->procs > 1;
+    bool synchronizes = work->bench_case->procs > 1;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        if (meets)
+        if (synchronizes)
             together_wait(work->together);
         if (state->copies)
             copy_one(state, bytes);
-        if (meets)
+        if (synchronizes)
             together_wait(work->together);
     }
     return state->copies ? now_s() - start : 0;

@@ -14,7 +14,7 @@
 
 enum { DETAIL_KIND, DETAIL_METHOD }; /* copying_own_case sets the kind */
 
-/* The first are those of the device. */
+/* The first ones are those of bench.h. */
 typedef enum {
     METHOD_DEFAULT = PTO_BENCH_COPY_DEFAULT,
     METHOD_EXPLICIT = PTO_BENCH_COPY_EXPLICIT,
@@ -46,7 +46,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
 #if defined(__SSE2__)
     add_case(job, PTO_COPY_H2H, METHOD_STREAM, list);
 #else
-    case_missing(list, "the processor has no SSE2", "memcpy_method_stream_h2h");
+    case_skip(list, "the processor has no SSE2", "memcpy_method_stream_h2h");
 #endif
 }
 
@@ -59,20 +59,20 @@ typedef struct {
 
 static void *allocate(const work_t *work, bool on_gpu) {
     if (on_gpu)
-        return memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
-    return memset(memory_pinned(work, work->most_bytes), 1, (size_t)work->most_bytes);
+        return memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
+    return memset(memory_pinned(work, work->max_bytes), 1, (size_t)work->max_bytes);
 }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->kind = (pto_copy_kind_t)work->what->detail[DETAIL_KIND];
-    state->method = (method_t)work->what->detail[DETAIL_METHOD];
+    state->kind = (pto_copy_kind_t)work->bench_case->detail[DETAIL_KIND];
+    state->method = (method_t)work->bench_case->detail[DETAIL_METHOD];
     state->source = allocate(work, state->kind == PTO_COPY_D2H);
     state->target = allocate(work, state->kind == PTO_COPY_H2D);
 }
 
 #if defined(__SSE2__)
-/* Whole vectors past the cache; what remains as usual. The fence orders the stores before a later flag. */
+/* Stores whole vectors non-temporally. The fence orders the stores before a later flag. */
 static void copy_past_cache(void *target, const void *source, size_t bytes) {
     size_t count = bytes / sizeof(__m128i);
     for (size_t i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 /* Mixed copies (Faraji's thesis, Figures 5.1 and 5.2): n processes of one GPU copy at once, k of them by CUDA
  * IPC into a buffer of the first, the others between their own GPU memory and pinned host memory. `procs` is
- * n, and the pair names k. All meet before and after every copy, as in memcpy_shared. The rows of a part are
- * the time of the slowest process that copies that way. */
+ * n, and the pair names k. All synchronize before and after every copy, as in memcpy_shared. The rows _ipc
+ * and _staged have the time of the slowest process that copies in that way. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -10,8 +10,8 @@
 enum { DETAIL_KIND, DETAIL_BY_IPC };
 enum { PART_IPC, PART_STAGED };
 
-static const int64_t least_bytes = 4;
-static const int64_t most_bytes = INT64_C(1) << 24;
+static const int64_t min_bytes = 4;
+static const int64_t max_bytes = INT64_C(1) << 24;
 
 static void add_case(const job_t *job, pto_copy_kind_t kind, int procs, int by_ipc, case_list_t *list) {
     char name[CASE_NAME_MAX / 2];
@@ -22,8 +22,8 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, int procs, int by_i
     added->buffers = PTO_SPACE_GPU;
     added->detail[DETAIL_KIND] = (int)kind;
     added->detail[DETAIL_BY_IPC] = by_ipc;
-    added->least_bytes = least_bytes;
-    added->most_bytes = most_bytes;
+    added->min_bytes = min_bytes;
+    added->max_bytes = max_bytes;
     snprintf(added->pair, sizeof added->pair, "ipc=%d", by_ipc);
     if (by_ipc > 0)
         snprintf(added->part[PART_IPC], CASE_NAME_MAX, "%s_ipc", name);
@@ -33,17 +33,19 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, int procs, int by_i
         added->member[i] = job_process_of_device(job, 0, i);
 }
 
+static int smaller(int a, int b) { return a < b ? a : b; }
+
 /* n = 2, 4, 8, ... and all. */
 static void list_cases(const job_t *job, case_list_t *list) {
-    int most = 0;
-    while (job_process_of_device(job, 0, most) >= 0)
-        most++;
-    if (most < 2) {
-        case_missing(list, "the job has one process for each GPU", "memcpy_mixed");
+    int max = 0;
+    while (job_process_of_device(job, 0, max) >= 0)
+        max++;
+    if (max < 2) {
+        case_skip(list, "the job has one process for each GPU", "memcpy_mixed");
         return;
     }
     for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
-        for (int procs = 2; procs > 0; procs = procs == most ? 0 : 2 * procs < most ? 2 * procs : most)
+        for (int procs = 2; procs > 0; procs = procs < max ? smaller(2 * procs, max) : 0)
             for (int by_ipc = 0; by_ipc <= procs; by_ipc++)
                 add_case(job, kind, procs, by_ipc, list);
     }
@@ -54,7 +56,7 @@ typedef struct {
     together_t *part; /* the members that copy the same way */
     double part_s;
     void *own;    /* GPU memory */
-    void *shared; /* member 0's buffer, or what was opened of it; NULL: none */
+    void *shared; /* member 0's buffer, as addressed here; NULL: not opened */
     void *host;   /* pinned; NULL: none */
 } mixed_t;
 
@@ -63,7 +65,7 @@ static void share_buffer(const work_t *work) {
     mixed_t *mixed = work->state;
     pto_memory_handle_t handle;
     if (work->me == 0) {
-        mixed->shared = memory_buffer(work, PTO_SPACE_GPU, work->what->member_count * work->most_bytes);
+        mixed->shared = memory_buffer(work, PTO_SPACE_GPU, work->bench_case->member_count * work->max_bytes);
         GPU_DO(gpu.device->export_memory(mixed->shared, &handle, &gpu_error));
     }
     MPI_DO(MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, work->comm));
@@ -75,23 +77,23 @@ static void share_buffer(const work_t *work) {
 static void open_case(const work_t *work) {
     mixed_t *mixed = work->state;
     MPI_Comm part = MPI_COMM_NULL;
-    mixed->by_ipc = work->me >= work->what->member_count - work->what->detail[DETAIL_BY_IPC];
+    mixed->by_ipc = work->me >= work->bench_case->member_count - work->bench_case->detail[DETAIL_BY_IPC];
     MPI_DO(MPI_Comm_split(work->comm, mixed->by_ipc, work->me, &part));
     mixed->part = together_create(part);
     MPI_DO(MPI_Comm_free(&part));
-    mixed->own = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
+    mixed->own = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
     if (!mixed->by_ipc)
-        mixed->host = memory_pinned(work, work->most_bytes);
+        mixed->host = memory_pinned(work, work->max_bytes);
     share_buffer(work);
 }
 
 static pto_move_t move_of(const work_t *work, int64_t bytes) {
     const mixed_t *mixed = work->state;
     size_t size = (size_t)bytes;
-    bool to_gpu = work->what->detail[DETAIL_KIND] == PTO_COPY_H2D;
+    bool to_gpu = work->bench_case->detail[DETAIL_KIND] == PTO_COPY_H2D;
     pto_move_t move = {.bytes = size, .rows = 1, .target_pitch_bytes = size, .source_pitch_bytes = size};
     if (mixed->by_ipc) {
-        move.target = (char *)mixed->shared + work->me * work->most_bytes;
+        move.target = (char *)mixed->shared + work->me * work->max_bytes;
         move.source = mixed->own;
     } else {
         move.target = to_gpu ? mixed->own : mixed->host;

@@ -1,23 +1,23 @@
-/* Peer copies: a process writes from its own GPU into the memory of another process's, which it opened by
- * CUDA IPC. Pairs are two processes. */
+/* Peer copies: a process copies from its own GPU to that of another process, by CUDA IPC. Pairs are two
+ * processes. */
 #include "ipc.h"
 #include "memcpy_common.h"
 #include "memory.h"
 
 typedef struct {
     void *own;
-    void *opened[2]; /* the members' */
+    void *opened[2]; /* by member */
 } state_t;
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    for (int i = exchange_cases(job, "memcpy_peer", list); i < list->case_count; i++)
+    for (int i = ipc_cases(job, "memcpy_peer", list); i < list->case_count; i++)
         list->cases[i].buffers = PTO_SPACE_GPU;
 }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->own = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
-    exchange_open(work, state->own, state->opened);
+    state->own = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
+    ipc_open(work, state->own, state->opened);
 }
 
 static void copy_once(const work_t *work, int64_t bytes) {

@@ -1,17 +1,17 @@
-/* Queued copies: 1, 2, 4 ... 64 copies in one stream, and one wait. `messages` counts the copies, each of a
- * place of its own. The seconds are of all of them. */
+/* Queued copies: 1, 2, 4 ... 64 copies at different addresses are enqueued in one stream, which is then
+ * drained. `messages` is the number of copies. The seconds are of all of them. */
 #include "fatal.h"
 #include "memcpy_common.h"
 
 enum { QUEUED_MAX = 64 };
 
 /* A larger copy takes far longer than queueing it. */
-static const int64_t most_bytes = INT64_C(1) << 20;
+static const int64_t max_bytes = INT64_C(1) << 20;
 
 static void add_case(const job_t *job, pto_copy_kind_t kind, int copies, case_list_t *list) {
     case_t *added = copying_own_case(job, "memcpy_queued", kind, list);
     added->messages = copies;
-    added->most_bytes = most_bytes;
+    added->max_bytes = max_bytes;
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
@@ -22,13 +22,13 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
-    *copying = copying_own(work, (pto_copy_kind_t)work->what->detail[0]);
-    copying_open(work, work->what->messages * work->most_bytes);
+    *copying = copying_own(work, (pto_copy_kind_t)work->bench_case->detail[0]);
+    copying_open(work, work->bench_case->messages * work->max_bytes);
 }
 
 static void copy_once(const work_t *work, int64_t bytes) {
     const copying_t *copying = work->state;
-    size_t size = (size_t)bytes, all = (size_t)work->what->messages * size;
+    size_t size = (size_t)bytes, all = (size_t)work->bench_case->messages * size;
     for (size_t at = 0; at < all; at += size) {
         const pto_move_t move =
             move_of_bytes((char *)copying->target + at, (const char *)copying->source + at, size);

@@ -1,10 +1,10 @@
 /* Shared copies: 1 .. procs_per_gpu processes of every GPU of a node copy at once, each the full size between
- * pinned memory and a buffer of its own on the GPU, or between two such buffers. `procs` counts the processes
- * of one GPU. All meet before and after every copy: without MPS a GPU serves its processes in turns of tens
- * of microseconds, into which a process that copies again and again fits many small copies, while one that
- * copies once waits for its turn. Strided copies, eight rows at twice their length, go another way through
- * the GPU and have rows of their own. In duplex, every second process of a GPU, and every second GPU, copies
- * to the host while the others copy from it. */
+ * pinned memory and its own buffer on the GPU, or between two such buffers. `procs` counts the processes of
+ * one GPU. All processes synchronize before and after every copy: without MPS, a GPU serves its processes in
+ * time slices of tens of microseconds. A process that copies repeatedly would fit many small copies into its
+ * slice, but one that copies once has to wait for it. Strided copies, eight rows at twice their length, use
+ * another path through the GPU and are measured separately. In duplex, every second process of a GPU, and
+ * every second GPU, copies to the host while the others copy from it. */
 #include <stdio.h>
 
 #include "memcpy_common.h"
@@ -14,8 +14,8 @@ enum { DETAIL_KIND, DETAIL_WAY };
 
 typedef enum { CONTIGUOUS, STRIDED, DUPLEX } way_t;
 
-/* Processes that every device has. */
-static int fewest_of_a_device(const job_t *job) {
+/* Returns the number of processes that every device has. */
+static int min_per_device(const job_t *job) {
     for (int count = 0;; count++) {
         for (int device = 0; device < job->device_count; device++)
             if (job_process_of_device(job, device, count) < 0)
@@ -32,7 +32,7 @@ static void add_case(const job_t *job, const char *what, pto_copy_kind_t kind, w
     added->buffers = PTO_SPACE_GPU;
     added->detail[DETAIL_KIND] = (int)kind;
     added->detail[DETAIL_WAY] = (int)way;
-    added->least_bytes = way == STRIDED ? STRIDED_LEAST_BYTES : 1;
+    added->min_bytes = way == STRIDED ? STRIDED_LEAST_BYTES : 1;
     bool on_socket = true;
     for (int i = 0; i < added->member_count; i++) {
         int device = i % job->device_count;
@@ -50,27 +50,27 @@ static void list_cases(const job_t *job, case_list_t *list) {
     } shared[] = {{"h2d", PTO_COPY_H2D, CONTIGUOUS},      {"d2h", PTO_COPY_D2H, CONTIGUOUS},
                   {"d2d", PTO_COPY_D2D, CONTIGUOUS},      {"strided_h2d", PTO_COPY_H2D, STRIDED},
                   {"strided_d2h", PTO_COPY_D2H, STRIDED}, {"duplex", PTO_COPY_H2D, DUPLEX}};
-    int most = fewest_of_a_device(job);
-    if (most == 0) {
-        case_missing(list, "fewer processes than GPUs on the node", "memcpy_shared");
+    int max = min_per_device(job);
+    if (max == 0) {
+        case_skip(list, "fewer processes than GPUs on the node", "memcpy_shared");
         return;
     }
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
-        for (int procs = 1; procs != 0; procs = next_count(procs, most))
+        for (int procs = 1; procs != 0; procs = next_count(procs, max))
             add_case(job, shared[i].what, shared[i].kind, shared[i].way, procs, list);
-    if (most == 1)
-        case_missing(list, "the job has one process for each GPU", "memcpy_shared_more");
+    if (max == 1)
+        case_skip(list, "the job has one process for each GPU", "memcpy_shared_more");
 }
 
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
-    const int *detail = work->what->detail;
+    const int *detail = work->bench_case->detail;
     int devices = work->job->device_count;
     *copying = copying_own(work, (pto_copy_kind_t)detail[DETAIL_KIND]);
     if (detail[DETAIL_WAY] == DUPLEX && (work->me / devices + work->me % devices) % 2 != 0)
         copying->kind = PTO_COPY_D2H;
     copying->strided = detail[DETAIL_WAY] == STRIDED;
-    copying_open(work, work->most_bytes);
+    copying_open(work, work->max_bytes);
 }
 
 const benchmark_t bench_memcpy_shared = {

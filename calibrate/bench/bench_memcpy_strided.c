@@ -1,11 +1,11 @@
-/* Strided copies: rows of 4 B to 4 KiB, as of the columns of a grid, in one copy. `messages` is the bytes of
- * a row, `bytes` of all rows together. */
+/* Strided copies: rows of 4 B to 4 KiB with gaps, like the columns of a grid, in one copy. `messages` is the
+ * bytes of a row, `bytes` those of all rows together. */
 #include "memcpy_common.h"
 
 enum { ROWS_MAX = 65536, ROW_LEAST_BYTES = 4, ROW_MOST_BYTES = 4096, PITCH_LEAST_BYTES = 512 };
 
-/* Beyond this, rows of any width are few or the copy takes milliseconds. */
-static const int64_t most_bytes = INT64_C(1) << 24;
+/* With more, rows of any width are few, or the copy takes milliseconds. */
+static const int64_t max_bytes = INT64_C(1) << 24;
 
 /* Rows share no sector of memory. */
 static int64_t pitch_of(int64_t row_bytes) {
@@ -13,11 +13,11 @@ static int64_t pitch_of(int64_t row_bytes) {
 }
 
 static void add_case(const job_t *job, pto_copy_kind_t kind, int row_bytes, case_list_t *list) {
-    int64_t most = (int64_t)ROWS_MAX * row_bytes;
+    int64_t max = (int64_t)ROWS_MAX * row_bytes;
     case_t *added = copying_own_case(job, "memcpy_strided", kind, list);
     added->messages = row_bytes;
-    added->least_bytes = row_bytes;
-    added->most_bytes = most < most_bytes ? most : most_bytes;
+    added->min_bytes = row_bytes;
+    added->max_bytes = max < max_bytes ? max : max_bytes;
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
@@ -28,16 +28,15 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
-    int64_t row_bytes = work->what->messages;
-    *copying = copying_own(work, (pto_copy_kind_t)work->what->detail[0]);
-    copying_open(work, work->most_bytes / row_bytes * pitch_of(row_bytes));
+    int64_t row_bytes = work->bench_case->messages;
+    *copying = copying_own(work, (pto_copy_kind_t)work->bench_case->detail[0]);
+    copying_open(work, work->max_bytes / row_bytes * pitch_of(row_bytes));
 }
 
-/* Both sides have rows, like the two arrays, on the GPU and on the host, of a halo exchange written by hand.
- */
+/* Both sides have rows, like the two arrays of a halo exchange written by hand. */
 static void copy_once(const work_t *work, int64_t bytes) {
     const copying_t *copying = work->state;
-    int64_t row_bytes = work->what->messages;
+    int64_t row_bytes = work->bench_case->messages;
     size_t pitch = (size_t)pitch_of(row_bytes);
     copy_and_wait((pto_move_t){copying->target, copying->source, (size_t)row_bytes,
                                (size_t)(bytes / row_bytes), pitch, pitch});

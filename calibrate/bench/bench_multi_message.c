@@ -1,7 +1,7 @@
-/* Multi-message: one process with n messages in flight, to n partners or all to one; then as many back. With
- * one partner the messages come in the order in which their receives were posted, or in the reverse order, so
- * that each of them is found at the end of the queue: the difference is the queue search (Bienz, Gropp,
- * Olson, EuroMPI 2018). Half of the whole is one way for all the messages together. */
+/* Multi-message: one process sends n messages at once, to n partners or all to one, and gets as many back;
+ * half of the time is one way for all messages together. With one partner, the messages arrive in the order
+ * in which the receives were posted, or in reverse order, where each is found at the end of the queue: the
+ * difference is the time of the queue search (Bienz, Gropp, Olson, EuroMPI 2018). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { MESSAGES_TO_ONE_MAX = 64, TAG_READY = MESSAGES_TO_ONE_MAX };
 
-/* Sender's or receiver's memory for all messages of one direction. */
+/* Size of a process's memory for all messages of one direction. */
 static const int64_t room_bytes = INT64_C(128) << 20;
 
 typedef enum { TO_MANY, TO_ONE, TO_ONE_REVERSED } kind_t;
@@ -25,8 +25,8 @@ typedef struct {
     char *incoming;
     int messages; /* at this process */
     MPI_Request *requests;
-    MPI_Comm side; /* the sender alone, or the answering processes, which may be on its node */
-    together_t *answering;
+    MPI_Comm side;         /* the sender alone, or the processes that answer */
+    together_t *answering; /* their barrier */
 } state_t;
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static void add_case(case_list_t *list, pto_space_t space, pto_level_t level, ki
     case_t *added = case_add_in(list, kind_names[kind], space, 1 + partner_count);
     added->level = pto_level_name(level);
     added->messages = messages;
-    added->most_bytes = room_bytes / messages;
+    added->max_bytes = room_bytes / messages;
     added->detail[0] = (int)kind;
     added->member[0] = sender;
     memcpy(added->member + 1, partners, (size_t)partner_count * sizeof *partners);
@@ -45,14 +45,14 @@ static void add_case(case_list_t *list, pto_space_t space, pto_level_t level, ki
 
 static void list_level(const job_t *job, pto_space_t space, pto_level_t level, case_list_t *list) {
     int *partners = must_allocate((size_t)job->size, sizeof *partners);
-    int most = pairs_partners(job, space, level, 0, partners);
-    if (most == 0) {
-        case_missing(list, pairs_missing(level), "multi_message_%s_%s", pto_space_name(space),
-                     pto_level_name(level));
+    int max = pairs_partners(job, space, level, 0, partners);
+    if (max == 0) {
+        case_skip(list, pairs_why_none(level), "multi_message_%s_%s", pto_space_name(space),
+                  pto_level_name(level));
         free(partners);
         return;
     }
-    for (int messages = 1; messages != 0; messages = next_count(messages, most))
+    for (int messages = 1; messages != 0; messages = next_count(messages, max))
         add_case(list, space, level, TO_MANY, messages, 0, partners);
     for (int messages = 1; messages <= MESSAGES_TO_ONE_MAX; messages *= 4) {
         add_case(list, space, level, TO_ONE, messages, 0, partners);
@@ -66,7 +66,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
         if (why != NULL) {
-            case_missing(list, why, "multi_message_%s", pto_space_name(space));
+            case_skip(list, why, "multi_message_%s", pto_space_name(space));
             continue;
         }
         for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++)
@@ -76,20 +76,20 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 /* --- one case ------------------------------------------------------------------------------------------- */
 
-static kind_t kind_of(const work_t *work) { return (kind_t)work->what->detail[0]; }
+static kind_t kind_of(const work_t *work) { return (kind_t)work->bench_case->detail[0]; }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->messages = work->me > 0 && kind_of(work) == TO_MANY ? 1 : work->what->messages;
-    state->outgoing = memory_buffer(work, work->what->buffers, state->messages * work->most_bytes);
-    state->incoming = memory_buffer(work, work->what->buffers, state->messages * work->most_bytes);
+    state->messages = work->me > 0 && kind_of(work) == TO_MANY ? 1 : work->bench_case->messages;
+    state->outgoing = memory_buffer(work, work->bench_case->buffers, state->messages * work->max_bytes);
+    state->incoming = memory_buffer(work, work->bench_case->buffers, state->messages * work->max_bytes);
     state->requests = memory_array(work, (size_t)state->messages * 2, sizeof *state->requests);
     MPI_DO(MPI_Comm_split(work->comm, work->me == 0, work->me, &state->side));
     MPI_DO(MPI_Comm_set_errhandler(state->side, MPI_ERRORS_RETURN));
     state->answering = together_create(state->side);
 }
 
-/* Message i of the sender goes to, and comes from, this member. */
+/* Returns the member that message i is sent to and received from. */
 static int partner_of(const work_t *work, int i) {
     if (work->me > 0)
         return 0;
@@ -127,7 +127,7 @@ static double send_first(const work_t *work, int count, int iterations) {
     return (now_s() - start) / 2.0;
 }
 
-/* The receives of a round are posted before the answers of the one before, thus before its messages come. */
+/* The receives of the next round are posted before the answers of this one, so before its messages arrive. */
 static void answer(const work_t *work, int count, int iterations) {
     state_t *state = work->state;
     for (int i = 0; i < iterations; i++) {
@@ -143,7 +143,7 @@ static void answer(const work_t *work, int count, int iterations) {
 static void tell_ready(const work_t *work) { MPI_DO(MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_READY, work->comm)); }
 
 static void await_ready(const work_t *work) {
-    for (int i = 1; i < work->what->member_count; i++)
+    for (int i = 1; i < work->bench_case->member_count; i++)
         MPI_DO(MPI_Recv(NULL, 0, MPI_BYTE, i, TAG_READY, work->comm, MPI_STATUS_IGNORE));
 }
 

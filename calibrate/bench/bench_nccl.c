@@ -1,9 +1,9 @@
-/* NCCL's own collectives, with one process per GPU, on the GPUs of one node and of several. They are timed
- * the way plans run them: all processes start at a barrier, call NCCL once and synchronize the stream. A
- * call's time ends when the last process of the node has finished. Calls that are not waited for (--runs)
- * follow each other. In the samples, `procs` is the number of GPUs on all nodes and `messages` the number of
- * nodes. alltoall is one group of sends and receives that includes the process's own block, and allgatherv
- * one group of broadcasts, one from each process. */
+/* NCCL's own collectives, with one process per GPU, on the GPUs of one node and of several. They are timed as
+ * plans run them: all processes start at a barrier, call NCCL once and synchronize the stream, and the time
+ * ends when the last process of the node has finished. With --runs, calls that are not waited for follow each
+ * other. In the samples, `procs` is the number of GPUs on all nodes and `messages` the number of nodes.
+ * alltoall is one group of sends and receives that includes the process's own block, and allgatherv one group
+ * of broadcasts, one from each process. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -19,7 +19,6 @@ enum { FLOAT_BYTES = 4 };
 /* Limit of the input buffer and of the output buffer; every GPU must have room for both. */
 static const int64_t buffer_bytes_max = INT64_C(1) << 30;
 
-/* The part of a case that open_case sets up and close_case frees, outside the timed calls. */
 typedef struct {
     runs_t runs;
     pto_comms_t comms; /* of the members */
@@ -42,21 +41,21 @@ static void add_case(const job_t *job, pto_collective_t collective, int nodes, i
     case_t *added = pairs_collective_case(job, "nccl", collective, PTO_SPACE_GPU, PTO_SPACE_GPU, nodes,
                                           gpus_per_node, buffer_bytes_max, list);
     added->every_size = true;
-    added->least_bytes = pto_collective_reduces(collective) ? FLOAT_BYTES : 1;
+    added->min_bytes = pto_collective_reduces(collective) ? FLOAT_BYTES : 1;
 }
 
-/* On one node, every count that next_count selects, from 2 GPUs. On several nodes, only 1 GPU per node and
- * `most` GPUs per node. */
-static void list_nodes(const job_t *job, int nodes, int most, case_list_t *list) {
+/* On one node, every count that next_count selects, from 2 GPUs. On several, only 1 and `max` GPUs per node.
+ */
+static void list_nodes(const job_t *job, int nodes, int max, case_list_t *list) {
     int gpus = nodes > 1 ? 1 : 2;
-    while (gpus != 0 && gpus <= most) {
+    while (gpus != 0 && gpus <= max) {
         for (int collective = 0; collective < COLLECTIVE_COUNT; collective++)
             add_case(job, collectives[collective], nodes, gpus, list);
-        gpus = gpus == most ? 0 : nodes > 1 ? most : next_count(gpus, most);
+        gpus = nodes > 1 && gpus < max ? max : next_count(gpus, max);
     }
 }
 
-/* NULL if every process can load NCCL, otherwise the reason. Collective. */
+/* Collective. Returns why some process can't load NCCL; NULL: all can. */
 static const char *why_no_nccl(const job_t *job) {
     static char reason[SKIP_REASON_MAX];
     const pto_nccl_library_t *library = NULL;
@@ -71,20 +70,20 @@ static const char *why_no_nccl(const job_t *job) {
 
 static void list_cases(const job_t *job, case_list_t *list) {
     const char *why = job->no_gpu[0] != '\0' ? job->no_gpu : why_no_nccl(job);
-    int most = pairs_fewest(job, PTO_SPACE_GPU);
-    if (why == NULL && most * job->node_count < 2)
+    int max = pairs_fewest(job, PTO_SPACE_GPU);
+    if (why == NULL && max * job->node_count < 2)
         why = "NCCL needs two GPUs or more, each with a process of its own";
     if (why != NULL) {
-        case_missing(list, why, "nccl");
+        case_skip(list, why, "nccl");
         return;
     }
     for (int nodes = 1; nodes != 0; nodes = next_count(nodes, job->node_count))
-        list_nodes(job, nodes, most, list);
+        list_nodes(job, nodes, max, list);
 }
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
-/* The executor's own call. */
+/* Calls NCCL as the executor does. */
 static void enqueue(const work_t *work, int64_t bytes) {
     state_t *state = work->state;
     pto_nccl_call_t *call = &state->call;
@@ -96,9 +95,9 @@ static void enqueue(const work_t *work, int64_t bytes) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    int members = work->what->member_count;
+    int members = work->bench_case->member_count;
     int64_t bytes = pairs_collective_bytes(work);
-    pto_collective_t collective = (pto_collective_t)work->what->detail[0];
+    pto_collective_t collective = (pto_collective_t)work->bench_case->detail[0];
     bool reduces = pto_collective_reduces(collective);
     runs_open(&state->runs, work, enqueue);
     state->block = memory_array(work, (size_t)members, sizeof *state->block);

@@ -1,11 +1,11 @@
-/* Ping-pong: a message to a partner and one of the same size back; half of their time is one way. At every
- * level of the job, between host and between GPU buffers.
+/* Ping-pong: a message to a partner and one of the same size back; half of their time is one way. It is
+ * measured at every level of the job, between host buffers and between GPU buffers.
  *
- * Ping-pong to host or GPU memory: both messages come from the other memory.
+ * Ping-pong to: both messages go from GPU memory to host memory, or from host to GPU memory.
  *
  * Exchange: both messages at the same time. They take as long as one if the two directions share nothing.
- * They take twice as long if, within a node, each process's CPU copies what it sends and what it receives, or
- * if, between nodes, the answer that one message waits for queues behind the data of the other. */
+ * They take twice as long within a node if each process's CPU copies what it sends and what it receives, and
+ * between nodes if the acknowledgement that one message waits for is queued behind the data of the other. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -26,10 +26,10 @@ static void list_levels(const job_t *job, const char *benchmark, case_list_t *li
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
         if (why != NULL) {
-            case_missing(list, why, "%s_%s", benchmark, pto_space_name(space));
+            case_skip(list, why, "%s_%s", benchmark, pto_space_name(space));
             continue;
         }
-        /* For host memory it doesn't matter which process drives which GPU. */
+        /* For host memory, it doesn't matter whether processes share a GPU. */
         pto_level_t first = space == PTO_SPACE_GPU ? PTO_LEVEL_ON_GPU : PTO_LEVEL_ON_SOCKET;
         for (pto_level_t level = first; level < PTO_LEVEL_COUNT; level++)
             list_level(job, benchmark, space, level, list);
@@ -38,11 +38,11 @@ static void list_levels(const job_t *job, const char *benchmark, case_list_t *li
 
 static void list_cases(const job_t *job, case_list_t *list) { list_levels(job, "ping_pong", list); }
 
-/* Lists cases between the memories, if both processes have a GPU. */
+/* Lists cases between host and GPU memory, if the processes have GPUs. */
 static void list_mixed(const job_t *job, case_list_t *list) {
     const char *why = job_no_messages(job, PTO_SPACE_GPU);
     if (why != NULL)
-        case_missing(list, why, "ping_pong_to");
+        case_skip(list, why, "ping_pong_to");
     for (pto_level_t level = 0; why == NULL && level < PTO_LEVEL_COUNT; level++) {
         pair_t pairs[PAIRS_MAX];
         int count = pairs_find(job, PTO_SPACE_GPU, level, pairs);
@@ -59,7 +59,7 @@ static void list_mixed(const job_t *job, case_list_t *list) {
 static void list_exchanges(const job_t *job, case_list_t *list) { list_levels(job, "exchange", list); }
 
 static void go_and_return(const work_t *work, int64_t bytes) {
-    there_and_back_t *state = work->state;
+    ping_pong_buffers_t *state = work->state;
     MPI_Comm comm = work->comm;
     int count = (int)bytes;
     if (work->me == 0) {
@@ -74,9 +74,9 @@ static void go_and_return(const work_t *work, int64_t bytes) {
 const benchmark_t bench_ping_pong = {
     .name = "ping_pong",
     .summary = "a message there and back between two processes, each level, host and GPU buffers",
-    .state_bytes = sizeof(there_and_back_t),
+    .state_bytes = sizeof(ping_pong_buffers_t),
     .list = list_cases,
-    .open = there_and_back_open,
+    .open = ping_pong_open,
     .once = go_and_return,
     .times = TIMES_ROUND_TRIP,
 };
@@ -84,15 +84,15 @@ const benchmark_t bench_ping_pong = {
 const benchmark_t bench_ping_pong_to = {
     .name = "ping_pong_to",
     .summary = "the same between host and GPU memory, from the other to this one",
-    .state_bytes = sizeof(there_and_back_t),
+    .state_bytes = sizeof(ping_pong_buffers_t),
     .list = list_mixed,
-    .open = there_and_back_open,
+    .open = ping_pong_open,
     .once = go_and_return,
     .times = TIMES_ROUND_TRIP,
 };
 
 static void exchange(const work_t *work, int64_t bytes) {
-    there_and_back_t *state = work->state;
+    ping_pong_buffers_t *state = work->state;
     MPI_Comm comm = work->comm;
     MPI_Request request[2];
     int count = (int)bytes, other = 1 - work->me;
@@ -104,8 +104,8 @@ static void exchange(const work_t *work, int64_t bytes) {
 const benchmark_t bench_exchange = {
     .name = "exchange",
     .summary = "a message each way at once between two processes, each level, host and GPU buffers",
-    .state_bytes = sizeof(there_and_back_t),
+    .state_bytes = sizeof(ping_pong_buffers_t),
     .list = list_exchanges,
-    .open = there_and_back_open,
+    .open = ping_pong_open,
     .once = exchange,
 };

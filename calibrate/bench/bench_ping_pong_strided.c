@@ -1,7 +1,7 @@
-/* Ping-pong with a derived type: rows that are apart in memory, as the columns of a grid, in one message. The
- * library packs and unpacks them, on a CPU or by a copy for each row of GPU memory. `messages` is the bytes
- * of a row, `bytes` of all rows together. The nearest pair of processes is taken, as packing does not depend
- * on the level. */
+/* Ping-pong with a derived datatype: rows with gaps in memory, like the columns of a grid, in one message.
+ * MPI packs and unpacks them, by the CPU or by one copy for each row of GPU memory. `messages` is the bytes
+ * of a row, `bytes` those of all rows. As packing does not depend on the level, only the nearest pair is
+ * measured. */
 #include <stdlib.h>
 
 #include "fatal.h"
@@ -20,9 +20,9 @@ static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
     while (why == NULL && level < PTO_LEVEL_COUNT && pairs_find(job, space, level, pairs) == 0)
         level++;
     if (why == NULL && level == PTO_LEVEL_COUNT)
-        why = pairs_missing(PTO_LEVEL_ON_SOCKET);
+        why = pairs_why_none(PTO_LEVEL_ON_SOCKET);
     if (why != NULL) {
-        case_missing(list, why, "ping_pong_strided_%s", pto_space_name(space));
+        case_skip(list, why, "ping_pong_strided_%s", pto_space_name(space));
         return;
     }
     for (size_t i = 0; i < sizeof row_bytes / sizeof *row_bytes; i++) {
@@ -31,8 +31,8 @@ static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
         added->level = pto_level_name(level);
         added->buffers = space;
         added->messages = row_bytes[i];
-        added->least_bytes = row_bytes[i];
-        added->most_bytes = (int64_t)(space == PTO_SPACE_CPU ? CPU_ROWS_MAX : GPU_ROWS_MAX) * row_bytes[i];
+        added->min_bytes = row_bytes[i];
+        added->max_bytes = (int64_t)(space == PTO_SPACE_CPU ? CPU_ROWS_MAX : GPU_ROWS_MAX) * row_bytes[i];
     }
 }
 
@@ -42,13 +42,13 @@ static void list_cases(const job_t *job, case_list_t *list) {
 }
 
 static void open_case(const work_t *work) {
-    there_and_back_t *state = work->state;
-    int64_t bytes = work->most_bytes / work->what->messages * PITCH_BYTES;
-    state->outgoing = memory_buffer(work, work->what->buffers, bytes);
-    state->incoming = memory_buffer(work, work->what->buffers, bytes);
+    ping_pong_buffers_t *state = work->state;
+    int64_t bytes = work->max_bytes / work->bench_case->messages * PITCH_BYTES;
+    state->outgoing = memory_buffer(work, work->bench_case->buffers, bytes);
+    state->incoming = memory_buffer(work, work->bench_case->buffers, bytes);
 }
 
-/* Returns a type of the kind that the executor makes, which may cost more than an MPI vector. */
+/* Returns a datatype like those of the executor, which may be slower than an MPI vector. */
 static MPI_Datatype type_of(int rows, int bytes) {
     int *lengths = must_allocate((size_t)rows, sizeof *lengths);
     MPI_Aint *places = must_allocate((size_t)rows, sizeof *places);
@@ -65,9 +65,9 @@ static MPI_Datatype type_of(int rows, int bytes) {
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
-    there_and_back_t *state = work->state;
+    ping_pong_buffers_t *state = work->state;
     MPI_Comm comm = work->comm;
-    int row = (int)work->what->messages;
+    int row = (int)work->bench_case->messages;
     MPI_Datatype type = type_of((int)(bytes / row), row);
     MPI_DO(MPI_Barrier(comm));
     double start = now_s();
@@ -89,7 +89,7 @@ const benchmark_t bench_ping_pong_strided = {
     .name = "ping_pong_strided",
     .group = "ping_pong",
     .summary = "rows that are apart, in one message there and back, host and GPU buffers",
-    .state_bytes = sizeof(there_and_back_t),
+    .state_bytes = sizeof(ping_pong_buffers_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -1,6 +1,6 @@
-/* Reduction of two buffers into one, by element: on a core as the MPI library does it in its collectives
- * (MPI_Reduce_local), on a GPU by the executor's kernel, its launch and its end included. The column `pair`
- * names the operation and the type; bytes are of one input. */
+/* Element-wise reduction of two buffers into one: on a core as the MPI library does it in its collectives
+ * (MPI_Reduce_local), on a GPU by the executor's kernel, including its launch and the wait for its end. The
+ * column `pair` names the operation and the datatype; bytes are of one input. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -17,13 +17,13 @@ typedef struct {
 
 static void list_case(pto_space_t space, pto_op_t op, pto_datatype_t datatype, case_list_t *list) {
     case_t *added = case_add_in(list, "reduce", space, 1);
-    added->least_bytes = pto_datatype_bytes(datatype);
+    added->min_bytes = pto_datatype_bytes(datatype);
     snprintf(added->pair, sizeof added->pair, "%s-%s", pto_op_name(op), pto_datatype_name(datatype));
     added->detail[0] = (int)datatype;
     added->detail[1] = (int)op;
 }
 
-/* The types that MPI reduces with arithmetic of the CPU; on a GPU also sums of 16-bit floating point. */
+/* The datatypes that the CPU has arithmetic for; on a GPU, also sums of 16-bit floating point. */
 static void list_space(pto_space_t space, case_list_t *list) {
     for (pto_op_t op = PTO_OP_SUM; op <= PTO_OP_MAX; op++)
         for (pto_datatype_t datatype = PTO_DATATYPE_INT32; datatype <= PTO_DATATYPE_DOUBLE; datatype++)
@@ -37,25 +37,25 @@ static void list_space(pto_space_t space, case_list_t *list) {
 static void list_cases(const job_t *job, case_list_t *list) {
     list_space(PTO_SPACE_CPU, list);
     if (job->no_gpu[0] != '\0')
-        case_missing(list, job->no_gpu, "reduce_gpu");
+        case_skip(list, job->no_gpu, "reduce_gpu");
     else
         list_space(PTO_SPACE_GPU, list);
 }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->datatype = (pto_datatype_t)work->what->detail[0];
-    state->op = (pto_op_t)work->what->detail[1];
+    state->datatype = (pto_datatype_t)work->bench_case->detail[0];
+    state->op = (pto_op_t)work->bench_case->detail[1];
     if (pto_mpi_reduction(state->datatype, state->op, &state->by, NULL) != PTO_OK)
         die("no operation of MPI for a reduction");
-    state->source = memory_zeroed(work, work->what->buffers, work->most_bytes);
-    state->target = memory_zeroed(work, work->what->buffers, work->most_bytes);
+    state->source = memory_zeroed(work, work->bench_case->buffers, work->max_bytes);
+    state->target = memory_zeroed(work, work->bench_case->buffers, work->max_bytes);
 }
 
 static void reduce_once(const work_t *work, int64_t bytes) {
     state_t *state = work->state;
     int64_t count = bytes / pto_datatype_bytes(state->datatype);
-    if (work->what->buffers == PTO_SPACE_GPU) {
+    if (work->bench_case->buffers == PTO_SPACE_GPU) {
         GPU_DO(gpu.device->reduce(state->target, state->source, (size_t)count, state->datatype, state->op,
                                   gpu.stream, &gpu_error));
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));

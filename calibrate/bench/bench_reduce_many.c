@@ -1,6 +1,6 @@
-/* Reduction of many buffers into one by the executor's kernel: one pass that reads `messages` inputs and
- * writes once, its launch and its end included; bytes are of one input. Two inputs are among the cases, so
- * that the fit can tell this kernel from that of `reduce`. */
+/* Reduction of many buffers into one by the executor's kernel, which reads `messages` inputs in one pass and
+ * writes once, including its launch and the wait for its end; bytes are of one input. There is a case of two
+ * inputs, so that the fit can compare this kernel with that of `reduce`. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -8,7 +8,7 @@
 
 enum { INPUTS_MAX = 16, ELEMENT_BYTES = 4 };
 
-/* All buffers of a case together. */
+/* Maximum size of all buffers of a case together. */
 static const int64_t room_bytes = INT64_C(4) << 30;
 
 typedef struct {
@@ -21,24 +21,24 @@ static void list_cases(const job_t *job, case_list_t *list) {
     for (int inputs = 2; inputs != 0; inputs = next_count(inputs, INPUTS_MAX)) {
         case_t *added = case_add_in(list, "reduce_many", PTO_SPACE_GPU, 1);
         added->messages = inputs;
-        added->least_bytes = ELEMENT_BYTES;
-        added->most_bytes = room_bytes / (inputs + 1);
+        added->min_bytes = ELEMENT_BYTES;
+        added->max_bytes = room_bytes / (inputs + 1);
         snprintf(added->pair, sizeof added->pair, "sum-float");
     }
 }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->target = memory_zeroed(work, PTO_SPACE_GPU, work->most_bytes);
-    for (int i = 0; i < work->what->messages; i++)
-        state->input[i] = memory_zeroed(work, PTO_SPACE_GPU, work->most_bytes);
+    state->target = memory_zeroed(work, PTO_SPACE_GPU, work->max_bytes);
+    for (int i = 0; i < work->bench_case->messages; i++)
+        state->input[i] = memory_zeroed(work, PTO_SPACE_GPU, work->max_bytes);
 }
 
 static void reduce_once(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
     GPU_DO(gpu.device->reduce_many(state->target, true, (const void *const *)state->input,
-                                   work->what->messages, (size_t)bytes / ELEMENT_BYTES, PTO_DATATYPE_FLOAT,
-                                   PTO_OP_SUM, gpu.stream, &gpu_error));
+                                   work->bench_case->messages, (size_t)bytes / ELEMENT_BYTES,
+                                   PTO_DATATYPE_FLOAT, PTO_OP_SUM, gpu.stream, &gpu_error));
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 

@@ -1,9 +1,9 @@
-/* Remote memory: a kernel loads from another GPU's memory to its own (remote_load_W), or stores its own there
- * (remote_store_W), W bytes a thread; remote_store_strided stores every second element of 4 bytes, of which
- * Oden, Klenk and Froening (section on GGAS) saw a tenth of the bandwidth of elements that lie together.
- * `procs` counts the kernel's thread blocks, the last case of which fills the GPU. Rows of 0 bytes are the
- * same kernel for nothing: what it takes beyond that is what the access costs. The kernel's launch and end
- * are in all. */
+/* Remote memory: a kernel copies from another GPU's memory to its own (remote_load_W), or from its own to
+ * that (remote_store_W), with accesses of W bytes; remote_store_strided stores to every second element of 4
+ * bytes, for which Oden, Klenk and Froening (section on GGAS) measured a tenth of the bandwidth of contiguous
+ * elements. `procs` is the number of thread blocks; the largest fills the GPU. Times include the kernel's
+ * launch and the wait for its end. Rows of 0 bytes are the kernel without accesses, whose time the fit
+ * subtracts. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -14,12 +14,12 @@ enum { DETAIL_STORES, DETAIL_WIDTH, DETAIL_STRIDE };
 enum { LEAST_BYTES = 16, WIDEST = 16, STRIDED_WIDTH = 4 };
 
 typedef struct {
-    void *source; /* its own; what is loaded is the other's target */
+    void *source; /* of stores; loads are from the other member's target */
     void *target;
-    void *opened[2]; /* the members' targets */
+    void *opened[2]; /* the target of each member */
 } state_t;
 
-/* One number of thread blocks, one width: the case of all sizes, and that of nothing. */
+/* Adds two cases: of 0 bytes, and of all sizes. */
 static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int width, int stride, int blocks,
                       case_list_t *list) {
     char name[CASE_NAME_MAX];
@@ -30,7 +30,7 @@ static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int wi
         added->buffers = PTO_SPACE_GPU;
         added->procs = blocks;
         added->sized = sized == 1;
-        added->least_bytes = LEAST_BYTES;
+        added->min_bytes = LEAST_BYTES;
         added->detail[DETAIL_STORES] = stores;
         added->detail[DETAIL_WIDTH] = width;
         added->detail[DETAIL_STRIDE] = stride;
@@ -44,11 +44,12 @@ static void list_blocks(const pair_t *pair, pto_reach_t reach, int blocks, case_
     add_cases(pair, reach, true, STRIDED_WIDTH, 2, blocks, list);
 }
 
-/* For pairs after the first one, lists only the cases that are fitted: their rows show how much is chance. */
+/* For pairs after the first, lists only the cases that the fit uses: their rows show how much pairs differ.
+ */
 static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
     static const int some_blocks[] = {1, 8, 32};
     pair_t pairs[PAIRS_MAX];
-    int count = exchange_pairs(job, reach, pairs, "remote", list);
+    int count = ipc_pairs(job, reach, pairs, "remote", list);
     if (count == 0)
         return;
     for (size_t i = 0; i < sizeof some_blocks / sizeof *some_blocks; i++)
@@ -68,19 +69,20 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->source = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
-    state->target = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes * work->what->detail[DETAIL_STRIDE]);
-    exchange_open(work, state->target, state->opened);
+    state->source = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
+    state->target =
+        memory_buffer(work, PTO_SPACE_GPU, work->max_bytes * work->bench_case->detail[DETAIL_STRIDE]);
+    ipc_open(work, state->target, state->opened);
 }
 
 static void access_once(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
-    const int *detail = work->what->detail;
+    const int *detail = work->bench_case->detail;
     void *target = detail[DETAIL_STORES] ? state->opened[1] : state->target;
     const void *source = detail[DETAIL_STORES] ? state->source : state->opened[1];
     size_t count = (size_t)bytes / (size_t)detail[DETAIL_WIDTH];
     GPU_DO(gpu.bench->move(target, source, count, detail[DETAIL_WIDTH], detail[DETAIL_STRIDE],
-                           work->what->procs, gpu.stream, &gpu_error));
+                           work->bench_case->procs, gpu.stream, &gpu_error));
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 

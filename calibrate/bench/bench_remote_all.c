@@ -32,7 +32,7 @@ static void add_case(const job_t *job, int gpus, case_list_t *list) {
     case_t *added = case_add(list, "remote_store_all", gpus);
     added->procs = gpus;
     added->buffers = PTO_SPACE_GPU;
-    added->least_bytes = LEAST_BYTES;
+    added->min_bytes = LEAST_BYTES;
     bool on_socket = true;
     for (int i = 0; i < gpus; i++) {
         added->member[i] = job_process_of_device(job, i, 0);
@@ -42,23 +42,23 @@ static void add_case(const job_t *job, int gpus, case_list_t *list) {
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    int most = count_gpus_in_reach(job);
-    if (most < 2) {
-        case_missing(
-            list, "GPUs 0 and 1 of the node do not both have a process, or do not reach each other's memory",
-            "remote_store_all");
+    int max = count_gpus_in_reach(job);
+    if (max < 2) {
+        case_skip(list,
+                  "GPUs 0 and 1 of the node do not both have a process, or do not reach each other's memory",
+                  "remote_store_all");
         return;
     }
-    for (int gpus = 2; gpus != 0; gpus = next_count(gpus, most))
+    for (int gpus = 2; gpus != 0; gpus = next_count(gpus, max))
         add_case(job, gpus, list);
 }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->count = work->what->member_count;
-    state->source = memory_buffer(work, PTO_SPACE_GPU, (state->count - 1) * work->most_bytes);
-    state->area = memory_buffer(work, PTO_SPACE_GPU, state->count * work->most_bytes);
-    exchange_open(work, state->area, state->opened);
+    state->count = work->bench_case->member_count;
+    state->source = memory_buffer(work, PTO_SPACE_GPU, (state->count - 1) * work->max_bytes);
+    state->area = memory_buffer(work, PTO_SPACE_GPU, state->count * work->max_bytes);
+    ipc_open(work, state->area, state->opened);
 }
 
 /* Sets where this member stores: its own block in the area of each other member. The order begins with the

@@ -1,7 +1,6 @@
-/* The launch of kernels that the host does not wait for: one that keeps the GPU at work for longer than the
- * CPU takes for all launches, and behind it 1 to 4 of the executor's kernels, which copy a few bytes.
- * `messages` counts the kernels, the seconds are of all of them: what each additional one takes is its
- * launch. */
+/* Launches of kernels that the host does not wait for: one kernel that keeps the GPU busy for longer than the
+ * CPU needs for all launches, then 1 to 4 of the executor's kernels, which copy a few bytes. `messages` is
+ * the number of kernels, the seconds are of all of them: what each additional kernel takes is its launch. */
 #include "fatal.h"
 #include "memory.h"
 #include "portolan/kernel.h"
@@ -9,7 +8,7 @@
 
 enum { COPIED_BYTES = 16, BUSY_WIDTH = 16, BEHIND_MOST = 4 };
 
-/* By one block of threads some tens of microseconds. */
+/* One thread block takes some tens of microseconds to copy them. */
 static const int64_t busy_bytes = INT64_C(1) << 20;
 
 typedef struct {
@@ -61,7 +60,7 @@ static void open_case(const work_t *work) {
     state->from = memory_buffer(work, PTO_SPACE_GPU, busy_bytes);
     state->to = memory_buffer(work, PTO_SPACE_GPU, busy_bytes);
     make_kernel(state);
-    state->kernels = work->what->messages;
+    state->kernels = work->bench_case->messages;
     runs_open(&state->runs, work, enqueue);
 }
 

@@ -1,6 +1,6 @@
-/* Runs of a kernel whose data carry their flags (docs/executing.md, 'Lines'), behind each other: an allgather
- * of all GPUs of a node by the executor's own plan. They leave nothing to take apart, so a whole run is
- * measured, with its launch. `procs` counts the GPUs, `bytes` are those that each stores to every other. */
+/* Consecutive runs of a kernel whose data carry their flags (docs/executing.md, 'Lines'): an allgather among
+ * GPUs of a node, as a plan of the executor. Such runs have no phases to measure, so whole runs are measured,
+ * with their launch. `procs` is the number of GPUs, `bytes` those that each stores to every other. */
 #include <stdlib.h>
 
 #include "fatal.h"
@@ -22,13 +22,13 @@ typedef struct {
 
 static void list_cases(const job_t *job, case_list_t *list) {
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
-    int most = pairs_on_node(job, PTO_SPACE_GPU, 0, ranks);
-    if (most < 2)
-        case_missing(list, "no two GPUs of the node have a process each", "run_lines");
-    for (int gpus = 2; gpus != 0 && gpus <= most; gpus = next_count(gpus, most)) {
+    int max = pairs_on_node(job, PTO_SPACE_GPU, 0, ranks);
+    if (max < 2)
+        case_skip(list, "no two GPUs of the node have a process each", "run_lines");
+    for (int gpus = 2; gpus != 0 && gpus <= max; gpus = next_count(gpus, max)) {
         case_t *added = case_add_in(list, "run_lines", PTO_SPACE_GPU, gpus);
         added->procs = gpus;
-        added->most_bytes = PTO_LINES_BYTES_MAX;
+        added->max_bytes = PTO_LINES_BYTES_MAX;
         for (int i = 0; i < gpus; i++)
             added->member[i] = ranks[i];
     }
@@ -44,8 +44,8 @@ static void enqueue(const work_t *work, int64_t bytes) {
 static void open_case(const work_t *work) {
     state_t *state = work->state;
     state->bytes = -1;
-    state->in = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
-    state->out = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes * work->what->member_count);
+    state->in = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
+    state->out = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes * work->bench_case->member_count);
     runs_open(&state->runs, work, enqueue);
 }
 
@@ -59,7 +59,7 @@ static void forget_plan(state_t *state) {
 
 static void make_plan(const work_t *work, int64_t bytes) {
     state_t *state = work->state;
-    int gpus = work->what->member_count;
+    int gpus = work->bench_case->member_count;
     pto_request_t request = {
         .layout = {.nodes = 1,
                    .gpus_per_node = gpus,

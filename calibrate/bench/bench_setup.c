@@ -1,7 +1,7 @@
-/* Setup: what a plan needs once before its first run, by all processes of the first node at once, as they do
- * it then. Opening GPU memory of another process by CUDA IPC (setup_open), allocating and exporting GPU
- * memory or allocating pinned host memory (setup_allocate), and a segment of shared memory that one process
- * makes and the others open (setup_segment). Undoing it is not timed. */
+/* Setup: what the executor does once before a plan's first run, here as there by all processes of the node at
+ * once. Opening GPU memory of another process by CUDA IPC (setup_open), allocating and exporting GPU memory
+ * or allocating pinned host memory (setup_allocate), and a segment of shared memory that one process creates
+ * and the others open (setup_segment). Freeing is not timed. */
 #include <stdlib.h>
 
 #include "benchmark.h"
@@ -28,12 +28,12 @@ static void fill_members(const job_t *job, case_t *added) {
 }
 
 static void list_allocations(const job_t *job, pto_space_t space, case_list_t *list) {
-    int most = job_processes_on(job, 0);
-    for (int count = 1; count > 0; count = next_count(count, most))
+    int max = job_processes_on(job, 0);
+    for (int count = 1; count > 0; count = next_count(count, max))
         fill_members(job, add_case(list, ALLOCATE, "setup_allocate", space, count));
 }
 
-/* The processes of node 0 whose GPUs reach rank `owner`'s; returns how many. */
+/* Finds the processes of node 0 whose GPUs can access that of rank `owner`; returns how many. */
 static int find_openers(const job_t *job, int owner, int *found) {
     int count = 0;
     for (int i = 0; i < job_processes_on(job, 0); i++) {
@@ -48,10 +48,10 @@ static int find_openers(const job_t *job, int owner, int *found) {
 static void list_openings(const job_t *job, case_list_t *list) {
     int *opener = must_allocate((size_t)job->size, sizeof *opener);
     int owner = job_rank_at(job, 0, 0);
-    int most = find_openers(job, owner, opener);
-    if (most == 0)
-        case_missing(list, "no other process of the first node reaches the first one's GPU", "setup_open");
-    for (int count = most > 0; count > 0; count = next_count(count, most)) {
+    int max = find_openers(job, owner, opener);
+    if (max == 0)
+        case_skip(list, "no other process of the first node reaches the first one's GPU", "setup_open");
+    for (int count = max > 0; count > 0; count = next_count(count, max)) {
         case_t *added = add_case(list, OPEN, "setup_open", PTO_SPACE_GPU, count + 1);
         added->procs = count;
         added->member[0] = owner;
@@ -62,27 +62,27 @@ static void list_openings(const job_t *job, case_list_t *list) {
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    int most = job_processes_on(job, 0);
+    int max = job_processes_on(job, 0);
     if (job->no_gpu[0] == '\0') {
         list_openings(job, list);
         list_allocations(job, PTO_SPACE_GPU, list);
         list_allocations(job, PTO_SPACE_CPU, list);
     } else {
-        case_missing(list, job->no_gpu, "setup_open");
-        case_missing(list, job->no_gpu, "setup_allocate");
+        case_skip(list, job->no_gpu, "setup_open");
+        case_skip(list, job->no_gpu, "setup_allocate");
     }
-    if (most > 1) {
-        case_t *added = add_case(list, SEGMENT, "setup_segment", PTO_SPACE_CPU, most);
+    if (max > 1) {
+        case_t *added = add_case(list, SEGMENT, "setup_segment", PTO_SPACE_CPU, max);
         added->sized = false;
         fill_members(job, added);
     } else {
-        case_missing(list, "only one process is on the first node", "setup_segment");
+        case_skip(list, "only one process is on the first node", "setup_segment");
     }
 }
 
-/* --- trials: seconds of what is timed; members start each iteration together ---------------------------- */
+/* --- trials: members start each iteration together ------------------------------------------------------ */
 
-/* Member 0 owns the memory and only helps. */
+/* Member 0 only provides the memory. */
 static double open_memory(const work_t *work, int64_t bytes, int iterations) {
     void *memory = NULL;
     pto_memory_handle_t handle;
@@ -111,7 +111,7 @@ static double open_memory(const work_t *work, int64_t bytes, int iterations) {
 }
 
 static double allocate_memory(const work_t *work, int64_t bytes, int iterations) {
-    bool on_gpu = work->what->buffers == PTO_SPACE_GPU;
+    bool on_gpu = work->bench_case->buffers == PTO_SPACE_GPU;
     double elapsed = 0.0;
     for (int i = 0; i < iterations; i++) {
         void *memory = NULL;
@@ -131,7 +131,7 @@ static double allocate_memory(const work_t *work, int64_t bytes, int iterations)
     return elapsed;
 }
 
-/* As the executor does it, with a segment that is left to no other job. */
+/* Creates and opens a segment as the executor does. */
 static double share_segment(const work_t *work, int iterations) {
     double elapsed = 0.0;
     for (int i = 0; i < iterations; i++) {
@@ -156,7 +156,7 @@ static double share_segment(const work_t *work, int iterations) {
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
-    switch ((kind_t)work->what->detail[0]) {
+    switch ((kind_t)work->bench_case->detail[0]) {
     case OPEN:
         return open_memory(work, bytes, iterations);
     case ALLOCATE:

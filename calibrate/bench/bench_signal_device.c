@@ -1,8 +1,8 @@
-/* Signal between kernels, as those of plans signal: a block's threads store words in another GPU's memory,
- * meet, and one raises a flag there; the block that spins on it meets too, and its threads load the words. So
- * it is what a flag costs with all that makes it safe to act upon. There and back a thousand times, by the
- * GPU's own clock; half of a round is one way. The first round, in which the kernels find each other, is not
- * timed. */
+/* Signals between kernels, as in plans: a block's threads store words in another GPU's memory, synchronize,
+ * and one raises a flag there; a thread of the other block polls the flag, then its threads synchronize and
+ * load the words. So the time includes everything that makes data safe to use. A trial is a thousand rounds
+ * there and back, by the GPU's clock; half of a round is one way. The first round, in which a kernel may
+ * start late, is not timed. */
 #include "fatal.h"
 #include "ipc.h"
 #include "memory.h"
@@ -13,32 +13,32 @@ enum { ROUNDS = 1000 };
 static const double limit_s = 5.0;
 
 typedef struct {
-    void *handed;    /* its own memory, in which the other stores */
-    void *opened[2]; /* the members' */
+    void *inbox;     /* where the other member stores */
+    void *opened[2]; /* the inbox of each member */
     pto_bench_rounds_t *result;
-    uint32_t value; /* that both flags have come to */
+    uint32_t value; /* the last value of both flags */
 } state_t;
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    for (int i = exchange_cases(job, "signal_device", list); i < list->case_count; i++) {
+    for (int i = ipc_cases(job, "signal_device", list); i < list->case_count; i++) {
         list->cases[i].space = pto_space_name(PTO_SPACE_GPU);
         list->cases[i].sized = false;
     }
 }
 
-/* All is 0 before anybody opens it. */
+/* The memory is zero before another process opens it. */
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->handed = memory_zeroed(work, PTO_SPACE_GPU, PTO_BENCH_PING_PONG_BYTES);
+    state->inbox = memory_zeroed(work, PTO_SPACE_GPU, PTO_BENCH_PING_PONG_BYTES);
     state->result = memory_pinned(work, (int64_t)sizeof *state->result);
-    exchange_open(work, state->handed, state->opened);
+    ipc_open(work, state->inbox, state->opened);
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     (void)bytes;
     state_t *state = work->state;
     int other = 1 - work->me;
-    const pto_bench_ping_pong_t side = {.own = state->handed,
+    const pto_bench_ping_pong_t side = {.own = state->inbox,
                                         .others = state->opened[other],
                                         .first = work->me == 0,
                                         .from = state->value,
@@ -51,7 +51,7 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
         die("signal_device: the flag of process %d did not reach process %d within %.0f s, in round %u of "
             "%d; "
             "leave the benchmark out by --only",
-            work->what->member[other], work->job->rank, limit_s, (unsigned)state->result->failed_round,
+            work->bench_case->member[other], work->job->rank, limit_s, (unsigned)state->result->failed_round,
             1 + ROUNDS);
     }
     if (state->result->stale) {

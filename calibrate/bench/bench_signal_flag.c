@@ -1,9 +1,9 @@
-/* Signal: a flag in shared memory that one process of a node sets and another waits for; there and back, half
- * of which is one way. */
+/* Signals between processes: a flag in shared memory that one process of a node sets and another waits for. A
+ * round goes there and back, and half of it is one way. */
 #include "pairs.h"
 
 typedef struct {
-    int round; /* the value that the flags have come to */
+    int round; /* the last value of the flags */
 } state_t;
 
 static void list_cases(const job_t *job, case_list_t *list) {

@@ -1,21 +1,21 @@
-/* Staged messages: two processes of a node as in the middle of a pipeline. One copies a chunk from its GPU to
- * the host while it sends the chunk before; the other receives it and copies the one before to its GPU. The
- * seconds are of one chunk. Where messages are copies by the CPU, they take longer than in a ping-pong: their
- * data are not in its caches, and GPUs use the same memory. */
+/* Staged messages: two processes of a node, as in the middle of a pipeline of chunks. One copies a chunk from
+ * its GPU to the host while it sends the previous chunk; the other receives a chunk while it copies the
+ * previous one to its GPU. The seconds are of one chunk. If messages are copies by the CPU, they take longer
+ * than in a ping-pong: their data are not in the CPU's caches, and the GPUs use the same memory. */
 #include "fatal.h"
 #include "memcpy_common.h"
 #include "pairs.h"
 
-enum { SLOTS = 4 }; /* as many as a pipeline of the strategies has */
+enum { SLOTS = 4 }; /* as in the pipelines of strategies */
 
-static const int64_t most_bytes = INT64_C(1) << 24;
+static const int64_t max_bytes = INT64_C(1) << 24;
 
 static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_level_t level = PTO_LEVEL_ON_GPU; level <= PTO_LEVEL_ON_NODE; level++)
         for (int i = pairs_cases(job, PTO_SPACE_GPU, level, "staged", "staged", list); i < list->case_count;
              i++) {
             list->cases[i].space = pto_space_name(PTO_SPACE_CPU);
-            list->cases[i].most_bytes = most_bytes;
+            list->cases[i].max_bytes = max_bytes;
         }
 }
 
@@ -24,7 +24,7 @@ static bool sends(const work_t *work) { return work->me == 0; }
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
     *copying = copying_own(work, sends(work) ? PTO_COPY_D2H : PTO_COPY_H2D);
-    copying_open(work, SLOTS * work->most_bytes);
+    copying_open(work, SLOTS * work->max_bytes);
 }
 
 static void start_copy(const copying_t *copying, int slot, size_t bytes) {

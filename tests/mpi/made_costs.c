@@ -76,7 +76,7 @@ enum { PIECES_MAX = 4 };
 typedef struct {
     const char *benchmark, *space, *level;
     int procs, messages;
-    int64_t least_bytes, most_bytes; /* 0: no sizes */
+    int64_t min_bytes, max_bytes; /* 0: no sizes */
     piece_t piece[PIECES_MAX];
 } made_t;
 
@@ -154,7 +154,7 @@ static double trial(const work_t *current, int64_t bytes, int iterations) {
     if (asked_count < (int)(sizeof asked / sizeof *asked))
         asked[asked_count++] = bytes;
     double began_s = made_clock_s();
-    work(iterations * shaken(true_s(&made[current->what->detail[0]], bytes)));
+    work(iterations * shaken(true_s(&made[current->bench_case->detail[0]], bytes)));
     double seconds = made_clock_s() - began_s;
     work(meeting_s);
     return seconds;
@@ -169,10 +169,10 @@ void made_add_case(case_list_t *list, int index) {
     added->level = what->level;
     added->procs = what->procs;
     added->messages = what->messages;
-    added->sized = what->most_bytes > 0;
+    added->sized = what->max_bytes > 0;
     if (added->sized) {
-        added->least_bytes = what->least_bytes;
-        added->most_bytes = what->most_bytes;
+        added->min_bytes = what->min_bytes;
+        added->max_bytes = what->max_bytes;
     }
     added->detail[0] = index;
     added->member[0] = 0;

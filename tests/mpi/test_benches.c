@@ -418,7 +418,7 @@ static void check_staged(const benchmark_t *benchmark, const work_t *work, int64
 }
 
 static void check_trials(const benchmark_t *benchmark, const work_t *work, int64_t bytes) {
-    const case_t *what = work->what;
+    const case_t *what = work->bench_case;
     for (int iterations = 1; iterations <= 4; iterations++) {
         double expected = iterations * iteration_s(what, bytes);
         moved_bytes = 0;
@@ -442,10 +442,10 @@ static void check_trials(const benchmark_t *benchmark, const work_t *work, int64
 
 /* With this process among its members. */
 static void check_case(const benchmark_t *benchmark, const job_t *job, const case_t *what, int me) {
-    int64_t bytes = what->least_bytes > 64 ? what->least_bytes : 64;
+    int64_t bytes = what->min_bytes > 64 ? what->min_bytes : 64;
     MPI_Comm comm;
     MPI_Comm_split(what->member_count > 1 ? MPI_COMM_WORLD : MPI_COMM_SELF, 0, me, &comm);
-    work_t work = {.job = job, .what = what, .comm = comm, .me = me, .most_bytes = bytes};
+    work_t work = {.job = job, .bench_case = what, .comm = comm, .me = me, .max_bytes = bytes};
     work.together = together_create(two_nodes ? MPI_COMM_SELF : comm);
     work_open(&work, benchmark);
     if (strcmp(what->benchmark, "staged") == 0)
@@ -557,7 +557,7 @@ static void runs_are_timed_behind_each_other(void **state) {
             make_job(1, &job);
             job.runs = how;
             const case_t what = {.member_count = 1, .member = &member};
-            work_t work = {.job = &job, .what = &what, .comm = MPI_COMM_SELF, .state = &run_s};
+            work_t work = {.job = &job, .bench_case = &what, .comm = MPI_COMM_SELF, .state = &run_s};
             work.together = together_create(MPI_COMM_SELF);
             runs_open(&runs, &work, enqueue_run);
             for (int call = 0; call < 2; call++) {

@@ -90,7 +90,7 @@ static void close_case(const work_t *work) { open_count--; }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     assert_ptr_equal(work, own.work);
-    int which = own.work->what->detail[0];
+    int which = own.work->bench_case->detail[0];
     assert_int_equal(made[which].member[own.work->me], rank);
     assert_true(trial_count[which] < TRIALS_MAX);
     trials[which][trial_count[which]++] = (trial_t){bytes, iterations};
@@ -146,10 +146,10 @@ void __wrap_guard_step(double limit_s, const char *format, ...) { begin_step(lim
 void __wrap_guard_tick(double limit_s) { begin_step(limit_s); }
 
 /* Every visit has a new sample. */
-void __real_sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
-void __wrap_sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
-    assert_true(count > visit->had && count <= visit->most);
-    __real_sizes_take(sizes, visit, seconds, count);
+void __real_sizes_record(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
+void __wrap_sizes_record(sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
+    assert_true(count > visit->earlier_samples && count <= visit->max_samples);
+    __real_sizes_record(sizes, visit, seconds, count);
 }
 
 static struct {

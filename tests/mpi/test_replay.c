@@ -59,7 +59,7 @@ static int add_case(fields_t field) {
     added->messages = atoi(field[MESSAGES]);
     added->sized = atoll(field[BYTES]) > 0;
     added->every_size = strncmp(field[BENCHMARK], "nccl", 4) == 0; /* as bench_nccl.c */
-    added->least_bytes = atoll(field[BYTES]);
+    added->min_bytes = atoll(field[BYTES]);
     added->member[0] = 0;
     added->detail[0] = index;
     records = realloc(records, (size_t)list.case_count * sizeof *records);
@@ -88,7 +88,7 @@ static void add_row(fields_t field) {
     if (last->seconds == NULL)
         die("out of memory");
     last->seconds[last->count++] = atof(field[SECONDS]);
-    list.cases[index].most_bytes = bytes;
+    list.cases[index].max_bytes = bytes;
 }
 
 /* The time of a part of the members is no case of its own. */
@@ -126,7 +126,7 @@ static void read_records(const char *path, samples_t *samples) {
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
-    record_t *record = &records[work->what->detail[0]];
+    record_t *record = &records[work->bench_case->detail[0]];
     size_record_t *size = record->size;
     while (size + 1 < record->size + record->size_count && size[1].bytes <= bytes)
         size++;

@@ -161,7 +161,7 @@ TEST(some_cases_need_every_size) {
     for (; sizes_next(sizes, &visit); count++) {
         double seconds[5] = {1, 1, 1, 1, 1};
         assert_int_equal(visit.bytes, 1 << count);
-        sizes_take(sizes, &visit, seconds, 5);
+        sizes_record(sizes, &visit, seconds, 5);
     }
     assert_int_equal(count, 21);
     sizes_destroy(sizes);
@@ -253,13 +253,13 @@ static void check_visit(const visit_t *visit, int64_t factor, bool was_slow) {
     bool step = is_step(visit->bytes, factor);
     must_be("bound", visit, visit->bound_s, bound_s(visit->bytes));
     must_be("reserve", visit, visit->reserve_s, step ? reserve_s(visit->bytes) : 0);
-    assert_int_equal(visit->had, own != NULL ? own->count : 0);
+    assert_int_equal(visit->earlier_samples, own != NULL ? own->count : 0);
     assert_int_equal(visit->iterations, own != NULL ? own->iterations : 1);
-    assert_int_equal(visit->rests, (own != NULL || !step) && !was_slow ? 4 : 0);
+    assert_int_equal(visit->max_rests, (own != NULL || !step) && !was_slow ? 4 : 0);
     if (own == NULL) {
-        assert_int_equal(visit->most, step ? 2 : 3);
+        assert_int_equal(visit->max_samples, step ? 2 : 3);
     } else {
-        assert_true(visit->most > own->count && visit->most <= REPEATS && own->visits < 8);
+        assert_true(visit->max_samples > own->count && visit->max_samples <= REPEATS && own->visits < 8);
     }
     if (own != NULL && step) {
         double fastest_s = HUGE_VAL;
@@ -287,20 +287,21 @@ static void play_by(int64_t factor, int64_t to_bytes, int iterations, cost_t cos
     known_count = 0;
     while (sizes_next(sizes, &visit)) {
         double seconds[REPEATS];
-        int count = visit.had;
+        int count = visit.earlier_samples;
         assert_true(played->count < PLAYED_MAX);
         check_visit(&visit, factor, was_slow);
         visit.iterations = iterations;
         sizes_recall(sizes, &visit, seconds);
         do
             seconds[count++] = cost(visit.bytes, visits_before(played, visit.bytes));
-        while (count < visit.most && !sizes_enough(sizes, &visit, seconds, count));
-        known_t *own = visit.had > 0 ? known_of(visit.bytes) : &known[known_count++];
-        *own = (known_t){visit.bytes, count, iterations, visit.had > 0 ? own->visits + 1 : 1, {0}};
+        while (count < visit.max_samples && !sizes_enough(sizes, &visit, seconds, count));
+        known_t *own = visit.earlier_samples > 0 ? known_of(visit.bytes) : &known[known_count++];
+        *own =
+            (known_t){visit.bytes, count, iterations, visit.earlier_samples > 0 ? own->visits + 1 : 1, {0}};
         memcpy(own->seconds, seconds, (size_t)count * sizeof *seconds);
-        was_slow = seconds[visit.had] > visit.slow_s;
-        sizes_take(sizes, &visit, seconds, count);
-        visit.most = count; /* what it had in the end */
+        was_slow = seconds[visit.earlier_samples] > visit.slow_s;
+        sizes_record(sizes, &visit, seconds, count);
+        visit.max_samples = count; /* what it had in the end */
         played->visit[played->count++] = visit;
     }
     sizes_destroy(sizes);
@@ -341,9 +342,9 @@ TEST(the_first_pass_goes_up_to_the_largest_size) {
             assert_true(sizes_next(sizes, &visit));
             assert_int_equal(visit.bytes, INT64_C(8) << step);
             assert_int_equal(sizes_left_out(sizes), 0);
-            sizes_take(sizes, &visit, seconds, 2);
+            sizes_record(sizes, &visit, seconds, 2);
         }
-        assert_true(count == 1 || (sizes_next(sizes, &visit) && visit.had == 2));
+        assert_true(count == 1 || (sizes_next(sizes, &visit) && visit.earlier_samples == 2));
         sizes_destroy(sizes);
     }
 }
@@ -359,7 +360,7 @@ TEST(wide_steps_are_all_of_the_first_pass) {
             double seconds[2] = {1e-3, 1e-3};
             assert_true(sizes_next(sizes, &visit));
             assert_int_equal(visit.bytes, bytes);
-            sizes_take(sizes, &visit, seconds, 2);
+            sizes_record(sizes, &visit, seconds, 2);
         }
         sizes_destroy(sizes);
     }
@@ -411,10 +412,10 @@ TEST(the_largest_size_that_there_is_time_for_is_found) {
                     sizes_refuse(sizes, &visit);
                     continue;
                 }
-                for (int i = 0; i < visit.most; i++)
+                for (int i = 0; i < visit.max_samples; i++)
                     seconds[i] = 1e-3;
                 seen_bytes = visit.bytes > seen_bytes ? visit.bytes : seen_bytes;
-                sizes_take(sizes, &visit, seconds, visit.most);
+                sizes_record(sizes, &visit, seconds, visit.max_samples);
             }
             assert_int_equal(seen_bytes, largest < 0 ? 0 : INT64_C(1) << largest);
             assert_int_equal(sizes_left_out(sizes), STEPS - 1 - largest);
@@ -443,10 +444,10 @@ TEST(what_is_left_is_what_is_still_visited) {
                 int more = exhaustive == 1 ? 0 : done < pass ? pass / 2 : pass / 4;
                 int remaining = (exhaustive == 1 ? 1 : 2) * pass - done;
                 assert_int_equal(sizes_left(sizes), remaining + more + (exhaustive == 0));
-                for (int i = 0; i < visit.most; i++)
+                for (int i = 0; i < visit.max_samples; i++)
                     seconds[i] = 1e-3;
                 visit.iterations = 20;
-                sizes_take(sizes, &visit, seconds, visit.most);
+                sizes_record(sizes, &visit, seconds, visit.max_samples);
             }
             assert_int_equal(done, (exhaustive == 1 ? 1 : 2) * pass);
             assert_int_equal(sizes_left(sizes), 1);
@@ -490,7 +491,8 @@ TEST(the_largest_third_has_fewer_samples) {
             int longest = iterations == 1 ? count / 3 : 0;
             play_up_to(INT64_C(1) << 2 * (count - 1), iterations, takes_a_millisecond, &played);
             for (int i = 0; i < count; i++)
-                assert_int_equal(last_visit(&played, INT64_C(1) << 2 * i)->most, i < count - longest ? 5 : 3);
+                assert_int_equal(last_visit(&played, INT64_C(1) << 2 * i)->max_samples,
+                                 i < count - longest ? 5 : 3);
         }
 }
 
@@ -550,12 +552,12 @@ static double slow_at_second(int64_t bytes, int visit) { return bytes == 256 && 
 TEST(slow_visits_are_outvoted) {
     played_t played;
     play(slow_at_first, &played);
-    assert_int_equal(last_visit(&played, 256)->most, 2 + 7); /* two slow ones of nine */
-    assert_int_equal(last_visit(&played, 64)->most, 5);
+    assert_int_equal(last_visit(&played, 256)->max_samples, 2 + 7); /* two slow ones of nine */
+    assert_int_equal(last_visit(&played, 64)->max_samples, 5);
     assert_null(last_visit(&played, 128));
     play(slow_at_second, &played);
     /* The visit ended with its first sample. Another one would leave no majority. */
-    assert_int_equal(last_visit(&played, 256)->most, 3);
+    assert_int_equal(last_visit(&played, 256)->max_samples, 3);
     assert_int_equal(visits_before(&played, 256), 2);
 }
 
@@ -572,7 +574,7 @@ TEST(a_size_is_left_before_half_of_its_samples_are_slow) {
     played_t played;
     play(scatters_and_then_is_slow, &played);
     assert_int_equal(visits_before(&played, 256), 2 + 4);
-    assert_int_equal(last_visit(&played, 256)->most, 5 + 4);
+    assert_int_equal(last_visit(&played, 256)->max_samples, 5 + 4);
 }
 
 /* Of four samples, the second and the fourth. */
@@ -585,7 +587,7 @@ TEST(a_size_whose_samples_are_slow_by_half_is_measured_on) {
     played_t played;
     play(is_slow_at_every_second_sample, &played);
     assert_true(visits_before(&played, 256) > 2);
-    assert_in_range(last_visit(&played, 256)->most, 9, REPEATS);
+    assert_in_range(last_visit(&played, 256)->max_samples, 9, REPEATS);
 }
 
 static bool begins_exact;
@@ -607,8 +609,8 @@ TEST(a_sample_is_slow_that_takes_longer_than_ten_times) {
         play(takes_ten_times_as_long, &played);
         assert_int_equal(visits_before(&played, 256) > 2, !begins_exact);
         for (int i = 0; i < played.count; i++)
-            if (played.visit[i].bytes == 256 && played.visit[i].had == 2)
-                assert_int_equal(played.visit[i].most, 5);
+            if (played.visit[i].bytes == 256 && played.visit[i].earlier_samples == 2)
+                assert_int_equal(played.visit[i].max_samples, 5);
     }
 }
 
@@ -635,7 +637,7 @@ TEST(errors_of_a_lines_ends_count_by_their_share) {
         play_by(4, 16, 20, one_of_three_scatters, &played);
         assert_true(played.count > 6);
         assert_int_equal(played.visit[6].bytes, 4);
-        assert_int_equal(played.visit[6].had, 5);
+        assert_int_equal(played.visit[6].earlier_samples, 5);
     }
 }
 
@@ -681,9 +683,9 @@ TEST(a_later_visit_that_is_refused_ends_the_plan) {
         for (; done < refused && sizes_next(sizes, &visit); done++) {
             double seconds[REPEATS];
             sizes_recall(sizes, &visit, seconds);
-            for (int i = visit.had; i < visit.most; i++)
+            for (int i = visit.earlier_samples; i < visit.max_samples; i++)
                 seconds[i] = (const double[]){0.6e-5, 1e-5, 1.4e-5}[i % 3];
-            sizes_take(sizes, &visit, seconds, visit.most);
+            sizes_record(sizes, &visit, seconds, visit.max_samples);
         }
         assert_int_equal(done, refused);
         assert_true(sizes_next(sizes, &visit));
@@ -730,7 +732,7 @@ TEST(limits_are_found_in_spite_of_slow_visits) {
         high = visit->bytes >= 1500 && visit->bytes < high ? visit->bytes : high;
         if (visit->bytes == 1536) {
             assert_true(visits < 5);
-            assert_int_equal(visit->rests, rests[visits++]);
+            assert_int_equal(visit->max_rests, rests[visits++]);
         }
     }
     assert_int_equal(visits, 5);
