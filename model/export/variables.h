@@ -18,8 +18,8 @@ typedef enum {
      * launchers and batch systems (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`, `#PBS -v`), or
      * that MPICH_ENV_DISPLAY prints ("PE 0:   NAME = VALUE"). Other lines are skipped. The script is not run:
      * `unset` removes a variable, two values of one are an error, and here-documents (`<<`) count as
-     * conditional. A script that names variables, but sets none in a form that is read, is an error, too. Other
-     * languages: pto_variables_as_shell. */
+     * conditional. A script that names variables, but sets none in a form that is read, is an error, too.
+     * Other languages: pto_variables_as_shell. */
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
 

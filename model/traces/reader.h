@@ -194,8 +194,8 @@ int pto_recording_split(char *line, const char *separators, bool joined,
                         char *field[PTO_RECORDING_COLUMNS_MAX]);
 /* Reads a whole number of 0 or more; false if the text is none. */
 bool pto_recording_whole(const char *text, int64_t *value);
-/* Reads such a number, also as "1.024e3", or one of bytes, KiB, MiB or GiB ("4M", "4MiB"); -1 for "4MB", which
- * may be 4,000,000 bytes. */
+/* Reads such a number, also as "1.024e3", or one of bytes, KiB, MiB or GiB ("4M", "4MiB"); -1 for "4MB",
+ * which may be 4,000,000 bytes. */
 bool pto_recording_size(const char *text, int64_t *bytes);
 /* Reads a finite time from 0 to 1e12; false if the text is none. */
 bool pto_recording_seconds(const char *text, double *value);
