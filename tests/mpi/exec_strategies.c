@@ -164,14 +164,14 @@ static void build_shared_staging(pto_builder_t *builder, const pto_request_t *re
     pto_exchange_t user = pto_route_user(builder, request);
     pto_shares_t shares = pto_route_shares(builder, request, &user);
     int whole = pto_build_mirror(builder, user.out, "staged", PTO_SPACE_CPU);
-    pto_slice_t mine = pto_route_share_in_whole(builder, &shares, whole, shares.who.in, PTO_SHARE_MINE);
+    pto_slice_t mine = pto_route_share_in_whole(builder, &shares, whole, shares.members.in, PTO_SHARE_MINE);
     mine.holder = PTO_HOLDER_OWNER;
-    pto_slice_t share = pto_route_share(builder, &shares, shares.who.in);
+    pto_slice_t share = pto_route_share(builder, &shares, shares.members.in);
     pto_build_copy(builder, "stage", &user, pto_slice_all(builder, user.in), pto_slice_all(builder, whole));
     build_between(builder, &shares, "staged", false);
-    pto_build_copy(builder, "take shares", &shares.who, mine, share);
-    pto_build_exchange(builder, request, &shares.who);
-    pto_build_copy(builder, "give shares", &shares.who, share, mine);
+    pto_build_copy(builder, "take shares", &shares.members, mine, share);
+    pto_build_exchange(builder, request, &shares.members);
+    pto_build_copy(builder, "give shares", &shares.members, share, mine);
     build_between(builder, &shares, "reduced", true);
     pto_build_copy(builder, "copy to device", &user, pto_slice_all(builder, whole),
                    pto_slice_all(builder, user.out));
