@@ -100,7 +100,7 @@ static shape_t shape_of(const pto_bench_t *benchmark, const char *text) {
     double value;
     snprintf(copy, sizeof copy, "%s", text);
     shape_t shape = {.count = pto_recording_split(copy, PTO_BENCH_BLANKS, true, field)};
-    bool resembles = shape.count > 0 && shape.count >= benchmark->least;
+    bool resembles = shape.count >= benchmark->least && shape.count > benchmark->column;
     shape.begins = shape.count > 0;
     for (int i = 0; i < benchmark->numbers && i < shape.count; i++) {
         shape.begins = shape.begins && pto_recording_size(field[i], &number);

@@ -477,6 +477,17 @@ TEST(messages_of_osu_are_pairs_and_windows) {
     pto_recording_fini(&trace);
 }
 
+/* The column of the time is that of the first heading, which later rows may lack. */
+TEST(a_second_heading_leaves_no_column_beyond_its_rows) {
+    pto_recording_options_t options = two_gpus;
+    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    options.as_gpu = true;
+    pto_recording_t trace = parsed("size  count type redop root time\nsize countypetime\n4 3\n", &options);
+    assert_int_equal(trace.count, 0);
+    assert_int_equal(trace.skipped.torn, 1);
+    pto_recording_fini(&trace);
+}
+
 /* A row of 4,096 bytes on 4 processes: OSU reduces a vector of 4,096, IMB one of 16,384, UCC's prints the
  * vector. */
 TEST(bytes_of_a_reduce_scatter_are_what_its_benchmark_means) {
