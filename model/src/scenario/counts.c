@@ -146,15 +146,30 @@ static pto_status_t read_rows(csv_t *csv) {
     return csv->is_list || csv->rows == csv->columns ? PTO_OK : refuse_height(csv);
 }
 
-static pto_status_t parse_square(const char *text, const char *end, const char *path, pto_counts_t *counts,
-                                 pto_error_t *err) {
-    csv_t csv = {.path = path, .err = err, .at = text, .end = end, .line_start = text};
+/* Parses a square of numbers, or a list, without a path in `counts`. */
+static pto_status_t parse_numbers(const char *text, const char *end, const char *path, bool is_list,
+                                  pto_counts_t *counts, pto_error_t *err) {
+    csv_t csv = {.path = path, .err = err, .is_list = is_list, .at = text, .end = end, .line_start = text};
     pto_status_t status = read_rows(&csv);
     if (status != PTO_OK)
         free(csv.value);
     else
-        *counts = (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = csv.columns, .matrix = csv.value};
+        *counts = (pto_counts_t){.kind = is_list ? PTO_COUNTS_LIST : PTO_COUNTS_MATRIX,
+                                 .order = is_list ? csv.count : csv.columns,
+                                 .matrix = csv.value};
     return status;
+}
+
+/* Moves parsed counts to `counts`, with the path of their file. */
+static pto_status_t keep_path(pto_counts_t *parsed, const char *path, pto_counts_t *counts,
+                              pto_error_t *err) {
+    parsed->matrix_path = pto_text_copy(path);
+    if (!parsed->matrix_path) {
+        pto_counts_fini(parsed);
+        return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    }
+    *counts = *parsed;
+    return PTO_OK;
 }
 
 /* Parses a square of numbers, or a file of rows (pair_rows.c). */
@@ -167,16 +182,8 @@ static pto_status_t parse_space(const char *text, size_t text_size, const char *
         return pto_error_set_at(err, PTO_ERR_KEY, path, 1, 1, "space: a table of numbers names no spaces");
     pto_status_t status = is_rows
                               ? pto_pair_rows_parse(start, (size_t)(end - start), path, space, &parsed, err)
-                              : parse_square(start, end, path, &parsed, err);
-    if (status != PTO_OK)
-        return status;
-    parsed.matrix_path = pto_text_copy(path);
-    if (!parsed.matrix_path) {
-        pto_counts_fini(&parsed);
-        return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
-    }
-    *counts = parsed;
-    return PTO_OK;
+                              : parse_numbers(start, end, path, false, &parsed, err);
+    return status == PTO_OK ? keep_path(&parsed, path, counts, err) : status;
 }
 
 pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
@@ -196,19 +203,9 @@ pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *co
 
 static pto_status_t parse_list(const char *text, size_t text_size, const char *path, pto_counts_t *counts,
                                pto_error_t *err) {
-    csv_t csv = {
-        .path = path, .err = err, .is_list = true, .at = text, .end = text + text_size, .line_start = text};
-    char *kept = pto_text_copy(path);
-    pto_status_t status =
-        kept ? read_rows(&csv) : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
-    if (status != PTO_OK) {
-        free(csv.value);
-        free(kept);
-        return status;
-    }
-    *counts =
-        (pto_counts_t){.kind = PTO_COUNTS_LIST, .order = csv.count, .matrix = csv.value, .matrix_path = kept};
-    return PTO_OK;
+    pto_counts_t parsed;
+    pto_status_t status = parse_numbers(text, text + text_size, path, true, &parsed, err);
+    return status == PTO_OK ? keep_path(&parsed, path, counts, err) : status;
 }
 
 PTO_TEXT_READER(pto_counts_read_list, parse_list, pto_counts_t *, counts, FILE_BYTES_MAX);
