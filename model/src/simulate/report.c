@@ -2,19 +2,13 @@
  * resource, and faults. */
 #include "simulate/simulate_internal.h"
 
-#define RESOURCE_NAME(name, text, short_text, owner) text,
-#define RESOURCE_SHORT_NAME(name, text, short_text, owner) short_text,
-#define RESOURCE_OWNER(name, text, short_text, owner) owner,
-static const char *const resource_name[] = {PTO_RESOURCE_TABLE(RESOURCE_NAME)};
-static const char *const resource_short_name[] = {PTO_RESOURCE_TABLE(RESOURCE_SHORT_NAME)};
-static const char *const resource_owner[] = {PTO_RESOURCE_TABLE(RESOURCE_OWNER)};
-#undef RESOURCE_NAME
-#undef RESOURCE_SHORT_NAME
-#undef RESOURCE_OWNER
+#define ROW(id, name, short_name, owner) {name, short_name, owner},
+static const struct { const char *name, *short_name, *owner; } resources[] = {PTO_RESOURCE_TABLE(ROW)};
+#undef ROW
 
-const char *pto_resource_name(pto_resource_t resource) { return resource_name[resource]; }
-const char *pto_resource_short_name(pto_resource_t resource) { return resource_short_name[resource]; }
-const char *pto_resource_owner(pto_resource_t resource) { return resource_owner[resource]; }
+const char *pto_resource_name(pto_resource_t resource) { return resources[resource].name; }
+const char *pto_resource_short_name(pto_resource_t resource) { return resources[resource].short_name; }
+const char *pto_resource_owner(pto_resource_t resource) { return resources[resource].owner; }
 
 /* --- spans ---------------------------------------------------------------------------------------------- */
 
