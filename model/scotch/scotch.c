@@ -13,8 +13,7 @@
 
 #include "portolan/map.h"
 
-/* SCOTCH takes a time in the cube of the places to build its target. For more places than the maximum, the
- * other mappers find mappings that are as good. */
+/* Building SCOTCH's target takes the cube of the places; for more, other mappers are as good. */
 enum { PLACES_MAX = 256, COST_MAX = 1000 };
 static const double volume_sum_max = 1e6; /* times COST_MAX it fits in SCOTCH's 32-bit numbers */
 

@@ -239,16 +239,6 @@ static const struct pto_trace_read *find_race(const struct pto_trace_span *span,
     return read;
 }
 
-/* Returns whether an access to the span races with an earlier one. */
-static bool find_conflict(const struct pto_trace_span *span, const pto_clocks_t *clocks, int64_t rank,
-                          bool write, pto_conflict_t *conflict) {
-    const struct pto_trace_read *found = find_race(span, clocks, rank, write);
-    if (found)
-        *conflict =
-            (pto_conflict_t){found->rank, span->begin, span->end, found == &span->write, found->stage};
-    return found != NULL;
-}
-
 /* An access that is ordered after the last read is also ordered after those that the last read is ordered
  * after, so these are dropped. */
 static void record_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t rank, uint32_t time) {
@@ -276,8 +266,12 @@ bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, in
     int until = is_single ? first + 1 : split_at(trace, end, clocks);
     for (int i = first; i < until && !clocks->out_of_memory; i++) {
         struct pto_trace_span *span = span_at(trace, i);
-        if (find_conflict(span, clocks, rank, write, conflict))
+        const struct pto_trace_read *race = find_race(span, clocks, rank, write);
+        if (race) {
+            *conflict =
+                (pto_conflict_t){race->rank, span->begin, span->end, race == &span->write, race->stage};
             return false;
+        }
         if (!write) {
             record_read(span, clocks, rank, time);
             continue;

@@ -8,8 +8,7 @@
  * defines, and its effect is applied to the plan's contents in one step.
  *
  * Stages that share memory or have lanes have clocks of their own. A process that enters or leaves the call
- * counts as accessing all of its buffers then, so that no other process may use one of them before or after.
- */
+ * counts as accessing all of its buffers, so that no other process may use them before or after. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
@@ -170,8 +169,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
 
 /* --- after the stages: their result, and its effect on the plan ----------------------------------------- */
 
-/* Checks that the stages left in `target` the bytes at the offset of `source` in the inputs of the members in
- * `set`. */
+/* Checks that the stages left in `target` what members in `set` have at the offset of `source`. */
 static bool check_result(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target,
                          int32_t set) {
     pto_content_t wanted = {
@@ -193,8 +191,7 @@ static member_t member_before(const pto_checker_t *checker, const call_t *call, 
                       (member.rank + checker->ranks - ranks) % checker->ranks};
 }
 
-/* Transfers one block from a member to another, or to itself. Sets `*sent` if bytes leave the member. In a
- * proof by node 0, the members of node 0 stand for a sender on another node. */
+/* Transfers one block between members, or within one. Sets `*sent` if bytes leave the member. */
 static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, member_t to, int64_t ordinal,
                      bool *sent) {
     pto_touch_t source, target;
@@ -235,8 +232,7 @@ static void gather_contributors(pto_checker_t *checker, const call_t *call) {
 }
 
 /* Orders a member after those that sent it a block, whose ranks are in checker->tally. If all others did,
- * their gathered clocks are joined at once: pair by pair, all receivers would take the cube of the members.
- */
+ * their gathered clocks are joined at once: a pair at a time would take the cube of the members. */
 static void order_receiver(pto_checker_t *checker, const call_t *call, member_t to, int64_t sender_count) {
     if (sender_count == call->group->size - 1) {
         pto_clocks_deliver_gathered(&checker->clocks, to.rank);

@@ -65,8 +65,7 @@ static bool check_slice(pto_checker_t *checker, int at, const pto_slice_t *slice
     return true;
 }
 
-/* Checks that only the node's own stages use the flag: another implementation of the call does not raise it.
- */
+/* Checks that only the node's stages use the flag: another implementation of the call does not raise it. */
 static bool check_flag(pto_checker_t *checker, int at, const pto_step_t *signal) {
     int end = at + pto_plan_node(checker->plan, at)->span;
     for (int n = 0; n < pto_plan_node_count(checker->plan); n++) {

@@ -56,8 +56,7 @@ static bool grow_slots(pto_sets_t *sets) {
     return true;
 }
 
-/* Reserves room for the bounds of one more set: they are written before it is known whether the set is new.
- */
+/* Reserves room for the bounds of one more set, which are written before the set is known to be new. */
 static bool reserve_bounds(pto_sets_t *sets, size_t count) {
     return PTO_RESERVE(sets->bound, sets->bound_capacity, sets->bound_count + count);
 }

@@ -47,8 +47,8 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     return access_shared(checker, rank, touch) && (alias.buffer < 0 || access_shared(checker, rank, &alias));
 }
 
-/* Returns whether a range continues the previous one at the start of the buffer, or of a slot of it, whose
- * end the previous one has reached. */
+/* Returns whether a range continues one that has reached the end of the buffer, or of a slot, at its start.
+ */
 static bool wraps_around(const pto_checker_t *checker, const pto_touch_t *before, const pto_touch_t *touch) {
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, touch->buffer);
     int64_t held = checker->bytes[touch->holder * checker->buffers + touch->buffer];
@@ -71,10 +71,9 @@ static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t
 
 /* --- the order of combination --------------------------------------------------------------------------- */
 
-/* Sets the order and base of `present` to those of the result of combining it with `arrived`. These are the
- * same for a op b and b op a, so the operands are first put into an order of their own: by their `order`, and
- * where that is equal, so that the second base follows the first by at most half of the owners (cyclically).
- */
+/* Sets the order and base of `present` to those of the result of combining it with `arrived`: the same for
+ * a op b and b op a. So the operands are first sorted: by `order`; if that is equal, so that the second base
+ * follows the first by at most half of the owners (cyclically). */
 static void combine_orders(const pto_checker_t *checker, pto_content_t *present,
                            const pto_content_t *arrived) {
     int64_t owners =
@@ -126,8 +125,7 @@ static bool is_written_once(const pto_checker_t *checker, int buffer) {
            !pto_collective_reduces(checker->request->collective);
 }
 
-/* Returns whether the plan has written bytes with this set. The receivers of a broadcast have data of their
- * own there before (preset_output in check.c), which does not count. */
+/* Returns whether the plan has written these bytes: a broadcast's output may be preset (check.c). */
 static bool was_written(pto_checker_t *checker, int32_t set) {
     const bool may_be_preset =
         checker->collective < 0 && checker->request->collective == PTO_COLLECTIVE_BROADCAST;
@@ -181,8 +179,7 @@ static bool combine_all(pto_checker_t *checker, int64_t rank, pto_spans_t *conte
     return true;
 }
 
-/* Returns whether a copy may read unwritten bytes: a library may copy its output before it writes it, to keep
- * what the user has in the gaps between blocks. */
+/* A library may copy its output before it writes it, to keep what the user has in the gaps between blocks. */
 static bool may_hold_other_data(const pto_checker_t *checker, int buffer) {
     if (checker->collective < 0)
         return false;

@@ -115,9 +115,7 @@ static void count_buffers(size_count_t *count) {
     }
 }
 
-/* Returns the ranks of one node if all nodes do the same. A faulty plan may take more, until its fault is
- * found.
- */
+/* Returns the ranks of one node if all nodes do the same. Finding a fault may then take more. */
 static int64_t ranks_to_walk(const pto_plan_t *plan, int64_t ranks) {
     pto_rotation_t *rotation = calloc((size_t)pto_plan_buffer_count(plan) + 1, sizeof *rotation);
     bool alike = rotation && pto_check_nodes_alike(plan, rotation);

@@ -169,8 +169,8 @@ static bool add_touches(pto_checker_t *checker, const pto_touches_t *touches, co
     return true;
 }
 
-/* Adds the ranges of a copy or reduction to checker->touched, the lower ones first, so that they are usually
- * sorted. */
+/* Adds the ranges of a copy or reduction to checker->touched, the lower ones first: they are usually sorted.
+ */
 static bool record_local(pto_checker_t *checker, const pto_action_t *action) {
     if (!collect_both(checker, action))
         return false;
@@ -219,9 +219,7 @@ static bool waits_here(const pto_checker_t *checker, int64_t rank) {
     return false;
 }
 
-/* Checks that `price` supports the wait: it processes the ranks of a stage that do not wait before the
- * others.
- */
+/* `price` processes the ranks of a stage that do not wait first, then the others. */
 static bool check_price_order(pto_checker_t *checker, const pto_action_t *action,
                               const pto_signal_t *signal) {
     if (signal->instance != checker->walk.instance || !waits_here(checker, signal->from))

@@ -14,8 +14,7 @@
  *
  * What a rank of node 0 receives from another node is what the rank at the sender's place on node 0 sends,
  * rotated. Memory is shared within a node only, so the proof needs the accesses and clocks of node 0 alone.
- * It does not know orders that lead through other nodes: plans that need them are proved by another method.
- */
+ * It does not know orders that lead through other nodes: plans that need them take another method. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -61,12 +60,8 @@ static int64_t anchor_growth(const pto_plan_t *plan, const pto_group_t *group, p
     return 0;
 }
 
-/* Returns whether this file supports the slice: whole blocks, blocks in parts, or the same piece of each
- * block.
- */
-static bool is_supported(const pto_slice_t *slice) {
-    return slice->fold == 0 && slice->cells == PTO_CELLS_NONE;
-}
+/* Returns whether this file supports the slice. */
+static bool is_known(const pto_slice_t *slice) { return slice->fold == 0 && slice->cells == PTO_CELLS_NONE; }
 
 /* Returns whether a slice is of bundles in a buffer with slots, whose blocks do not rotate. */
 static bool is_in_slots(const pto_plan_t *plan, const pto_slice_t *slice) {
@@ -82,7 +77,7 @@ typedef struct {
 } cover_t;
 
 static bool has_equal_pieces(const pto_slice_t *slice) {
-    return is_supported(slice) && slice->parts == 0 && pto_expr_is_constant(&slice->run) &&
+    return is_known(slice) && slice->parts == 0 && pto_expr_is_constant(&slice->run) &&
            pto_expr_is_constant(&slice->stride) && slice->run.constant > 0 && slice->stride.constant > 0;
 }
 
@@ -118,7 +113,7 @@ static int64_t slice_rotation(const pto_plan_t *plan, const pto_group_t *group, 
                               const pto_slice_t *slice) {
     int64_t parts = slice->parts > 0 ? slice->parts : 1, count = index_count(plan, slice) * parts;
     int64_t growth = anchor_growth(plan, group, peers, slice);
-    if (growth < 0 || count < 1 || !is_supported(slice) ||
+    if (growth < 0 || count < 1 || !is_known(slice) ||
         (depends_on_peer(slice) && !pto_group_is_on_node(group->kind)))
         return NO_ROTATION;
     if (growth == 0)

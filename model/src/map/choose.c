@@ -85,8 +85,7 @@ static pto_map_candidate_t *add_candidate(choice_t *choice) {
     return made;
 }
 
-/* Returns an earlier candidate with the same mapping: mappers and seeds often agree, and pricing takes longer
- * than mapping. */
+/* Returns an earlier candidate with the same mapping, which mappers often find: pricing takes long. */
 static const pto_map_candidate_t *find_same(const pto_map_result_t *result,
                                             const pto_map_candidate_t *candidate) {
     size_t size = (size_t)result->flows.count * sizeof *candidate->place;
@@ -162,13 +161,11 @@ static int seeds_of(const choice_t *choice, const pto_mapper_t *mapper) {
     return depends_on_seed(mapper) && choice->options->seeds > 1 ? choice->options->seeds : 1;
 }
 
-/* Returns whether the mapper tries all permutations. */
 static bool permutes(const choice_t *choice, const pto_mapper_t *mapper) {
     return mapper == &pto_mapper_exact && pto_layout_owner_count(&choice->layout) <= PTO_PERMUTED_MAX;
 }
 
-/* Tries all seeds of a mapper. One that tries all permutations also does so for the other aims (pto_aim_t).
- */
+/* Tries all seeds of a mapper, and the other aims (pto_aim_t) if it tries all permutations. */
 static pto_status_t try_seeds(choice_t *choice, const pto_mapper_t *mapper) {
     bool all = permutes(choice, mapper);
     pto_status_t status = PTO_OK;
@@ -228,8 +225,7 @@ static void order_processes(const pto_map_result_t *result, const pto_map_candid
 }
 
 /* Swaps pairs as long as the price falls, or stays and the sum falls; at most `*budget` prices. `last_first`:
- * tries the processes of the last node to complete first, whose swaps are the likeliest to lower the price.
- */
+ * first tries processes of the last node to complete, whose swaps are the likeliest to lower the price. */
 static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, bool last_first, int64_t *order,
                            int64_t *budget) {
     const pto_map_result_t *result = choice->result;
@@ -262,8 +258,7 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, boo
     return status;
 }
 
-/* Returns the number of prices for the refinement. Swaps gain little, so it is small if prices are expensive,
- * and larger for few processes, whose prices are cheap. */
+/* Swaps gain little, so their prices are few if they are expensive, and more for few processes. */
 static int64_t budget_of(const choice_t *choice, const pto_strategy_t *strategy) {
     enum { PRICES_MAX = 1000, FEW = 64, SHARE_OF_LIMIT = 256 };
     const int64_t work = pto_cell_work(choice->scenario, choice->machine, 0, strategy);
@@ -282,8 +277,7 @@ static void end_progress(choice_t *choice) {
     choice->shown = false;
 }
 
-/* Refines a candidate in both orders, which often end at different prices. `scratch` has room for two
- * mappings. */
+/* Refines in both orders, which often end at different prices. `scratch` has room for two mappings. */
 static pto_status_t refine_in_turn(choice_t *choice, const pto_map_candidate_t *best, int64_t budget,
                                    int64_t *scratch, pto_map_candidate_t *candidate) {
     const int64_t count = choice->result->flows.count;

@@ -1,5 +1,4 @@
-/* The flows of a mapping problem: the bytes between each two processes that exchange data, as a sparse matrix
- * made from byte counts. */
+/* The flows of a mapping problem: the bytes between each two processes, as a sparse matrix. */
 #include <stdlib.h>
 #include <string.h>
 

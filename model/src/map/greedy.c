@@ -32,8 +32,7 @@ static double cost(const swaps_t *swaps, int64_t from, int64_t to) {
                : pto_places_off_node(swaps->places, swaps->node[from], swaps->node[to]);
 }
 
-/* Returns the change of cost if process i moves to place `to`. Its flow to the process `except` is left out.
- */
+/* Returns the change of cost if process i moves to place `to`, without its flow to the process `except`. */
 static double move_cost(const swaps_t *swaps, int64_t i, int64_t to, int64_t except) {
     double change = 0;
     int64_t from = swaps->place[i];

@@ -6,9 +6,7 @@
 #include "base/hash.h"
 #include "portolan/map.h"
 
-/* Work done in this thread, for tests: entries of bisections' heaps that were written, and swaps that were
- * judged.
- */
+/* Work done in this thread, for tests: entries of bisections' heaps that were written, and swaps tried. */
 extern _Thread_local int64_t pto_map_visits;
 
 /* Returns a number from 0 to bound - 1. */
@@ -31,13 +29,11 @@ pto_status_t pto_map_bisect(const pto_map_problem_t *problem, uint64_t seed, int
 enum { PTO_TREE_MAX = 16 };
 pto_status_t pto_map_tree(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err);
 
-/* Finds the optimum by trying all mappings. Errors: PTO_ERR_NOT_APPLICABLE above PTO_PERMUTED_MAX processes.
- */
+/* Finds the optimum by trying all mappings. Errors: PTO_ERR_NOT_APPLICABLE above PTO_PERMUTED_MAX. */
 enum { PTO_PERMUTED_MAX = 8 };
 pto_status_t pto_map_permutations(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err);
 
-/* Maps in phases (phases.c), each by `mapper`, or by greedy where that does not apply. Errors:
- * PTO_ERR_MEMORY. */
+/* Maps in phases (phases.c) by `mapper`, or by greedy where that does not apply. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_map_in_phases(const pto_map_problem_t *problem, const pto_mapper_t *mapper,
                                const int64_t *part_size, int part_count, int64_t *place, pto_error_t *err);
 

@@ -1,5 +1,4 @@
-/* The places of a layout: the cost of sending a byte (or a hop, by the metric) between two of them, and the
- * loads of the links that a mapping's flows cross. */
+/* The places of a layout: what sending costs between two of them, and the loads of links under a mapping. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /* The optimal mapping on places that form a tree, such as GPUs below switches below sockets, by a dynamic
- * program over sets of processes: the cost of a set that fills a subtree is that of its division among the
- * children plus those of the children's sets, so the best divisions of larger sets follow from those of
- * smaller ones. */
+ * program over sets of processes: a set that fills a subtree is divided among its children, so the best
+ * divisions of larger sets follow from those of smaller ones. */
 #include <stdlib.h>
 
 #include "map/map_internal.h"
@@ -41,8 +40,7 @@ static bool next_cost(const pto_places_t *places, int64_t count, double above, d
     return found;
 }
 
-/* Sorts the places by subtrees of a level, in each of which no pair costs more than cost[level]; false: the
- * subtrees differ in size. */
+/* Sorts the places by subtrees, in which no pair costs more than cost[level]; false: they differ in size. */
 static bool group_places(const pto_places_t *places, int64_t count, int level, tree_t *tree) {
     int64_t ordered[PTO_TREE_MAX] = {0};
     bool taken[PTO_TREE_MAX] = {false};

@@ -25,8 +25,7 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
     return PTO_OK;
 }
 
-/* A strategy with an inner collective can run chunk by chunk if the stages of that can be stages of a
- * pipeline. */
+/* A strategy runs its inner collective chunk by chunk if that one's stages can be stages of a pipeline. */
 bool pto_request_may_be_cut(const pto_request_t *request) {
     const pto_strategy_t *strategy = request->strategy;
     if (pto_request_cuts_inside(request))

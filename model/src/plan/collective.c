@@ -1,5 +1,4 @@
-/* Collective nodes in a plan: their members, the temporaries that only their stages use, and those that NCCL
- * runs. */
+/* Collective nodes in a plan: their members, their own temporaries, and those that NCCL runs. */
 #include "plan/plan_internal.h"
 
 int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, int64_t rank) {

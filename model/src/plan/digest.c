@@ -237,8 +237,7 @@ static uint64_t weighted_bytes(const pto_request_t *request, bool host, int64_t 
 }
 
 /* Returns a process's part of the sum of a matrix (pto_plan_matrix_sum): the numbers that it may use, less
- * those that it sends, times the number of processes that count them: all parts add up to 0 if these see the
- * same. */
+ * those that it sends, as often as others count them. If all see the same numbers, the parts add up to 0. */
 static uint64_t sum_of_matrix(const pto_plan_t *plan, bool host, int64_t rank) {
     const pto_request_t *request = &plan->request;
     const pto_layout_t *layout = &request->layout;

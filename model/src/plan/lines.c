@@ -129,9 +129,8 @@ static bool needs_no_flags(const analysis_t *analysis, int64_t peer) {
            (known == NO_BYTES && !stores_to(analysis->plan, peer, analysis->rank));
 }
 
-/* Returns whether a step uses a buffer in line format, and other buffers beside it, as it may: only copies
- * from other buffers write it, and no other buffer is double-buffered, so that addresses of loads do not
- * depend on the run's number, which has to be loaded. */
+/* Returns whether a step may be beside a buffer in line format: only copies from other buffers write it, and
+ * no other buffer is double-buffered, since the addresses of its loads would depend on the run. */
 static bool keeps_line_rules(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
     const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
     for (int i = 0; i < 2; i++)
@@ -182,8 +181,7 @@ static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action,
     return single;
 }
 
-/* Returns whether an action copies or reduces whole blocks of the buffer, from or to pieces of their length.
- */
+/* Returns whether an action copies or reduces whole blocks, from or to pieces of their length. */
 static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     if (is_by_pair(plan, buffer))
         return by_single_blocks(plan, action, buffer);
@@ -276,8 +274,7 @@ static void add_action(traffic_t *traffic, const pto_action_t *action) {
         pto_slice_visit(traffic->plan, &step->source, action, add_range, &traffic->read);
 }
 
-/* Adds what a rank does to the buffer in a step. Other ranks use it as that of a peer, and have each peer
- * once, unless the peers are a torus. */
+/* Adds what a rank does to the buffer, which is a peer's to others. Only a torus may have a peer twice. */
 static void add_step(traffic_t *traffic, const pto_step_t *step, int64_t rank, int64_t k) {
     pto_action_t action;
     if (!(pto_step_writes(step, traffic->buffer) || pto_step_reads(step, traffic->buffer)) ||

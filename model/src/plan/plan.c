@@ -50,8 +50,7 @@ int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold)
     return list_add(builder, &builder->plan->groups, &group, sizeof group);
 }
 
-/* The exchange within nodes (level 0) or among their leaders (level 1); `n` 1: there is nothing to exchange.
- */
+/* The exchange within nodes (level 0) or among their leaders (level 1); `n` is 1 if there is none. */
 static pto_exchange_t build_level(pto_builder_t *builder, const pto_exchange_t *exchange, int level) {
     const pto_group_t group = *pto_builder_group(builder, exchange->group);
     pto_exchange_t inner = *exchange;

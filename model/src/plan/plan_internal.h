@@ -120,13 +120,12 @@ enum { PTO_BY_NODE = 1, PTO_BY_GPU = 2, PTO_BY_CORE = 4 };
 
 /* Traits of a kind of group. A coordinate that is neither in `index` nor in `color` is 0 for all members. */
 typedef struct {
-    const char *member[2]; /* what a member is called: in a whole group, in a folded one */
-    unsigned index;        /* PTO_BY_...: the coordinates that number the members */
-    unsigned color;        /* the coordinates that are equal in a group, and distinguish the groups */
-    bool owners_only;      /* only the cores that hold user data */
-    pto_group_kind_t
-        levels[2]; /* of a group with several members on several nodes: the group of its members on
-                      one node, and that of the first on each node; else both PTO_GROUP_OWNERS */
+    const char *member[2];      /* what a member is called: in a whole group, in a folded one */
+    unsigned index;             /* PTO_BY_...: the coordinates that number the members */
+    unsigned color;             /* the coordinates that are equal in a group, and distinguish the groups */
+    bool owners_only;           /* only the cores that hold user data */
+    pto_group_kind_t levels[2]; /* of a group with several members on several nodes: its members on one node,
+                                   and the first ones of all nodes; else both PTO_GROUP_OWNERS */
 } pto_group_traits_t;
 
 extern const pto_group_traits_t pto_group_traits[PTO_GROUP_COUNT];
@@ -185,8 +184,7 @@ bool pto_plan_has_tables(const pto_plan_t *plan);
 bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered);
 
 /* Enumerates the actions of a step that have `rank` as a peer, which becomes their current peer: call it with
- * `*next` 0 first, until it returns false. In the order of acting ranks, if members have all others as peers.
- */
+ * `*next` 0 first, until it returns false. They are in rank order if members have all others as peers. */
 bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                             int64_t *next, pto_action_t *action);
 

@@ -1,7 +1,5 @@
 /* The policies by which member 0 of an either node chooses, for each other member, branch A or branch B
- * (portolan/policy.h): within a run by what has completed (doubling), or between runs by their times
- * (learning).
- */
+ * (portolan/policy.h): by what has completed in the run (doubling), or by the times of runs (learning). */
 #include "portolan/policy.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* The ranks that act in a step, and their peers: both are sets given by arithmetic on group indices, so a
- * member is found or tested without a list. */
+/* The ranks that act in a step, and their peers: sets given by arithmetic on group indices. */
 #include "portolan/plan.h"
 
 #include "plan/plan_internal.h"
@@ -58,8 +57,7 @@ static int64_t first_shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, 
     return j;
 }
 
-/* Sets the neighbor at shift j; false if there is none, or if the step is a signal or wait and an earlier
- * shift has the same neighbor. */
+/* Sets the neighbor at shift j. Signals and waits skip one that an earlier shift has, too. */
 static bool find_neighbor(const pto_halo_t *grid, pto_action_t *action, int64_t j) {
     int shift[PTO_DIMS_MAX];
     action->peer = pto_halo_shift(grid, j, shift) ? pto_halo_peer(grid, action->me, shift) : -1;
@@ -145,8 +143,7 @@ bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer
            action->peer_rank == peer_rank;
 }
 
-/* The members that may have a given one as their peer: `count` of them, from `first` on in steps of `stride`.
- */
+/* The members that may have a given one as their peer: `count` of them, from `first` on by `stride`. */
 typedef struct {
     int64_t first;
     int64_t stride;

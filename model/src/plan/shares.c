@@ -1,5 +1,4 @@
-/* Divides bytes into near-equal shares of whole grains (such as elements), and into chunks of whole cache
- * lines. */
+/* Divides bytes into near-equal shares of whole grains, and into chunks of whole cache lines. */
 #include <assert.h>
 
 #include "plan/plan_internal.h"

@@ -1,5 +1,5 @@
-/* The bytes of a plan's slices (pto_slice_t): the sizes and offsets of blocks in a rank's buffer, and the
- * byte ranges that a slice selects. */
+/* The bytes of a plan's slices (pto_slice_t): sizes and offsets of blocks, and the ranges that are selected.
+ */
 #include "plan/plan_internal.h"
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
@@ -265,10 +265,7 @@ static int64_t reversed_bits(int64_t value, int64_t bits) {
 
 /* The range of w of a slice (pto_slice_t) in an action. */
 typedef struct {
-    int64_t first;
-    int64_t run;
-    int64_t stride;
-    int64_t until;
+    int64_t first, run, stride, until;
 } w_range_t;
 
 static w_range_t w_range(const pto_slice_t *slice, const pto_action_t *action) {

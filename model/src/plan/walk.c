@@ -1,5 +1,4 @@
-/* Walks the stages of a plan in one order (pto_walk_t), finds which of them wait for which at a rank, and
- * checks how nodes are nested. */
+/* Walks a plan's stages (pto_walk_t), finds which wait for which, and checks how nodes are nested. */
 #include "plan/plan_internal.h"
 #include "portolan/policy.h"
 

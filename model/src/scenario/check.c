@@ -278,8 +278,7 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
                                (long long)order, (long long)owners);
 }
 
-/* Checks the layout as far as possible before the machine is known: numbers that are left open are taken as
- * small as possible. */
+/* Checks the layout before the machine is known: open numbers are taken as small as possible. */
 static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_t *err) {
     pto_layout_t layout = scenario->layout;
     bool open = layout.gpus_per_node == 0;

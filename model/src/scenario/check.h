@@ -1,5 +1,4 @@
-/* What the files of this folder share: error reports at a field's place in its file, byte counts, layouts,
- * grids. */
+/* Shared by the files of this folder: reports of faults, byte counts, layouts and grids. */
 #ifndef PTO_SCENARIO_CHECK_H
 #define PTO_SCENARIO_CHECK_H
 
@@ -20,8 +19,7 @@ int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t sour
 /* Returns the maximum number that pto_counts_peers returns. */
 int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count);
 
-/* As pto_counts_read_matrix, but only of the rows of a traffic file whose bytes leave this space; -1: of all.
- */
+/* As pto_counts_read_matrix, of the rows of a traffic file whose bytes leave this space; -1: of all. */
 pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *counts, pto_error_t *err);
 
 /* Returns whether the first line that is not a comment begins with the column `source`. */

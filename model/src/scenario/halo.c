@@ -1,5 +1,4 @@
-/* The grid of a halo exchange: its shape, its text form in tables, and the neighbors of a process, by
- * arithmetic. */
+/* The grid of a halo exchange: its shape, its text in tables, and a process's neighbors, by arithmetic. */
 #include <stdio.h>
 #include <string.h>
 

@@ -109,10 +109,9 @@ static pto_layout_t owners_of(const pto_layout_t *layout) {
     return owners;
 }
 
-/* Enters a process at its place; no other one may be there. */
 static pto_status_t place_process(const pto_layout_t *layout, int64_t process, pto_mapping_t *mapping,
                                   pto_error_t *err) {
-    pto_rank_t place = mapping->at[process].place;
+    const pto_rank_t place = mapping->at[process].place;
     const pto_layout_t owners = owners_of(layout);
     const int line = mapping->at[process].line;
     const struct {

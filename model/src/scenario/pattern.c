@@ -1,6 +1,5 @@
-/* Byte counts of patterns on a grid of processes, by arithmetic: exchanges between neighbors (stencil), and
- * between all processes of a line (groups), as in Faraji's thesis (section 6.4.1). Also the properties of all
- * kinds of counts: their order, their largest value, their description. */
+/* Byte counts on a grid of processes, by arithmetic: between neighbors (stencil), or on lines of processes
+ * (groups), as in Faraji's thesis (section 6.4.1); and properties of all kinds of counts. */
 #include "base/checked.h"
 #include "base/text.h"
 #include "scenario/check.h"
@@ -9,15 +8,13 @@ static bool has_grid(const pto_counts_t *counts) {
     return counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS;
 }
 
-/* Returns how often two processes at the distance `step` in a dimension are neighbors: twice in a wrapped
- * dimension of size 2. */
+/* Returns how often two processes at a distance are neighbors: twice in a wrapped dimension of size 2. */
 static int64_t adjacency(const pto_grid_t *grid, int d, int64_t step) {
     int64_t distance = step < 0 ? -step : step;
     return (distance == 1) + (grid->wrap[d] && distance == grid->dim[d] - 1);
 }
 
-/* Removes the coordinate of the last dimension from both numbers. Returns the difference of the coordinates.
- */
+/* Removes the last dimension's coordinate from both numbers. Returns the difference of the two. */
 static int64_t take_step(int64_t size, int64_t *from, int64_t *to) {
     int64_t step = *to % size - *from % size;
     *from /= size;

@@ -1,5 +1,4 @@
-/* Reads byte counts from the key `counts` of a scenario or from an option: equal, random, a matrix, a list or
- * a pattern, or two of these, in GPU and in host memory. */
+/* Reads byte counts (the key `counts`, or an option): equal, random, a matrix, a list, a pattern, or two. */
 #include "scenario/read.h"
 
 #include <stdlib.h>
@@ -126,12 +125,9 @@ static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_nod
     bool list = pto_yaml_find(node, "list") != NULL;
     unsigned form = FORM_SKEW;
     const char *form_name = "skew";
-    if (matrix) {
-        form = FORM_MATRIX;
-        form_name = "a matrix";
-    } else if (list) {
-        form = FORM_LIST;
-        form_name = "a list";
+    if (matrix || list) {
+        form = matrix ? FORM_MATRIX : FORM_LIST;
+        form_name = matrix ? "a matrix" : "a list";
     } else if (pattern) {
         form = read->pattern == 0 ? FORM_STENCIL : FORM_GROUPS;
         form_name = pattern_at(read->pattern);

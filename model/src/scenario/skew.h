@@ -1,5 +1,4 @@
-/* Random byte counts of pairs of processes: each is a hash of the pair, so that none is stored. Internal to
- * libportolan. */
+/* Random byte counts: each is a hash of its pair of processes, so none is stored. Internal to libportolan. */
 #ifndef PTO_SCENARIO_SKEW_H
 #define PTO_SCENARIO_SKEW_H
 

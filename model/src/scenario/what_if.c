@@ -1,5 +1,4 @@
-/* Changes to a machine or a layout for one run (`--what-if PARAMETER=VALUE`): parsed, applied, and recorded
- * in the machine, so that outputs can name them. */
+/* Changes to a machine or a layout for one run (--what-if): parsed, applied, and recorded in the machine. */
 #include "portolan/scenario.h"
 
 #include <assert.h>
@@ -19,8 +18,8 @@ enum { NOTE_MAX = 512, NAMED_MAX = 3 };
 typedef enum {
     WHOLE_KEY,    /* as they are */
     WITHOUT_UNIT, /* without the unit at their end */
-    OF_NETWORK,   /* without the unit, and "network." stands for all that precedes it in keys of links between
-                     nodes */
+    OF_NETWORK,   /* without the unit, and "network" stands for the first words of keys of links between nodes
+                   */
     MATCH_COUNT
 } match_t;
 
@@ -127,8 +126,7 @@ static bool is_of_network(const char *key) {
     return false;
 }
 
-/* Reads a value. Seconds per byte that are too large for any link are probably a rate whose unit is missing.
- */
+/* Reads a value. A link that needs a millisecond for a byte is probably a rate whose unit is missing. */
 static pto_status_t read_value(const change_t *change, const pto_machine_param_t *changed, double *value,
                                pto_error_t *err) {
     const bool of_bytes = changed->unit == PTO_UNIT_S_PER_BYTE;
@@ -222,8 +220,7 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
     return false;
 }
 
-/* Removes the unit: beta for beta_s_per_byte, and also for a key that ends in a unit alone
- * (injection.cpu.s_per_byte). */
+/* Removes the unit: beta for beta_s_per_byte, and for a unit alone (injection.cpu.s_per_byte). */
 static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
     static const struct {
         const char *end, *name;

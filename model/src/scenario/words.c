@@ -1,4 +1,4 @@
-/* The names that a scenario's keys and options accept: each function returns the name at an index. */
+/* The names that a scenario's keys and options accept, as lists (pto_name_at_t). */
 #include "scenario/words.h"
 
 #include "base/names.h"

@@ -1,5 +1,4 @@
-/* The names that a scenario's keys and options accept, as lists: each function returns the name at an index,
- * or NULL behind the last one (pto_name_at_t). */
+/* The names that a scenario's keys and options accept, as lists (pto_name_at_t). */
 #ifndef PTO_SCENARIO_WORDS_H
 #define PTO_SCENARIO_WORDS_H
 

@@ -1,6 +1,5 @@
 /* Binds workloads to a machine. The processes form a grid; a call along some of its dimensions has a
- * communicator for each combination of the other coordinates. This file finds the layout of these
- * communicators. */
+ * communicator for each combination of the other coordinates, whose layout is found here. */
 #include "portolan/workload.h"
 
 #include <assert.h>
@@ -63,8 +62,7 @@ static pto_status_t complete_layout(pto_workload_t *workload, const pto_machine_
 
 enum { GPUS_MAX = 1 << 22 }; /* since processes are visited one by one */
 
-/* Sets the open dimension of the grid, and checks that the grid has as many processes as the layout has GPUs.
- */
+/* Sets the open dimension of the grid, which must have as many processes as the layout has GPUs. */
 static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), processes = 1;
     pto_dimension_t *open = NULL;
@@ -116,7 +114,6 @@ static int64_t member_at(const pto_workload_t *workload, unsigned along, int64_t
     return process;
 }
 
-/* Returns whether a process is the first one of its communicator. */
 static bool is_first(const pto_workload_t *workload, unsigned along, int64_t process) {
     assert(workload->dim_count >= 0 && workload->dim_count <= PTO_WORKLOAD_DIMS_MAX);
     for (int d = workload->dim_count - 1; d >= 0; d--) {

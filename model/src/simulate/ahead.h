@@ -14,8 +14,7 @@ enum { PTO_RANKS_TO_PREFETCH = 2048 };
 #define PTO_PREFETCH(address) ((void)(address))
 #endif
 
-/* Returns the rank of the event that is `distance` behind the next one in the list, and its kind; NULL: there
- * is none. */
+/* Returns the rank of the event that comes `distance` after the next one, and its kind; NULL: none. */
 PTO_SIM_HOT const pto_proc_t *pto_sim_proc_ahead(const pto_sim_t *sim, const pto_agenda_t *agenda,
                                                  uint32_t distance, pto_slot_t *slot) {
     uint32_t number = pto_agenda_ahead(agenda, distance);

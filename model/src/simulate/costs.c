@@ -57,8 +57,7 @@ static double alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level
     return row ? row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes : INFINITY;
 }
 
-/* Returns the space whose costs a message has: if its ends are in two spaces, the more expensive one, as in
- * price. */
+/* Returns the space of a message; if its ends are in two, the more expensive one, as in price. */
 static pto_space_t space_of(const pto_sim_t *sim, const pto_stage_t *stage, const cost_key_t *key) {
     const pto_step_t *sends = pto_plan_step(sim->plan, (int)key->step);
     pto_level_t level = key->level;
@@ -154,8 +153,7 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, 
                                sim->err);
 }
 
-/* Returns a cache key of all that charge_copy depends on but the bytes; not for kernels. Its highest bit
- * tells it from those of pto_sim_step_key. */
+/* Returns a cache key of all that charge_copy depends on but bytes, unlike those of pto_sim_step_key. */
 static uint64_t copy_key(const pto_local_t *local) {
     const pto_sim_copy_t *copy = &local->copy;
     unsigned flags = (unsigned)copy->between_gpus << 1 | copy->pageable;

@@ -13,8 +13,7 @@ static pto_side_t *moving_side(pto_sim_t *sim, uint32_t rank, bool sends, pto_sp
     return message && message->level != PTO_LEVEL_OFF_NODE && message->space == (uint8_t)space ? side : NULL;
 }
 
-/* Makes a message take longer at one of its ends. Its event at the former end then finds that it is not done.
- */
+/* Makes a message take longer at one of its ends; the event at its former end then finds it not done. */
 static void lengthen(pto_side_t *side, bool sends, double seconds) {
     side->bytes_s += seconds;
     if (sends && side->through_s[0] != INFINITY)
@@ -68,9 +67,9 @@ static pto_link_kind_t links_of(const pto_sim_t *sim, const pto_message_t *messa
     return sends ? PTO_LINK_INJECTION : PTO_LINK_EJECTION;
 }
 
-/* Decides how a side whose message is on a link learns that it is done. If the link delayed its last message,
- * it will probably delay this one: the side waits until the link wakes it (true). Otherwise the side has an
- * event at the time when it would be done without the link, and then asks the link (false). */
+/* Returns whether a side waits until the link of its message wakes it. It does if the link has delayed its
+ * last message, so probably delays this one; otherwise the side has an event at its own end, and then asks.
+ */
 static bool waits_for_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side) {
     const pto_link_t *link = pto_link_of(sim, kind, sim->proc[rank].node);
     if (!link->has_delayed || side->waits != PTO_LINKS_PER_NODE)

@@ -1,7 +1,6 @@
-/* Either nodes, in which member 0 chooses for every other member k whether the two take branch A or branch B
- * (plan.h). In the simulator, member 0 learns at once that a member has arrived or a branch has ended, runs
- * the policy (policy.c), and announces its choices at once. The lanes of member 0 and of member k wait for
- * them. */
+/* Either nodes, in which member 0 chooses for every other member k whether the two take branch A or B
+ * (plan.h). In the simulator, member 0 learns at once of arrivals and ends, runs the policy (policy.c), and
+ * announces its choices at once. The lanes of member 0 and of member k wait for them. */
 #include "simulate/simulate_internal.h"
 
 static pto_sim_either_t *either_of(const pto_sim_t *sim, const pto_walk_t *walk) {
@@ -45,8 +44,7 @@ static void begin(pto_sim_t *sim, const pto_walk_t *walk) {
     announce(sim, either);
 }
 
-/* The first lane of member 0 that takes a branch passes the stages marked `once`; the others follow it.
- */
+/* The first lane of member 0 that takes a branch passes stages marked `once`; the others follow it. */
 static pto_sim_gate_t pass_once(pto_sim_either_t *either, const pto_walk_t *walk) {
     int *first = &either->first_lane[walk->branch];
     if (*first == 0)

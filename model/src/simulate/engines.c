@@ -205,8 +205,7 @@ static void find_copy_on_gpu(pto_sim_t *sim, const pto_action_t *action, int64_t
     pto_known_copy_t *known = pto_sim_known_copy(sim, bytes, 0, key);
     if (!known->is_known) {
         pto_engine_find_copy(sim, action, bytes, local);
-        known =
-            pto_sim_known_copy(sim, bytes, 0, key); /* again: its entry may have been replaced meanwhile */
+        known = pto_sim_known_copy(sim, bytes, 0, key); /* again: the entry may have been replaced */
         known->copy = local->copy;
         known->is_known = true;
     }

@@ -1,10 +1,7 @@
-/* Enumerates the messages that a rank sends and receives in its stage, for all kinds of steps
- * (simulate/moves.h). */
+/* Enumerates the messages of a rank's stage, for all kinds of steps (simulate/moves.h). */
 #include "simulate/moves.h"
 
-/* Finds the action of a rank in a step, without a peer, and the number of its peers; false if it does not
- * act.
- */
+/* Finds the action of a rank, without a peer, and the number of its peers; false if it does not act. */
 static bool begin_move(const pto_sim_t *sim, const pto_proc_t *proc, const pto_sim_move_t *move,
                        pto_action_t *action, int64_t *peers) {
     if (!pto_step_acts(sim->plan, move->step, proc->rank, proc->at->walk.k, action))

@@ -1,6 +1,5 @@
-/* Enumerates the messages that a rank sends and receives in its stage, one by one, from the plan's
- * arithmetic. Steps whose members are all ranks in order (`by_index`) are handled here, inline; all others in
- * moves.c. */
+/* Enumerates the messages of a rank's stage one by one, from the plan's arithmetic. Steps whose members are
+ * all ranks in order (`by_index`) are handled here, inline; all others in moves.c. */
 #ifndef PTO_SIMULATE_MOVES_H
 #define PTO_SIMULATE_MOVES_H
 
@@ -25,8 +24,7 @@ static inline bool pto_move_acts(const pto_sim_move_t *move, int64_t rank) {
                              (move->who_stride == 1 || (rank - move->who_first) % move->who_stride == 0));
 }
 
-/* Returns a rank's peer number `number` in such a step: as pto_step_peer, nearly always without a division.
- */
+/* Returns a rank's peer `number` in such a step: as pto_step_peer, nearly always without a division. */
 static inline int64_t pto_move_peer(const pto_sim_move_t *move, int64_t rank, int64_t number) {
     int64_t value = move->peer_first + number * move->peer_stride;
     if (move->by_xor)

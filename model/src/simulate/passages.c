@@ -81,7 +81,6 @@ static bool may_stream(const pto_sim_t *sim, const pto_walk_t *walk) {
            (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
 }
 
-/* Returns the stage's only local step (pto_passage_t.only_local), or NULL. */
 static pto_sim_move_t *find_only_local(const pto_sim_t *sim, const pto_passage_t *at) {
     pto_sim_move_t *found = NULL;
     for (int i = 0; i < at->walk.stage->step_count && sim->own_engines; i++) {

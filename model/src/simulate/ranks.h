@@ -79,16 +79,15 @@ typedef struct {
     uint32_t copy_next; /* in its engine's list: a process, numbered as pto_engine_t.first */
     int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
     int local_step;
-    pto_behind_t
-        behind;        /* the operation that its current copy follows; in lanes, of all copies of the stage */
-    double copy_left;  /* remaining fraction of its copy, from 1 to 0 */
-    double copy_end_s; /* of a queued copy that waits for its turn: when it will end; else 0 */
-    int copy_flows;    /* the number of its flows (routes.c) that have not ended */
-    uint8_t holds;     /* 1 + the pto_lane_resource_t that it uses now; 0: none */
-    uint8_t wants;     /* the same for one that it waits for */
-    bool in_branch;    /* of an either node, whose current stage it passes */
-    bool copy_waits;   /* it has ended but for its flows */
-    double wants_s;    /* since when it waits for the resource */
+    pto_behind_t behind; /* the operation that its copy follows; in lanes, that of all copies of the stage */
+    double copy_left;    /* remaining fraction of its copy, from 1 to 0 */
+    double copy_end_s;   /* of a queued copy that waits for its turn: when it will end; else 0 */
+    int copy_flows;      /* the number of its flows (routes.c) that have not ended */
+    uint8_t holds;       /* 1 + the pto_lane_resource_t that it uses now; 0: none */
+    uint8_t wants;       /* the same for one that it waits for */
+    bool in_branch;      /* of an either node, whose current stage it passes */
+    bool copy_waits;     /* it has ended but for its flows */
+    double wants_s;      /* since when it waits for the resource */
     double waiting_s;
     _Alignas(64) pto_sim_copy_t copy; /* its current one */
     pto_path_t copy_path;             /* of a queued copy: the links that it will use */
@@ -110,8 +109,7 @@ typedef struct {
     uint32_t recvs_open;
     uint32_t rank; /* of the plan */
     int32_t node;
-    uint32_t
-        early; /* heap of messages to this rank for later stages: arrived, or held back by their sender */
+    uint32_t early; /* heap of messages for later stages: arrived, or held back by their sender */
     uint16_t lane;
     uint8_t waits_sender; /* as `waits`, for a link of the sender of its received message */
     bool streams;         /* its last copy is in a stream that has not been drained */

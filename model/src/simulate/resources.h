@@ -73,9 +73,8 @@ _Static_assert(PTO_ENGINES_PER_GPU <= 8, "the engines in use of a GPU are bits o
 /* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
  * timed by their GPU's queues. */
 typedef struct {
-    _Alignas(
-        64) uint32_t first; /* list of copies that are not queued: 1 + a process's number over all plans */
-    int32_t active;         /* number of copies, queued ones included */
+    _Alignas(64) uint32_t first; /* list of copies not queued: 1 + a process's number over all plans */
+    int32_t active;              /* number of copies, queued ones included */
     int64_t total_bytes;
     int64_t busy_bytes; /* since it was idle */
     double next_s;      /* when its next copy ends */

@@ -34,8 +34,7 @@ static void begin_sharing(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
             sim->job.capacity[pto_path_link(&flow[i].path, j)].flows++;
 }
 
-/* Returns the rate that a flow could have now: the smallest share of a link on its path, or its rate alone if
- * that is less. */
+/* Returns the rate that a flow could have now: the smallest share of its links, or its rate alone. */
 static double possible_rate(const pto_sim_t *sim, pto_flow_t *flow) {
     double share = INFINITY;
     for (int j = 0; j < pto_path_length(&flow->path); j++) {

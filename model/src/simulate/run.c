@@ -126,16 +126,13 @@ PTO_SIM_HOT void arrive(pto_sim_t *sim, uint32_t number, const pto_message_t *me
         pto_sim_put_lane(sim, proc, PTO_LANES_TO_RECV, true);
 }
 
-/* Returns whether a message has passed its sender's links; if not, waits for the first one that it has not.
- */
+/* Returns whether a message has passed its sender's links; if not, waits for the first that is left. */
 PTO_SIM_HOT bool has_passed_links(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits, bool plain) {
     bool known = plain || (sender->out.through_s[0] != INFINITY && sender->out.through_s[1] != INFINITY);
     return known || pto_sim_wait_for_sender(sim, sender, waits);
 }
 
-/* Returns whether the receiving side is done with its message; if not, sets its next event, or waits for a
- * link.
- */
+/* Returns whether the receiving side is done; if not, sets its next event, or waits for a link. */
 PTO_SIM_HOT bool received(pto_sim_t *sim, uint32_t rank, const pto_message_t *message, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!plain && proc->in.through_s[0] == INFINITY && !pto_sim_wait_for_receiver(sim, proc, message))
@@ -190,8 +187,7 @@ PTO_SIM_HOT bool recv_event(pto_sim_t *sim, uint32_t rank, bool plain) {
 
 /* --- sending -------------------------------------------------------------------------------------------- */
 
-/* Returns by how many stages a message's target is past the one that receives it; negative: it is before it.
- */
+/* Returns by how many stages a message's target is past the one that receives it (negative: before). */
 PTO_SIM_HOT int64_t stages_ahead(const pto_sim_t *sim, const pto_message_t *message) {
     return sim->proc[message->target].at->walk.instance - (int64_t)message->instance;
 }
@@ -295,11 +291,6 @@ PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool is_retry, bool pl
         message->start_s = sim->now_s;
         pto_heap_add(&sim->pool, &sim->proc[message->target].early, number);
     }
-}
-
-PTO_SIM_HOT void retry_event(pto_sim_t *sim, uint32_t rank, bool plain) {
-    if (!sim->proc[rank].out.message)
-        send_next(sim, rank, true, plain);
 }
 
 PTO_SIM_HOT bool sent(pto_sim_t *sim, uint32_t rank, bool plain) {
@@ -494,7 +485,8 @@ PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool
         passes = recv_event(sim, rank, plain);
         break;
     case PTO_SLOT_RETRY:
-        retry_event(sim, rank, plain);
+        if (!sim->proc[rank].out.message)
+            send_next(sim, rank, true, plain);
         break;
     case PTO_SLOTS_PER_RANK:
         break;

@@ -44,9 +44,9 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
 
 /* --- local steps ---------------------------------------------------------------------------------------- */
 
-/* Returns the local step at `position`, or NULL: the step there is not local, or not due then. In a sequence,
- * the positions are those of the steps. If steps run at once, each has two: waits are done at the second one,
- * all others at the first; flags have been raised before. */
+/* Returns the local step at `position`, or NULL: none is due there. In a sequence, the positions are those of
+ * the steps. If steps run at once, each step has two: waits are due at the second one, other steps at the
+ * first. */
 static pto_sim_move_t *local_move(const pto_passage_t *at, int position) {
     int count = at->walk.stage->step_count;
     pto_sim_move_t *move = &at->move[position < count ? position : position - count];
@@ -240,9 +240,7 @@ void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows) {
     local->local_peer = 0;
 }
 
-/* Returns whether the rank begins the stage that it has reached; if not, it waits for other lanes, or skips
- * it.
- */
+/* Returns whether the rank begins its stage; if not, it waits for other lanes, or skips the stage. */
 static bool may_begin(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_sim_gate_t gate = PTO_SIM_PASSES;

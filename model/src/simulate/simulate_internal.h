@@ -112,14 +112,13 @@ typedef struct pto_sim {
     const pto_layout_t *layout; /* of the job, like `nodes` and `gpus`; `ranks` are the plan's */
     pto_sims_t *all;
     int call;
-    uint32_t first_proc;  /* its first process's number among all */
-    uint32_t first_lane;  /* its first one among a rank's of the job */
-    const int64_t *place; /* the job's rank of each rank; NULL: the same */
-    struct pto_sim *next; /* the plan that each rank begins when it has ended this one; NULL: none */
-    bool follows;         /* it is the `next` of another plan */
-    const pto_cost_row_t
-        *lines;      /* pto_runs_by_lines: the cost of a kernel that uses the line format; or NULL */
-    pto_skew_t skew; /* of random byte counts, if there are any */
+    uint32_t first_proc;         /* its first process's number among all */
+    uint32_t first_lane;         /* its first one among a rank's of the job */
+    const int64_t *place;        /* the job's rank of each rank; NULL: the same */
+    struct pto_sim *next;        /* the plan that each rank begins when it has ended this one; NULL: none */
+    bool follows;                /* it is the `next` of another plan */
+    const pto_cost_row_t *lines; /* pto_runs_by_lines: the cost of a run in line format; or NULL */
+    pto_skew_t skew;             /* of random byte counts, if there are any */
     const pto_simulate_options_t *options;
     double now_s;
     int64_t nodes;  /* that are simulated: all, or one that represents all (symmetry.c) */
@@ -179,8 +178,7 @@ static inline void pto_sim_set(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, d
                    slot == PTO_SLOT_RETRY);
 }
 
-/* Returns the simulation of a process, given by its number over all plans, with the present time; replaces
- * the number by that within its plan. */
+/* Returns the simulation of a process at the present time; makes its number over all plans its own. */
 static inline pto_sim_t *pto_sim_owner(const pto_sim_t *sim, uint32_t *number) {
     if (!sim->all->owner)
         return sim->all->sim;
@@ -261,8 +259,7 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err);
 void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows);
 /* Continue a rank's local steps; true when the stage's last one has ended. */
 bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank);
-/* Finds what the stage's only local step is, and its cost after the operation that it follows, and stores
- * both in its move. */
+/* Finds a stage's only local step and its cost after what it follows, and stores them in its move. */
 void pto_sim_find_only_local(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_sim_move_t *move);
 /* Returns the operation that a copy of a process follows, outside of lanes. */
 static inline pto_behind_t pto_sim_behind(const pto_proc_t *proc, const pto_sim_move_t *move) {
@@ -272,8 +269,7 @@ static inline pto_behind_t pto_sim_behind(const pto_proc_t *proc, const pto_sim_
  * other lanes, skips it, or is in the NCCL collective that the stage describes. */
 bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank);
 void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank);
-/* A rank's local step has ended, or its flags may all be raised now. Returns whether the rank may continue.
- */
+/* A rank's local step has ended, or its flags may be raised now. Returns whether it may continue. */
 bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank);
 
 /* --- views.c -------------------------------------------------------------------------------------------- */
@@ -361,9 +357,7 @@ double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes);
-/* Returns a rank's copy for price's queues of copies, and the time that it adds to a queue of `waiting`
- * others.
- */
+/* Returns a rank's copy for price's queues, and the time that it adds to a queue of `waiting` others. */
 pto_queued_copy_t pto_sim_queued_copy(const pto_local_t *local);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting);
 /* Returns the CPU time that a rank needs to enqueue a copy. */
@@ -445,8 +439,7 @@ static inline bool pto_sim_flows(const pto_sim_t *sim, pto_level_t level) {
     return level == PTO_LEVEL_OFF_NODE ? sim->machine->fabric.levels > 0 : sim->shared_links.count > 0;
 }
 
-/* Returns the time when the first flow of a node, or of the fabric, ends; updates its flows to the present.
- */
+/* Returns the time when the first flow of a node, or of the fabric, ends; updates flows to the present. */
 double pto_routes_next_s(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_routes_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Whether all flows of a rank's copy have ended; if not, it waits for them. */
@@ -460,8 +453,7 @@ bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc);
 bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank);
 /* Wakes the rank's other lanes that are in this state. */
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state);
-/* Takes the resource that a copy or reduction needs, or returns false if another lane uses it; releases it.
- */
+/* Takes the resource that a copy or reduction needs (false: another lane uses it); releases it. */
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource);
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank);
 /* A lane of a rank of the job, in any call. */
@@ -476,8 +468,7 @@ extern _Thread_local int64_t pto_lanes_found;
 /* One of the lanes, by number, of a rank of the job. */
 pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane);
 
-/* Adds a lane to a set of its rank, or removes it. With more than 64 lanes, several share a bit, so none is
- * removed: the sets are then supersets. */
+/* Adds a lane to a set of its rank, or removes it; not from a bit that it may share with another lane. */
 static inline void pto_sim_put_lane(const pto_sim_t *sim, const pto_proc_t *proc, pto_lane_set_t set,
                                     bool in) {
     if (sim->all->lanes == 1)

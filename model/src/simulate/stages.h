@@ -69,13 +69,11 @@ typedef struct {
 
 /* Properties of a step, computed before any rank reaches it. */
 typedef struct {
-    bool
-        same_bytes[2]; /* its source, its target has the same bytes for all ranks and peers of an iteration */
-    bool same_peers;   /* all ranks have equally many peers in an iteration */
-    bool
-        same_for_all; /* all copies and reductions of an iteration are the same, within a rank's own memory */
-    bool on_gpu;      /* copies of equal bytes by one core are the same, within its GPU's memory */
-    bool joins;       /* pto_copy_joins_user_buffers */
+    bool same_bytes[2]; /* its source, its target is of equal size for all ranks and peers of an iteration */
+    bool same_peers;    /* all ranks have equally many peers in an iteration */
+    bool same_for_all;  /* all copies or reductions of an iteration are equal, within a rank's own memory */
+    bool on_gpu;        /* copies of equal bytes by one core are the same, within its GPU's memory */
+    bool joins;         /* pto_copy_joins_user_buffers */
     bool for_each_peer; /* copies or reductions, one peer after another; a kernel does those of all at once */
     bool of_all;        /* its group's members are all ranks, in order */
     bool by_index;      /* of_all, and peers are reached by shift or XOR */
