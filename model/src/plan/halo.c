@@ -83,40 +83,39 @@ void pto_build_end_messages(pto_builder_t *builder) {
 
 /* --- slices --------------------------------------------------------------------------------------------- */
 
-/* Returns the slice of the cells [first, first + count) along each dimension. Dimensions whose cells are all
- * contained are merged with the one before, so that runs, strides and one repetition suffice. */
-static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first, const int64_t *count) {
+/* Cells [first, first + count) of a dimension. */
+typedef struct {
+    int64_t first, count;
+} cells_t;
+
+/* Returns the slice of these cells of each dimension. Dimensions whose cells are all contained are merged
+ * with the one before, so that runs, strides and one repetition suffice. */
+static pto_slice_t box(const pto_halo_t *grid, int buffer, const cells_t *cells) {
     int64_t pitch[PTO_DIMS_MAX] = {1, 1, 1};
     int last = grid->dim_count < PTO_DIMS_MAX ? grid->dim_count - 1 : PTO_DIMS_MAX - 1;
-    int64_t offset = first[last];
+    int64_t offset = cells[last].first;
     for (int d = last - 1; d >= 0; d--) {
         pitch[d] = pitch[d + 1] * (grid->extent[d + 1] + 2 * grid->width);
-        offset += first[d] * pitch[d];
+        offset += cells[d].first * pitch[d];
     }
-    int64_t run = count[last];
+    int64_t run = cells[last].count;
     while (last > 0 && run == pitch[last - 1])
-        run *= count[--last];
-    int64_t rows = last > 0 ? count[last - 1] : 1, stride = last > 0 ? pitch[last - 1] : run;
+        run *= cells[--last].count;
+    int64_t rows = last > 0 ? cells[last - 1].count : 1, stride = last > 0 ? pitch[last - 1] : run;
     pto_slice_t slice = {.buffer = buffer,
                          .offset = pto_constant(offset),
                          .run = pto_constant(run),
                          .stride = pto_constant(stride)};
     bool whole = last == 2 && rows * stride == pitch[0];
     if (whole)
-        rows *= count[0];
+        rows *= cells[0].count;
     slice.until = pto_constant((rows - 1) * stride + run);
-    if (last == 2 && !whole && count[0] > 1) {
-        slice.repeat = count[0];
+    if (last == 2 && !whole && cells[0].count > 1) {
+        slice.repeat = cells[0].count;
         slice.repeat_stride = pitch[0];
     }
     return slice;
 }
-
-/* Cells [first, first + count) of a dimension. */
-typedef struct {
-    int64_t first;
-    int64_t count;
-} cells_t;
 
 /* Returns the cells of the border (inside) or the halo (outside) along a dimension with a shift. */
 static cells_t shifted_cells(const pto_halo_t *grid, int d, int shift, bool inside) {
@@ -125,25 +124,22 @@ static cells_t shifted_cells(const pto_halo_t *grid, int d, int shift, bool insi
     return (cells_t){inside ? grid->width : 0, grid->width};
 }
 
-/* Returns the cells along a dimension without a shift: the process's own, and those of the halo `before` and
- * `after` them if so wanted. */
+/* Returns the cells along a dimension without a shift: the process's own, with the halo `before` and `after`.
+ */
 static cells_t unshifted_cells(const pto_halo_t *grid, int d, bool before, bool after) {
     return (cells_t){before ? 0 : grid->width, grid->extent[d] + (before + after) * grid->width};
 }
 
-/* Finds the cells of a side. Exchanges in one phase per dimension include the halos of the other dimensions:
- * those of earlier phases carry the corners, those of later ones keep slices contiguous and are overwritten.
- */
-static void find_side(const pto_halo_t *grid, const int *shift, bool inside, int64_t *first, int64_t *count) {
+/* Finds the cells of a side. A phase for each dimension includes the halos of the other dimensions: those of
+ * earlier phases carry the corners, those of later ones keep slices contiguous and are overwritten. */
+static void find_side(const pto_halo_t *grid, const int *shift, bool inside, cells_t *cells) {
     bool two_phase = grid->corners == PTO_CORNERS_TWO_PHASE;
-    for (int d = 0; d < PTO_DIMS_MAX; d++) {
-        cells_t cells = {0, 1};
-        if (d < grid->dim_count)
-            cells = shift[d] != 0 ? shifted_cells(grid, d, shift[d], inside)
-                                  : unshifted_cells(grid, d, two_phase, two_phase);
-        first[d] = cells.first;
-        count[d] = cells.count;
-    }
+    for (int d = 0; d < PTO_DIMS_MAX; d++)
+        if (d >= grid->dim_count)
+            cells[d] = (cells_t){0, 1};
+        else
+            cells[d] = shift[d] != 0 ? shifted_cells(grid, d, shift[d], inside)
+                                     : unshifted_cells(grid, d, two_phase, two_phase);
 }
 
 /* How the cells of a side are divided into units for several processes: along the first dimension that is
@@ -154,21 +150,21 @@ typedef struct {
     int64_t units;
 } cut_t;
 
-static cut_t cut_side(const int64_t *count, int64_t parts) {
+static cut_t cut_side(const cells_t *cells, int64_t parts) {
     cut_t cut = {.dim = 0};
-    for (int d = 1; d < PTO_DIMS_MAX && count[cut.dim] < parts; d++)
-        if (count[d] > count[cut.dim])
+    for (int d = 1; d < PTO_DIMS_MAX && cells[cut.dim].count < parts; d++)
+        if (cells[d].count > cells[cut.dim].count)
             cut.dim = d;
-    cut.length = (count[cut.dim] - 1) / parts + 1;
-    cut.units = (count[cut.dim] - 1) / cut.length + 1;
+    cut.length = (cells[cut.dim].count - 1) / parts + 1;
+    cut.units = (cells[cut.dim].count - 1) / cut.length + 1;
     return cut;
 }
 
 pto_units_t pto_halo_units(const pto_halo_t *grid, const int shift[PTO_DIMS_MAX], int64_t parts) {
-    int64_t first[PTO_DIMS_MAX], count[PTO_DIMS_MAX];
-    find_side(grid, shift, true, first, count);
-    cut_t cut = cut_side(count, parts);
-    int64_t all = count[0] * count[1] * count[2], across = all / count[cut.dim];
+    cells_t cells[PTO_DIMS_MAX];
+    find_side(grid, shift, true, cells);
+    cut_t cut = cut_side(cells, parts);
+    int64_t all = cells[0].count * cells[1].count * cells[2].count, across = all / cells[cut.dim].count;
     return (pto_units_t){.count = cut.units,
                          .cells = cut.length * across,
                          .last_cells = all - (cut.units - 1) * cut.length * across};
@@ -177,13 +173,13 @@ pto_units_t pto_halo_units(const pto_halo_t *grid, const int shift[PTO_DIMS_MAX]
 static pto_slice_t side(const pto_builder_t *builder, int buffer, const int *shift, bool inside,
                         int64_t parts, pto_expr_t unit) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
-    int64_t first[PTO_DIMS_MAX], count[PTO_DIMS_MAX], step;
-    find_side(grid, shift, inside, first, count);
-    cut_t cut = cut_side(count, parts);
+    cells_t cells[PTO_DIMS_MAX];
+    find_side(grid, shift, inside, cells);
+    cut_t cut = cut_side(cells, parts);
     bool last = unit.loop == 0 && unit.core == 0 && unit.constant == cut.units - 1;
-    count[cut.dim] = last ? count[cut.dim] - (cut.units - 1) * cut.length : cut.length;
-    pto_slice_t slice = box(grid, buffer, first, count);
-    step = cut.length;
+    cells[cut.dim].count = last ? cells[cut.dim].count - (cut.units - 1) * cut.length : cut.length;
+    pto_slice_t slice = box(grid, buffer, cells);
+    int64_t step = cut.length;
     for (int d = cut.dim + 1; d < grid->dim_count; d++)
         step *= grid->extent[d] + 2 * grid->width;
     slice.offset.constant += unit.constant * step;
@@ -217,8 +213,7 @@ pto_peers_t pto_peers_grid(void) {
         .kind = PTO_PEERS_GRID, .stride = pto_constant(1), .until = pto_constant(PTO_SHIFTS_MAX)};
 }
 
-/* The cells depend on the action (pto_slice_in_grid); the slice's other fields give the maximum number of
- * rows. */
+/* The cells depend on the action (pto_slice_in_grid); the slice has the maximum number of rows. */
 pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
@@ -248,21 +243,18 @@ static bool is_edge(const pto_halo_t *grid, int64_t index, int d, int side) {
 pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
     const pto_halo_t *grid = &plan->request.halo;
     const pto_peers_t *peers = &action->step->peers;
-    int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1};
+    cells_t cells[PTO_DIMS_MAX] = {{0, 1}, {0, 1}, {0, 1}};
     bool inside = slice->cells == PTO_CELLS_BORDER, edges = grid->corners == PTO_CORNERS_TWO_PHASE;
     int shift[PTO_DIMS_MAX] = {peers->shift[0], peers->shift[1], peers->shift[2]};
     if (peers->kind == PTO_PEERS_GRID)
         shift_of(action->ordinal, shift);
     for (int d = 0; d < grid->dim_count && d < PTO_DIMS_MAX; d++) {
         int side = inside ? shift[d] : -shift[d]; /* the neighbor's halo is on its opposite side */
-        bool before = edges && is_edge(grid, action->me, d, -1),
-             after = edges && is_edge(grid, action->me, d, 1);
-        cells_t cells =
-            side != 0 ? shifted_cells(grid, d, side, inside) : unshifted_cells(grid, d, before, after);
-        first[d] = cells.first;
-        count[d] = cells.count;
+        cells[d] = side != 0 ? shifted_cells(grid, d, side, inside)
+                             : unshifted_cells(grid, d, edges && is_edge(grid, action->me, d, -1),
+                                               edges && is_edge(grid, action->me, d, 1));
     }
-    pto_slice_t in_grid = box(grid, slice->buffer, first, count);
+    pto_slice_t in_grid = box(grid, slice->buffer, cells);
     in_grid.holder = slice->holder;
     return in_grid;
 }
