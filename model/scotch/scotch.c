@@ -49,7 +49,6 @@ static void release(edges_t *edges) {
 /* Returns a weight as SCOTCH needs it: a whole number of 1 or more. */
 static SCOTCH_Num whole(double value) { return value < 1 ? 1 : (SCOTCH_Num)lround(value); }
 
-/* The graph of processes, with weights that are scaled to fit. */
 static void fill_flows(const pto_flows_t *flows, edges_t *edges) {
     double sum = 0;
     for (int64_t f = 0; f < flows->first[flows->count]; f++)

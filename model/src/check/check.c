@@ -45,8 +45,8 @@ static int64_t distinct_messages(const pto_request_t *request) {
     return distinct < request->messages ? distinct : request->messages;
 }
 
-/* Checks that the next `bytes` of an owner's output, from `*offset` on, combine the inputs of the owners in
- * `set` from their offset `origin` on. Advances `*offset`. */
+/* Checks that the output's next `bytes` combine the inputs in `set` from offset `origin` on; advances
+ * `*offset`. */
 static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offset, int64_t bytes, int32_t set,
                    int64_t origin) {
     pto_content_t wanted = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
@@ -177,8 +177,8 @@ static bool expect_pair(pto_checker_t *checker, int out) {
     return ok;
 }
 
-/* Along one dimension: where the values of the halo before an owner's cells, of these, and of the halo behind
- * them come from. */
+/* Along one dimension: the origin of the values of the halo before, of the owner's cells, and of the halo
+ * after. */
 typedef struct {
     int shift[3];     /* to the neighbor that owns the values; 0: they are the owner's own */
     int64_t delta[3]; /* in cells: their index in that neighbor's array minus their index here */

@@ -3,14 +3,8 @@
  * A check executes a plan symbolically. It walks the plan's stages, each for all ranks, and keeps for every
  * byte range of every buffer which owners' inputs it combines (memory.h). Vector clocks prove that accesses
  * to shared memory are ordered (clocks.h). At the end, the outputs must be what the collective defines.
- *
- *     proof.c     the methods of proof, the cheapest first (symmetry.c: by the ranks of one node)
- *     check.c     inputs, the walk over the stages, expected outputs
- *     parts.c, kernel.c, collective_nodes.c   what needs no walk: names, arithmetic, the nesting of nodes
- *     stage.c     one stage: the bytes that its steps use, and the matching of its messages
- *     move.c      the effect of copies and reductions
- *     collective.c, either.c, lanes.c, in_place.c   collective nodes, either nodes, lanes, plans in place
- *     size.c      the work of a check, counted in advance */
+ * proof.c chooses the method, check.c has the walk, stage.c one stage, and move.c the effect of its steps;
+ * the other files check single aspects. */
 #ifndef PTO_CHECK_INTERNAL_H
 #define PTO_CHECK_INTERNAL_H
 
@@ -204,9 +198,8 @@ static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank
     return rank + checker->walk.lane * checker->walked;
 }
 
-/* --- proofs by the ranks of node 0 (symmetry.c) --- */
-
-/* Returns whether all nodes do the same; if so, sets the rotation of each buffer. */
+/* Proofs by node 0 (symmetry.c). Returns whether all nodes do the same; if so, sets each buffer's rotation.
+ */
 bool pto_check_nodes_alike(const pto_plan_t *plan, pto_rotation_t *rotation);
 /* If the plan's collective is on vectors, makes the checker walk a plan with parts of one element each. */
 bool pto_check_make_unit_plan(pto_checker_t *checker);

@@ -42,9 +42,7 @@ extern _Thread_local int64_t pto_clocks_visits;
 void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t group_ranks, bool needed);
 void pto_clocks_fini(pto_clocks_t *clocks);
 
-/* Counts a release of the rank. */
 void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
-
 /* Records a message: at the end of the stage (pto_clocks_settle) the receiver is ordered after everything
  * that the sender had released at the start of the stage. */
 void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to);
@@ -71,7 +69,6 @@ typedef struct {
     int last_at; /* the span that was found last: the next access is mostly close by */
 } pto_trace_t;
 
-/* The earlier access in a race. */
 typedef struct {
     int64_t rank;
     int64_t begin;

@@ -18,7 +18,6 @@
 
 enum { RUNS = 2, UNIFORM = 2 /* assignments: all take A, all take B */ };
 
-/* One combination of choices: all A, all B, then two for each bit. */
 typedef struct {
     const pto_plan_t *plan;
     int number;

@@ -32,7 +32,6 @@ typedef struct {
     int last;
 } body_t;
 
-/* Returns what is wrong if both steps use one flag; NULL: nothing. */
 static const char *flag_fault(const pto_step_t *step, const pto_step_t *other, bool inside) {
     bool raises = step->kind == PTO_STEP_SIGNAL;
     if (other->kind == step->kind || !other->in_kernel)
@@ -153,8 +152,7 @@ static bool add_use(pto_checker_t *checker, pto_piece_uses_t *uses, pto_piece_us
 
 _Thread_local int64_t pto_pieces_visits;
 
-/* Records the use of a piece, and reports an overlap with a different one, unless both are only read. A known
- * piece is compared with the others again when it is first written. */
+/* Pieces that are only read may overlap, so a piece is compared with all others when it is first written. */
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
                       pto_rows_t rows) {
     pto_piece_uses_t *uses =

@@ -543,7 +543,6 @@ static bool start_rank(pto_checker_t *checker, int64_t rank) {
     return true;
 }
 
-/* Does one rank's waits, once all ranks have signalled. */
 static bool end_rank(pto_checker_t *checker, int64_t rank) {
     for (int i = 0; i < checker->walk.stage->step_count; i++) {
         const pto_step_t *step = stage_step(checker, i);

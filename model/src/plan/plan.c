@@ -26,7 +26,6 @@ struct pto_builder {
 
 /* --- building ------------------------------------------------------------------------------------------- */
 
-/* Records a wrong use of the builder, if it is one. Returns whether it is. */
 static bool is_misused(pto_builder_t *builder, bool wrong, const char *misuse) {
     if (wrong && !builder->misuse)
         builder->misuse = misuse;
@@ -363,7 +362,6 @@ pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange) {
                         .who_until = pto_constant(exchange->n)};
 }
 
-/* Bytes between the processes at the places of two owners. */
 static int64_t placed_bytes(const pto_request_t *request, const pto_counts_t *counts, int64_t source,
                             int64_t destination) {
     const pto_mapping_t *mapping = request->mapping;

@@ -81,7 +81,6 @@ static pto_layout_t pair_layout(pto_level_t distance) {
                           .gpus_per_socket = distance == PTO_LEVEL_ON_SOCKET ? 2 : 1};
 }
 
-/* Returns whether a number that may be left open (0) is given and is not the wanted one. */
 static bool differs(int64_t given, int64_t wanted) { return given != 0 && given != wanted; }
 
 static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine_t *machine,

@@ -40,7 +40,6 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
 
 /* --- matrices and lists --------------------------------------------------------------------------------- */
 
-/* The state of parsing a CSV file. */
 typedef struct {
     const char *path;
     pto_error_t *err;

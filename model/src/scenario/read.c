@@ -269,7 +269,6 @@ static const pto_yaml_table_t scenario_table = {.what = "a scenario file",
                                                 .base = &pto_scenario_call_table,
                                                 .finish = finish_scenario};
 
-/* Records the places of fields in the file, for later errors. */
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
 #define KEY(id, key) [PTO_FIELD_##id] = (key),
     static const char *const key[PTO_FIELD_COUNT] = {PTO_SCENARIO_FIELD_TABLE(KEY)};

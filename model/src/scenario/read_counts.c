@@ -33,7 +33,6 @@ typedef struct {
     int64_t value[PTO_GRID_DIMS_MAX];
 } numbers_t;
 
-/* The values of all keys of `counts`. */
 typedef struct {
     double skew;
     int64_t seed;

@@ -8,7 +8,6 @@
 #include "price/pricing.h"
 #include "simulate/message_pool.h"
 
-/* The cost of a message. */
 typedef struct {
     double alpha_s;
     double alone_s;   /* beta times its bytes, at the rate of the two processes alone */
