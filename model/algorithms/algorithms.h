@@ -1,5 +1,4 @@
-/* Building blocks that the algorithms share. Each file of this folder defines one descriptor, which
- * registry.c lists. */
+/* Building blocks that the algorithms share. Each file here defines one descriptor, listed in registry.c. */
 #ifndef PTO_ALGORITHMS_H
 #define PTO_ALGORITHMS_H
 
@@ -16,15 +15,14 @@ void pto_build_peer_messages(pto_builder_t *builder, const pto_exchange_t *excha
 /* Builds a temporary with the shape, space and cores of `buffer`. */
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
 
-/* Builds the temporary into which the members of a reduce-scatter reduce, with the inputs of the first `n`
- * members. */
+/* Builds the temporary in which a reduce-scatter reduces, with the inputs of the first `n` members. */
 int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_t n);
 
 /* Returns the aligned run of `count` blocks or parts that contains the one of `slice`. */
 pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count);
 
-/* Returns the blocks or parts of a subtree of a binomial tree among n members: at most `count`, starting
- * `distance` after the peer's. */
+/* Returns the blocks or parts of a binomial subtree among n members: at most `count`, `distance` after the
+ * peer's. */
 pto_slice_t pto_slice_subtree(int buffer, int64_t n, pto_expr_t distance, pto_expr_t count);
 
 /* Returns the number of segments of a vector (or of a process's share of it): by the MPI library's

@@ -38,8 +38,7 @@ static void build_vector(pto_builder_t *builder, const pto_exchange_t *exchange,
 
 /* --- gather and scatter --------------------------------------------------------------------------------- */
 
-/* The edges of one length, and the number of blocks of the subtree below each; the last subtree may have
- * fewer. */
+/* The edges of one length, and the blocks of the subtree below each; the last may have fewer. */
 typedef struct {
     pto_expr_t distance;
     pto_expr_t blocks;

@@ -14,8 +14,7 @@ typedef struct {
     bool up;      /* towards process 0 */
 } chain_t;
 
-/* Rounds [from, to), and the links that carry a segment in them. Both bounds of the links may depend on the
- * round. */
+/* Rounds [from, to), and the links in use in them, whose bounds may depend on the round. */
 typedef struct {
     int64_t from;
     int64_t to;

@@ -197,8 +197,7 @@ void pto_build_reduce(pto_builder_t *builder, pto_step_t step, pto_slice_t slice
     pto_build_local(builder, "reduce", step, source, target);
 }
 
-/* Returns a step of the even (parity 0) or odd (parity 1) members among the first 2 r, whose peer is the
- * other one of their pair. */
+/* Returns a step of the even (parity 0) or odd (1) members of the first r pairs, with the other as peer. */
 static pto_step_t one_of_pair(pto_step_kind_t kind, const pto_exchange_t *exchange, int64_t parity,
                               int64_t r) {
     pto_step_t step = pto_step_of(kind, exchange);

@@ -31,8 +31,7 @@ static pto_slice_t segment_of(const levels_t *levels) {
     return segment;
 }
 
-/* A member reduces its part in its own memory, with those of all others except the leader, and then into the
- * leader's memory. */
+/* A member reduces its part of all vectors but the leader's in its own memory, then into the leader's. */
 static void build_parts(const levels_t *levels) {
     const pto_exchange_t *node = &levels->node;
     pto_slice_t part = my_part(levels, PTO_ANCHOR_ME);

@@ -1,6 +1,6 @@
 /* NCCL's own collective: the placeholder for the strategy that calls NCCL, which itself chooses among rings,
- * trees and the switch. The strategy builds the stages that define the call, and the price comes from the
- * machine file. */
+ * trees and the switch. The strategy builds the stages that define the call; the machine file has the price.
+ */
 #include "algorithms.h"
 
 const pto_algorithm_t pto_algorithm_nccl = {

@@ -34,8 +34,7 @@ static void build_doubling(pto_builder_t *builder, const pto_exchange_t *folded)
     pto_build_end(builder);
 }
 
-/* The round of distance d is among the members below 2 d: those of the upper half send their parts to the
- * lower half. */
+/* In the round of distance d, members d to 2 d - 1 send their parts to those below d. */
 static void build_gather(pto_builder_t *builder, const pto_exchange_t *folded) {
     int64_t n = folded->n;
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);

@@ -4,8 +4,7 @@
  * as the blocks (Patarasuk and Yuan 2009). */
 #include "algorithms.h"
 
-/* Builds one round: each process sends `part` to the next one and receives the part before it into `target`.
- * Returns the received part. */
+/* Each process sends `part` to the next one and receives the part before it, which is returned. */
 static pto_slice_t build_round(pto_builder_t *builder, const pto_exchange_t *exchange, int target,
                                pto_slice_t part) {
     pto_slice_t received = part;

@@ -30,8 +30,7 @@ static pto_slice_t subtree(const parts_t *parts, int buffer, pto_expr_t distance
     return slice;
 }
 
-/* Builds the messages along the edges of one length. Process 0 sends from the whole vector, the others from
- * what was passed to them. */
+/* The messages along the edges of one length. Process 0 sends from its vector, the others from `passed`. */
 static void build_edges(const parts_t *parts, pto_expr_t distance, pto_expr_t count, int target) {
     const pto_exchange_t *exchange = parts->exchange;
     pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, false, distance), first = send;

@@ -24,8 +24,7 @@ static inline bool collective_fit_has(const pto_score_cell_t *cell) {
     return !cell->own_algorithms && cell->candidate_count <= COLLECTIVE_CANDIDATES_MAX;
 }
 
-/* The miss of a candidate: ln(predicted / measured); 1 if there is no prediction. `rule` and `call_bytes` are
- * as in pto_score_price. */
+/* A candidate's miss: ln(predicted / measured), or 1 without a prediction. The rest as in pto_score_price. */
 double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
                            const pto_library_rule_t *rule, int64_t *call_bytes);
 

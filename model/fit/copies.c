@@ -54,8 +54,7 @@ static double residual_under(const fit_points_t *points, const fit_regression_t 
     return fit_median(scratch, points->count);
 }
 
-/* Returns the limit between the last size of the small copies and the first of the large ones: their
- * geometric mean. */
+/* Returns the geometric mean of the last size of the small copies and the first of the large ones. */
 static int64_t between_sizes(const fit_points_t *small, int64_t first_large) {
     double last_small = (double)small->point[small->count - 1].bytes;
     return last_small > 0 ? (int64_t)ceil(sqrt(last_small * (double)first_large)) : first_large;
@@ -151,8 +150,7 @@ static bool is_of_sharing(const pto_sample_t *sample) {
            sample->benchmark <= PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H;
 }
 
-/* Returns whether processes shared a GPU through MPS; unknown if the files of these samples differ or do not
- * say. */
+/* Returns whether processes shared a GPU through MPS; unknown if files differ or do not say. */
 static pto_mps_t mps_of_samples(const pto_samples_t *samples) {
     pto_mps_t state = PTO_MPS_COUNT;
     int file = -1;
@@ -248,9 +246,9 @@ static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, const 
 }
 
 pto_status_t fit_times(fit_work_t *work) {
-    static const fit_model_t queued = {COLUMN_COUNT, fill_queued, NULL},
-                             kernels = {COLUMN_BYTES, fill_queued, NULL}, /* without the column of bytes */
-        strided = {COLUMN_COUNT, fill_strided, NULL};
+    static const fit_model_t queued = {COLUMN_COUNT, fill_queued, NULL};
+    static const fit_model_t kernels = {COLUMN_BYTES, fill_queued, NULL}; /* without the column of bytes */
+    static const fit_model_t strided = {COLUMN_COUNT, fill_strided, NULL};
     pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;

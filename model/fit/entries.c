@@ -1,5 +1,4 @@
-/* The results of a fit: an entry for each parameter, with its value, its interval and reasons to doubt it
- * (entries.h). */
+/* The results of a fit (entries.h): for each parameter its value, its interval and reasons to doubt it. */
 #include "entries.h"
 
 #include <math.h>

@@ -19,8 +19,7 @@ typedef struct {
     pto_error_t *err;
 } fit_work_t;
 
-/* Memory for `count` elements, not initialised, freed by fit_free_all; NULL if out of memory (the error is
- * set). */
+/* Uninitialised memory, freed by fit_free_all; NULL if out of memory (the error is set). */
 void *fit_alloc(fit_work_t *work, size_t count, size_t size);
 void fit_free_all(fit_work_t *work);
 
@@ -52,8 +51,7 @@ pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_point
 bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, const fit_model_t *model,
               const char *useless, fit_regression_t *line, pto_status_t *status);
 
-/* Store a value that comes from a line as an entry of this kind (a time or a rate) and in `param`. Errors:
- * PTO_ERR_MEMORY. */
+/* Store a line's value as an entry of this kind (a time or a rate) and in `param`. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
                             const fit_regression_t *line, pto_param_t *param, const char *format, ...)
     PTO_PRINTF_LIKE(7, 8);

@@ -202,8 +202,7 @@ static size_t count_together(const fit_points_t *rows) {
     return count;
 }
 
-/* Uses the piece with the largest messages that several processes sent, since small ones never reach a
- * limit. */
+/* Uses the piece with the largest messages of several processes: small ones never reach a limit. */
 static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_t *cost) {
     for (int k = cost->count - 1; k >= 0; k--) {
         const pto_cost_row_t *piece = &cost->row[k];

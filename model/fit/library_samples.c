@@ -114,8 +114,7 @@ static void note_size(study_t *study, const timing_t *timing) {
     study->size[at].error = fmax(study->size[at].error, timing->error);
 }
 
-/* By how much the worst median residual of a message's cost exceeds a usual one: prices may be off by as
- * much. */
+/* By how much the worst residual of message costs exceeds a usual one: prices may be off as much. */
 static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space) {
     double most = fit_doubtful_residual;
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
@@ -287,8 +286,7 @@ static void flag(verdict_t *verdict, const char *format, ...) {
     va_end(arguments);
 }
 
-/* Chooses the algorithm of a size: among those that cannot be distinguished from the nearest one, the one
- * that is nearest over all sizes. */
+/* Chooses, of the algorithms that cannot be distinguished at a size, the one nearest over all sizes. */
 static void judge(study_t *study, int s) {
     verdict_t *verdict = &study->size[s];
     int nearest = -1, others = 0;

@@ -225,8 +225,8 @@ static choice_t best_split(const trials_t *trials, const choice_t *choice) {
     return best;
 }
 
-/* Prior knowledge: MPICH and MVAPICH2 post all messages of an alltoallv, in batches, and so does Open MPI
- * below 64 processes. -1: none. */
+/* Prior knowledge: MPICH, MVAPICH2 and (below 64 processes) Open MPI post all messages of an alltoallv. -1:
+ * none. */
 static int usual_variant(const trials_t *trials, pto_collective_t collective) {
     for (int v = 0; v < trials->variant_count && collective == PTO_COLLECTIVE_ALLTOALLV; v++)
         if (strcmp(trials->variant[v].algorithm->name, "linear") == 0)
@@ -349,8 +349,7 @@ static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collectiv
     return status;
 }
 
-/* Decides whether GPU buffers are staged, with the host's table, or not, with the best single algorithm for
- * them (`*own`). */
+/* Decides whether GPU buffers are staged, with the host's table, or have their own algorithm (`*own`). */
 static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collective, double staged_miss,
                                bool *stages, choice_t *own) {
     trials_t direct;

@@ -1,5 +1,4 @@
-/* Choosing the tables of an MPI library (which algorithm at which size) by how well they predict measured
- * collectives. */
+/* Choosing an MPI library's tables (algorithms by size) by how well they predict measured collectives. */
 #ifndef PTO_FIT_LIBRARY_TABLES_H
 #define PTO_FIT_LIBRARY_TABLES_H
 

@@ -123,8 +123,7 @@ static double additional_message_s(const fit_points_t *points, int64_t bytes, do
     return fit_median(slopes, count);
 }
 
-/* One point per size: the cost of an additional message. Sizes with fewer than three numbers of messages are
- * left out. */
+/* The cost of an additional message, for sizes measured with three or more numbers of messages. */
 static pto_status_t select_gaps(fit_work_t *work, const fit_points_t *points, fit_points_t *gaps) {
     fit_points_t made = {.point = fit_alloc(work, points->count, sizeof *made.point)};
     double *slopes = fit_alloc(work, PAIRS_MAX, sizeof *slopes);

@@ -205,8 +205,7 @@ static pto_status_t fit_channels(fit_work_t *work, double *scratch) {
                     1e-9 / machine->nccl_channel_s_per_byte.value, channels, count);
 }
 
-/* The error of extrapolation per doubling of GPUs: the 95 percent quantile over pairs of jobs, each predicted
- * from the one with fewer GPUs. */
+/* The error of extrapolation per doubling of GPUs: the 95 percent quantile over pairs of jobs. */
 static pto_status_t fit_doubling(fit_work_t *work, const cells_t *cells, double *scratch) {
     pto_machine_t *machine = work->fit->machine;
     size_t count = of_pairs(machine, cells, error_per_doubling, 0, scratch);

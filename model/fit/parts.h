@@ -31,8 +31,7 @@ pto_status_t fit_nccl_structure(fit_work_t *work);
 /* Fit a table by numbers of GPUs and nodes, each in pieces by size. */
 pto_status_t fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost);
 
-/* Append a row like `like` to `cost`, with alpha and beta fitted to the points in its range. A row that
- * cannot be fitted stays unknown. */
+/* Append a row like `like`, fitted to the points in its range. If they allow no fit it stays unknown. */
 pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
                           const pto_cost_row_t *like, pto_cost_table_t *cost);
 
@@ -50,8 +49,7 @@ pto_status_t fit_rows(fit_work_t *work, const fit_points_t *points, const fit_br
 /* Fit a cost by size in up to FIT_PIECE_MAX rows, from points sorted by bytes. */
 pto_status_t fit_cost(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost);
 
-/* Fit the robust centre of a benchmark's times, which do not depend on size. No entry if there are no
- * samples. */
+/* Fit the robust centre of times that do not depend on size. No entry if there are no samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param);
 
 #endif

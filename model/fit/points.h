@@ -35,8 +35,7 @@ size_t fit_size_count(const fit_points_t *points);
 int32_t fit_max_procs(const fit_points_t *points);
 fit_points_t fit_with_max_procs(const fit_points_t *points);
 
-/* Returns the points with from_bytes <= bytes < below_bytes. Points must be sorted by bytes; the result is
- * borrowed. */
+/* The points with from_bytes <= bytes < below_bytes, borrowed. Points must be sorted by bytes. */
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes);
 
 #endif

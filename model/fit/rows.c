@@ -1,5 +1,4 @@
-/* Fits cost tables: a row with its own line for each range of sizes, between limits that are given or found
- * in the samples. */
+/* Fits cost tables: a row with its own line for each range of sizes, with given or fitted limits. */
 #include <stdio.h>
 
 #include "parts.h"

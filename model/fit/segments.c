@@ -233,8 +233,7 @@ static size_t move_break(const size_group_t *groups, size_t from, size_t middle,
     return best;
 }
 
-/* Searches on a grid; if the grid skips sizes, then moves each break to its best place among all sizes.
- * Returns the number of breaks. */
+/* Searches on a grid and, if that skips sizes, moves each break to its best place. Returns their number. */
 static int search_all(grid_t *grid, const size_group_t *groups, size_t count, int max_pieces,
                       int64_t *below_bytes) {
     int first[FIT_PIECE_MAX] = {0};

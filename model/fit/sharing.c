@@ -20,8 +20,7 @@ static bool fill_memory(const fit_point_t *point, const void *context, fit_row_t
     return true;
 }
 
-/* The processes of a socket show the memory's rate, rather than a core's, if they take clearly longer than
- * one process alone. */
+/* The processes of a socket show its memory's rate if they take clearly longer than one alone. */
 static const double slower_ratio = 1.2;
 
 /* Fewer processes than half the cores of a socket do not reach the memory's rate: on H200 hosts, a quarter of

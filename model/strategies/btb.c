@@ -22,8 +22,7 @@ static pto_slice_t block(int buffer, int64_t index) {
     return slice;
 }
 
-/* Steps of the two ends of the edges of length `distance`: of the children with their parents as peers, and
- * of the parents with the children as peers. */
+/* Steps of the two ends of the edges of length `distance`, with the other ends as peers. */
 static pto_step_t children(const pto_exchange_t *members, pto_expr_t distance) {
     return pto_build_tree_ends(PTO_STEP_COPY, members, true, distance);
 }
@@ -104,8 +103,7 @@ static void build_release(pto_builder_t *builder, const pto_exchange_t *members)
     }
 }
 
-/* Processes with children read into their own buffer, to pass the data on; the others read into the
- * target. */
+/* Processes with children read into their buffer, to pass the data on; the others into the target. */
 static void build_down(pto_builder_t *builder, const pto_exchange_t *members, int passed, int target) {
     int64_t rounds = pto_log2_ceil(members->n);
     pto_slice_t mine = pto_slice_all(builder, passed), output = pto_slice_all(builder, target);

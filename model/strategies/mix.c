@@ -12,8 +12,7 @@
 
 #include "intranode.h"
 
-/* A group whose first members copy directly, by CUDA IPC, and whose other members stage. Member 0 is the
- * root. */
+/* A group whose first members, the root among them, copy by CUDA IPC, and whose others stage. */
 typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *members;
@@ -56,8 +55,7 @@ static pto_exchange_t direct_members(const mix_t *mix) {
     return members;
 }
 
-/* The body of a loop over the staging members: the root waits for the member's block and copies it to its
- * GPU. */
+/* In a loop over the staging members: the root waits for the block and copies it to its GPU. */
 static void collect_block(const mix_t *mix, const inputs_t *inputs, int flag) {
     pto_slice_t staged = pto_slice_block(inputs->host, PTO_ANCHOR_ABSOLUTE);
     pto_slice_t place = pto_slice_block(inputs->gathered, PTO_ANCHOR_ABSOLUTE);

@@ -53,7 +53,7 @@ static const pto_peers_t next = {.kind = PTO_PEERS_SHIFT,
                                  .until = {.constant = 2},
                                  .sign = 1};
 
-/* The last stages of a pipeline: forward complete chunks, the `ahead`-th first, and copy arriving ones to the
+/* The last stages of a pipeline: complete chunks are forwarded, the `ahead`-th first, and copied to the
  * device. */
 static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ahead) {
     pto_slice_t received = chunk(builder, ring, ring->host, ahead + ring->chunks);
@@ -98,8 +98,7 @@ static void build_allreduce(pto_builder_t *builder, const ring_t *ring) {
     build_passing(builder, ring, -ring->chunks);
 }
 
-/* The reduction ends with the process's own part. It is the whole output, whose chunks are those of
- * k >= sent. */
+/* The reduction ends with the process's own part, its whole output: the chunks of k >= sent. */
 static void build_reduce_scatter(pto_builder_t *builder, ring_t *ring) {
     pto_slice_t complete = chunk(builder, ring, ring->out, 0);
     complete.anchor = PTO_ANCHOR_ABSOLUTE;

@@ -1,5 +1,4 @@
-/* Building blocks of the strategies (staging.h): the user's buffers, pipelines of chunks, and the shares of a
- * GPU's processes. */
+/* Building blocks of the strategies (staging.h): user buffers, chunks, and shares of a GPU's processes. */
 #include "staging.h"
 
 static int64_t granularity_bytes(const pto_request_t *request) {
@@ -12,8 +11,7 @@ static int64_t granularity_bytes(const pto_request_t *request) {
     return sizes_differ || request->bytes % element ? 1 : element;
 }
 
-/* Returns the number of distinct blocks of `messages`: with unique_bytes, message j carries block j modulo
- * this number. */
+/* Returns the number of distinct messages: with unique_bytes, message j carries block j modulo this. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes == 0 || request->bytes == 0)
         return request->messages;

@@ -26,8 +26,8 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_route_end_chunks(builder, chunks);
 }
 
-/* Copy the borders to a host array like the field, or its halos back. The borders at corners are contained in
- * those of the sides. */
+/* Copy the borders to a host array like the field, or its halos back. Borders of sides contain the corners.
+ */
 static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *members, const char *name,
                               int field, bool to_host) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;

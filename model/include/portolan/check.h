@@ -70,8 +70,7 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
 
 /* --- printing ----------------------------------------------------------------------------------------- */
 
-/* A plan as readable text: what one of its ranks does, stage by stage. Longer lists are truncated, and the
- * text says how much was omitted. */
+/* Longer lists are truncated, and the text says how much was omitted. */
 enum {
     PTO_PRINT_PEERS_MAX = 6,       /* peers of one step */
     PTO_PRINT_RANGES_MAX = 3,      /* byte ranges of one slice */

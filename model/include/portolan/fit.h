@@ -152,8 +152,7 @@ pto_status_t pto_fit_model_error(pto_machine_t *machine, const pto_collectives_t
  * none of its own. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_fit_borrow_error(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err);
 
-/* Copy the terms that only collectives determine from another machine if this one lacks them. Errors:
- * PTO_ERR_MEMORY. */
+/* Copy the terms of collectives from another machine if this one lacks them. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_fit_borrow_terms(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err);
 
 PTO_API_END

@@ -92,8 +92,7 @@ enum { PTO_LINE_WHAT_IF = INT32_MAX };
 
 static inline bool pto_param_known(const pto_param_t *param) { return param->line > 0; }
 
-/* The number of a collective's members whose input is staged through host memory, and of those whose result
- * is. */
+/* How many members of a collective stage their input through host memory, and how many their result. */
 typedef struct {
     int64_t in;
     int64_t out;
@@ -233,8 +232,7 @@ const char *pto_machine_error_source(const pto_machine_t *machine);
  * (`allreduce`, ...) on buffers in this memory. */
 bool pto_machine_has_library(const pto_machine_t *machine, const char *collective, pto_space_t space);
 
-/* The node counts, in the collectives file with this digest (samples.h), that terms were fitted to. Returns
- * how many there are. */
+/* The node counts that terms were fitted to, in the file with this digest (samples.h). Returns how many. */
 int pto_machine_fitted_to(const pto_machine_t *machine, const char *digest, const int64_t **nodes);
 
 enum { PTO_COST_RANGE_MAX = 4 }; /* maximum number of byte ranges of a cost */

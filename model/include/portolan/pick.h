@@ -48,8 +48,7 @@ typedef struct {
 /* False if the strategy does not apply, or if its energy is needed and unknown. */
 bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_cost_t *cost);
 
-/* What would be gained by using all cores: as many processes per GPU as the GPU's equal share of the node's
- * cores. */
+/* The gain from as many processes per GPU as the GPU's equal share of the node's cores. */
 typedef struct {
     int64_t procs_per_gpu; /* 0: nothing is gained, or no more than the intervals can distinguish */
     int64_t point;         /* where the gain is largest relative to the pick's time */

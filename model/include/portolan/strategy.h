@@ -67,8 +67,7 @@ struct pto_strategy {
     bool by_hand; /* our own algorithm runs its collective, even if the MPI library could */
     bool chunked; /* divides the data into the request's `chunks` */
     bool joins;   /* has one inner collective, which a second pattern (plan.h) can join */
-    /* Of a strategy that stages the data of the request's `staged_members`: the size of the group that they
-     * are members of; else NULL. */
+    /* The size of the group that the request's `staged_members` belong to; NULL: does not stage. */
     int64_t (*stages)(const pto_request_t *request);
     /* Of a strategy whose plans have either nodes: its static form, whose price is used; else NULL. */
     const pto_strategy_t *fixed;
@@ -131,8 +130,7 @@ int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold)
 int pto_build_buffer(pto_builder_t *builder, pto_buffer_t buffer);
 int pto_build_flag(pto_builder_t *builder, const char *name);
 
-/* The description of a temporary of the same shape as `buffer`, which the caller may change before building
- * it. */
+/* The description of a temporary like `buffer`, which the caller may change before building it. */
 pto_buffer_t pto_temporary_like(const pto_builder_t *builder, int buffer, const char *name);
 /* Such a temporary, in another space. */
 int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space);
@@ -183,8 +181,8 @@ void pto_build_branch(pto_builder_t *builder);
 void pto_build_either(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy);
 void pto_build_once(pto_builder_t *builder, const char *name, pto_order_t order);
 void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
-/* A pipeline over chunks of every block: all slices built up to the matching pto_build_end select the k-th
- * chunk. */
+/* A pipeline over chunks: all slices built up to the matching pto_build_end select the k-th chunk of their
+ * blocks. */
 void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth);
 /* End the innermost open node. At most 8 nodes nest, and all must be ended. */
 void pto_build_end(pto_builder_t *builder);

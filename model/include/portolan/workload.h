@@ -78,8 +78,7 @@ pto_status_t pto_workload_bind(pto_workload_t *workload, const pto_machine_t *ma
 /* False: computation. */
 bool pto_workload_is_call(const pto_workload_call_t *call);
 
-/* The processes of all communicators of a bound call, one communicator after another. Free `*member` with
- * free(). */
+/* The processes of a bound call, one communicator after another. Free `*member` with free(). */
 pto_status_t pto_workload_members(const pto_workload_t *workload, const pto_workload_call_t *call,
                                   int64_t **member, pto_error_t *err);
 
@@ -96,8 +95,7 @@ const char *pto_workload_along_text(const pto_workload_t *workload, unsigned alo
 /* The prediction of a workload: the cost of each call by each strategy while all communicators make the call,
  * and the exposed part of the communication (docs/model.md, 'A step of an application'). */
 
-/* A call's predictions at one point, on a machine with a communicator's share of the resources. Computation
- * has none. */
+/* A call's predictions, on a machine with a communicator's share of resources. Computation has none. */
 typedef struct {
     pto_machine_t *machine; /* owned */
     pto_predictions_t predictions;

@@ -142,8 +142,7 @@ void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const
 
 /* --- choosing ------------------------------------------------------------------------------------------- */
 
-/* Mapping in phases, each of which divides the processes of a part (the job, a node, a socket) among its
- * subparts (6.3.2 of the thesis). */
+/* Mapping in phases, each of which divides the processes of a part among its subparts (thesis, 6.3.2). */
 typedef enum { PTO_PHASE_NODE, PTO_PHASE_CORE, PTO_PHASE_GPU, PTO_PHASE_COUNT } pto_phase_t;
 const char *pto_phase_name(pto_phase_t value); /* node: to nodes; core: to sockets; gpu: to GPUs */
 

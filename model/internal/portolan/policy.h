@@ -38,8 +38,7 @@ void pto_policy_init(pto_policy_t *policy, pto_policy_kind_t kind, int members, 
 /* Whether the choices of a run depend on what happens in it. If not, they can be made before it begins. */
 bool pto_policy_waits(pto_policy_kind_t kind);
 
-/* Events: a run begins; a member arrives; a member has completed its branch; the run ends after `seconds`
- * (negative: unknown). */
+/* Events: a run begins; a member arrives; it completes; the run ends after `seconds` (negative: unknown). */
 void pto_policy_begin(pto_policy_t *policy);
 void pto_policy_arrived(pto_policy_t *policy, int member);
 void pto_policy_completed(pto_policy_t *policy, pto_branch_t branch);

@@ -128,8 +128,7 @@ typedef struct {
  * Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_score_options_t *options,
                                pto_score_t *score, pto_error_t *err);
-/* After an interruption: truncate the score to its first `cell_count` cells and mark it (`is_cut`), so that
- * nothing learns from it. */
+/* Truncate an interrupted score to its first cells, and mark it (`is_cut`) so that nothing learns from it. */
 void pto_score_cut(pto_score_t *score, int64_t cell_count);
 /* The same, but keep the cells on fewer than `nodes` nodes, if node counts are scored in increasing order. */
 void pto_score_cut_nodes(pto_score_t *score, int64_t nodes);

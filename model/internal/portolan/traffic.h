@@ -1,5 +1,4 @@
-/* The traffic matrix of a plan: how many messages and bytes each process sends to each other, computed from
- * the plan without running it. */
+/* The traffic matrix of a plan, computed without running it: messages and bytes from each process to each. */
 #ifndef PORTOLAN_TRAFFIC_H
 #define PORTOLAN_TRAFFIC_H
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ensure room for `wanted` items; the capacity at least doubles. False, with nothing changed, if out of
- * memory. */
+/* Ensure room for `wanted` items; capacity at least doubles. False, with nothing changed, if out of memory.
+ */
 #define PTO_RESERVE(array, capacity, wanted)                                                                 \
     ((size_t)(wanted) <= (capacity) ||                                                                       \
      pto_array_reserve(&(array), &(capacity), (size_t)(wanted), sizeof *(array)))

@@ -1,5 +1,4 @@
-/* Names of enumerators and descriptors: macros that define them, checks, and lookup with a suggestion of the
- * nearest known name. Internal to libportolan. */
+/* Names of enumerators and descriptors: defining, checking and finding them. Internal to libportolan. */
 #ifndef PTO_NAMES_H
 #define PTO_NAMES_H
 
@@ -12,8 +11,7 @@
 #define PTO_EACH_NAMED(table, count)                                                                         \
     _Static_assert(sizeof(table) / sizeof *(table) == (count), "every enumerator has an entry")
 
-/* Define `function`, which returns the name of a `type` from a list of designated initialisers, or
- * `otherwise` for any other value. */
+/* Define `function`, which returns a name from a list of designated initialisers, else `otherwise`. */
 #define PTO_NAME_FUNCTION(function, type, count, otherwise, ...)                                             \
     const char *function(type value) {                                                                       \
         static const char *const name[] = __VA_ARGS__;                                                       \

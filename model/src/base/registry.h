@@ -1,5 +1,4 @@
-/* A registry of named descriptors (strategies, algorithms, mappers): the built-in ones and those that
- * programs register. */
+/* Registries of named descriptors: the built-in ones and those that programs register. */
 #ifndef PTO_BASE_REGISTRY_H
 #define PTO_BASE_REGISTRY_H
 

@@ -73,8 +73,7 @@ static inline bool pto_slots_grow(pto_slots_t *slots) {
     return true;
 }
 
-/* The slot with this key; a new one is zero except for the key. Valid until another one is added. NULL: out
- * of memory. */
+/* The slot with this key; a new one is otherwise zero. Valid until the next is added. NULL: out of memory. */
 static inline void *pto_slots_add(pto_slots_t *slots, const void *key) {
     if (slots->count >= slots->capacity / 2 && !pto_slots_grow(slots))
         return NULL;

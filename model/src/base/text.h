@@ -1,5 +1,4 @@
-/* Building texts: growable ones, and truncated ones in fixed buffers; and comparing their beginnings and
- * ends. Internal to libportolan. */
+/* Building texts, growable or truncated to a fixed buffer. Internal to libportolan. */
 #ifndef PTO_BASE_TEXT_H
 #define PTO_BASE_TEXT_H
 
@@ -18,8 +17,7 @@ typedef struct {
 
 void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
-/* Hand the text over to the caller, who frees `*made`. PTO_ERR_MEMORY, "out of memory for ...", if memory has
- * run out. */
+/* Hand the text over to the caller, who frees `*made`. PTO_ERR_MEMORY: "out of memory for WHAT". */
 pto_status_t pto_text_take(pto_text_t *text, const char *what, char **made, pto_error_t *err);
 
 /* A text in the caller's buffer, truncated to its size. Start with all but `text` and `size` zeroed. */

@@ -19,8 +19,7 @@ bool pto_file_is_readable(const char *path);
  * PTO_ERR_SYNTAX (pto_text_fault) and PTO_ERR_MEMORY. */
 pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, size_t *size, pto_error_t *err);
 
-/* Returns why a file that begins like this is not read as text (it is in UTF-16, or compressed) and what
- * converts it; else NULL. */
+/* Returns why such a file is not read as text (UTF-16, compressed) and what converts it; else NULL. */
 const char *pto_text_fault(const char *text, size_t size);
 
 /* Define `function`, which reads a file of at most `limit_bytes` and calls `parse` to parse its text into

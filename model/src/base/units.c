@@ -307,7 +307,7 @@ const char *pto_bytes_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     return text;
 }
 
-/* Print the number d.dd times 10^shift, with shift from -2 to 2, and its unit. */
+/* Print the number d.dd times 10^shift, with shift from -3 to 2, and its unit. */
 static void print_digits(const char *scientific, int shift, const char *prefix, char unit, char *text,
                          size_t text_size) {
     char digits[4] = {scientific[0], scientific[2], scientific[3], '\0'};

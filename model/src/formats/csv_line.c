@@ -1,5 +1,4 @@
-/* Splits a line of CSV into fields. A quoted field must end on its line: none of our columns contains line
- * breaks. */
+/* Splits a line of CSV into fields. A quoted field must end on its line. */
 #include "formats/csv_line.h"
 
 #include <string.h>

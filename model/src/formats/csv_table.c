@@ -1,5 +1,4 @@
-/* Splits tables of measurements into fields (csv_table.h). Every fault is reported with line and column, and
- * a file that fails adds nothing. */
+/* Splits tables of measurements into fields (csv_table.h). A file with a fault adds nothing. */
 #include "formats/csv_table.h"
 
 #include <assert.h>
@@ -125,8 +124,7 @@ const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, co
     return NULL;
 }
 
-/* Checks the name in a line `# machine=`. The other lines before a table are remarks, which are escaped when
- * they are printed. */
+/* Checks the name in a line `# machine=`. Other lines are remarks, which are escaped when printed. */
 static pto_status_t check_machine(const pto_csv_t *csv, const pto_provenance_t *added) {
     pto_error_t fault = {.status = PTO_OK};
     return strcmp(added->key, "machine") != 0 ||

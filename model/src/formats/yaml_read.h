@@ -55,8 +55,7 @@ struct pto_yaml_table {
     pto_status_t (*finish)(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target);
 };
 
-/* Read a mapping. Every fault is reported with line and column. Fields read before a fault stay in `target`,
- * which the caller frees. */
+/* Read a mapping. Fields read before a fault stay in `target`, which the caller frees. */
 pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_yaml_table_t *table, void *target);
 
@@ -98,8 +97,7 @@ pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *li
 #define PTO_READ_ROWS(reader, list, wanted, row, rows, count)                                                \
     pto_read_rows(reader, list, wanted, row, sizeof **(rows), rows, count)
 
-/* Report a fault in the file at `path`, which the node names: at the node if it cannot be opened, else in the
- * file. Returns the fault's status. */
+/* Report a fault in the file that a node names: at the node if it cannot be opened, else in the file. */
 pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
                               const pto_error_t *fault);
 

@@ -238,8 +238,7 @@ static pto_status_t check_not_last(const pto_reader_t *reader, const pto_yaml_no
                      word, whose);
 }
 
-/* Checks a row against the one before it, read from `before_node` (NULL for the first row), and sets where
- * its range begins. */
+/* Checks a row against the one before it (read from `before_node`; NULL: none), and sets its from_bytes. */
 static pto_status_t join_row(const pto_reader_t *reader, const pto_yaml_node_t *before_node,
                              const pto_yaml_node_t *node, pto_rows_by_t by, pto_cost_row_t *row) {
     const pto_cost_row_t *before = before_node ? row - 1 : NULL;

@@ -77,8 +77,7 @@ static void number_nodes(pto_yaml_node_t *node, int file) {
 
 /* --- merging -------------------------------------------------------------------------------------------- */
 
-/* Returns whether a key describes the accuracy of an inherited number, which does not hold for the number
- * that replaces it. */
+/* Returns whether a key describes the accuracy of an inherited number that `own` replaces. */
 static bool is_about_replaced(const pto_yaml_node_t *own, const char *key) {
     static const char *const about[] = {"samples", "residual", "flagged", NULL};
     static const char *const number[] = {"alpha_s", "beta_s_per_byte", "s_per_byte", NULL};

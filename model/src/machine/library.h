@@ -23,8 +23,7 @@ void pto_library_rules_free(pto_library_rule_t *rule, int rule_count);
 const pto_library_table_t *pto_library_table_find(const pto_library_table_t *table, int count,
                                                   const char *collective, pto_space_t space);
 
-/* A copy that the caller frees with pto_library_tables_free. Returns false, without a copy, when out of
- * memory. */
+/* A copy, freed with pto_library_tables_free. Returns false, without a copy, when out of memory. */
 bool pto_library_tables_copy(const pto_library_table_t *table, int count, pto_library_table_t **copy);
 
 /* Free tables, with their names and rules. NULL is legal. */

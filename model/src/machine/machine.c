@@ -7,8 +7,7 @@
 #include "machine/registry.h"
 #include "machine/topology_internal.h"
 
-/* Returns the row for these bytes, among rows that differ only in their bytes. The last row has no upper
- * limit. */
+/* Returns the row for these bytes, among rows that differ only in bytes, the last without a limit. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
     int at = 0;
     while (at < cost->count - 1 && bytes >= cost->row[at].below_bytes)

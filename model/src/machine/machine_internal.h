@@ -131,8 +131,7 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
 const pto_cost_row_t *pto_machine_mixed(const pto_machine_t *machine, pto_space_t to, pto_level_t level,
                                         int64_t bytes);
 
-/* Returns the row for a message of `bytes`, with the on_gpu fallback; NULL if the machine has no cost for
- * such messages. */
+/* Returns the row for a message of `bytes`, with the on_gpu fallback; NULL if the machine has none. */
 const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
                                           int64_t bytes);
 
@@ -168,8 +167,7 @@ const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_ki
  */
 const pto_cost_row_t *pto_machine_lines(const pto_machine_t *machine, int64_t gpus, int64_t bytes);
 
-/* Returns the row of `tuning` for a collective of `bytes` among a group of `procs` processes; NULL if the
- * machine has none. */
+/* Returns the row of `tuning` for a collective of `bytes` among `procs` processes; NULL: none. */
 const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const char *collective,
                                              int64_t procs, int64_t bytes);
 

@@ -4,8 +4,7 @@
 
 #include "machine/machine_internal.h"
 
-/* The number of communicators that use the NICs of a node (1 if they stay on it), the links of a node, and
- * the memory of a socket. */
+/* How many communicators share a node's NICs (1 if they stay on it), its links, and a socket's memory. */
 typedef struct {
     int64_t network;
     int64_t links;

@@ -28,8 +28,7 @@ struct pto_topology {
 int pto_topology_devices(const pto_topology_t *topology);
 pto_route_t *pto_topology_route_of(const pto_topology_t *topology, int from, int to);
 
-/* Returns the index of a vertex by name, added if it is not a device. -1: a device that does not exist; -2:
- * too many vertices. */
+/* Finds a vertex by name, or adds it if it is not a device. -1: no such device; -2: too many vertices. */
 int pto_topology_vertex_add(pto_topology_t *topology, const char *name);
 
 /* Returns the directed link between two vertices; -1: none. */

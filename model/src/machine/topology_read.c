@@ -1,5 +1,4 @@
-/* Reads topologies: the files of scenarios/topologies, and the keys `topology` and `fabric` of a machine
- * file. */
+/* Reads the files of scenarios/topologies, and the keys `topology` and `fabric` of a machine file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -261,8 +261,7 @@ static void put_library_table(pto_text_t *writer, const pto_library_table_t *tab
         put_rule(writer, 6, &table->rule[r]);
 }
 
-/* Writes the tables that do not come from the library's file. Those of both spaces of a collective become one
- * mapping. */
+/* Writes the tables that are not from the library's file, in one mapping for each collective. */
 static void put_library(pto_text_t *writer, const pto_machine_t *machine) {
     const pto_library_table_t *table = machine->library;
     bool any = false;
