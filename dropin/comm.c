@@ -212,8 +212,7 @@ static const char *examine(drop_comm_t *comm) {
     return comm->size == 1 ? "a single process" : NULL;
 }
 
-/* Collective, also if out of memory. Returns why all processes leave the communicator to MPI; NULL: none
- * does. */
+/* Collective, also if out of memory. Returns why all leave the communicator to MPI; NULL: none does. */
 static const char *examine_with_all(drop_comm_t *comm, pto_status_t status) {
     bool inside;
     const char *why_not = examine(comm);

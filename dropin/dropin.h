@@ -201,8 +201,7 @@ struct drop_route {
     void *context; /* CUDA context in which all of this was created; NULL: none */
 };
 
-/* Collective. Creates the route of the cheapest strategy that works here, or DROP_BY_MPI. NULL: out of
- * memory. */
+/* Collective. Creates the route of the cheapest strategy that works, or of MPI. NULL: out of memory. */
 drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_key_t *key);
 /* Creates a route without the other processes: DROP_STAGED if that is cheaper, otherwise DROP_BY_MPI. */
 drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_key_t *key);

@@ -93,8 +93,7 @@ static uint64_t process_number(void) {
     return number;
 }
 
-/* Collective. Verifies that no two ranks share a GPU or a process, which cannot open its own memory by CUDA
- * IPC.
+/* Collective. Verifies that no ranks share a GPU or a process: CUDA IPC cannot open a process's own memory.
  */
 static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
     const uint64_t gpu = tap_gpu_is_host() ? (uint64_t)comm->rank + 1 : tap_gpu_id();

@@ -138,8 +138,7 @@ EXPORT(int ncclGroupStart(void)) {
     return result;
 }
 
-/* Returns whether the whole group runs here, as a collective or as messages of one communicator and stream.
- */
+/* Returns whether the whole group runs here: one collective, or messages of one communicator and stream. */
 static bool runs_as_one(void) {
     const tap_call_t *first = group.calls;
     for (int i = 1; i < group.count; i++)

@@ -1,5 +1,5 @@
-/* The report (PORTOLAN_REPORT): a row for each call, as in the drop-in for MPI, with the time to enqueue it.
- */
+/* The report (PORTOLAN_REPORT): a row for each call, as in the drop-in for MPI. Times are those to enqueue
+ * it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -100,8 +100,7 @@ enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
 
 enum { TAP_SIZE_MAX = 8 };
 
-/* A block of GPU memory on each process, zero at first. All processes allocate equal pieces in the same
- * order. */
+/* GPU memory of each process, zero at first. All processes allocate equal pieces of it in the same order. */
 typedef struct {
     const pto_device_t *device;
     char *own; /* this process's block */
@@ -210,8 +209,7 @@ typedef struct tap_door tap_door_t;
 
 size_t tap_doors_bytes(void);
 /* Collective, at the communicator's next door: returns whether all processes come to it with the same digest,
- * which is not 0. A process waits at most `patience_s`. The result is the same on all of them, even late
- * ones. */
+ * which is not 0. A process waits at most `patience_s`. The result is the same on all, even on late ones. */
 bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s);
 void tap_nap(void);
 
@@ -237,8 +235,7 @@ struct tap_comm {
     int picks_made;
     tap_pick_t *picks;
     atomic_int_fast64_t passed; /* calls left to NCCL */
-    /* The last call that was not captured, and that of the last capture. Calls in other streams wait for it.
-     */
+    /* The last call that was not captured, and that of the last capture: later calls wait for it. */
     struct {
         void *stream;
         void *event;
@@ -269,8 +266,7 @@ uint64_t tap_gpu_id(void);
 /* Make the context current until tap_gpu_leave, and allow calls that CUDA forbids during a capture. */
 bool tap_gpu_enter(void *context);
 void tap_gpu_leave(void);
-/* Returns the communicator of a handle, locked and with its context current, until tap_leave. NULL: unknown.
- */
+/* Returns a handle's communicator, locked and with its context current until tap_leave. NULL: unknown. */
 tap_comm_t *tap_enter(void *handle);
 void tap_leave(tap_comm_t *comm);
 /* Call this while waiting for other processes: the host device's streams progress only in calls. */
@@ -287,8 +283,7 @@ int tap_do(const tap_call_t *call);
 /* Run a collective of a group here, in a stream of its own, so that it does not wait for the group's other
  * calls, which NCCL runs. False: it is left to NCCL. `calls`: all calls of the group. */
 bool tap_do_beside_nccl(tap_call_t *call, const tap_call_t *calls, int count, int *result);
-/* After NCCL has enqueued its part: later work in the streams of the communicator's calls waits for this
- * call. */
+/* After NCCL has enqueued its part: let later work in the streams of the communicator's calls wait for it. */
 void tap_join(const tap_call_t *call, const tap_call_t *calls, int count);
 /* A communicator's calls run one after another, in whatever streams they are: let `stream` wait for the last
  * call; record `stream` as that of the last call. */

@@ -375,8 +375,7 @@ void prof_files_begin(void) {
 
 /* --- all processes -------------------------------------------------------------------------------------- */
 
-/* Process 0 appends the others' text by rank. An empty message asks a process for it, and another one ends
- * it. */
+/* Process 0 appends the others' text by rank. An empty message asks a process for it; another one ends it. */
 static void relay_others(void) {
     for (int rank = 1; rank < prof.size; rank++) {
         int size = 1;

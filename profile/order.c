@@ -21,8 +21,7 @@ typedef struct {
     prof_key_t key; /* of the cell of sent messages; for received ones, only `space` is used */
 } run_t;
 
-/* An entry of a hash table: messages to or from one process, on one communicator and with one tag (its key).
- */
+/* Messages to or from one process, on one communicator, with one tag: the key of this hash table entry. */
 typedef struct {
     uint64_t group;
     int32_t peer;

@@ -146,9 +146,7 @@ extern prof_t prof;
 
 bool prof_count_begin(void);
 
-/* Count messages of this process to `peer` of the group. Returns their cell, valid until the next call, or
- * NULL.
- */
+/* Count messages of this process to `peer` of the group. Returns their cell until the next call, or NULL. */
 prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
                              int64_t messages, int64_t bytes_each, preload_space_t space);
 /* The same for a one-sided access to the memory of `peer`; kind: PROF_WRITE or PROF_READ. */
@@ -177,8 +175,7 @@ void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, pr
 int64_t prof_order_post(void);
 /* A receive that was counted when it was posted has been cancelled. */
 void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index);
-/* The number of posted receives with a wildcard and of cancelled ones: only their status tells the message.
- */
+/* Posted receives with a wildcard, and cancelled ones: only their status tells which message they got. */
 extern int prof_undetermined_receives;
 
 /* Collective. Returns the cells in a new array, split by the memory space at the receiver. */

@@ -18,8 +18,7 @@ typedef void nccl_logger_t(int level, unsigned long subsystems, const char *file
 
 /* `costs` is declared as float **, but NCCL passes a flat table of float: the cost in microseconds of
  * algorithm a with protocol p is at a * protocols + p; -1: NCCL cannot run it. NCCL takes the lowest of the
- * others. `channels` is 0 at first, which leaves their number to NCCL. An error fails the application's call.
- */
+ * others. `channels` is 0, which leaves their number to NCCL. An error fails the application's call. */
 typedef int nccl_get_coll_info_t(void *context, int function, size_t bytes, int pipe_operations,
                                  float **costs, int algorithms, int protocols, int registered, int *channels);
 

@@ -1,5 +1,5 @@
 /* The rules of the tuner plugin: each names the algorithm and the protocol that NCCL should use for certain
- * calls. `portolan export --for nccl` writes them, with the same reader as a check. */
+ * calls. `portolan export --for nccl` writes them, and `portolan export --check` reads them by this code. */
 #ifndef PTO_TUNER_RULES_H
 #define PTO_TUNER_RULES_H
 
