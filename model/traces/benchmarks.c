@@ -464,7 +464,7 @@ pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     int64_t bytes;
     if (pto_recording_split(line, " \t", true, field) > 1 && pto_recording_whole(field[0], &bytes))
-        reader->trace->skipped.others++;
+        reader->trace->skipped.foreign++;
     return PTO_OK;
 }
 

@@ -246,6 +246,13 @@ static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
 static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
     char *heading;
     const pto_bench_format_t *benchmark = pto_bench_find(line, &heading);
+    const pto_recording_format_t asked = reader->options->format;
+    if (benchmark && pto_recording_is_benchmark(asked) && benchmark->format != asked) {
+        if (reader->other_line == 0)
+            reader->other = benchmark->format;
+        reader->other_line = reader->other_line > 0 ? reader->other_line : reader->line;
+        return PTO_OK;
+    }
     if (benchmark) {
         const char *debug = pto_bench_debug(reader, line);
         size_t length = (size_t)((debug && debug < heading ? debug : heading) - line);

@@ -99,8 +99,10 @@ typedef struct {
     const pto_recording_options_t *options;
     pto_recording_t *trace;
     pto_error_t *err;
-    bool known;    /* trace->format is set */
-    int json_line; /* the first line with JSON, while the format is unknown; 0: none */
+    bool known;     /* trace->format is set */
+    int json_line;  /* the first line with JSON, while the format is unknown; 0: none */
+    int other_line; /* the first line of another benchmark than the one that was asked for; 0: none */
+    pto_recording_format_t other; /* which it is */
     int column_count;
     int columns[PTO_RECORDING_COLUMNS_MAX]; /* calls.csv: the field of each column; -1 if not used */
     pto_prefix_t prefix;

@@ -351,6 +351,7 @@ bool pto_recording_left_out(const pto_recording_skipped_t *skipped, int *next,
         {skipped->uneven, "on communicators with different numbers of processes on their nodes"},
         {skipped->torn, "whose row other output interrupted"},
         {skipped->other_procs, "on other numbers of processes than the nodes asked for have"},
+        {skipped->foreign, "of another benchmark in the same file, which `portolan replay --from` reads"},
         {skipped->timeless, "whose row has no time (such as nan, or less than 0) or clear size (as 4MB)"},
     };
     while (*next < (int)(sizeof reason / sizeof *reason)) {
@@ -403,6 +404,8 @@ static pto_status_t read_any(pto_recording_reader_t *reader) {
 
 static pto_status_t fail_unknown(pto_recording_reader_t *reader) {
     const pto_recording_format_t asked = reader->options->format;
+    if (reader->other_line > 0)
+        reader->line = reader->other_line;
     if (asked == PTO_RECORDING_ANY && reader->json_line > 0) {
         reader->line = reader->json_line;
         return pto_recording_fail(reader, PTO_ERR_SYNTAX,
@@ -413,8 +416,11 @@ static pto_status_t fail_unknown(pto_recording_reader_t *reader) {
                ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
                                     "neither calls.csv, an output of a known benchmark, nor a trace that "
                                     "`portolan replay --help` lists")
-               : pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is not %s",
-                                    pto_recording_format_name(asked));
+           : reader->other_line > 0 ? pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is %s, not %s",
+                                                         pto_recording_format_name(reader->other),
+                                                         pto_recording_format_name(asked))
+                                    : pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is not %s",
+                                                         pto_recording_format_name(asked));
 }
 
 static pto_status_t read_source(pto_source_t *source, const char *path,

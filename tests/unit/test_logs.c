@@ -294,7 +294,14 @@ TEST(unknown_programs_of_a_log_are_counted) {
     assert_int_equal(trace.format, PTO_RECORDING_OSU);
     assert_int_equal(trace.count, 2);
     assert_int_equal(trace.call[0].times, 2);
-    assert_int_equal(trace.skipped.others, 2);
+    assert_int_equal(trace.skipped.foreign, 2);
+    pto_recording_fini(&trace);
+    pto_recording_options_t options = two_gpus;
+    options.format = PTO_RECORDING_NCCL_TESTS;
+    trace = parsed(OSU OSU_ROWS START("all_gather_perf") NCCL OSU OSU_ROWS, &options);
+    assert_int_equal(trace.count, 2);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLGATHER, 512, 11);
+    assert_int_equal(trace.skipped.foreign, 2);
     pto_recording_fini(&trace);
 }
 

@@ -95,6 +95,7 @@ typedef struct {
     int64_t uneven;      /* on communicators that have different numbers of processes on their nodes */
     int64_t other_procs; /* benchmarks: on another number of processes than the options' nodes have */
     int64_t timeless;    /* benchmarks: rows without a time, such as nan or -1.00, or with a size like 4MB */
+    int64_t foreign;     /* benchmarks: rows of another one's output */
 } pto_recording_skipped_t;
 
 enum { PTO_RECORDING_REASON_MAX = 128 };
