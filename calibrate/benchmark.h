@@ -83,8 +83,7 @@ typedef struct {
     double share;  /* of --budget, for all cases; 0: all of it */
     const char *gpu_only; /* the name to skip if no GPU can be measured; NULL: `list` checks that */
     size_t state_bytes;   /* of work_t's state, which is zero before `open` */
-    /* NULL: for each of the rows, a case of one process and its GPU, without sizes. detail[0] is the row's
-     * index. */
+    /* NULL: for each row, a case of one process and its GPU, without sizes. detail[0] is the row's index. */
     void (*list)(const job_t *job, case_list_t *list);
     void (*open)(const work_t *work); /* prepares a case; may be NULL */
     /* The operation that is timed. */
@@ -120,12 +119,10 @@ void case_skip(case_list_t *list, const char *reason, const char *format, ...)
 void work_open(work_t *work, const benchmark_t *benchmark);
 void work_close(work_t *work, const benchmark_t *benchmark);
 
-/* Performs the benchmark's operation `iterations` times. Returns this process's seconds; 0 if it only
- * assists. */
+/* Performs the operation `iterations` times. Returns this process's seconds; 0 if it only assists. */
 double work_trial(const work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations);
 
-/* Returns the next count of processes or messages to measure, 0 after `max`: 1, 2, 3, 4, 6, 8, 12, ... `max`.
- */
+/* Returns the next count of processes or messages to measure, 0 after `max`: 1, 2, 3, 4, 6, 8, ... `max`. */
 int next_count(int count, int max);
 
 #endif

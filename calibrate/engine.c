@@ -174,8 +174,7 @@ static bool more_needed(run_t *run, const visit_t *visit, int count, double visi
     return !sizes_enough(run->sizes, visit, run->sorted, count);
 }
 
-/* Measures a size, at the lead into run->seconds. Returns the number of samples, with those of earlier
- * visits. */
+/* Measures a size, at the lead into run->seconds. Returns the number of samples, earlier ones included. */
 static int measure_visit(run_t *run, visit_t *visit) {
     double visit_end_s = 0.0, seconds;
     if (leads(run)) {

@@ -1,5 +1,4 @@
-/* For benchmarks that access another GPU's memory by CUDA IPC: finds pairs of processes, and opens the
- * memory. */
+/* For benchmarks that access another GPU's memory by CUDA IPC: finds the pairs, and opens the memory. */
 #ifndef PORTOLAN_CALIBRATE_IPC_H
 #define PORTOLAN_CALIBRATE_IPC_H
 

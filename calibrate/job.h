@@ -60,8 +60,7 @@ int job_process_of_device(const job_t *job, int device, int index);
 /* Returns the level of a pair of processes: by their sockets for `cpu`, by their GPUs for `gpu`. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
-/* Returns whether a process and a device of its node, or two devices of this node, share a socket. An unknown
- * socket counts as shared. */
+/* Returns whether a process and a device, or two devices, of this node share a socket. Unknown ones do. */
 bool job_on_socket(const job_t *job, int rank, int device);
 bool job_devices_share_socket(const job_t *job, int device, int other);
 

@@ -51,8 +51,7 @@ void copying_close(const work_t *work) {
     gpu_select(copying->home);
 }
 
-/* A strided copy has eight rows, like a share of an exchange among eight, at a pitch of twice their length.
- */
+/* A strided copy has eight rows, like a share of an exchange of eight, at a pitch of twice their length. */
 static pto_move_t move_of(const copying_t *copying, size_t bytes) {
     enum { ROWS = 8 };
     size_t rows = copying->strided && bytes >= ROWS ? ROWS : 1;

@@ -1,5 +1,4 @@
-/* Allocates the memory of a case, which work_close frees, after the benchmark's `close`. Ends the job if it
- * fails. */
+/* Allocates a case's memory, or ends the job. work_close frees it, after the benchmark's `close`. */
 #ifndef PORTOLAN_CALIBRATE_MEMORY_H
 #define PORTOLAN_CALIBRATE_MEMORY_H
 
@@ -17,8 +16,7 @@ void *memory_pinned(const work_t *work, int64_t bytes);
 /* Opens GPU memory that another member exported. */
 void *memory_opened(const work_t *work, const pto_memory_handle_t *handle);
 
-/* All members of a case call it if any opens another's memory: no member then frees its memory until all have
- * closed it. */
+/* All members of a case call it if any opens another's memory, which stays until all have closed it. */
 void memory_is_shared(const work_t *work);
 
 /* An array of zeroed objects. */

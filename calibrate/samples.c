@@ -91,8 +91,7 @@ void samples_provenance(samples_t *samples, const char *key, const char *format,
     free(line);
 }
 
-/* Formats the line `# complete=`. It always has the same length, so that it can be rewritten at the end of
- * the run. */
+/* Formats the line `# complete=`, always of the same length, since the end of the run rewrites it. */
 static void complete_line(char line[COMPLETE_MAX], const char *what) {
     int length = snprintf(line, COMPLETE_MAX, "# complete=%s", what);
     memset(line + length, ' ', (size_t)(COMPLETE_MAX - 1 - length));

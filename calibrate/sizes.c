@@ -28,8 +28,7 @@ enum {
     RESOLUTION = 8, /* a limit is found to one part in 8 */
 };
 
-/* Precision of a single size's median: in an exhaustive plan, for any distribution; in others, by the
- * quartiles. */
+/* Precision of a size's median: in an exhaustive plan, for any distribution; else by the quartiles. */
 static const double settled_fraction = 0.02;
 static const double known_fraction = 0.04;
 
@@ -38,9 +37,8 @@ static const double known_fraction = 0.04;
 static const double off_line = 0.15;
 
 /* A sample that takes slow_times as long as expected is from a slow phase of the machine, as when a process
- * has no core, in which more samples would be no better. (Smaller differences show in the quartiles of a
- * size.) A size between two steps that takes doubtful_times as long as expected by either line is measured
- * again. */
+ * has no core, in which more samples would be no better. (Smaller differences show in a size's quartiles.) A
+ * size between two steps that takes doubtful_times as long as by either line is measured again. */
 static const double slow_times = 10.0;
 static const double doubtful_times = 2.0;
 

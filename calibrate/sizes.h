@@ -58,8 +58,7 @@ bool sizes_next(sizes_t *sizes, visit_t *visit);
 /* Copies the samples of earlier visits to `seconds`. */
 void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds);
 
-/* Returns whether a visit has enough samples. `seconds`: all of the size's, the newest last; may be
- * reordered. */
+/* Returns whether a visit has enough samples. `seconds`: all of the size's, newest last; may be reordered. */
 bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, int count);
 
 /* Records the samples after a visit, given as in sizes_enough. */

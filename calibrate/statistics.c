@@ -54,8 +54,7 @@ static double quantile_of(const double *sorted, int count, double fraction) {
 
 /* Returns the median and its error, as if the values were normal: the standard error of their median is
  * sqrt(pi / 2) times that of their mean. Their interquartile range is 1.349 standard deviations, and for few
- * values about (n - 1.35) / n times as much (by the expectations of order statistics: within 2 percent from n
- * = 5). */
+ * values about (n - 1.35) / n times as much (by order statistics: within 2 percent from n = 5). */
 median_t median_of(double *value, int count) {
     const double half_of_deviation = 1.96 * 1.2533;
     /* Half of the interval of the mean of three and of four, in ranges (E. Lord 1947, Biometrika 34:41). */

@@ -250,8 +250,8 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
 
 /* --- the segment of the node ---------------------------------------------------------------------------- */
 
-/* The segment has one row of counters for each sending process of the node, by flag and receiver. Rows do not
- * share cache lines. */
+/* The segment has one row of counters per sending process of the node, by flag and receiver, in cache lines
+ * of its own. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
     int sender = exec->job.place_in_node[from], receiver = exec->job.place_in_node[to];
     char *row = (char *)exec->segment + (size_t)sender * exec->flag_row_bytes;
@@ -381,8 +381,7 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_stat
     return pto_offers_share(exec, status, err);
 }
 
-/* A process must not free memory that another one still has open. This barrier polls because one that blocks
- * would have no time-out. */
+/* No process may free memory that another has open. This barrier polls: one that blocks has no time-out. */
 static bool all_have_closed(pto_exec_t *exec) {
     const pto_team_t *team = exec->job.team;
     int spins = 0;

@@ -171,8 +171,7 @@ static void poll_choice(pto_exec_choice_t *choice) {
         }
 }
 
-/* Of member 0's lanes that take a branch, the first does the tasks marked `once`; the others skip them later.
- */
+/* Of member 0's lanes that take a branch, only the first does the tasks marked `once`. */
 static pto_gate_t gate_of_chooser(pto_exec_t *exec, pto_exec_either_t *either, pto_lane_t *lane,
                                   const pto_task_t *task) {
     int index = (int)(lane - exec->lane), *first = &either->first_lane[task->branch];

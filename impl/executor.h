@@ -75,8 +75,8 @@ typedef struct {
     bool on_device;
 } pto_exec_reduction_t;
 
-/* A signal or a wait. The counter holds the number of signals sent from one sender to one receiver by one
- * flag, over all runs. */
+/* A signal or a wait. The counter holds the signals of one flag from one sender to one receiver, over all
+ * runs. */
 typedef struct {
     atomic_uint_fast64_t *counter;
     uint64_t seen;   /* signals of this counter that earlier waits consumed */
@@ -84,7 +84,7 @@ typedef struct {
     int peer;        /* rank in the team */
 } pto_exec_signal_t;
 
-/* One member's choice between the branches of an either node (choices.h). Its counters are like those of
+/* One member's choice between the branches of an either node (choices.h), with counters as in
  * pto_exec_signal_t. */
 typedef struct {
     int either;
@@ -152,8 +152,7 @@ typedef struct {
     pto_peer_memory_t at;
 } pto_peer_buffer_t;
 
-/* An allocation of another process, opened through the device until the executor is destroyed, or until it is
- * unregistered. */
+/* Another process's allocation, opened through the device. Closed when unregistered or with the executor. */
 typedef struct {
     int64_t rank; /* logical */
     pto_memory_handle_t handle;
@@ -256,8 +255,8 @@ struct pto_exec {
     pto_watchdog_t watchdog;
 };
 
-/* Returns whether a run may begin. Errors: PTO_ERR_TIMEOUT (an enqueued run gave up), PTO_ERR_RANGE (a run is
- * active, or an earlier one failed). */
+/* Returns whether a run may begin. Errors: PTO_ERR_TIMEOUT (an enqueued run gave up), PTO_ERR_RANGE (one is
+ * active or has failed). */
 pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err);
 
 /* Free what pto_exec_open allocated, by role. */

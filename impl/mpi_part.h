@@ -6,8 +6,7 @@
 #include "members.h"
 #include "schedule_items.h"
 
-/* A user buffer that a rebinding replaces (rebind.c): addresses in the first become addresses in the second.
- */
+/* A user buffer that a rebinding replaces (rebind.c): addresses in the first go to the second. */
 typedef struct {
     const char *from;
     int64_t bytes;

@@ -1,7 +1,6 @@
 /* The memory that processes of a node access in each other (offers.h). An offer describes a buffer of one
  * process: a GPU buffer by the device's handle, a host buffer by its offset in the node's segment. One
- * allgather exchanges all offers. The last offer is the flags of kernels, in the memory of the GPU that waits
- * for them. */
+ * allgather exchanges all. The last offer is the flags of kernels, in the memory of the GPU that waits. */
 #include "offers.h"
 
 #include <stdlib.h>

@@ -60,8 +60,7 @@ static bool was_offered(const pto_exec_t *exec, const pto_memory_handle_t *handl
     return false;
 }
 
-/* Returns whether only this process's own work uses the user's buffer: others access a shadow buffer, or
- * none. */
+/* Returns whether only this process's own work uses the user's buffer, as others use a shadow or none. */
 static bool is_private(const pto_exec_t *exec, int buffer, int side) {
     return (side == PTO_SIDE_IN ? exec->shadow_in || exec->copies_input : exec->shadow_out != NULL) ||
            (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
@@ -266,8 +265,7 @@ static pto_status_t relocate_kernels(pto_exec_t *exec, const pto_relocations_t *
     return status;
 }
 
-/* Fails only if the device does. The other processes then wait in vain for this one, which refuses all runs.
- */
+/* Fails only if the device does. This process then refuses all runs, and the others wait in vain. */
 static pto_status_t relocate_all(pto_exec_t *exec, const pto_relocations_t *relocations, const void *in,
                                  void *out, pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -293,8 +291,7 @@ static bool accesses_others(const pto_exec_t *exec, int wanted) {
     return false;
 }
 
-/* Finds where the other processes' new buffers of a side are: at `common_place`, or if that is NULL, where
- * the messages of all processes say. */
+/* Finds the other processes' new buffers of a side: at `common_place`, or if NULL, where messages say. */
 static pto_status_t find_peer_memory(const pto_exec_t *exec, int wanted, const pto_place_message_t *everyone,
                                      const pto_registered_t *common_place, pto_error_t *err) {
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;

@@ -14,8 +14,7 @@ typedef struct {
     int64_t offset_bytes;
 } pto_registered_t;
 
-/* Returns the place of this process's `bytes` at `memory`; registration -1 if not all of them are registered.
- */
+/* Returns the place of `bytes` at this process's `memory`; registration -1: not all are registered. */
 pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, int64_t bytes);
 
 /* Finds the memory of another process at a place. Leaves `found` alone if that process has a shadow buffer
@@ -30,8 +29,8 @@ typedef struct {
     pto_registered_t place[PTO_SIDES];
 } pto_place_message_t;
 
-/* Collective: an allgather of these messages through shared memory; `everyone` is by rank in the team. Only
- * if the executor has `mailboxes`. */
+/* Collective: an allgather through shared memory, by rank in the team. Only for executors with `mailboxes`.
+ */
 pto_status_t pto_register_exchange_places(pto_exec_t *exec, const pto_place_message_t *mine,
                                           pto_place_message_t *everyone, pto_error_t *err);
 

@@ -15,9 +15,8 @@ typedef struct {
 } pto_shared_handle_t;
 
 /* Creates a segment and maps it. Its random name begins with $PORTOLAN_SEGMENTS (default: portolan), so that
- * a test can distinguish its own segments from others. It is unlinked at once, so that nothing remains
- * however the job ends. All pages are allocated: if /dev/shm is full, this returns an error, instead of a
- * SIGBUS later. */
+ * a test can distinguish its own segments. It is unlinked at once, so that nothing remains however the job
+ * ends. All pages are allocated: if /dev/shm is full, this returns an error, instead of a SIGBUS later. */
 pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err);
 /* Creates a segment without pages. Each process allocates the pages of its part by pto_shared_reserve, and so
  * on its own NUMA node, before any process uses them. */

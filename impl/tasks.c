@@ -80,8 +80,7 @@ static pto_status_t await_signal(const pto_exec_t *exec, const pto_exec_signal_t
     return PTO_OK;
 }
 
-/* Several waits can share one counter, which receives `stride` signals per run. Each wait keeps its own
- * count. */
+/* Several waits can share a counter, which receives `stride` signals per run; each keeps its own count. */
 static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
                              pto_error_t *err) {
     pto_exec_signal_t *signal = (pto_exec_signal_t *)exec->signals.item + task->first;

@@ -97,8 +97,7 @@ static void end_job(const pto_exec_t *exec) {
     pto_exec_where(exec, PTO_LANE_BUSY, where, sizeof where);
     fprintf(stderr, "portolan: %s: %s, no progress for %g s; ending the job\n", where, what,
             exec->watchdog.timeout_s);
-    /* The main thread may hold the MPI library's locks, so MPI_Abort may block: the alarm then ends the
-     * process. */
+    /* MPI_Abort may block, if the main thread holds MPI's locks: the alarm then ends the process. */
     alarm(ABORT_GRACE_S);
     if (exec->job.team->end)
         exec->job.team->end(exec->job.team->context);
@@ -106,8 +105,8 @@ static void end_job(const pto_exec_t *exec) {
         abort();
 }
 
-/* A run does not read the clock, which takes as long as a short message: the watchdog times it from its first
- * look. */
+/* A run reads no clock, which takes as long as a short message: it is timed from the watchdog's first look.
+ */
 static void set_begin(pto_watchdog_t *watchdog) {
     int_fast64_t began = PTO_BEGAN_NOW;
     atomic_compare_exchange_strong(&watchdog->began_ns, &began, pto_now_ns());

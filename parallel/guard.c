@@ -242,8 +242,7 @@ void guard_begin(const char *program, double timeout_s) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The node's first process creates the table, the others open it. Without it, they are not watched by others.
- */
+/* The node's first process creates the table, the others open it. Without it, they are not watched. */
 static table_t *create_table(MPI_Comm node, int own, int peer_count) {
     pto_shared_handle_t handle = {0};
     void *memory = NULL;

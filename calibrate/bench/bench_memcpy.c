@@ -1,6 +1,6 @@
 /* Copies of one process: between host and device in both directions, with pinned and pageable memory, on the
- * GPU's socket and off it; and between two devices. One process copies while all others are idle. Pairs are
- * process-GPU, or process:GPU-GPU. */
+ * GPU's socket and off it; and between two devices. Pairs are process-GPU, or process:GPU-GPU. All others
+ * idle. */
 #include <stdio.h>
 
 #include "memcpy_common.h"
@@ -8,8 +8,8 @@
 
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
-/* Returns a process of node 0 on the device's socket, or off it: the one that uses the device, or the first;
- * -1: none. */
+/* Returns a process of node 0 on the device's socket, or off it: the one that uses it, or the first; -1:
+ * none. */
 static int process_for(const job_t *job, int device, bool on_socket) {
     int first = -1;
     for (int rank = 0; rank < job->size; rank++) {

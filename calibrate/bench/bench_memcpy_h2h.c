@@ -11,8 +11,7 @@
 
 enum { TAG_SEGMENT = 8, PLACE_BYTES = 65 * 1024 };
 
-/* Copies go through buffers of at least this size. Off the socket it is also the largest copy, since
- * /dev/shm may be small. */
+/* Copies go through buffers of at least this size. Off the socket none is larger: /dev/shm may be small. */
 static const int64_t region_bytes = INT64_C(1) << 24;
 
 /* Returns the index-th process of node 0 on a socket; -1: none. */

@@ -1,5 +1,4 @@
-/* Peer copies: a process copies from its own GPU to that of another process, by CUDA IPC. Pairs are two
- * processes. */
+/* Peer copies: a process copies from its GPU to another process's, by CUDA IPC. Pairs are two processes. */
 #include "ipc.h"
 #include "memcpy_common.h"
 #include "memory.h"

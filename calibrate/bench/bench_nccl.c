@@ -44,8 +44,7 @@ static void add_case(const job_t *job, pto_collective_t collective, int nodes, i
     added->min_bytes = pto_collective_reduces(collective) ? FLOAT_BYTES : 1;
 }
 
-/* On one node, every count that next_count selects, from 2 GPUs. On several, only 1 and `max` GPUs per node.
- */
+/* On one node, every count that next_count selects, from 2 GPUs; on several, only 1 and `max` per node. */
 static void list_nodes(const job_t *job, int nodes, int max, case_list_t *list) {
     int gpus = nodes > 1 ? 1 : 2;
     while (gpus != 0 && gpus <= max) {

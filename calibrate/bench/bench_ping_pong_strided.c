@@ -1,7 +1,6 @@
 /* Ping-pong with a derived datatype: rows with gaps in memory, like the columns of a grid, in one message.
- * MPI packs and unpacks them, by the CPU or by one copy for each row of GPU memory. `messages` is the bytes
- * of a row, `bytes` those of all rows. As packing does not depend on the level, only the nearest pair is
- * measured. */
+ * MPI packs them by the CPU, or by one copy for each row of GPU memory. `messages` is the bytes of a row,
+ * `bytes` those of all. As packing does not depend on the level, only the nearest pair is measured. */
 #include <stdlib.h>
 
 #include "fatal.h"

@@ -2,8 +2,7 @@
  * that (remote_store_W), with accesses of W bytes; remote_store_strided stores to every second element of 4
  * bytes, for which Oden, Klenk and Froening (section on GGAS) measured a tenth of the bandwidth of contiguous
  * elements. `procs` is the number of thread blocks; the largest fills the GPU. Times include the kernel's
- * launch and the wait for its end. Rows of 0 bytes are the kernel without accesses, whose time the fit
- * subtracts. */
+ * launch and the wait for its end. Rows of 0 bytes, without accesses, are what the fit subtracts. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -44,8 +43,7 @@ static void list_blocks(const pair_t *pair, pto_reach_t reach, int blocks, case_
     add_cases(pair, reach, true, STRIDED_WIDTH, 2, blocks, list);
 }
 
-/* For pairs after the first, lists only the cases that the fit uses: their rows show how much pairs differ.
- */
+/* For pairs after the first, lists only the cases that show the fit how much pairs differ. */
 static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
     static const int some_blocks[] = {1, 8, 32};
     pair_t pairs[PAIRS_MAX];

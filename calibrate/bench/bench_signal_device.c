@@ -1,8 +1,8 @@
 /* Signals between kernels, as in plans: a block's threads store words in another GPU's memory, synchronize,
  * and one raises a flag there; a thread of the other block polls the flag, then its threads synchronize and
- * load the words. So the time includes everything that makes data safe to use. A trial is a thousand rounds
- * there and back, by the GPU's clock; half of a round is one way. The first round, in which a kernel may
- * start late, is not timed. */
+ * load the words. So the time includes all that makes data safe to use. A trial is a thousand rounds there
+ * and back, by the GPU's clock; half a round is one way. The first, to which a kernel may start late, is not
+ * timed. */
 #include "fatal.h"
 #include "ipc.h"
 #include "memory.h"

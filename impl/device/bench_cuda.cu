@@ -101,8 +101,8 @@ static pto_status_t cuda_copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, voi
 
 /* --- launches ------------------------------------------------------------------------------------------- */
 
-/* Kernels have their own namespace: templates have external linkage, and the linker would merge instances of
- * the same name from two files. */
+/* Kernels have their own namespace: otherwise the linker merges templates' instances of one name from two
+ * files. */
 namespace bench {
 
 __global__ void nothing() {}

@@ -18,8 +18,7 @@ static inline pto_status_t check(cudaError_t error, const char *call, pto_error_
     return pto_error_set(err, status, "%.*s: %s", (int)strcspn(call, "("), call, cudaGetErrorString(error));
 }
 
-/* Finds a function of the driver through the run-time library, so that nothing links the driver; NULL: none.
- */
+/* Finds a function of the driver without linking it, through the run-time library; NULL: none. */
 static inline pto_status_t find_driver_call(const char *name, void **call, pto_error_t *err) {
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     *call = nullptr;

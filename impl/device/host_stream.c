@@ -281,8 +281,7 @@ static pto_status_t refuse(const stream_t *stream, const char *why, pto_error_t 
     return pto_error_set(err, PTO_ERR_RANGE, "%s", why);
 }
 
-/* The stream joins the capture. It needs no item that waits: a graph's items run in the order of their
- * capture. */
+/* The stream joins the capture. Nothing has to wait: a graph's items run in the order of their capture. */
 static pto_status_t follow_in_graph(const event_t *after, stream_t *stream, pto_error_t *err) {
     if (!stream || (stream->graph && stream->graph != after->graph) || after->stream->graph != after->graph)
         return refuse(stream, "a stream outside a graph can't follow its event", err);

@@ -1,6 +1,5 @@
 /* Streams, events and graphs of the host device. Work runs only when its stream, an event in it or another
- * stream that follows it is finished or polled, so that a schedule that reads data too early fails here as it
- * would on a GPU. */
+ * stream that follows it is finished or polled: a schedule that reads data too early fails as on a GPU. */
 #ifndef PTO_HOST_STREAM_H
 #define PTO_HOST_STREAM_H
 

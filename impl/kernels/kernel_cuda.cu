@@ -21,8 +21,7 @@
  * flags or double-buffering. Run numbers only grow, so a flag of an earlier run is never taken for one of
  * this run.
  *
- * Why a run that gave up does no harm. See decision 27: its block no longer stores to other GPUs or signals.
- */
+ * Why a run that gave up does no harm. Its block no longer stores to other GPUs or signals: decision 27. */
 #include <algorithm>
 #include <cstdlib>
 
@@ -65,8 +64,7 @@ __global__ void __launch_bounds__(exchange_threads_max(PEERS), 1)
     run_exchange<Result>(all);
 }
 
-/* The kernels. Those for exchanges are compiled for up to so many peers, each with a line in flight per
- * thread. */
+/* The kernels. Exchanges are compiled for up to so many peers, each with a line in flight per thread. */
 enum kernel_form {
     FLAGS,
     LINES,
@@ -262,8 +260,7 @@ static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda
     return near < count ? translate_far(program->operands + near, count - near, kernel, err) : PTO_OK;
 }
 
-/* Returns the threads of a block: fixed with flags; with lines, one for each line of a part, within limits.
- */
+/* Returns the threads of a block: fixed with flags; with lines, one per line of a part, within limits. */
 static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form) {
     int64_t max_bytes = 0;
     for (int i = 0; i < program->operand_count; i++)

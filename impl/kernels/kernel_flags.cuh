@@ -22,8 +22,7 @@ static __device__ void signal(const program &all, const op &now, unsigned number
         store_release(flag_of(all, now.first + j, number, run), run);
 }
 
-/* Each warp polls the flags itself, so that none waits for the warp that signals. Returns whether it gave up.
- */
+/* Each warp polls the flags, so that none waits for the warp that signals. Returns whether it gave up. */
 static __device__ bool wait(const program &all, const op &now, unsigned number, uint64_t run) {
     bool is_late = false;
     for (unsigned j = threadIdx.x % WARP_THREADS; j < now.count && !is_late; j += WARP_THREADS) {

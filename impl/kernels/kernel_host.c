@@ -387,8 +387,7 @@ static bool advance_block(host_kernel_t *host, int block, uint64_t run) {
  * independent, which exposes programs that depend on that order. */
 static bool uses_device_order(uint64_t run) { return run % 3 == 2; }
 
-/* Advances each part, or block, as far as possible. Returns whether any made progress. `completed`: all have.
- */
+/* Advances each part, or block, as far as possible. Returns whether any advanced. `completed`: all have. */
 static bool advance_all(host_kernel_t *host, uint64_t run, bool *completed) {
     const size_t parts = part_count(&host->program);
     const size_t count = uses_device_order(run) ? (size_t)host->program.blocks : parts;

@@ -1,6 +1,5 @@
 /* Repeated launches of a kernel (host code). cuLaunchKernelEx, the driver's call, takes less CPU time than
- * the run-time library's, which looks up the kernel each time. What launches have in common is prepared once.
- */
+ * the run-time library's, which looks up the kernel each time. What launches share is prepared once. */
 #ifndef PTO_KERNEL_LAUNCH_CUH
 #define PTO_KERNEL_LAUNCH_CUH
 

@@ -103,8 +103,7 @@ struct exchange_head : run_state {
     uint8_t own_at; /* of a sum: how many peers' vectors come before `own` */
 };
 
-/* A kernel is compiled for PEERS peers at most. A launch may pass an `any_exchange`: the layout is the same.
- */
+/* A kernel compiled for at most PEERS peers. A launch may pass an `any_exchange`: the layout is the same. */
 template <int PEERS> struct exchange : exchange_head { exchange_peer peer[PEERS]; };
 
 enum { EXCHANGE_PEERS_MAX = 7 };

@@ -199,8 +199,7 @@ static bool is_disjoint(const pto_operand_t *one, const pto_operand_t *other) {
 }
 
 /* Returns whether the kernel may write a vector that it also reads. A thread reads its units before it writes
- * them, so it may be the same vector, if an earlier op or the same sum reads it. It may not overlap others.
- */
+ * them, so it may be the same vector, if an earlier op or the same sum reads it. Others may not overlap. */
 static bool may_write(const vector_use &written, const vector_use &read) {
     const bool after = written.op > read.op || (written.op == read.op && written.by_sum);
     return is_disjoint(read.vector, written.vector) ||

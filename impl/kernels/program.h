@@ -12,8 +12,7 @@ typedef struct {
     pto_vector_t operands; /* pto_operand_t */
 } pto_program_t;
 
-/* These append to the program and return false if out of memory. Independent copies are merged into one op.
- */
+/* These append to the program; false: out of memory. Independent copies are merged into one op. */
 bool pto_program_move(pto_program_t *program, pto_spot_t target, pto_spot_t source, int64_t bytes);
 /* `from` and `to` have equal bytes in total. */
 bool pto_program_move_rows(pto_program_t *program, pto_spot_t target, const pto_rows_t *to, pto_spot_t source,
@@ -29,8 +28,7 @@ bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes
  * there once are read at their source instead. */
 void pto_program_forward(pto_program_t *program);
 
-/* Removes copies from a complete program without lines: a reduction stores its result to wherever the next op
- * would copy it. */
+/* Lets the reductions of a complete program without lines store where the next op would copy their result. */
 void pto_program_fuse(pto_program_t *program);
 
 void pto_program_fini(pto_program_t *program);

@@ -28,8 +28,7 @@ static inline const pto_comms_t *pto_comms_of(const pto_team_t *team) { return t
 pto_status_t pto_mpi(int code, const char *call, pto_error_t *err);
 #define PTO_MPI(call, err) pto_mpi((call), #call, (err))
 
-/* Collective: pto_agree, pto_agree_least, pto_agree_same and pto_team_share (../team.h) on any communicator
- */
+/* Collective: pto_agree, pto_agree_least, pto_agree_same and pto_team_share (../team.h) on a communicator. */
 pto_status_t pto_mpi_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err);
 pto_status_t pto_mpi_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number, int count,
                                  pto_error_t *err);

@@ -1,5 +1,4 @@
-/* What the schedules of plans with messages or MPI's collectives keep of MPI: requests, datatypes, arguments.
- */
+/* What schedules with messages or MPI's collectives keep of MPI: requests, datatypes, arguments. */
 #ifndef PTO_IMPL_MPI_PART_H
 #define PTO_IMPL_MPI_PART_H
 
@@ -61,8 +60,7 @@ pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err);
 /* Creates and commits a datatype for ranges, relative to their `base`. */
 pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err);
 
-/* Finds MPI's datatype and operation for a reduction; for an average, those of the sum. Free it before
- * MPI_Finalize. */
+/* Finds MPI's datatype and operation for a reduction; for an average, the sum's. Free before MPI_Finalize. */
 pto_status_t pto_mpi_reduction(pto_datatype_t datatype, pto_op_t op, pto_mpi_reduction_t *reduction,
                                pto_error_t *err);
 void pto_mpi_reduction_free(pto_mpi_reduction_t *reduction);
@@ -80,8 +78,7 @@ pto_status_t pto_mpi_finish(pto_exec_t *exec, const pto_task_t *task, bool wait,
 void pto_mpi_relocate(pto_exec_t *exec, const pto_relocations_t *relocations);
 void pto_mpi_messages_free(pto_exec_t *exec);
 
-/* Collective: creates a communicator of the members of each group, in the group's order. Other processes get
- * MPI_COMM_NULL. */
+/* Collective: creates a communicator of each group's members, in its order; MPI_COMM_NULL for all others. */
 pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
                                   pto_error_t *err);
 

@@ -47,8 +47,7 @@ typedef enum {
 int pto_nccl_datatype(pto_datatype_t datatype);
 int pto_nccl_op(pto_op_t op);
 
-/* NCCL's functions. `comm` is an ncclComm_t, `stream` a cudaStream_t; the rest follows NCCL's documentation.
- */
+/* NCCL's functions, as documented by NCCL. `comm` is an ncclComm_t, `stream` a cudaStream_t. */
 typedef struct {
     int (*ncclGetVersion)(int *version);
     int (*ncclGetUniqueId)(pto_nccl_id_t *id);
@@ -81,8 +80,7 @@ typedef struct {
  * thread-safe. Errors: PTO_ERR_NOT_APPLICABLE if the library, or a function that is needed, is missing. */
 pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
 
-/* Returns whether the library has symmetric windows. Errors: PTO_ERR_NOT_APPLICABLE with the function that is
- * missing. */
+/* Returns whether the library has symmetric windows; if not, PTO_ERR_NOT_APPLICABLE and what is missing. */
 pto_status_t pto_nccl_has_windows(const pto_nccl_library_t *library, pto_error_t *err);
 
 /* Translates NCCL's result: PTO_OK, PTO_ERR_NOT_APPLICABLE if NCCL rejects the job (two processes on one

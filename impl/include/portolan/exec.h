@@ -53,8 +53,7 @@ typedef enum {
 
 const char *pto_op_name(pto_op_t op);
 
-/* Returns whether an operation can combine values of a datatype. Errors: PTO_ERR_NOT_APPLICABLE with the
- * reason. */
+/* Returns whether an operation can combine values of a datatype; if not, PTO_ERR_NOT_APPLICABLE and why. */
 pto_status_t pto_op_takes(pto_op_t op, pto_datatype_t datatype, pto_error_t *err);
 
 /* `rows` pieces of `bytes` each, the next one `pitch` bytes after the last. */
@@ -132,8 +131,7 @@ typedef struct {
     const pto_device_bench_t *bench; /* NULL: portolan-calibrate can't measure it */
 } pto_device_t;
 
-/* Finds one of the devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names.
- */
+/* Finds one of the devices of this library. Errors: PTO_ERR_NOT_FOUND with the known names. */
 pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_error_t *err);
 
 /* Copies contiguous bytes from or to the device, and waits. */
@@ -196,10 +194,9 @@ void pto_team_shared_destroy(pto_team_t *team); /* NULL is legal */
 
 typedef struct pto_exec pto_exec_t;
 
-/* How the processes of the team map to the plan's logical ranks. */
+/* How the processes of the team, by rank in it, map to the plan's logical ranks. */
 typedef enum {
-    PTO_PLACEMENT_NODES, /* process i of real node j (by rank in the team) is process i of node j in the plan
-                          */
+    PTO_PLACEMENT_NODES,    /* process i of real node j is process i of the plan's node j */
     PTO_PLACEMENT_IDENTITY, /* logical rank = rank in the team, whatever the real nodes */
     PTO_PLACEMENT_TABLE,
     PTO_PLACEMENT_COUNT
@@ -233,8 +230,7 @@ typedef enum { PTO_TIMEOUT_RETURN, PTO_TIMEOUT_ABORT, PTO_TIMEOUT_COUNT } pto_ti
  * pto_exec_create and pto_exec_destroy. */
 typedef enum { PTO_WAIT_YIELD, PTO_WAIT_SPIN, PTO_WAIT_SLEEP, PTO_WAIT_COUNT } pto_wait_t;
 
-/* All zero means the defaults. All fields except `wait`, the seed and the buffers must be equal on all
- * processes. */
+/* All zero: the defaults. All fields but `wait`, the seed and the buffers must be equal on all processes. */
 typedef struct {
     pto_placement_t placement;
     const int64_t *table; /* PTO_PLACEMENT_TABLE: logical rank by rank in the team */
@@ -369,12 +365,10 @@ bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role);
  * exchange. All processes that have a buffer of the role, or access another process's, call it alike and name
  * the same place: the same offset in the same registration. If their buffers have not been at the same place
  * so far (as after pto_exec_create), each of them changes its own, or pto_exec_rebind comes first. A private
- * buffer may be anywhere, and may be freed after the next rebinding, once all runs on it are complete. Any
- * other buffer must stay. Errors: PTO_ERR_RANGE with the reason or PTO_ERR_MEMORY, after which nothing has
- * changed. */
+ * buffer may be anywhere, and may be freed after the next rebinding, once all runs on it are complete. Other
+ * buffers must stay. After an error, nothing has changed: PTO_ERR_RANGE with the reason or PTO_ERR_MEMORY. */
 pto_status_t pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
-/* pto_exec_rebind_private and pto_exec_enqueue in one call: a run on any private buffers, and on any buffers
- * in registered memory. */
+/* pto_exec_rebind_private and pto_exec_enqueue in one call, on private buffers or registered memory. */
 pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, void *stream, pto_error_t *err);
 
 /* Collective: all processes of the executor register an allocation, part of one, or a pool, each its own and
@@ -402,13 +396,11 @@ typedef struct {
     int64_t runs[PTO_POLICY_MEMBERS_MAX + 1]; /* by that number */
 } pto_exec_choices_t;
 
-/* Sets the choices made in the plan's index-th either node. Returns false if there is none, and on processes
- * other than member 0. */
+/* Sets the choices of the plan's index-th either node. False: none, or not member 0. */
 bool pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices);
 
 /* Collective. NULL is legal. No run may be active. Before it frees memory that other processes may have open,
- * a process waits for them, at most for the time-out: then the memory stays allocated until the process ends.
- */
+ * it waits for them, at most for the time-out: then the memory stays allocated until the process ends. */
 void pto_exec_destroy(pto_exec_t *exec);
 
 PTO_API_END

@@ -20,8 +20,7 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
                            const pto_exec_options_t *options, pto_exec_t **exec, pto_error_t *err);
 
 /* Collective: create a team for several executors. They must run one after the other on all processes, since
- * messages match in the order in which they are sent. Free it after them; after a failed run, nothing is
- * freed. */
+ * messages match in the order in which they are sent. Free it after them; after a failed run, it stays. */
 pto_status_t pto_team_mpi_create(MPI_Comm comm, pto_team_t **team, pto_error_t *err);
 void pto_team_mpi_destroy(pto_team_t *team); /* NULL is legal */
 

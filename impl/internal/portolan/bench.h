@@ -73,8 +73,7 @@ struct pto_device_bench {
     /* A kernel that does nothing. */
     pto_status_t (*launch_empty)(void *stream, pto_error_t *err);
     /* target[i * stride] = source[i] for `count` elements of `width` bytes (4, 8 or 16), by `blocks` thread
-     * blocks, whatever `count` is; either may be another GPU's memory. When it ends, its stores are visible
-     * to all. */
+     * blocks; either may be another GPU's memory. When it ends, all see its stores. */
     pto_status_t (*move)(void *target, const void *source, size_t count, int width, int stride, int blocks,
                          void *stream, pto_error_t *err);
     /* Stores the j-th `bytes` of `source` in `target[j]`, in all of them at once. A multiple of 16 bytes. */
@@ -89,11 +88,10 @@ struct pto_device_bench {
     pto_status_t (*graph_end)(void *stream, void **graph, pto_error_t *err);
     pto_status_t (*graph_destroy)(void *graph, pto_error_t *err);
     pto_status_t (*graph_launch)(void *graph, void *stream, pto_error_t *err);
-    /* *target = the sum of `count` values. `target` and `source` are the selected GPU's memory. One sum at a
-     * time. */
+    /* *target = the sum of `count` values, both in the selected GPU's memory. One sum at a time. */
     pto_status_t (*sum)(double *target, const double *source, size_t count, void *stream, pto_error_t *err);
     /* One step of a nine-point stencil in place: `field` has rows x columns cells and a halo of one cell,
-     * which stays; `scratch` is as large. Weights: 0.25 for the cell, 0.15 for the four sides, 0.05 for the
+     * which stays; `scratch` is as large. Weights: 0.25 for the cell, 0.15 for its sides, 0.05 for its
      * corners. */
     pto_status_t (*stencil)(double *field, double *scratch, size_t rows, size_t columns, void *stream,
                             pto_error_t *err);

@@ -27,8 +27,7 @@
 
 PTO_C_BEGIN
 
-/* A place in memory. If it is double-buffered, run r uses at + r % 2 * copy_stride_bytes; otherwise that is
- * 0. */
+/* A place in memory. If double-buffered, run r uses at + r % 2 * copy_stride_bytes; else that is 0. */
 typedef struct {
     void *at;
     int64_t copy_stride_bytes;
@@ -100,8 +99,7 @@ struct pto_kernels {
     /* Maximum number of resident blocks of such a kernel on the selected GPU. All blocks must be resident,
      * because they wait for blocks of other GPUs. */
     pto_status_t (*blocks_max)(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err);
-    /* The program's lists are borrowed until `destroy`. PTO_ERR_NOT_APPLICABLE: the program is too long for
-     * this device. */
+    /* Borrows the program's lists until `destroy`. PTO_ERR_NOT_APPLICABLE: it is too long for this device. */
     pto_status_t (*create)(const pto_kernel_program_t *program, void **kernel, pto_error_t *err);
     /* Allocates the memory for one `rebind`, which then fails only if the device does: a process that rebinds
      * cannot tell the others of a failure. NULL: `rebind` needs no memory. */

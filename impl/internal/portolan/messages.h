@@ -56,8 +56,8 @@ typedef struct {
 /* A device's function for messages. */
 typedef struct {
     int near_max; /* the longest list that needs no `far` */
-    /* Enqueues the kernel and copies the lists. `far`: device memory for all messages of a longer list, which
-     * the kernels of a stream may share. */
+    /* Enqueues the kernel and copies the lists. `far`: device memory for a long list; a stream's kernels may
+     * share it. */
     pto_status_t (*pass)(const pto_messages_t *messages, pto_message_t *far, void *stream, pto_error_t *err);
 } pto_messenger_t;
 

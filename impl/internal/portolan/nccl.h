@@ -36,8 +36,8 @@ struct pto_nccl {
     /* `run` blocks until the collective is complete; otherwise it only enqueues it in the stream. */
     bool waits;
     pto_status_t (*available)(pto_error_t *err);
-    /* Collective: the processes of the team become the members, by rank. Each has selected its GPU. The team
-     * is borrowed until `destroy`. */
+    /* Collective: the team's processes, each with its GPU selected, become the members. Borrows the team
+     * until `destroy`. */
     pto_status_t (*create)(const pto_team_t *team, void **group, pto_error_t *err);
     /* `failed`: abort instead of waiting for the other members. */
     void (*destroy)(void *group, bool failed);
