@@ -1,5 +1,4 @@
-/* Estimates of how long a case will take (estimate.h): its plan of visits is simulated, with the times of
- * sizes interpolated between those of a few probes. */
+/* Estimates a case's time (estimate.h): simulates its visits, with times interpolated from some probes. */
 #include "estimate.h"
 
 #include <limits.h>

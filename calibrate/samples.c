@@ -1,5 +1,4 @@
-/* Writes the samples file (samples.h). The rows of a point are written at once, so that the file of an
- * interrupted run ends with a whole row. */
+/* Writes the samples file (samples.h), a point's rows at once, so that it always ends with a whole row. */
 #include "samples.h"
 
 #include <inttypes.h>

@@ -206,8 +206,7 @@ static pto_queue_t can_queue(const pto_exec_t *exec) {
     return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_SHADOWED : PTO_QUEUE_YES;
 }
 
-/* Returns, in words for an error, what the CPU or MPI must do in this process's runs, and the stage; NULL:
- * nothing, the device does the whole run. */
+/* Returns what the CPU or MPI must do in this process's runs, in words, and the stage; NULL: nothing. */
 static const char *first_host_need(const pto_exec_t *exec, const char **stage) {
     *stage = NULL;
     for (int lane = 0; lane < exec->lane_count; lane++) {

@@ -40,8 +40,7 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
 pto_status_t pto_job_is_balanced(pto_job_t *job, uint64_t part, pto_error_t *err);
 void pto_job_free(pto_job_t *job);
 
-/* One turn of a wait loop: the first turns spin, later ones let the team and other processes make progress,
- * or sleep. `*spins` counts them, from 0. */
+/* One turn of a wait loop: first spins, later lets others make progress, or sleeps. `*spins` counts. */
 pto_status_t pto_job_rest(const pto_job_t *job, int *spins, pto_error_t *err);
 
 #endif

@@ -1,5 +1,4 @@
-/* The collective nodes of a plan (PTO_NODE_COLLECTIVE): which of them MPI runs, whether this process is a
- * member, and which part of its buffers it uses. */
+/* A plan's collective nodes (PTO_NODE_COLLECTIVE): whether MPI runs them, their members and buffers. */
 #include "members.h"
 
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {

@@ -4,8 +4,7 @@
 #include "executor.h"
 #include "portolan/nccl.h"
 
-/* Returns whether a user buffer is to become an NCCL window. Only plans of NCCL can have windows; others are
- * rejected when their executor is created. */
+/* Returns whether a user buffer is to become an NCCL window. Only plans of NCCL may ask for that. */
 static bool is_window(const pto_device_t *device, const pto_exec_options_t *options, int role) {
     return options->nccl_windows && device->nccl && (role == PTO_ROLE_IN || role == PTO_ROLE_OUT);
 }

@@ -1,5 +1,4 @@
-/* Unnamed shared memory (shm.h): shm_open, followed at once by shm_unlink. Other processes open it through
- * the creator's file descriptor, as /proc/PID/fd/N. */
+/* Unnamed shared memory (shm.h): shm_open, then shm_unlink at once. Others open it as /proc/PID/fd/N. */
 #include "shm.h"
 #include "base/clock.h"
 

@@ -1,5 +1,4 @@
-/* Collective operations on teams (team.h). A team must have an allgather; without functions of its own for
- * minima and broadcasts, these are allgathers, too. */
+/* Collective operations on teams (team.h), which have an allgather; minima and broadcasts may use it. */
 #include "team.h"
 
 #include <assert.h>
@@ -62,8 +61,7 @@ pto_status_t pto_team_barrier(const pto_team_t *team, pto_error_t *err) {
 
 /* --- agreement ------------------------------------------------------------------------------------------ */
 
-/* Adds the rank to the message of a failed call, since the other processes will report it, too. Other errors,
- * such as a wrong plan, are the same on all ranks. */
+/* Adds the rank to the message of a failed call, which others report; other errors are the same on all. */
 static pto_error_t own_error(const pto_team_t *team, pto_status_t status, const pto_error_t *err) {
     pto_error_t named = *err;
     if (status == PTO_ERR_IO || status == PTO_ERR_MEMORY)
