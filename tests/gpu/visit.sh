@@ -8,6 +8,7 @@
 #            libhwloc-dev libhwloc15 libyaml-dev libyaml-0-2 libgsl-dev libgsl27 libgslcblas0
 #            libexpat1-dev libexpat1 libjansson-dev libjansson4 zlib1g-dev libprotobuf-c-dev libprotobuf-c1
 #            protobuf-c-compiler libprotobuf32 libprotoc32
+#            libcmocka-dev libcmocka0
 #            iproute2 libbpf1 libbsd0 libcap2 libelf1 libmd0 libmnl0 libxtables12
 #   OPENMPI  Open MPI with CUDA support, a tarball that holds ompi-cuda/, or "" for the machine's own
 #   PART     look          what the machine is
