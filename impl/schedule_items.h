@@ -33,9 +33,9 @@ typedef struct {
     pto_program_t *program; /* program of the current kernel; NULL: outside kernels */
     pto_task_t launch;      /* task of the current kernel */
     int choice;             /* of the tasks that are being built: as in pto_task_t */
-    int lanes;              /* the node whose lanes are being built; -1: none */
+    int lanes;              /* index of the plan's node whose lanes are being built; -1: none */
     int lanes_begun;        /* 1 + the last of its lanes that has tasks */
-    int fork_mark;          /* lane 0's mark where it begins */
+    int fork_mark;          /* index of lane 0's task that other lanes wait for at first */
     int event_first;        /* pipeline: the first of `event_depth` events of each lane */
     int event_depth;
     pto_vector_t chunk_ends; /* int, pipeline: marks in the last lane, by chunk */

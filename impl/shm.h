@@ -26,7 +26,8 @@ pto_status_t pto_shared_reserve(const pto_shared_handle_t *handle, size_t offset
                                 pto_error_t *err);
 pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle);
-/* Unmaps and closes the segment; called by its creator. */
+/* Poisons up to 64 KiB of the segment (a process that still reads it must not find plausible data), then
+ * unmaps and closes it; called by its creator once. */
 void pto_shared_destroy(void *memory, const pto_shared_handle_t *handle);
 
 #endif

@@ -83,7 +83,7 @@ static _Thread_local struct {
     tap_call_t *calls;
     int count;
     size_t room;
-    int passed;
+    int passed; /* calls given to NCCL so far; 0: all are held back */
 } group;
 
 /* Returns whether NCCL has got one of the first `count` calls, with the same communicator and stream. */

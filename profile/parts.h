@@ -26,7 +26,8 @@ typedef struct {
 typedef void (*prof_note_t)(const prof_collective_t *collective);
 
 /* For a persistent collective: until prof_stop_recording, parts are recorded for prof_count_persistent
- * instead of being counted. NULL: out of memory. */
+ * instead of being counted. NULL: out of memory;
+ * the messages are then counted as lost. Free it with prof_persistent_free. */
 prof_persistent_t *prof_record_parts(void);
 void prof_stop_recording(void);
 

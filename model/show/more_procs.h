@@ -6,12 +6,14 @@
 
 #include "portolan/workload.h"
 
-/* Each returns the hint in `text`, or NULL if pto_predictions_find_more_procs has found nothing. */
 enum { PTO_MORE_PROCS_TEXT_MAX = 256 };
+
+/* Each returns the hint in `text`; NULL, and leaves `text` as it is, if pto_predictions_find_more_procs has
+ * found nothing. */
 const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]);
 const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]);
 
-/* Each prints it as a member of a JSON object, after a comma; nothing if there is no hint. */
+/* Each prints the hint as a member of a JSON object, after a comma; nothing if there is no hint. */
 void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *predictions);
 void pto_print_json_step_more_procs(FILE *stream, const pto_step_prediction_t *step);
 

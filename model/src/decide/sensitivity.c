@@ -120,7 +120,7 @@ static pto_status_t list_alternatives(const trial_t *trial, int strategy, altern
                                               &(pto_visit_candidate_t){add_alternative, &listing}, err);
     if (status != PTO_ERR_TOO_LARGE)
         return status;
-    free_alternatives(result); /* two of its numbers are open */
+    free_alternatives(result); /* two of its numbers are open: pto_plan_choose searches */
     return PTO_OK;
 }
 
