@@ -48,17 +48,26 @@ static void build_edges(const tree_t *tree, int64_t first, int64_t until, int64_
 
 static int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* Builds the stage in which levels [first, until) send a segment each to their first (1) or second (2)
+ * children.
+ */
+static void build_children(const tree_t *tree, int64_t first, int64_t until, int64_t which) {
+    int64_t width = 1; /* processes of a level */
+    pto_build_stage(tree->builder, "down both trees", PTO_ORDER_AT_ONCE);
+    for (int64_t level = 0; level < until; level++, width *= 2) {
+        const pto_expr_t index = pto_loop_index(1, -level);
+        const int64_t distance = which * width;
+        if (level >= first)
+            build_edges(tree, width - 1, smaller_of(2 * width - 1, tree->exchange->n - distance), 1, distance,
+                        segment_of(tree, PTO_ANCHOR_PEER, index), segment_of(tree, PTO_ANCHOR_ME, index));
+    }
+}
+
 /* Builds rounds [from, to), in which levels [first, until) send. */
 static void build_rounds(const tree_t *tree, int64_t from, int64_t to, int64_t first, int64_t until) {
     pto_build_loop(tree->builder, from, to, false);
-    pto_build_stage(tree->builder, "down both trees", PTO_ORDER_AT_ONCE);
-    int64_t width = 1; /* processes of a level */
-    for (int64_t level = 0; level < until; level++, width *= 2) {
-        const pto_expr_t index = pto_loop_index(1, -level);
-        for (int64_t child = width; level >= first && child <= 2 * width; child += width)
-            build_edges(tree, width - 1, smaller_of(2 * width - 1, tree->exchange->n - child), 1, child,
-                        segment_of(tree, PTO_ANCHOR_PEER, index), segment_of(tree, PTO_ANCHOR_ME, index));
-    }
+    build_children(tree, first, until, 1);
+    build_children(tree, first, until, 2);
     pto_build_end(tree->builder);
 }
 

@@ -410,6 +410,8 @@ static bool is_bounded_only(const pto_request_t *request) {
     const char *algorithm = request->algorithm->name;
     if (strcmp(algorithm, "scatter_allgather") == 0) /* only those with a subtree copy their part */
         return true;
+    if (strcmp(algorithm, "split_binary") == 0) /* levels of the tree differ in who is on another node */
+        return true;
     /* A gather waits for some processes only, and others may have had farther partners. */
     if (request->collective == PTO_COLLECTIVE_REDUCE && strcmp(algorithm, "rabenseifner") == 0)
         return true;
