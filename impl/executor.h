@@ -186,13 +186,13 @@ struct pto_exec {
     int64_t divisor; /* of the whole result at the end of a run; 0: none */
     pto_exec_options_t options;
     pto_job_t job;
-    pto_bound_t *bound;     /* by buffer */
-    pto_offsets_t *offsets; /* of this process's blocks, while the executor is made */
+    pto_bound_t *bound;        /* by buffer */
+    pto_offsets_t *offsets;    /* of this process's blocks, while the executor is made */
+    pto_vector_t peer_buffers; /* pto_peer_buffer_t */
+    int *peer_buffer_index;    /* by offer and rank in the node: 1 + index in `peer_buffers`; 0: not open */
+    void *offers;              /* what the node's processes share, until it is open (offers.c) */
+    int offer_count;           /* of each process: shared buffers, kernel flags */
     int shared_count;
-    pto_vector_t peer_buffers;  /* pto_peer_buffer_t */
-    int *peer_buffer_index;     /* by offer and rank in the node: 1 + index in `peer_buffers`; 0: not open */
-    void *offers;               /* what the node's processes share, until it is open (offers.c) */
-    int offer_count;            /* of each process: shared buffers, kernel flags */
     pto_vector_t opened;        /* pto_opened_t */
     pto_vector_t offered;       /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
     pto_vector_t registrations; /* by number (register.c) */
@@ -200,8 +200,6 @@ struct pto_exec {
     pto_shared_handle_t mailbox_handle;
     uint64_t mailbox_exchanges; /* so far */
     pto_user_side_t side[2];
-    bool same_place[2];                  /* by side: all processes' buffers are known to be at one registered
-                                            place */
     pto_peer_memory_t *next_peer_memory; /* scratch memory of a rebinding (rebind.c): of `peer_buffers` */
     void *gathered;     /* the same: the messages of all processes; NULL: none are exchanged */
     void *relocations;  /* the same: the user buffers that change */
@@ -212,13 +210,15 @@ struct pto_exec {
     void *quotient; /* a divided result, where the device cannot write to the user's output */
     const void *user_in;
     void *user_out;
-    bool copies_input; /* in place, to `shadow_in`, for a plan that cannot work in place */
-    void *segment;     /* one per node: flags, then the host buffers that its processes share */
+    void *segment; /* one per node: flags, then the host buffers that its processes share */
     pto_shared_handle_t segment_handle;
     uint64_t *segment_bytes; /* by rank in the node: size of its host buffers in the segment */
     size_t flag_row_bytes;   /* of one sender's flags in the segment */
     bool segment_own;
     bool segment_pinned;
+    bool same_place[2]; /* by side: all processes' buffers are known to be at one registered
+                           place */
+    bool copies_input;  /* in place, to `shadow_in`, for a plan that cannot work in place */
     bool peer_failed; /* another process of the node failed while the executor is made; reported at the end */
     void *kernel_flags; /* flags that this process's GPU waits for; NULL: none */
     int kernel_blocks;  /* thread blocks of every kernel; 0: the plan has no kernel */

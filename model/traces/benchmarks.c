@@ -278,8 +278,9 @@ static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t 
 static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind_t *kind, int64_t bytes,
                               double value) {
     const pto_bench_t *benchmark = &reader->benchmark;
-    const double in_flight = (double)(benchmark->messages * benchmark->procs / 2); /* of all pairs */
-    const double seconds = benchmark->is_rate ? (double)bytes * in_flight / (1e6 * value) : 1e-6 * value;
+    const int64_t in_flight = benchmark->messages * benchmark->procs / 2; /* of all pairs */
+    const double seconds =
+        benchmark->is_rate ? (double)bytes * (double)in_flight / (1e6 * value) : 1e-6 * value;
     kind->call.collective = benchmark->collective;
     kind->call.messages = benchmark->messages;
     kind->call.bytes = bytes;

@@ -59,19 +59,19 @@ typedef struct {
     int least;                   /* how many columns a row must have */
     int numbers;                 /* how many of the first columns are whole numbers */
     int size_column;
-    int decimals;        /* of the last number of the row before */
-    int wrong_column;    /* nccl-tests: of the number of wrong elements; 0 if none */
-    bool is_rate;        /* the value is 10^6 bytes a second, else microseconds */
-    int64_t messages;    /* in flight at once, if the benchmark sends messages; else 0 */
-    int64_t procs;       /* of the heading; 0 if it does not say */
-    int64_t unfit_procs; /* of the first row that is of another number of processes than the options' */
+    int decimals;         /* of the last number of the row before */
+    unsigned debug_lines; /* of hosts that were not known */
+    int wrong_column;     /* nccl-tests: of the number of wrong elements; 0 if none */
+    bool is_rate;         /* the value is 10^6 bytes a second, else microseconds */
+    int64_t messages;     /* in flight at once, if the benchmark sends messages; else 0 */
+    int64_t procs;        /* of the heading; 0 if it does not say */
+    int64_t unfit_procs;  /* of the first row that is of another number of processes than the options' */
     int unfit_line;
     int64_t message_bytes;        /* ucx_perftest: of the test; 0 if unknown */
     int element_bytes;            /* OSU: of the elements that it divides among processes, if `of_all` */
     bool rounds_down;             /* its blocks leave out a remainder */
     char torn[PTO_BENCH_ROW_MAX]; /* the beginning of a row that another line interrupted; "" if none */
     char debug_host[PTO_BENCH_DEBUG_HOSTS][64]; /* of debug lines; "" behind the last */
-    unsigned debug_lines;                       /* of hosts that were not known */
 } pto_bench_t;
 
 /* An operator that launches a kernel. */
@@ -99,11 +99,13 @@ typedef struct {
     const pto_recording_options_t *options;
     pto_recording_t *trace;
     pto_error_t *err;
-    bool known;     /* trace->format is set */
-    int json_line;  /* the first line with JSON, while the format is unknown; 0: none */
-    int other_line; /* the first line of another benchmark than the one that was asked for; 0: none */
-    pto_recording_format_t other; /* which it is */
+    bool known;         /* trace->format is set */
+    bool has_job;       /* what sets `job` has been read */
+    bool has_gpu_calls; /* besides launches */
+    int json_line;      /* the first line with JSON, while the format is unknown; 0: none */
+    int other_line;     /* the first line of another benchmark than the one that was asked for; 0: none */
     int column_count;
+    pto_recording_format_t other;           /* which benchmark that line is of */
     int columns[PTO_RECORDING_COLUMNS_MAX]; /* calls.csv: the field of each column; -1 if not used */
     pto_prefix_t prefix;
     pto_bench_t benchmark;
@@ -116,9 +118,7 @@ typedef struct {
     char process[256];       /* NCCL inspector: of the first call */
     int64_t job_procs;
     pto_recording_job_t *job;
-    bool has_job;       /* what sets `job` has been read */
-    int64_t most_rank;  /* the highest rank in messages */
-    bool has_gpu_calls; /* besides launches */
+    int64_t most_rank; /* the highest rank in messages */
     pto_recording_skipped_t launch_skipped;
     pto_recording_groups_t own_groups,
         *groups; /* `groups`: the timeline's, if it compares files of calls.csv */

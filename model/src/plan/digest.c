@@ -173,7 +173,7 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request, bool
     hash = fnv1a_set(hash, "staged_members.out", request->staged_members.out, 0);
     if (request->counts)
         hash = digest_counts(hash, request->counts, matrix);
-    if (pto_request_host_counts(request))
+    if (request->counts && pto_request_host_counts(request))
         hash = digest_counts(fnv1a(hash, request->counts->host->kind), request->counts->host, matrix);
     for (int64_t owner = 0; request->mapping && owner < request->mapping->count; owner++)
         hash = fnv1a(hash, (uint64_t)request->mapping->process[owner]);

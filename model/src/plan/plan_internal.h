@@ -305,7 +305,7 @@ int64_t pto_buffer_temporary_bytes(const pto_plan_t *plan, int buffer, int64_t r
 /* Returns whether a slice is exactly the peer's block, as in most messages. Its bytes are then
  * pto_held_block_bytes of the peer's index. */
 bool pto_slice_is_peers_block(const pto_slice_t *slice);
-int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block);
+int64_t pto_held_block_bytes(const pto_held_t *held, int64_t block);
 
 /* Returns pto_slice_bytes for the holder's copy of the buffer. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held);
