@@ -188,8 +188,9 @@ pto_status_t pto_nccl_tests_record(pto_recording_reader_t *reader, const json_t 
     json_array_foreach(devices, i, device) {
         const char *host = json_string_value(json_object_get(device, "hostname"));
         const char *gpu = json_string_value(json_object_get(device, "device_info"));
+        const double rank = json_number_value(json_object_get(device, "rank"));
         if (status == PTO_OK)
-            status = pto_bench_process(reader, (int64_t)json_number_value(json_object_get(device, "rank")),
+            status = pto_bench_process(reader, rank >= 0 && rank < 1 << 24 ? (int64_t)rank : -1,
                                        host ? host : "", host ? strlen(host) : 0);
         if (gpu)
             pto_recording_note_gpu(reader, gpu);
