@@ -188,8 +188,8 @@ static const timing_t *same_call(const study_t *study, const timing_t *timing) {
     return NULL;
 }
 
-/* A staged call takes the time of the call on host buffers plus two copies. If the former was measured, it
- * replaces its price, whose error then does not matter. */
+/* A staged call takes the time of the call on host buffers plus two copies. If the host call was measured,
+ * its measured time is used in place of its price, whose error then does not matter. */
 static pto_status_t price_staged(const study_t *study, const study_t *host, const timing_t *timing,
                                  const guess_t *guess, int64_t *call_bytes, double *seconds) {
     const timing_t *host_timing = same_call(host, timing);
@@ -220,7 +220,7 @@ static bool host_may(const study_t *host, int64_t bytes, const guess_t *guess) {
     return may;
 }
 
-/* |ln(measured / price)|, after adding up to call_overhead_s to the price. */
+/* |ln(measured / price)|, after subtracting up to call_overhead_s from a measured time above the price. */
 static double miss_of(double price_s, double measured_s) {
     if (price_s <= 0)
         return INFINITY;

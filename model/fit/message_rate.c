@@ -39,7 +39,7 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
     return count;
 }
 
-/* Returns the median, with the order statistics that enclose it with 95 % confidence. */
+/* Returns the median, with the order statistics that enclose it with about 95 % confidence. */
 static pto_param_t centre(double *value, size_t count) {
     double middle = fit_median(value, count); /* sorts */
     double half_width = 0.98 * sqrt((double)count);

@@ -1,5 +1,5 @@
-/* Writes a PCI tree as a topology. Of the tree, only devices remain, and switches that join several of them;
- * a link has the rate of the slowest PCIe link that it replaces. All switches between GPUs are one vertex. */
+/* Writes a PCI tree as a topology. Of the tree remain devices, sockets, and PCI switches that join several
+ * devices; a link has the rate of the slowest PCIe link that it replaces. All NVSwitches are one vertex. */
 #include "node_tree.h"
 
 #include <math.h>

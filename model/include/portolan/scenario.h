@@ -225,7 +225,7 @@ bool pto_collective_is_vector(pto_collective_t collective); /* PTO_DATA_VECTOR *
 /* Blocks of `bytes` in the input and in the output of an owner that has one. Not for messages and halos. */
 int64_t pto_collective_blocks_in(pto_collective_t collective, int64_t owners);
 int64_t pto_collective_blocks_out(pto_collective_t collective, int64_t owners);
-bool pto_collective_is_addressed(pto_collective_t collective);    /* each destination gets its own data */
+bool pto_collective_is_addressed(pto_collective_t collective);    /* each owner has data per destination */
 bool pto_collective_reduces(pto_collective_t collective);         /* combines values */
 bool pto_collective_is_from_root(pto_collective_t collective);    /* only owner 0 has an input */
 bool pto_collective_is_to_root(pto_collective_t collective);      /* only owner 0 has an output */

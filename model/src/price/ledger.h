@@ -258,6 +258,8 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
 void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction);
 void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes);
 
+/* --- ledger.c: totals ----------------------------------------------------------------------------------- */
+
 static inline bool pto_charge_has_messages(const pto_charge_t *charge) {
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         if (charge->moved[level])
@@ -283,15 +285,17 @@ void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, pto_o
 
 void pto_ledger_fini(pto_ledger_t *ledger);
 
-/* Adds a complete charge that takes `time`. Returns false when out of memory, now or while it was charged. */
+/* The part of pto_ledger_add for explained prices. */
 bool pto_ledger_add_terms(pto_ledger_t *ledger, const pto_charge_t *charge);
+/* Adds a complete charge that takes `time`. Returns false when out of memory, now or while it was charged. */
 static inline bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, pto_time_t time) {
     ledger->time = pto_time_add(ledger->time, time);
     return charge->terms ? pto_ledger_add_terms(ledger, charge) : !charge->out_of_memory;
 }
 
-/* Copies `from` to `ledger`. Returns false when out of memory. */
+/* The part of pto_ledger_copy for explained prices. */
 bool pto_ledger_copy_terms(pto_ledger_t *ledger, const pto_ledger_t *from);
+/* Copies `from` to `ledger`. Returns false when out of memory. */
 static inline bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from) {
     ledger->time = from->time;
     return ledger->entry_count + from->entry_count == 0 || pto_ledger_copy_terms(ledger, from);
@@ -308,6 +312,8 @@ static inline bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *f
  * some iterations ago. Returns false when out of memory. */
 bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
                       double times);
+
+/* --- copies.c: queues ----------------------------------------------------------------------------------- */
 
 /* A copy that counts as active until a time. */
 typedef struct {
@@ -334,9 +340,12 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
 /* The copy of an actor has ended at the time of `own`. Returns false when out of memory. */
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t actor, const pto_ledger_t *own);
 
-/* Shifts all copies as pto_ledger_shift does their actors' ledgers. Returns false when out of memory. */
+/* Shifts all copies as pto_ledger_shift does their actors' ledgers, of which `now` and `before` are arrays.
+ * Returns false when out of memory. */
 bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
                           double times);
+
+/* --- report.c ------------------------------------------------------------------------------------------- */
 
 /* Widens a price's interval by the machine's model error, if it has one. */
 void pto_price_widen(const pto_request_t *request, const pto_machine_t *machine, pto_price_t *price);
