@@ -23,9 +23,8 @@ typedef enum {
     ANCESTOR_NODE = 50
 } ancestor_t;
 
-/* Adds the NVLinks of the GPUs at these PCI addresses to `links`, zero at first. Returns false without NVML, or
- * if it does not know one of the addresses. `ancestor[i][j]` is
- * NVML's level of a pair; -1: unknown. */
+/* Adds the NVLinks of the GPUs at these PCI addresses to `links`, zero at first. Returns false without NVML,
+ * or if it does not know one of the addresses. `ancestor[i][j]` is NVML's level of a pair; -1: unknown. */
 bool nvlink_read(int gpus, char (*bus)[16], nvlink_t *links, int ancestor[][NVLINK_GPUS_MAX]);
 
 #endif
