@@ -43,9 +43,14 @@ check "whose rows are certain or say why not" awk '
     on && /algorithm:/ { rows++; if (/flagged:/ && !/flagged: "(its times of [0-9]+ bytes (do not tell which: |are a factor of )|[a-z_]+ up to a size from )/) bad = 1 }
     END { exit bad || rows < 20 }' "$work/unknown.yaml"
 check "and the file tells of how many samples" has "^# library.allreduce.gpu: inferred from [0-9]* times of the library's own call among up to 2 processes" "$work/unknown.yaml"
+# Their times on a loaded machine can be too far off any line, and fit then leaves them out; fitted are times on a line.
+sed 's/^# mpi=.*/# mpi=Some MPI 1.0/' "$work/samples.csv" |
+    awk -F, -v OFS=, '$1 == "ping_pong_to" { $9 = 2e-5 + $7 * 1e-9 } { print }' >"$work/line.csv"
+check "messages from one memory to the other on a line" quietly "$portolan" fit "$work/line.csv" --name line \
+    --node cores=2,gpus=2,sockets=1 --out "$work/line.yaml"
 for to in cpu gpu; do
     check "messages to $to memory from the other are measured" awk -F, -v to=$to '$1 == "ping_pong_to" && $2 == to { n++ } END { exit !n }' "$work/samples.csv"
-    check "and fitted" quietly "$portolan" predict --machine "$work/unknown.yaml" --collective allreduce --nodes 1 --bytes 1KiB \
+    check "and fitted" quietly "$portolan" predict --machine "$work/line.yaml" --collective allreduce --nodes 1 --bytes 1KiB \
         --what-if "messages.to.$to.on_socket.rendezvous.alpha_s=1"
 done
 check "the file loads" quietly "$portolan" predict --machine "$work/unknown.yaml" --collective allreduce --nodes 1 --bytes 1KiB:1MiB:32
