@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     int64_t from_bytes; /* as portolan counts */
     const pto_export_algorithm_t *algorithm;
-    char unpriced[48]; /* what a file that was read names instead, without a price; or "" */
+    char unpriced[96]; /* what a file that was read names instead, without a price; or "" */
 } pto_export_rule_t;
 
 typedef struct {

@@ -447,7 +447,7 @@ typedef struct {
 } steps_t;
 
 static void add_row(steps_t *job, int rank, double begin_s, const char *routine, int peer, int bytes) {
-    char peer_text[8] = "";
+    char peer_text[12] = "";
     if (peer >= 0)
         snprintf(peer_text, sizeof peer_text, "%d", peer);
     job->used[rank] +=
