@@ -1,5 +1,6 @@
-/* Binds workloads to a machine. The processes form a grid; a call along some of its dimensions has a
- * communicator for each combination of the other coordinates, whose layout is found here. */
+/* Binds workloads to a machine. The processes form a grid. A call along some of its dimensions splits them
+ * into communicators: processes that differ only in the coordinates of those dimensions are members of the
+ * same one. For each call, the layout that its communicators have in common is found here. */
 #include "portolan/workload.h"
 
 #include <assert.h>
@@ -34,7 +35,7 @@ const char *pto_workload_along_text(const pto_workload_t *workload, unsigned alo
     return text;
 }
 
-/* Sets an error at a place of the workload's file, if there is one. */
+/* Sets PTO_ERR_RANGE at a place of the workload's file, or without a place if its line is not known. */
 #define REFUSE(workload, place, err, ...)                                                                    \
     pto_error_set_at(err, PTO_ERR_RANGE, (place).line > 0 ? (workload)->path : NULL, (place).line,           \
                      (place).column, __VA_ARGS__)
@@ -60,7 +61,7 @@ static pto_status_t complete_layout(pto_workload_t *workload, const pto_machine_
     return PTO_OK;
 }
 
-enum { GPUS_MAX = 1 << 22 }; /* since processes are visited one by one */
+enum { GPUS_MAX = 1 << 22 }; /* limits the time of find_layout, which visits each process */
 
 /* Sets the open dimension of the grid, which must have as many processes as the layout has GPUs. */
 static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
@@ -92,15 +93,16 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
 
 /* --- communicators -------------------------------------------------------------------------------------- */
 
-/* How communicators are spread over nodes: the numbers of consecutive members on one node and one socket. */
+/* How a call's communicators are spread over nodes. A run is the members of one communicator on one node. */
 typedef struct {
-    int64_t on_node;   /* the same for all communicators and nodes, unless `uneven`; 0: none seen yet */
-    int64_t on_socket; /* the minimum of the members on the first socket that a node's members use */
-    bool uneven;
-    bool has_gaps; /* a communicator skips a node */
+    int64_t on_node;   /* members of the latest run; of all runs unless `uneven`; 0: no run yet */
+    int64_t on_socket; /* minimum over the runs of the members on the socket of the run's first member */
+    bool uneven;       /* runs have different numbers of members */
+    bool has_gaps;     /* a communicator skips a node */
 } node_runs_t;
 
-/* Returns the process of this number in the communicator whose first process is `first`. */
+/* Returns the process that is member `number` of the communicator whose first member is `first`. The last
+ * dimension varies fastest, among processes and among members. */
 static int64_t member_at(const pto_workload_t *workload, unsigned along, int64_t first, int64_t number) {
     int64_t process = first, stride = 1;
     for (int d = workload->dim_count - 1; d >= 0; d--) {
@@ -114,6 +116,7 @@ static int64_t member_at(const pto_workload_t *workload, unsigned along, int64_t
     return process;
 }
 
+/* Returns whether a process is its communicator's first member: all its coordinates in `along` are 0. */
 static bool is_first(const pto_workload_t *workload, unsigned along, int64_t process) {
     assert(workload->dim_count >= 0 && workload->dim_count <= PTO_WORKLOAD_DIMS_MAX);
     for (int d = workload->dim_count - 1; d >= 0; d--) {
@@ -124,6 +127,7 @@ static bool is_first(const pto_workload_t *workload, unsigned along, int64_t pro
     return true;
 }
 
+/* Enters one run: its members, and those on the socket of its first member. */
 static void note_run(node_runs_t *runs, int64_t on_node, int64_t on_socket) {
     runs->uneven = runs->uneven || (runs->on_node != 0 && on_node != runs->on_node);
     runs->on_node = on_node;
@@ -131,6 +135,7 @@ static void note_run(node_runs_t *runs, int64_t on_node, int64_t on_socket) {
         runs->on_socket = on_socket;
 }
 
+/* Enters the runs of the communicator of `size` members whose first one is `first`. */
 static void walk_members(const pto_workload_t *workload, unsigned along, int64_t first, int64_t size,
                          node_runs_t *runs) {
     const pto_layout_t *layout = &workload->layout;
@@ -151,9 +156,19 @@ static void walk_members(const pto_workload_t *workload, unsigned along, int64_t
     note_run(runs, on_node, on_socket);
 }
 
+static node_runs_t find_runs(const pto_workload_t *workload, unsigned along, int64_t size) {
+    int64_t gpus = pto_layout_owner_count(&workload->layout);
+    node_runs_t runs = {0};
+    for (int64_t process = 0; process < gpus && !runs.uneven; process++)
+        if (is_first(workload, along, process))
+            walk_members(workload, along, process, size, &runs);
+    return runs;
+}
+
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Finds the layout of a call's communicators, and their number. */
+/* Sets `layout` to that of each of a call's communicators, and `call->communicators`. Errors: PTO_ERR_RANGE
+ * if their layouts differ. */
 static pto_status_t find_layout(const pto_workload_t *workload, pto_workload_call_t *call,
                                 pto_layout_t *layout, pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), size = 1;
@@ -161,29 +176,29 @@ static pto_status_t find_layout(const pto_workload_t *workload, pto_workload_cal
     node_runs_t runs = {0};
     for (int d = 0; d < workload->dim_count; d++)
         size *= call->along & 1u << d ? workload->dim[d].size : 1;
-    *layout = workload->layout;
+    *layout = workload->layout; /* kept if all processes are in one communicator */
     if (workload->dim_count == 0)
         size = gpus;
-    for (int64_t process = 0; process < gpus && size < gpus && !runs.uneven; process++)
-        if (is_first(workload, call->along, process))
-            walk_members(workload, call->along, process, size, &runs);
+    if (size < gpus)
+        runs = find_runs(workload, call->along, size);
     if (runs.uneven)
         return REFUSE(
             workload, call->place, err,
             "communicators along %s have different numbers of GPUs on their nodes of %lld, which are "
             "not priced; change the grid or gpus_per_node",
             pto_workload_along_text(workload, call->along, along), (long long)layout->gpus_per_node);
-    if (runs.on_node > 0) { /* not the world, which has the job's layout */
+    if (size < gpus) {
         layout->nodes = size / runs.on_node;
         layout->gpus_per_node = runs.on_node;
         layout->gpus_per_socket = runs.on_socket;
     }
     const int64_t job_socket = smaller(workload->layout.gpus_per_socket, workload->layout.gpus_per_node);
-    const int64_t members = smaller(layout->gpus_per_socket, job_socket);
+    /* GPUs of a communicator on a socket: */
+    const int64_t own_socket = smaller(layout->gpus_per_socket, job_socket);
     call->communicators =
         (pto_communicators_t){.count = gpus / size,
                               .per_node = workload->layout.gpus_per_node / layout->gpus_per_node,
-                              .per_socket = members > 0 ? job_socket / members : 1,
+                              .per_socket = own_socket > 0 ? job_socket / own_socket : 1,
                               .has_gaps = runs.has_gaps};
     return PTO_OK;
 }
@@ -192,11 +207,13 @@ pto_status_t pto_workload_members(const pto_workload_t *workload, const pto_work
                                   int64_t **member, pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), size = gpus / call->communicators.count;
     int64_t *created = calloc((size_t)gpus + 1, sizeof *created), next = 0;
+    bool is_world = size == gpus;
     if (!created)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lld processes", (long long)gpus);
     for (int64_t process = 0; process < gpus && next < gpus; process++)
-        for (int64_t i = 0; i < size && (size == gpus || is_first(workload, call->along, process)); i++)
-            created[next++] = size == gpus ? i : member_at(workload, call->along, process, i);
+        if (is_world || is_first(workload, call->along, process))
+            for (int64_t i = 0; i < size; i++)
+                created[next++] = is_world ? i : member_at(workload, call->along, process, i);
     *member = created;
     return PTO_OK;
 }
