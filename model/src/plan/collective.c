@@ -1,4 +1,5 @@
-/* Collective nodes in a plan: their members, their own temporaries, and those that NCCL runs. */
+/* Collective nodes of a plan: their members, the temporaries that only one of them uses, and those that NCCL
+ * runs instead of the plan's stages. */
 #include "plan/plan_internal.h"
 
 int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, int64_t rank) {
@@ -24,28 +25,28 @@ static bool is_in_or_out(const pto_call_slices_t *call, int buffer) {
 }
 
 int pto_buffer_home(const pto_plan_t *plan, int buffer) {
-    int home = -1, collective = -1, end = 0;
+    int home = -1;
+    int collective = -1, end = 0; /* the latest collective node, and the number of the first node after it */
     if (pto_plan_buffer(plan, buffer)->role != PTO_ROLE_TEMPORARY)
         return -1;
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
-        bool is_call = node->kind == PTO_NODE_COLLECTIVE;
-        if (is_call && is_in_or_out(pto_plan_call(plan, node->call), buffer))
-            return -1;
-        if (is_call) {
+        if (node->kind == PTO_NODE_COLLECTIVE) {
+            if (is_in_or_out(pto_plan_call(plan, node->call), buffer))
+                return -1;
             collective = n;
             end = n + 1 + node->span;
         }
         if (node->kind != PTO_NODE_STAGE || !stage_uses(plan, pto_plan_stage(plan, node->stage), buffer))
             continue;
-        if (n >= end || (home >= 0 && home != collective))
+        if (n >= end || (home >= 0 && home != collective)) /* used outside collectives, or in two of them */
             return -1;
         home = collective;
     }
     return home;
 }
 
-/* --- NCCL's --------------------------------------------------------------------------------------------- */
+/* --- collectives that NCCL runs ------------------------------------------------------------------------- */
 
 static bool is_nccl(const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL;
