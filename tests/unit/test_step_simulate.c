@@ -138,3 +138,35 @@ TEST(ranks_outside_of_communicators_are_refused) {
     pto_plan_destroy(plan);
     drop(&made);
 }
+
+TEST(a_call_repeats_only_the_communicators_before_it) {
+    made_t made;
+    pto_plan_t *plan;
+    pto_price_t price;
+    pto_simulation_t simulation;
+    pto_error_t err = {0};
+    int64_t rank[24], swapped[24];
+    predict_step(&made, SUMMIT, SIMULATED("  - {" OF_FAR "}\n"));
+    for (int i = 0; i < 24; i++) { /* the ranks of the same GPU number of each node are a communicator */
+        rank[i] = i % 4 * 6 + i / 4;
+        swapped[i] = i % 4 * 6 + 5 - i / 4;
+    }
+    assert_int_equal(pto_plan_choose(&made.workload.call[0].scenario, &made.machine, 0,
+                                     strategy_named("three_step"), &plan, &price, NULL, &err),
+                     PTO_OK);
+    pto_simulate_call_t call[] = {{.plan = plan, .communicators = 6, .rank = rank},
+                                  {.plan = plan, .communicators = 6, .rank = rank, .repeats = true}};
+    const pto_layout_t *job = &made.workload.layout;
+    assert_ok(pto_simulate_at_once(job, call, 2, &made.machine, NULL, &simulation, NULL, &err), &err);
+    call[1].rank = swapped;
+    assert_int_equal(pto_simulate_at_once(job, call, 2, &made.machine, NULL, &simulation, NULL, &err),
+                     PTO_ERR_RANGE);
+    call[0].communicators = 5;
+    assert_int_equal(pto_simulate_at_once(job, call, 2, &made.machine, NULL, &simulation, NULL, &err),
+                     PTO_ERR_RANGE);
+    assert_int_equal(pto_simulate_at_once(job, call + 1, 1, &made.machine, NULL, &simulation, NULL, &err),
+                     PTO_ERR_RANGE);
+    assert_string_equal(err.message, "call 0 does not repeat the call before it");
+    pto_plan_destroy(plan);
+    drop(&made);
+}

@@ -127,14 +127,16 @@ typedef struct {
     int64_t communicators;
     const int64_t *rank; /* the job's rank of each communicator's rank, one communicator after another; ranks
                             of a GPU are consecutive in both, and so are GPUs of a node */
-    bool repeats;        /* repeats the call before it: a rank begins when it has ended that one */
+    bool repeats;        /* repeats the call before it, among the same ranks: a rank begins when it has ended
+                            that one */
 } pto_simulate_call_t;
 
 /* Simulate calls that run at once on the processes of a job, each of which is in one communicator of every
  * call. Communicators compete for resources as ranks of one plan do, and the calls of a rank as its lanes do.
  * `end_s`, one for each call, may be NULL. `options` has no visitor. Errors: those of pto_simulate;
- * PTO_ERR_RANGE if a rank of the job is not in exactly one communicator of a call; PTO_ERR_NOT_APPLICABLE if
- * several plans have collectives of NCCL, whose sharing of resources is not simulated. */
+ * PTO_ERR_RANGE if a rank of the job is not in exactly one communicator of a call, or if a call repeats one
+ * with other ranks; PTO_ERR_NOT_APPLICABLE if several plans have collectives of NCCL, whose sharing of
+ * resources is not simulated. */
 pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_call_t *call, int calls,
                                   const pto_machine_t *machine, const pto_simulate_options_t *options,
                                   pto_simulation_t *simulation, double *end_s, pto_error_t *err);

@@ -41,6 +41,13 @@ static void setup_fini(setup_t *setup) {
     free(setup->gpu);
 }
 
+/* Returns whether two calls have communicators of the same ranks, in the same order. */
+static bool have_same_ranks(const pto_simulate_call_t *a, const pto_simulate_call_t *b) {
+    int64_t size = pto_layout_rank_count(&a->plan->request.layout);
+    return a->communicators == b->communicators && size == pto_layout_rank_count(&b->plan->request.layout) &&
+           memcmp(a->rank, b->rank, (size_t)(a->communicators * size) * sizeof *a->rank) == 0;
+}
+
 static pto_status_t check_calls(const pto_simulate_call_t *call, int calls,
                                 const pto_simulate_options_t *options, pto_error_t *err) {
     int64_t plans = 0, used = 0;
@@ -53,6 +60,8 @@ static pto_status_t check_calls(const pto_simulate_call_t *call, int calls,
             if (status != PTO_OK)
                 return status;
         }
+        if (call[c].repeats && (c == 0 || !have_same_ranks(&call[c - 1], &call[c])))
+            return pto_error_set(err, PTO_ERR_RANGE, "call %d does not repeat the call before it", c);
     }
     if (nccl && plans > 1)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
