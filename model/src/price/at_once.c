@@ -66,7 +66,7 @@ static bool is_by_owner(const pto_messages_t *messages) {
     return messages->group->members_per_node == layout->gpus_per_node * layout->owners_per_gpu;
 }
 
-/* Sets `parts` and `part`, too. */
+/* Returns whether the messages between nodes can be charged by sums. Sets messages->parts and ->part, too. */
 static bool can_be_summed(pto_messages_t *messages) {
     if (messages->by_core && (!is_part_of_core(messages->step) || messages->peer_stride == 1))
         return false;
@@ -319,12 +319,13 @@ static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_actio
     return messages;
 }
 
-/* Returns the ledger of the latest sender of any step; NULL: none is later. Pass 0 does not look at each. */
+/* Returns the ledger of the latest sender of any step; NULL: none is later. First tries to find it without
+ * looking at each sender. */
 static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t actor, int64_t k) {
     const pto_stage_t *stage = pricing->at.stage;
     const pto_ledger_t *last = NULL;
     bool found = false;
-    for (int pass = 0; pass < 2 && !found; pass++)
+    for (int pass = 0; pass < 2 && !found; pass++) /* the second one looks at each sender */
         for (int i = 0; i < stage->step_count && !found; i++) {
             const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
             pto_action_t action;

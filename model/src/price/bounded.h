@@ -1,4 +1,5 @@
-/* Prices that may stop at a bound, as only the cheapest of several plans counts, and the data they share. */
+/* Prices of several plans of which only the cheapest counts: each may stop above a bound, and they share
+ * data. */
 #ifndef PTO_PRICE_BOUNDED_H
 #define PTO_PRICE_BOUNDED_H
 

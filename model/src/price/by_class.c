@@ -146,7 +146,7 @@ static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *
     return time;
 }
 
-/* Returns the time of a member of a class with shared resources: the longest one ends last. */
+/* Returns a member's time, with that of shared resources. A class is charged as its slowest member. */
 static pto_time_t member_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
     return with_shares(pricing, charge, pto_charge_time(charge, pricing->machine, pricing->shared.outflow));
 }
@@ -212,11 +212,14 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
 /* In a tree, the root may send from one buffer and the others from another, and each level has steps of its
  * own. A class whose members take part in different steps pays for those of one member, the most expensive
  * ones. */
+
+/* Returns whether a step is of the kind of the action's and has members on its core. */
 static bool is_of_class(const pto_step_t *step, const pto_action_t *action) {
     return step->kind == action->step->kind && action->core >= step->core_first &&
            action->core < step->core_first + step->core_count;
 }
 
+/* Returns whether members that take part in the action's step also take part in this one. */
 static bool share_members(const pto_step_t *step, const pto_action_t *action) {
     return step == action->step || pto_steps_share_members(step, action->step, action->k, action->core);
 }
@@ -413,8 +416,8 @@ static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) 
     pto_charge_begin(&charge, "", NULL);
     charge.at_once = pricing->at.stage->order == PTO_ORDER_AT_ONCE;
     pto_charge_mixed(&charge, pricing->plan);
-    if (charge_all(pricing, &action, &charge) !=
-        PTO_OK) /* the error is set when the step itself is charged */
+    /* An error is set when the step itself is charged. */
+    if (charge_all(pricing, &action, &charge) != PTO_OK)
         return (pto_time_t){.s = INFINITY};
     return member_time(pricing, &charge);
 }

@@ -6,7 +6,7 @@
 typedef struct {
     const pto_slice_t *slice;
     pto_held_t held;
-    bool peers_block;
+    bool peers_block;       /* pto_slice_is_peers_block of `slice` */
     bool of_lines;          /* the slice is a row or column of a table, or a part of one */
     int64_t peers;          /* number of peers of the step */
     const int64_t *partner; /* of a sparse table: the peers with bytes; NULL: any peer may have some */
@@ -50,6 +50,7 @@ static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, 
         if (pto_step_peer(pricing->plan, (*next)++, action))
             return true;
     while (messages->partner && *next < count) {
+        /* In the order of the step's shifts, which start at the process itself: */
         int64_t ahead = peers->sign > 0 ? *next : -1 - *next;
         int64_t peer = messages->partner[pto_floor_mod(messages->partner_first + ahead, count)];
         int64_t shift = pto_floor_mod(peers->sign * (peer - action->me), size) -

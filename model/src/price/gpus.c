@@ -36,6 +36,8 @@ static void split_at_member(survey_t *survey, pto_group_kind_t kind, int64_t ind
     split_before_gpu(survey, (index + per_gpu - 1) / per_gpu);
 }
 
+/* Splits the ranges before the first and after the last member that an expression selects, if it selects
+ * some. False: which ones depends on more than constants, or there are gaps between them. */
 static bool split_around_members(survey_t *survey, const pto_group_t *group, const pto_expr_t *first,
                                  const pto_expr_t *stride, const pto_expr_t *until) {
     if (pto_range_is_all(first, stride, until, group->size))
@@ -61,7 +63,8 @@ static bool adds_up_peers(const pto_step_t *step) {
     return step->kind == PTO_STEP_REDUCE || (step->kind == PTO_STEP_COPY && !step->in_kernel);
 }
 
-/* Returns whether a step is a single member's wait, which costs its peers nothing, so they may change. */
+/* Returns whether a step is a single member's wait. It costs its peers nothing, so that GPUs with and without
+ * peers may be in one range. */
 static bool waits_alone(const pto_step_t *step) {
     return step->kind == PTO_STEP_WAIT && step->peers.kind == PTO_PEERS_INDEX &&
            pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&

@@ -121,32 +121,37 @@ void pto_charge_mixed(pto_charge_t *charge, const pto_plan_t *plan);
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                                  pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err);
 
-/* Charges both with the additional cost of sending and receiving within the node at once. Returns it. */
+/* Charges each of an actor's sends and receives with the additional cost of doing both at once within the
+ * node: the machine's `both_ways` share of the shorter of the two, for each memory. Returns that cost. */
 pto_time_t pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
 
-/* Returns the time of the messages within the node that a CPU moves: 0 unless some are in host memory. */
+/* Returns the time of the messages within the node, starts included, if any of them is in host memory, so
+ * that a CPU moves it; else 0. */
 static inline pto_time_t pto_charge_by_cpu(const pto_charge_t *charge) {
     if (!pto_time_positive(charge->within[PTO_SPACE_CPU]))
         return (pto_time_t){0};
     return pto_time_add(pto_time_subtract(charge->alpha, charge->off_node_alpha), charge->on_node);
 }
 
-/* Charges the additional cost of on-node messages beside the copies of a pipeline. Returns it. */
+/* Charges the additional cost of on-node messages in host memory while the copies of a pipeline are active:
+ * the machine's `staged_message` share of their time. Returns that cost. */
 pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
 
-/* Returns whether the cost of any copy depends on the operation that it follows (pto_behind_t). */
+/* Returns whether the machine has `copies.queued`: then a copy's cost depends on what it follows
+ * (pto_behind_t). */
 bool pto_queued_copies_cost(const pto_machine_t *machine);
 
-/* Charges the CPU time of a queued copy: to enqueue it and to detect its end. It is nothing if the
- * machine does not have the CPU time of messages (`both_ways`). */
+/* Charges the CPU time to enqueue a copy and to detect its end: the `both_ways` share, as of a message in
+ * host memory, of the copy's queued start and event. Charges nothing without `both_ways` or `copies.queued`.
+ */
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind);
 
-/* The operation that a copy follows in its stream. A copy that is enqueued before the previous one ends costs
- * `copies.queued`, if that is known, instead of a start. */
+/* The operation that a copy follows in its stream. A copy that is enqueued before the one that it follows has
+ * ended costs `copies.queued`, if that is known, instead of a start. */
 typedef enum {
     PTO_BEHIND_NOTHING,
     PTO_BEHIND_COPY, /* a copy that its process has enqueued without waiting for it */
-    PTO_BEHIND_CHUNK /* the previous chunk's copy; as another lane waits for it, it also costs
+    PTO_BEHIND_CHUNK /* the previous chunk's copy; another lane waits for this copy, which adds
                         `signals.event_s` */
 } pto_behind_t;
 
@@ -327,8 +332,8 @@ typedef struct {
     int count;
     size_t capacity;
     pto_active_copy_t *active; /* at most one of each process, in the order of their latest copies */
-    pto_time_t hold;           /* pto_copy_hold of the latest copy */
-    pto_ledger_t last;         /* of the latest copy's process, at its end */
+    pto_time_t hold;           /* pto_copy_hold of the copy that entered last */
+    pto_ledger_t last;         /* the ledger, at the end of its copy, of the process whose copy ended last */
 } pto_copy_queue_t;
 
 void pto_copy_queue_fini(pto_copy_queue_t *queue);
@@ -337,7 +342,8 @@ void pto_copy_queue_fini(pto_copy_queue_t *queue);
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
                           int64_t actor, pto_ledger_t *own, pto_charge_t *charge);
 
-/* The copy of an actor has ended at the time of `own`. Returns false when out of memory. */
+/* Ends the copy with which an actor has entered last, at the time of `own`. Returns false when out of
+ * memory. */
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t actor, const pto_ledger_t *own);
 
 /* Shifts all copies as pto_ledger_shift does their actors' ledgers, of which `now` and `before` are arrays.

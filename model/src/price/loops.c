@@ -50,7 +50,7 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
         for (int s = 0; stage && s < stage->step_count; s++) {
             const pto_step_t *step = pto_step_at(plan, stage->step_first + s);
             if (step->source.chunks > 1 && repeat.uniform_to == loop->to)
-                repeat.uniform_to--;
+                repeat.uniform_to--; /* the last chunk may be smaller */
             limit_to_slice(&repeat, &step->source, loop);
             limit_to_slice(&repeat, &step->target, loop);
             limit_to_members(&repeat, step, pto_group_at(plan, step->group), loop);

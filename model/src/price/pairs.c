@@ -9,7 +9,6 @@
 /* --- whether a loop is such an exchange ----------------------------------------------------------------- */
 
 /* Returns whether each member has exactly one message, at a distance. */
-
 static bool has_one_message_each(const pto_messages_t *messages) {
     return messages->of_pairs && !messages->by_core && messages->peer_count == 1 && messages->per_index > 0 &&
            messages->who_first <= 0 && messages->who_stride == 1 &&

@@ -218,6 +218,7 @@ typedef struct {
     int64_t period;
 } pto_repeat_t;
 
+/* Returns them for the loop or pipeline at a node of the plan; uniform_from >= uniform_to: there are none. */
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 
 /* Shifts the copies in the queues of GPUs by `times` the time that their actors have gained. */
@@ -245,9 +246,9 @@ void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
 
 /* These do nothing if no explanation is wanted. pto_occupied_allocate returns false when out of memory. */
 bool pto_occupied_allocate(pto_pricing_t *pricing);
-/* Copies it before a loop's measured iterations. */
+/* Copies `occupied_s` before a loop's measured iterations. */
 void pto_occupied_remember(pto_pricing_t *pricing);
-/* Adds `times` its growth since then. */
+/* Adds `times` the growth of `occupied_s` since then. */
 void pto_occupied_repeat(pto_pricing_t *pricing, double times);
 /* Each adds one kind of use: by a step that is not a message; by an actor's messages of a stage; by a stage
  * on all nodes, once its sends are counted; by a call of NCCL. */
@@ -361,6 +362,7 @@ static inline void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledg
  * this before the actor follows others. If it returns true, let the actor follow its ledger from before the
  * stage once the stage is added, since the latency may be longer than the stage. */
 bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
+/* Returns whether the machine has the latency of messages between nodes. */
 bool pto_latency_known(const pto_machine_t *machine);
 
 /* Copies the current ledgers. */
@@ -402,11 +404,12 @@ typedef struct {
     pto_busiest_t off_node;
 } pto_busiest_links_t;
 
-/* Each replaces `*busiest` by a busier link, if there is one: among those that an actor's message passes;
- * those that its copies pass, without memory; all that messages count at one end, or copies pass. */
+/* Replaces `*busiest` by a busier link that an actor's message passes, if there is one. */
 void pto_links_busiest_of_message(const pto_pricing_t *pricing, const pto_action_t *action,
                                   pto_busiest_links_t *busiest);
+/* The same for the links, without memory, that an actor's copies pass. */
 void pto_links_busiest_of_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
+/* The same for all links that messages count at one end, or that copies pass. */
 void pto_links_busiest_of_all(const pto_pricing_t *pricing, pto_load_kind_t kind, pto_path_end_t end,
                               pto_busiest_t *busiest);
 

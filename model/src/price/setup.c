@@ -48,7 +48,8 @@ typedef struct {
     double seconds;
 } item_t;
 
-/* A setup without the names of its terms, which take longer than all else; only one process's are needed. */
+/* A setup whose terms are not named yet. Naming takes longer than all else, and only the terms of the busiest
+ * process need names. */
 typedef struct {
     bool known;
     double seconds;
@@ -235,7 +236,8 @@ static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
     return false;
 }
 
-/* All rounds of a loop are examined only if it has peers: they are within a node, and so few. */
+/* Bills the openings of one process. Of a loop without peers, one round is examined; a loop with peers has
+ * few rounds, since these peers are on one node. */
 static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *openings) {
     const pto_plan_t *plan = survey->plan;
     int64_t from = 0, to = 1;

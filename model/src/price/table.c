@@ -224,6 +224,8 @@ static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
     }
 }
 
+/* Sums a line of few partners: first as if all its entries were empty messages, then adds those of partners.
+ */
 static void sum_line_of_grid(const summing_t *summing, int64_t line) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;
@@ -355,6 +357,7 @@ static entries_t list_entries(const pto_request_t *request, bool by_row) {
     pto_table_t table = {.request = request, .owners = pto_layout_owner_count(&request->layout)};
     int64_t owners = table.owners, count = 0;
     int64_t most = owners * (owners / 8 < PARTNERS_MAX ? owners / 8 : PARTNERS_MAX);
+    /* The owner of each process, then, from `owners` on, the partners of one process: */
     int64_t *peer = malloc((size_t)(2 * owners + 2 * PTO_DIMS_MAX) * sizeof *peer);
     const summing_t owner_of = {.table = &table, .share = peer};
     entries_t entries = {.first = calloc((size_t)owners + 1, sizeof *entries.first),
@@ -475,7 +478,8 @@ static bool has_one_part(const pto_buffer_t *buffer) {
     return buffer->split > 1 || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
-/* Returns the part of a line that a slice is, ALL_PARTS or NO_PART. `*parts` may become shares. */
+/* Returns the part of a line that a slice is, ALL_PARTS or NO_PART. Sets `*parts` to shares if the slice is a
+ * share of each block. */
 static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                        int64_t core, pto_parts_t *parts) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
