@@ -294,7 +294,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     if (settings->exec.wait == PTO_WAIT_SLEEP)
         fprintf(file, "# wait=sleep\n");
     if (pattern_of(settings))
-        fprintf(file, "# pattern=global_sum\n# local_bytes=%lld\n", (long long)settings->options.local_bytes);
+        fprintf(file, "# pattern=%s\n# local_bytes=%lld\n", pattern_of(settings)->name,
+                (long long)settings->options.local_bytes);
     if (settings->options.queued > 0)
         fprintf(file, "# queued=%d\n", settings->options.queued);
     if (is_enqueued(settings))

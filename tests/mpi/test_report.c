@@ -254,6 +254,17 @@ TEST(a_file_tells_how_it_was_measured) {
     }
 }
 
+TEST(a_file_names_its_pattern) {
+    make_settings(1);
+    cell_t cell = make_cell("three_step");
+    for (int pattern = PTO_PATTERN_COLLECTIVE; pattern < PTO_PATTERN_COUNT; pattern++) {
+        settings.options.pattern = pattern;
+        write_file(&cell);
+        must_say(pattern == PTO_PATTERN_GLOBAL_SUM, "# pattern=global_sum");
+        must_say(pattern == PTO_PATTERN_STENCIL2D, "# pattern=stencil2d");
+    }
+}
+
 /* --- the table ------------------------------------------------------------------------------------------ */
 
 /* The words of a cell's line from the median on; each is in its place where the line is as long as the
