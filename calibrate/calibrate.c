@@ -222,8 +222,8 @@ static void compare_options(const pto_calibrate_options_t *options) {
                             {.name = "--runs"}};
     pto_error_t err = {0};
     snprintf(settings[0].value, SETTING_MAX, "%s", options->only != NULL ? options->only : "(all)");
-    snprintf(settings[1].value, SETTING_MAX, "%lld:%lld", (long long)options->from_bytes,
-             (long long)options->to_bytes);
+    snprintf(settings[1].value, SETTING_MAX, "%lld:%lld:%lld", (long long)options->from_bytes,
+             (long long)options->to_bytes, (long long)options->factor);
     snprintf(settings[2].value, SETTING_MAX, "%.15g", options->budget_s);
     snprintf(settings[3].value, SETTING_MAX, "%d", options->repeats);
     snprintf(settings[4].value, SETTING_MAX, "%s", options->exhaustive ? "yes" : "no");

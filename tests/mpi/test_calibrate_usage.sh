@@ -43,6 +43,7 @@ differ() {
 check "other benchmarks are refused" differ "--only signal_flag" "--only exchange"
 check "other sizes" differ "--bytes 1:8" "--bytes 2:8"
 check "other largest sizes" differ "--bytes 1:8" "--bytes 1:4"
+check "other factors" differ "--bytes 1:8:2" "--bytes 1:8:4"
 check "another budget" differ "--budget 8" "--budget 8.5"
 check "other numbers of samples" differ "--repeats 2" "--repeats 3"
 check "all sizes of one process" differ "--exhaustive" ""
