@@ -84,8 +84,11 @@ pto_status_t pto_shared_create_sparse(size_t bytes, void **memory, pto_shared_ha
         close(descriptor);
         return status;
     }
-    *handle = (pto_shared_handle_t){
-        .pid = own_pid(), .descriptor = descriptor, .bytes = bytes, .inode = (uint64_t)created.st_ino};
+    *handle = (pto_shared_handle_t){.pid = own_pid(),
+                                    .descriptor = descriptor,
+                                    .bytes = bytes,
+                                    .device = (uint64_t)created.st_dev,
+                                    .inode = (uint64_t)created.st_ino};
     return PTO_OK;
 }
 
@@ -114,7 +117,8 @@ static pto_status_t open_descriptor(const pto_shared_handle_t *handle, int *desc
     if (*descriptor < 0)
         return pto_error_set(err, PTO_ERR_IO, "open %s, another process's shared memory: %s", path,
                              strerror(errno));
-    if (fstat(*descriptor, &found) == 0 && (uint64_t)found.st_ino == handle->inode)
+    if (fstat(*descriptor, &found) == 0 && (uint64_t)found.st_dev == handle->device &&
+        (uint64_t)found.st_ino == handle->inode)
         return PTO_OK;
     close(*descriptor);
     return pto_error_set(
@@ -147,7 +151,6 @@ pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, p
 
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle) { munmap(memory, handle->bytes); }
 
-/* Poisons the memory: a process that still reads it must not find plausible data. */
 void pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) {
     memset(memory, POISON, handle->bytes < POISONED_BYTES ? handle->bytes : POISONED_BYTES);
     pto_shared_close(memory, handle);

@@ -11,7 +11,8 @@ typedef struct {
     int64_t pid;
     int64_t descriptor;
     uint64_t bytes;
-    uint64_t inode; /* detects that pid and descriptor name another file */
+    uint64_t device; /* with the inode, detects that pid and descriptor name another file */
+    uint64_t inode;
 } pto_shared_handle_t;
 
 /* Creates a segment and maps it. Its random name begins with $PORTOLAN_SEGMENTS (default: portolan), so that
@@ -24,7 +25,10 @@ pto_status_t pto_shared_create_sparse(size_t bytes, void **memory, pto_shared_ha
                                       pto_error_t *err);
 pto_status_t pto_shared_reserve(const pto_shared_handle_t *handle, size_t offset, size_t bytes,
                                 pto_error_t *err);
+/* Maps a segment of another process through /proc/PID/fd. Fails if they do not see the same /proc, as
+ * in different PID namespaces. */
 pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
+/* Unmaps it. */
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle);
 /* Poisons up to 64 KiB of the segment (a process that still reads it must not find plausible data), then
  * unmaps and closes it; called by its creator once. */

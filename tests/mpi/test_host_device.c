@@ -1,5 +1,6 @@
 /* What the host device does for benchmarks and for steps of runs, where no other process is needed: a
- * ping-pong of two threads, what kernels compute, and a step that waits in a call. Needs no mpirun. */
+ * ping-pong of two threads, what kernels compute, a segment reopened, and a step that waits. Needs no mpirun.
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "../../impl/device/host_stream.h"
+#include "../../impl/shm.h"
 #include "portolan/bench.h"
 #include "portolan/kernel.h"
 #include "test.h"
@@ -274,6 +276,25 @@ TEST(as_many_gpus_are_emulated_as_are_asked_for) {
     setenv("PORTOLAN_EMULATED_MPS", "perhaps", 1);
     assert_int_equal(device->bench->describe(0, &info, NULL), PTO_ERR_RANGE);
     unsetenv("PORTOLAN_EMULATED_MPS");
+}
+
+/* --- shared memory -------------------------------------------------------------------------------------- */
+
+/* Inodes are numbered by file system, so a reused descriptor may have the segment's inode on another one. */
+TEST(a_file_of_another_inode_or_file_system_is_not_opened) {
+    void *memory = NULL, *opened = NULL;
+    pto_shared_handle_t handle;
+    assert_int_equal(pto_shared_create(4096, &memory, &handle, NULL), PTO_OK);
+    memset(memory, 7, 4096);
+    assert_int_equal(pto_shared_open(&handle, &opened, NULL), PTO_OK);
+    assert_memory_equal(opened, memory, 4096);
+    pto_shared_close(opened, &handle);
+    pto_shared_handle_t other_inode = handle, other_device = handle;
+    other_inode.inode++;
+    other_device.device++;
+    assert_int_equal(pto_shared_open(&other_inode, &opened, NULL), PTO_ERR_IO);
+    assert_int_equal(pto_shared_open(&other_device, &opened, NULL), PTO_ERR_IO);
+    pto_shared_destroy(memory, &handle);
 }
 
 /* --- steps ---------------------------------------------------------------------------------------------- */
