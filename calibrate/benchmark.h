@@ -41,7 +41,6 @@ typedef struct {
 } case_t;
 
 /* Something that cannot be measured here, and why. */
-
 typedef struct {
     char what[CASE_NAME_MAX];
     char reason[SKIP_REASON_MAX];

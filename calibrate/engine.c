@@ -323,7 +323,8 @@ static probe_t time_size(run_t *run, int64_t bytes, double *meeting_s) {
     return probe_of(bytes, seconds);
 }
 
-/* Estimates the time of a case from a few sizes, upwards as long as that takes little of the budget. */
+/* Estimates the time of a case from a few sizes, upwards as long as that takes little of the budget. Only the
+ * lead keeps the probes. */
 static double member_estimate_s(run_t *run) {
     enum { STEP = 256, SHARE = 40 };
     sizes_options_t ladder = ladder_of(run->options, run->work.bench_case);

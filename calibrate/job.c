@@ -8,7 +8,7 @@
 #include "fatal.h"
 #include "topology.h"
 
-/* Finds this process's node, by the order of lowest ranks. Returns the number of processes on it. */
+/* Finds this process's node; nodes are in the order of their lowest ranks. Returns the processes on it. */
 static int find_node(job_t *job, process_t *own) {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_DO(MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node));
@@ -20,10 +20,9 @@ static int find_node(job_t *job, process_t *own) {
     int *firsts = must_allocate((size_t)job->size, sizeof *firsts);
     MPI_DO(MPI_Allgather(&first, 1, MPI_INT, firsts, 1, MPI_INT, job->world));
     for (int rank = 0; rank < job->size; rank++) {
-        if (firsts[rank] == rank) {
-            own->node = rank <= first ? job->node_count : own->node;
-            job->node_count++;
-        }
+        if (rank == first)
+            own->node = job->node_count;
+        job->node_count += firsts[rank] == rank;
     }
     free(firsts);
     return processes;

@@ -7,7 +7,7 @@
 /* A benchmark's state. */
 typedef struct {
     int device; /* the device that copies; with PTO_COPY_D2D, `source` is there */
-    int peer;   /* with PTO_COPY_D2D, the device of `target`; `device` for a copy within a GPU */
+    int peer;   /* with PTO_COPY_D2D, the device of `target`; equal to `device` for a copy within a GPU */
     int home;   /* the process's own device, selected again when done */
     bool pageable;
     bool strided; /* in rows, with gaps in the device's buffer */

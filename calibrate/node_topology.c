@@ -43,7 +43,8 @@ static int tree_level(const pto_node_tree_t *tree, int a, int b) {
                                                                                          : ANCESTOR_SWITCH;
     if (tree->place[ancestor].role == PTO_TREE_HOST_BRIDGE)
         return ANCESTOR_BRIDGE;
-    return pto_node_tree_socket(tree, a) == pto_node_tree_socket(tree, b) ? ANCESTOR_SOCKET : ANCESTOR_NODE;
+    return pto_node_tree_socket(tree, a) == pto_node_tree_socket(tree, b) ? ANCESTOR_SOCKET
+                                                                          : ANCESTOR_MACHINE;
 }
 
 static const char *level_name(int level) {

@@ -13,18 +13,20 @@ typedef struct {
     double to_cpu[NVLINK_GPUS_MAX];
 } nvlink_t;
 
-/* Levels of nvmlDeviceGetTopologyCommonAncestor. They describe PCI only, regardless of NVLinks. */
+/* Levels of nvmlDeviceGetTopologyCommonAncestor. They describe PCI only, regardless of NVLinks. NVML's "node"
+ * is a NUMA node, here a socket. */
 typedef enum {
     ANCESTOR_BOARD = 0,
     ANCESTOR_SWITCH = 10,
     ANCESTOR_SWITCHES = 20,
     ANCESTOR_BRIDGE = 30,
-    ANCESTOR_SOCKET = 40,
-    ANCESTOR_NODE = 50
+    ANCESTOR_SOCKET = 40, /* NVML_TOPOLOGY_NODE */
+    ANCESTOR_MACHINE = 50 /* NVML_TOPOLOGY_SYSTEM */
 } ancestor_t;
 
-/* Adds the NVLinks of the GPUs at these PCI addresses to `links`, zero at first. Returns false without NVML,
- * or if it does not know one of the addresses. `ancestor[i][j]` is NVML's level of a pair; -1: unknown. */
+/* Adds the NVLinks of the GPUs at these PCI addresses to `*links`, which is zero at first, and sets
+ * `ancestor[i][j]` to NVML's level of each pair; -1: unknown. False: there is no NVML, or it does not know
+ * one of the addresses. */
 bool nvlink_read(int gpus, char (*bus)[16], nvlink_t *links, int ancestor[][NVLINK_GPUS_MAX]);
 
 #endif

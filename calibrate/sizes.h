@@ -8,8 +8,8 @@
  *
  *   - an interval is halved while a size at one of its ends lies off the line between its neighbours, which a
  *     third visit must confirm,
- *   - a limit, where the cost jumps between two steps of the ladder (as between protocols), is bisected until
- * it is known to an eighth,
+ *   - a limit, where the cost jumps between two steps of the ladder (as between protocols), is bisected
+ *     until it is known to an eighth,
  *   - a size is visited again until its median is known as precisely as the fit of its line needs.
  *
  * An exhaustive plan measures all steps of the ladder and nothing between, each until its own median is

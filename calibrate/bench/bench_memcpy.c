@@ -6,6 +6,7 @@
 #include "memcpy_common.h"
 #include "pairs.h"
 
+/* The last one: between devices, the target's; otherwise whether host memory is pageable. */
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
 /* Returns a process of node 0 on the device's socket, or off it: the one that uses it, or the first; -1:
@@ -81,8 +82,10 @@ static void open_case(const work_t *work) {
     const int *detail = work->bench_case->detail;
     copying->kind = (pto_copy_kind_t)detail[DETAIL_KIND];
     copying->device = detail[DETAIL_DEVICE];
-    copying->peer = detail[DETAIL_PEER_OR_PAGEABLE];
-    copying->pageable = copying->kind != PTO_COPY_D2D && detail[DETAIL_PEER_OR_PAGEABLE] != 0;
+    if (copying->kind == PTO_COPY_D2D)
+        copying->peer = detail[DETAIL_PEER_OR_PAGEABLE];
+    else
+        copying->pageable = detail[DETAIL_PEER_OR_PAGEABLE] != 0;
     copying->home = work->job->process[work->job->rank].device;
     copying_open(work, work->max_bytes);
 }

@@ -60,7 +60,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
     max = max < most_there ? max : most_there;
     if (max == 0)
         case_skip(list, "all processes of the first node sit on one socket", "memcpy_h2h_off_socket");
-    for (int procs = max > 0; procs != 0; procs = next_count(procs, max))
+    for (int procs = max > 0 ? 1 : 0; procs != 0; procs = next_count(procs, max))
         add_case(job, other, procs, list);
 }
 

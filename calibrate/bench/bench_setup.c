@@ -51,7 +51,7 @@ static void list_openings(const job_t *job, case_list_t *list) {
     int max = find_openers(job, owner, opener);
     if (max == 0)
         case_skip(list, "no other process of the first node reaches the first one's GPU", "setup_open");
-    for (int count = max > 0; count > 0; count = next_count(count, max)) {
+    for (int count = max > 0 ? 1 : 0; count > 0; count = next_count(count, max)) {
         case_t *added = add_case(list, OPEN, "setup_open", PTO_SPACE_GPU, count + 1);
         added->procs = count;
         added->member[0] = owner;

@@ -1,8 +1,8 @@
 /* Signals between kernels, as in plans: a block's threads store words in another GPU's memory, synchronize,
  * and one raises a flag there; a thread of the other block polls the flag, then its threads synchronize and
  * load the words. So the time includes all that makes data safe to use. A trial is a thousand rounds there
- * and back, by the GPU's clock; half a round is one way. The first, to which a kernel may start late, is not
- * timed. */
+ * and back, timed by the GPU's clock; half a round is one way. One more round comes first and is not timed,
+ * because the other kernel may start late. */
 #include "fatal.h"
 #include "ipc.h"
 #include "memory.h"
@@ -34,6 +34,7 @@ static void open_case(const work_t *work) {
     ipc_open(work, state->inbox, state->opened);
 }
 
+/* Always runs 1 + ROUNDS rounds. Returns the mean time of one way, times `iterations`. */
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     (void)bytes;
     state_t *state = work->state;
@@ -49,13 +50,12 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     if (state->result->failed_round != 0) {
         die("signal_device: the flag of process %d did not reach process %d within %.0f s, in round %u of "
-            "%d; "
-            "leave the benchmark out by --only",
+            "%d; leave the benchmark out by --only",
             work->bench_case->member[other], work->job->rank, limit_s, (unsigned)state->result->failed_round,
             1 + ROUNDS);
     }
     if (state->result->stale) {
-        die("signal_device: process %d was told of data by a flag that were not there", work->job->rank);
+        die("signal_device: on process %d, a flag arrived before its data", work->job->rank);
     }
     state->value += 1 + ROUNDS;
     double one_way_s = 1e-9 * (double)state->result->elapsed_ns / (2 * ROUNDS);
