@@ -137,7 +137,7 @@ static size_t arena_bytes(const pto_exec_t *exec, int buffer) {
     return max_bytes;
 }
 
-/* Places the temporary buffers of one arena from `memory` on. Returns their total size. NULL: only that. */
+/* Places the temporary buffers of one arena from `memory` on; NULL: nowhere. Returns their total size. */
 static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
     size_t total = 0;
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
@@ -356,7 +356,6 @@ static void leave_segment(pto_exec_t *exec) {
 /* --- all buffers --------------------------------------------------------------------------------------- */
 
 pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err) {
-
     exec->bound = calloc((size_t)pto_plan_buffer_count(exec->plan), sizeof *exec->bound);
     exec->segment_bytes = calloc((size_t)exec->job.node_size, sizeof *exec->segment_bytes);
     if (!exec->bound || !exec->segment_bytes)

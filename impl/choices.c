@@ -87,7 +87,7 @@ static void begin_policy(pto_exec_t *exec, pto_exec_either_t *either) {
         choice_at(exec, either->first + i)->branch = -1;
 }
 
-/* Pass new arrivals to the policy and signal what it chooses. Each member arrives once per run. */
+/* Passes new arrivals to the policy and signals what it chooses. Each member arrives once per run. */
 static void poll_arrivals(pto_exec_t *exec, pto_exec_either_t *either) {
     for (int i = 0; i < either->count; i++) {
         pto_exec_choice_t *choice = choice_at(exec, either->first + i);
@@ -101,7 +101,7 @@ static void poll_arrivals(pto_exec_t *exec, pto_exec_either_t *either) {
     signal_choices(exec, either);
 }
 
-/* The policy learns from a time only if this process had to wait for a member. */
+/* The policy learns from a time only if some task of a branch had to wait. */
 static void end_timing(pto_exec_either_t *either) {
     double seconds = (double)(pto_now_ns() - either->began_ns) * 1e-9;
     if (either->began_ns != 0)
@@ -145,7 +145,7 @@ void pto_choice_completed(pto_exec_t *exec, int index) {
     either->statistics.runs[either->statistics.last]++;
 }
 
-/* If the policy needs nothing of the next run, choose for it now: members then need not wait. */
+/* If the policy needs nothing of the next run, chooses for it now: members then need not wait. */
 void pto_choices_end(pto_exec_t *exec) {
     for (int i = 0; i < exec->eithers.count; i++) {
         pto_exec_either_t *either = either_at(exec, i);

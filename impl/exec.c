@@ -361,12 +361,13 @@ static bool sends_messages(const pto_plan_t *plan, const pto_stage_t *stage, boo
 static pto_status_t check_messages(const pto_exec_t *exec, pto_error_t *err) {
     const char *name = pto_plan_request(exec->plan)->strategy->name;
     const bool has_mpi = exec->job.team->mpi != NULL;
+    const bool from_device = has_mpi; /* with MPI, only messages from GPU memory can be a problem */
     if (has_mpi && exec->device->mpi_reaches())
         return PTO_OK;
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
         const bool sends = node->kind == PTO_NODE_STAGE &&
-                           sends_messages(exec->plan, pto_plan_stage(exec->plan, node->stage), has_mpi);
+                           sends_messages(exec->plan, pto_plan_stage(exec->plan, node->stage), from_device);
         if (pto_runs_by_nccl(node))
             n += node->span; /* NCCL accesses GPU memory without MPI */
         else if (!has_mpi && pto_runs_by_library(exec, node))
@@ -421,7 +422,7 @@ static uint64_t digest(const pto_exec_t *exec) {
                              exec->options.placement,
                              exec->options.own_algorithms,
                              exec->options.nccl_windows,
-                             (uint64_t)(exec->device->name[0]),
+                             (uint64_t)(exec->device->name[0]), /* devices differ in the first letter */
                              (uint64_t)exec->options.slice_bytes};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         all = pto_hash_add(all, more[i] + 1);

@@ -104,10 +104,10 @@ typedef struct {
     int arrived;                        /* number of members that have arrived in this run */
     int completed;                      /* number of those that have ended their branch */
     bool chosen_early;                  /* the policy chose for this run when the last one ended */
-    bool waited;                        /* a lane had to wait for a choice in this run */
+    bool waited;                        /* a task of a branch has had to wait in this run (choices.h) */
     int first_lane[PTO_BRANCH_COUNT];   /* the first one to take the branch; 0: none yet */
     bool once_passed[PTO_BRANCH_COUNT]; /* that lane has passed the stages marked `once` */
-    int64_t began_ns;                   /* when the last member arrived; 0: not timed */
+    int64_t began_ns;                   /* when the node began, or the last member arrived; 0: not timed */
     pto_policy_t policy;
     pto_exec_choices_t statistics;
 } pto_exec_either_t;
@@ -166,6 +166,7 @@ typedef struct {
     bool is_private; /* only its own work uses it */
 } pto_user_side_t;
 
+/* In began_ns: a run has begun, and the watchdog sets the time when it looks next. */
 enum { PTO_BEGAN_NOW = -1 };
 typedef struct {
     pthread_t thread;
@@ -175,8 +176,7 @@ typedef struct {
     bool stop;
     bool at_end; /* pto_exec_destroy frees what runs needed */
     double timeout_s;
-    atomic_int_fast64_t
-        began_ns; /* 0: no run active; PTO_BEGAN_NOW: the watchdog has yet to look at a clock */
+    atomic_int_fast64_t began_ns; /* of the run, or create or destroy; 0: none is active */
 } pto_watchdog_t;
 
 struct pto_exec {

@@ -148,7 +148,8 @@ pto_status_t pto_exec_place_in(const pto_layout_t *layout, const pto_team_t *tea
 
 /* --- waiting -------------------------------------------------------------------------------------------- */
 
-/* Sleeps double, which bounds both the delay after a short wait and the CPU time of a long one. */
+/* Each sleep is twice as long as the last one, up to a limit. This bounds both the delay after a short wait
+ * and the CPU time of a long one. */
 static void nap(int earlier_naps) {
     long ns = NAP_FIRST_NS;
     for (int i = 0; i < earlier_naps && ns < NAP_LONGEST_NS; i++)

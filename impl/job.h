@@ -36,7 +36,8 @@ pto_status_t pto_job_allocate(const pto_layout_t *layout, pto_job_t *job, pto_er
 /* Collective: fills the maps. Fails on all processes or on none. */
 pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t *options, pto_job_t *job,
                            pto_error_t *err);
-/* Collective: PTO_ERR_RANGE on all processes unless the sum of their `part` (pto_plan_matrix_sum) is 0. */
+/* Collective: PTO_ERR_RANGE on all processes unless the sum of their `part` (pto_plan_matrix_sum) is 0, as it
+ * is if all have the same byte counts. */
 pto_status_t pto_job_is_balanced(pto_job_t *job, uint64_t part, pto_error_t *err);
 void pto_job_free(pto_job_t *job);
 

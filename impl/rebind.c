@@ -404,7 +404,10 @@ static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, pto_erro
     bool others = others_use_buffers(exec), done = false;
     if (others && exec->mailboxes)
         status = exchange_places(exec, &mine, user, &done, err);
-    if (others && !done && (!exec->mailboxes || status == PTO_OK)) {
+    /* If places were exchanged, an error has ended the rebinding on all processes. Otherwise a process with
+     * an error takes part in the exchange of handles, whose messages include its status. */
+    bool has_ended = exec->mailboxes && status != PTO_OK;
+    if (others && !done && !has_ended) {
         status = exchange(exec, &mine, err);
         if (status == PTO_OK)
             exec->same_place[PTO_SIDE_IN] = exec->same_place[PTO_SIDE_OUT] = false;

@@ -32,13 +32,16 @@ typedef struct {
     int collective;         /* the collective whose call has been added; -1: none */
     pto_program_t *program; /* program of the current kernel; NULL: outside kernels */
     pto_task_t launch;      /* task of the current kernel */
-    int choice;             /* of the tasks that are being built: as in pto_task_t */
+    int choice;             /* goes into pto_task_t.choice of each appended task; 0: unconditional */
     int lanes;              /* index of the plan's node whose lanes are being built; -1: none */
     int lanes_begun;        /* 1 + the last of its lanes that has tasks */
-    int fork_mark;          /* index of lane 0's task that other lanes wait for at first */
-    int event_first;        /* pipeline: the first of `event_depth` events of each lane */
+    int fork_mark; /* index of the task in lane 0 that other lanes wait for before their first task */
+    /* Of a pipeline. Lane l has the events from event_first + l * event_depth on; chunk c uses the one at
+     * c % event_depth. */
+    int event_first;
     int event_depth;
-    pto_vector_t chunk_ends; /* int, pipeline: marks in the last lane, by chunk */
+    pto_vector_t
+        chunk_ends; /* int, by chunk: index of the task in the last lane that marks the chunk's end */
 } pto_schedule_t;
 
 pto_status_t pto_schedule_out_of_memory(pto_error_t *err);
@@ -47,20 +50,22 @@ pto_status_t pto_schedule_out_of_memory(pto_error_t *err);
 pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice, const pto_action_t *action,
                                 pto_byte_ranges_t *ranges, pto_error_t *err);
 
-/* Append a task to a lane, for the walk's stage. */
+/* Appends a task to a lane, for the walk's stage. */
 pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kind_t kind, int first,
                                  int count);
-/* Append items in the walk's lane: to the last task if that has the same kind and stage, or to a new one. */
+/* Appends items in the walk's lane: to the last task if it differs in nothing but its items, which these
+ * continue (never for NCCL's and library calls), or to a new one. */
 pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int first, int count);
 
-/* Append a copy. */
+/* Appends a copy. `divisor`: divides the values, too; 0: none. */
 pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device,
                                int64_t divisor);
 
-/* Append one action of a step: a copy or a reduction; the request of a message; a signal or a wait. In a
- * kernel, it is appended to the kernel's program. */
+/* Appends a copy or a reduction; in a kernel, to the kernel's program. */
 pto_status_t pto_schedule_local(pto_schedule_t *builder, const pto_action_t *action);
+/* Appends the request of a message. */
 pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *action);
+/* Appends a signal or a wait; in a kernel, to the kernel's program. */
 pto_status_t pto_schedule_signal(pto_schedule_t *builder, const pto_action_t *action);
 
 #endif

@@ -25,6 +25,7 @@ typedef struct {
     double timeout_s;
 } shared_team_t;
 
+/* One box more, because the memory may have to be aligned. */
 size_t pto_team_shared_bytes(int size) { return 2 * (size_t)size * sizeof(box_t) + sizeof(box_t); }
 
 static box_t *box_of(const shared_team_t *shared, int rank) {
@@ -43,22 +44,21 @@ static bool has_posted(const shared_team_t *shared, int rank) {
     return atomic_load_explicit(&box_of(shared, rank)->number, memory_order_acquire) == shared->number;
 }
 
-/* Spins, then yields, then sleeps between two looks. */
+/* Spins, then yields, then sleeps between two looks. `looks` counts up to YIELDS. */
 static pto_status_t await_post(const shared_team_t *shared, int rank, pto_error_t *err) {
     double began_s = 0;
-    for (int spins = 0; !has_posted(shared, rank); spins++) {
-        if (spins < SPINS)
+    for (int looks = 0; !has_posted(shared, rank); looks += looks < YIELDS) {
+        if (looks < SPINS)
             continue;
-        if (spins == SPINS)
+        if (looks == SPINS)
             began_s = pto_now_s();
         if (shared->timeout_s >= 0 && pto_now_s() - began_s > shared->timeout_s)
             return pto_error_set(err, PTO_ERR_TIMEOUT, "rank %d waited %g s for rank %d of its team",
                                  shared->team.rank, shared->timeout_s, rank);
-        if (spins < YIELDS)
+        if (looks < YIELDS)
             sched_yield();
         else
             nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-        spins -= spins > YIELDS;
     }
     return PTO_OK;
 }

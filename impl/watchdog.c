@@ -105,8 +105,8 @@ static void end_job(const pto_exec_t *exec) {
         abort();
 }
 
-/* A run reads no clock, which takes as long as a short message: it is timed from the watchdog's first look.
- */
+/* The start of a run reads no clock, which would take as long as a short message. So a run is timed from the
+ * watchdog's first look at it. */
 static void set_begin(pto_watchdog_t *watchdog) {
     int_fast64_t began = PTO_BEGAN_NOW;
     atomic_compare_exchange_strong(&watchdog->began_ns, &began, pto_now_ns());

@@ -225,7 +225,6 @@ pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished
     if (!*finished)
         return PTO_OK;
     pto_status_t status = pto_nccl_queue(exec, index, err);
-    /* A missing member shows up here, so set the position for the watchdog. */
     if (status == PTO_OK && wait) {
         status = exec->device->finish(exec->lane[0].stream, err);
         exec->lane[0].pending = false;
