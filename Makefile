@@ -399,8 +399,8 @@ PARTS_test_trials := $(DROPIN_PARTS)
 PARTS_test_refused := $(DROPIN_PARTS)
 PARTS_test_counters := validate/energy.c $(addprefix parallel/,agreement.c clock.c)
 # With memory of the test's own.
-PARTS_test_register := $(IMPL_SRC)
-WRAP_test_register := malloc calloc realloc free
+PARTS_test_register := $(IMPL_SRC) $(wildcard impl/mpi/*.c)
+WRAP_test_register := malloc calloc realloc free pto_vector_add
 # With a clock of the test's own.
 PARTS_test_benches := $(CALIBRATION) impl/device/device_host.c
 WRAP_test_benches := now_s memcpy

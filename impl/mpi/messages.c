@@ -70,12 +70,13 @@ static pto_status_t add_request(pto_schedule_t *builder, bool sends, void *at, i
     pto_exec_t *exec = builder->exec;
     pto_exec_message_t *message = pto_vector_add(&exec->messages, sizeof *message);
     MPI_Request *request = message ? pto_vector_add(&exec->requests, sizeof *request) : NULL;
+    if (request)
+        *request = MPI_REQUEST_NULL;
     if (!request || !pto_vector_add(&exec->statuses, sizeof(MPI_Status)))
         return pto_schedule_out_of_memory(builder->err);
     bool non_persistent = type == MPI_BYTE && count <= PTO_SHORT_BYTES_MAX;
     *message = (pto_exec_message_t){
         sends, non_persistent, peer, at, count, type, type != MPI_BYTE, tag_of(builder->walk)};
-    *request = MPI_REQUEST_NULL;
     return make_request(exec, exec->requests.count - 1, builder->err);
 }
 

@@ -1,7 +1,7 @@
 /* Registered memory (pto_register): what is refused, with the last process in error, and that nothing is left
  * open. Which plans let other processes access the user's buffers, so that memory that cannot be exported is
- * copied in each run. Nothing is accessed beyond the executor's own memory. Random programs with registered
- * buffers are in test_streams.c and exec_case.c.
+ * copied in each run. A process that runs out of memory ends no job. Nothing is accessed beyond the
+ * executor's own memory. Random programs with registered buffers are in test_streams.c and exec_case.c.
  *
  *   mpirun -n N test_register [DEVICE]   on at least two processes; each has a GPU
  */
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../impl/device/vector.h"
 #include "../guarded_memory.h"
 #include "die.h"
 #include "held.h"
@@ -21,7 +22,8 @@ static pto_error_t err;
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-static bool starved; /* the executor gets no memory */
+static bool starved;   /* the executor gets no memory */
+static int items = -1; /* that may still be added to the executor's lists; negative: any number */
 
 /* What the executor and the plan allocate is guarded. */
 void __real_free(void *memory);
@@ -43,6 +45,14 @@ void *__wrap_realloc(void *memory, size_t bytes) {
     if (memory == NULL)
         return guard(bytes);
     return guarded_bytes(memory) > 0 ? guard_resized(memory, bytes) : __real_realloc(memory, bytes);
+}
+
+void *__real_pto_vector_add(pto_vector_t *list, size_t item_size);
+void *__wrap_pto_vector_add(pto_vector_t *list, size_t item_size) {
+    if (items == 0)
+        return NULL;
+    items -= items > 0;
+    return __real_pto_vector_add(list, item_size);
 }
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
@@ -272,6 +282,38 @@ static void check_starved(const pto_device_t *device, bool registered) {
     MUST(device->release(memory, &err));
 }
 
+/* Where a list of the last process's can't grow, no process gets an executor. */
+static void check_short_lists(const pto_device_t *device) {
+    enum { BYTES = 4096 };
+    pto_request_t request = {.layout = {1, size, 1, 1, 1, false},
+                             .collective = PTO_COLLECTIVE_ALLGATHER,
+                             .datatype = PTO_DATATYPE_BYTE,
+                             .bytes = BYTES};
+    pto_plan_t *plan = plan_by(request, "cuda_aware", "ring");
+    const pto_exec_options_t own = {.placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true};
+    void *in = NULL, *out = NULL;
+    MUST(device->allocate(BYTES, &in, &err));
+    MUST(device->allocate((size_t)size * BYTES, &out, &err));
+    for (int most = 0;; most++) {
+        pto_exec_t *exec = NULL;
+        items = rank == size - 1 ? most : -1;
+        pto_status_t status =
+            pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, &own, &exec, &err);
+        items = -1;
+        if (status != PTO_ERR_MEMORY) {
+            MUST(status);
+            MUST(pto_exec_run(exec, &err));
+            pto_exec_destroy(exec);
+            if (most < 4)
+                die("an executor's lists did not grow");
+            break;
+        }
+    }
+    pto_plan_destroy(plan);
+    MUST(device->release(in, &err));
+    MUST(device->release(out, &err));
+}
+
 int main(int argc, char **argv) {
     const pto_device_t *device = NULL;
     MPI_Init(&argc, &argv);
@@ -283,6 +325,7 @@ int main(int argc, char **argv) {
     check_accesses(device);
     check_starved(device, false);
     check_starved(device, true);
+    check_short_lists(device);
     if (rank == 0)
         printf("test_register: right\n");
     MPI_Finalize();
