@@ -131,15 +131,15 @@ static void note_access(const prof_call_t *call, int code, side_t writes, side_t
 #define WRITES_BY(op) ((op) == MPI_NO_OP ? none : BUFFER)
 
 #define ACCESS_PARAMS(const_void)                                                                            \
-    const_void *buffer, COUNT count, MPI_Datatype type, int peer, MPI_Aint post_index, COUNT peer_count,     \
+    const_void *buffer, COUNT count, MPI_Datatype type, int peer, MPI_Aint displacement, COUNT peer_count,   \
         MPI_Datatype peer_type
-#define ACCESS_ARGS buffer, count, type, peer, post_index, peer_count, peer_type
+#define ACCESS_ARGS buffer, count, type, peer, displacement, peer_count, peer_type
 #define GET_ACCUMULATE_PARAMS                                                                                \
     const void *buffer, COUNT count, MPI_Datatype type, void *result, COUNT result_count,                    \
-        MPI_Datatype result_type, int peer, MPI_Aint post_index, COUNT peer_count, MPI_Datatype peer_type,   \
+        MPI_Datatype result_type, int peer, MPI_Aint displacement, COUNT peer_count, MPI_Datatype peer_type, \
         MPI_Op op
 #define GET_ACCUMULATE_ARGS                                                                                  \
-    buffer, count, type, result, result_count, result_type, peer, post_index, peer_count, peer_type, op
+    buffer, count, type, result, result_count, result_type, peer, displacement, peer_count, peer_type, op
 
 /* An access with and without a request. */
 #define ACCESS(name, rname, params, args, writes, reads)                                                     \
@@ -152,15 +152,15 @@ static void note_access(const prof_call_t *call, int code, side_t writes, side_t
 #define PRELOAD_LIST "one_sided_list.h"
 #include "each_count.h"
 
-#define SINGLE_PARAMS MPI_Datatype type, int peer, MPI_Aint post_index
+#define SINGLE_PARAMS MPI_Datatype type, int peer, MPI_Aint displacement
 
 PROF_SIMPLE(Fetch_and_op, (const void *buffer, void *result, SINGLE_PARAMS, MPI_Op op, MPI_Win window),
-            (buffer, result, type, peer, post_index, op, window), const MPI_Count count = 1;
+            (buffer, result, type, peer, displacement, op, window), const MPI_Count count = 1;
             note_access(&call, code, WRITES_BY(op), SIDE(result, 1, type), peer, window, NULL))
 /* Two values are sent: the new one and the one to compare. */
 PROF_SIMPLE(Compare_and_swap,
             (const void *buffer, const void *compared, void *result, SINGLE_PARAMS, MPI_Win window),
-            (buffer, compared, result, type, peer, post_index, window),
+            (buffer, compared, result, type, peer, displacement, window),
             note_access(&call, code, SIDE(buffer, 2, type), SIDE(result, 1, type), peer, window, NULL))
 
 /* --- synchronization, of which only the time is counted ------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* The traffic of a collective call, broken down into what this process sends to and receives from each other
- * process: its parts. The wrappers call these functions after MPI's function has returned. */
+ * process: its parts. The wrappers call these functions after MPI's function has returned; for a persistent
+ * collective, that is its _init function. */
 #ifndef PROF_PARTS_H
 #define PROF_PARTS_H
 
@@ -26,11 +27,13 @@ typedef struct {
 typedef void (*prof_note_t)(const prof_collective_t *collective);
 
 /* For a persistent collective: until prof_stop_recording, parts are recorded for prof_count_persistent
- * instead of being counted. NULL: out of memory;
- * the messages are then counted as lost. Free it with prof_persistent_free. */
+ * instead of being counted. NULL: out of memory; the messages are then counted as lost. Free it with
+ * prof_persistent_free. */
 prof_persistent_t *prof_record_parts(void);
 void prof_stop_recording(void);
 
+/* Count a call and its parts. gather, scatter, alltoall and neighbor_* also serve the v and w forms, scan
+ * also exscan. barrier also serves calls that failed, which are counted without parts. */
 void prof_note_barrier(const prof_collective_t *collective);
 void prof_note_bcast(const prof_collective_t *collective);
 void prof_note_gather(const prof_collective_t *collective);
