@@ -10,8 +10,9 @@
 
 /* --- reductions ----------------------------------------------------------------------------------------- */
 
-/* Operations that are not MPI's own. MPI has no 16-bit floating point, so an integer type of that size stands
- * for it. And sums of short integers must wrap around: Open MPI's saturate on CPUs with AVX. */
+/* Operations that MPI lacks or gets wrong. It has no 16-bit floating point, so an integer type of that size
+ * carries the bits. Sums and products of short integers must wrap around: Open MPI's saturate on CPUs with
+ * AVX. Wrapped around, those of signed and of unsigned integers have the same bits. */
 #define OWN_OP(name, datatype, op)                                                                           \
     static void name(void *in, void *in_out, int *count, MPI_Datatype *carrier) {                            \
         (void)carrier;                                                                                       \
@@ -31,6 +32,7 @@ OWN_OP(prod_8, PTO_DATATYPE_UINT8, PTO_OP_PROD)
 OWN_OP(sum_16, PTO_DATATYPE_UINT16, PTO_OP_SUM)
 OWN_OP(prod_16, PTO_DATATYPE_UINT16, PTO_OP_PROD)
 
+/* NULL: MPI's own operation is right. */
 static MPI_User_function *own_op(pto_datatype_t datatype, pto_op_t op) {
     static MPI_User_function *const own[PTO_DATATYPE_COUNT][PTO_OP_COUNT] = {
         [PTO_DATATYPE_HALF] = {sum_half, prod_half, min_half, max_half},
@@ -94,9 +96,10 @@ static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
                          INT_MAX, (long long)bytes);
 }
 
-static pto_status_t fill_counts(const pto_exec_t *exec, const pto_slice_t *slice, int64_t n, int *counts,
-                                int *displs, pto_error_t *err) {
-    for (int64_t j = 0; j < n; j++) {
+/* Counts in bytes, by member. */
+static pto_status_t fill_counts(const pto_exec_t *exec, const pto_slice_t *slice, int64_t members,
+                                int *counts, int *displs, pto_error_t *err) {
+    for (int64_t j = 0; j < members; j++) {
         pto_nccl_block_t block = pto_exec_block(exec, slice, j);
         if (block.offset_bytes + block.bytes > INT_MAX)
             return too_long(block.offset_bytes + block.bytes, err);
@@ -125,7 +128,7 @@ static pto_status_t set_count(const pto_exec_t *exec, const pto_slice_t *slice, 
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
 }
 
-static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
+static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, int64_t members,
                                 pto_library_call_t *call, pto_error_t *err) {
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
     call->equal = !needs_counts(pto_plan_buffer(exec->plan, slices->in.buffer)) &&
@@ -133,20 +136,21 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
                   !pto_collective_is_by_pair(call->collective) &&
                   !pto_collective_is_by_owner(call->collective);
     if (call->equal) {
-        bool from_root = pto_collective_is_from_root(call->collective); /* then all have an output */
+        /* Every member has an output if the data come from the root, and otherwise an input. */
+        bool from_root = pto_collective_is_from_root(call->collective);
         return set_count(exec, from_root ? &slices->out : &slices->in, call, err);
     }
-    int *numbers = calloc(4 * (size_t)n, sizeof *numbers);
+    int *numbers = calloc(4 * (size_t)members, sizeof *numbers);
     if (!numbers)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the counts of %s",
                              pto_collective_name(call->collective));
     call->send_counts = numbers;
-    call->send_displs = numbers + n;
-    call->receive_counts = numbers + 2 * n;
-    call->receive_displs = numbers + 3 * n;
-    pto_status_t status = fill_counts(exec, &slices->in, n, call->send_counts, call->send_displs, err);
+    call->send_displs = numbers + members;
+    call->receive_counts = numbers + 2 * members;
+    call->receive_displs = numbers + 3 * members;
+    pto_status_t status = fill_counts(exec, &slices->in, members, call->send_counts, call->send_displs, err);
     if (status == PTO_OK)
-        status = fill_counts(exec, &slices->out, n, call->receive_counts, call->receive_displs, err);
+        status = fill_counts(exec, &slices->out, members, call->receive_counts, call->receive_displs, err);
     return status;
 }
 
@@ -174,7 +178,7 @@ static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *act
     return status;
 }
 
-/* Finds the neighbors in the sends, or the receives, of the stage that follows the node. */
+/* Finds the neighbors in the sends, or the receives, of the node's only stage, which follows it. */
 static pto_status_t find_neighbors(const pto_exec_t *exec, const pto_node_t *node, pto_step_kind_t kind,
                                    pto_neighbors_t *neighbors, pto_error_t *err) {
     const pto_stage_t *stage = pto_plan_stage(exec->plan, node[1].stage);
@@ -200,8 +204,9 @@ static pto_status_t fill_neighbors(const pto_exec_t *exec, const pto_node_t *nod
     return status == PTO_OK ? find_neighbors(exec, node, PTO_STEP_RECV, &call->neighbors[1], err) : status;
 }
 
-/* Replaces the members' communicator by one with a graph topology. A process may be a neighbor twice;
- * messages between two processes then match in the order in which each lists the other. */
+/* Replaces the members' communicator by one with a graph topology, whose edges have the counts as weights. A
+ * process may be a neighbor twice; messages between two processes then match in the order in which each lists
+ * the other. */
 static pto_status_t connect_neighbors(pto_library_call_t *call, pto_error_t *err) {
     const pto_neighbors_t *to = &call->neighbors[0], *from = &call->neighbors[1];
     MPI_Comm members = call->comm;
@@ -223,7 +228,8 @@ static void free_neighbors(pto_neighbors_t *neighbors) {
 
 /* --- calls --------------------------------------------------------------------------------------------- */
 
-static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
+/* Sets all arguments but the communicator. */
+static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t members,
                               pto_library_call_t *call, pto_error_t *err) {
     if (!pto_collective_is_in_mpi(node->collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for %s",
@@ -241,11 +247,12 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     call->in = exec->bound[slices->in.buffer].memory;
     call->out = exec->bound[slices->out.buffer].memory;
     return pto_collective_is_vector(node->collective) ? set_count(exec, &slices->in, call, err)
-                                                      : fill_blocks(exec, node, n, call, err);
+                                                      : fill_blocks(exec, node, members, call, err);
 }
 
-/* Collective. A process that has failed takes part in the splitting of the communicator, but fills in no
- * call. Neighbors are connected only if no process has failed. */
+/* Collective: prepares the call of collective node `at`. A process that has failed takes part in the
+ * splitting of the communicator, but fills in no call. Neighbors are connected only if no process has failed.
+ */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_status_t status, pto_error_t *err) {
     pto_membership_t member = pto_find_membership(exec, at);
     pto_library_call_t *call = pto_vector_add(&exec->calls, sizeof *call);
