@@ -8,7 +8,8 @@
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
-/* Returns whether the scenario can be asked for other numbers of nodes. */
+/* Returns whether the scenario makes sense on other numbers of nodes: it has none of its own, as sweeps of
+ * nodes, mappings, pairs and counts for a fixed number of owners have. */
 static bool has_rows(const pto_scenario_t *scenario) {
     return pto_scenario_sweep(scenario) != PTO_SWEEP_NODES && scenario->collective != PTO_COLLECTIVE_PAIR &&
            scenario->collective != PTO_COLLECTIVE_HALO && scenario->mapping.count == 0 &&
@@ -23,12 +24,13 @@ pto_status_t pto_report_rows(const pto_scenario_t *scenario, pto_series_t *rows,
         return PTO_OK;
     if (!has_rows(scenario) || nodes == 1)
         return pto_series_range(nodes, nodes, 2, rows, err);
+    /* From a quarter of the nodes (halved while even, and at least 2) to four times as many. */
     for (int i = 0; i < 2 && from % 2 == 0 && from > 2; i++)
         from /= 2;
     return pto_series_range(from, 4 * nodes, 2, rows, err);
 }
 
-/* Changes the scenario's number of nodes. */
+/* Changes the number of nodes. Does nothing if the scenario has only the row of its own number. */
 static pto_status_t set_nodes(pto_scenario_t *scenario, int64_t nodes, pto_error_t *err) {
     if (!has_rows(scenario))
         return PTO_OK;
@@ -85,10 +87,26 @@ static void print_points(FILE *stream, const pto_predictions_t *predictions) {
     fputs("],\n", stream);
 }
 
+static pto_status_t print_rows(pto_report_t *report, const pto_report_panel_t *panel, pto_error_t *err) {
+    size_t measured_count = 0;
+    pto_status_t status = PTO_OK;
+    fputs("\"rows\":[", report->stream);
+    for (int64_t i = 0; i < panel->rows->count && status == PTO_OK; i++) {
+        fputs(i > 0 ? ",\n" : "\n", report->stream);
+        status = print_row(report, panel, panel->rows->value[i], &measured_count, err);
+    }
+    fputs("]}", report->stream);
+    if (status == PTO_OK && pto_is_stopped()) /* a row may lack points */
+        return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
+    if (status == PTO_OK && panel->points && measured_count == 0)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                             "none of the measurements is of this collective, layout and sizes");
+    return status;
+}
+
 pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *panel, pto_error_t *err) {
     pto_scenario_t *scenario = panel->scenario;
     const int64_t own_nodes = scenario->layout.nodes;
-    size_t measured_count = 0;
     pto_predictions_t predictions;
     pto_status_t status = pto_predict(scenario, report->machine, true, &predictions, err);
     if (status != PTO_OK)
@@ -101,18 +119,12 @@ pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *pa
     print_points(report->stream, &predictions);
     if (status == PTO_OK)
         status = pto_predictions_find_more_procs(&predictions, err);
-    pto_more_procs_text(&predictions, report->hint);
+    if (!pto_more_procs_text(&predictions, report->hint))
+        *report->hint = '\0';
     pto_predictions_fini(&predictions);
-    fputs("\"rows\":[", report->stream);
-    for (int64_t i = 0; i < panel->rows->count && status == PTO_OK; i++) {
-        fputs(i > 0 ? ",\n" : "\n", report->stream);
-        status = print_row(report, panel, panel->rows->value[i], &measured_count, err);
-    }
-    fputs("]}", report->stream);
-    if (status == PTO_OK && pto_is_stopped()) /* a row may lack points */
-        return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
-    if (status == PTO_OK && panel->points && measured_count == 0)
-        status = pto_error_set(err, PTO_ERR_NOT_FOUND,
-                               "none of the measurements is of this collective, layout and sizes");
-    return status == PTO_OK ? set_nodes(scenario, own_nodes, err) : status;
+    if (status != PTO_OK)
+        return status;
+    status = print_rows(report, panel, err);
+    pto_status_t restored = set_nodes(scenario, own_nodes, status == PTO_OK ? err : NULL);
+    return status == PTO_OK ? restored : status;
 }
