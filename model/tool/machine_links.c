@@ -40,18 +40,24 @@ enum { PRODUCT_COUNT = (int)(sizeof products / sizeof *products) };
 const char *pto_link_product_at(int i) { return i < PRODUCT_COUNT ? products[i].name : NULL; }
 
 static pto_link_product_t link_of_rate(const char *name, double s_per_byte) {
-    return (pto_link_product_t){
-        .name = name, .s_per_byte = s_per_byte, .source = "as given", .links = 1, .per_peer = 1};
+    return (pto_link_product_t){.name = name,
+                                .s_per_byte = s_per_byte,
+                                .source = "as given",
+                                .links = 1,
+                                .any_count = true,
+                                .per_peer = 1};
 }
 
 static pto_status_t read_rate(const char *text, pto_link_product_t *link, pto_error_t *err) {
     *link = link_of_rate(text, 0);
     for (int i = 0; i < PRODUCT_COUNT; i++)
         if (strcasecmp(text, products[i].name) == 0) {
-            *link =
-                (pto_link_product_t){products[i].name,     1e-9 / (products[i].gb_per_s * products[i].links),
-                                     products[i].source,   products[i].links,
-                                     products[i].per_peer, products[i].mesh_gpus_max};
+            *link = (pto_link_product_t){.name = products[i].name,
+                                         .s_per_byte = 1e-9 / (products[i].gb_per_s * products[i].links),
+                                         .source = products[i].source,
+                                         .links = products[i].links,
+                                         .per_peer = products[i].per_peer,
+                                         .mesh_gpus_max = products[i].mesh_gpus_max};
             return PTO_OK;
         }
     pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);
@@ -101,18 +107,18 @@ pto_status_t pto_link_read_nic(void *target, const char *text, pto_error_t *err)
 
 /* --- switch and mesh ------------------------------------------------------------------------------------ */
 
-/* Divide the links of a GPU among its peers. */
+/* Divide the links of a GPU among its peers. Those that are left over stay unused. */
 static pto_status_t divide_links(pto_node_links_t *links, pto_error_t *err) {
     pto_link_product_t *gpu = &links->gpu;
     const int64_t peers = links->gpus - 1;
     int64_t per_peer = links->links_per_peer > 0 ? links->links_per_peer : gpu->per_peer;
     per_peer = per_peer > 0 ? per_peer : gpu->links / peers;
-    if (per_peer == 0 || (gpu->links > 1 && per_peer * peers > gpu->links))
+    if (per_peer == 0 || (!gpu->any_count && per_peer > gpu->links / peers))
         return pto_error_set(err, PTO_ERR_RANGE,
-                             "a GPU with %lld links of %s has too few for a mesh of %lld GPUs with %lld "
+                             "a GPU with %lld link%s of %s has too few for a mesh of %lld GPUs with %lld "
                              "between each two; --gpu-topology switch",
-                             (long long)gpu->links, gpu->name, (long long)links->gpus,
-                             (long long)(per_peer > 0 ? per_peer : 1));
+                             (long long)gpu->links, gpu->links == 1 ? "" : "s", gpu->name,
+                             (long long)links->gpus, (long long)(per_peer > 0 ? per_peer : 1));
     links->links_per_peer = per_peer;
     links->pair_s_per_byte = gpu->s_per_byte * (double)gpu->links / (double)per_peer;
     gpu->s_per_byte = links->pair_s_per_byte / (double)peers;
@@ -241,9 +247,8 @@ static double to_host(const pto_topology_t *topology, int device) {
     return least;
 }
 
-/* The number of NICs. Those with less than half the rate of the fastest are not counted: they are for
- * management.
- * `*s_per_byte`: of the slowest that is counted. */
+/* The number of NICs, and the rate of the slowest. Those with less than half the rate of the fastest are for
+ * management, and not counted. */
 static int count_nics(const pto_topology_t *topology, double *s_per_byte) {
     const int first = pto_topology_device(topology, PTO_DEVICE_NIC, 0);
     const int nics = pto_topology_device_count(topology, PTO_DEVICE_NIC);

@@ -1,5 +1,6 @@
 /* The parts of `portolan machine new`: guessed costs with their 95 percent intervals, the links of a node
- * from datasheets or a topology, and how they connect its GPUs (a switch or a mesh). */
+ * from datasheets or a topology, and how they connect its GPUs (a switch or a mesh). Rates are those of
+ * datasheets, in seconds per byte and in each direction, until they are written. */
 #ifndef PTO_TOOL_MACHINE_LINKS_H
 #define PTO_TOOL_MACHINE_LINKS_H
 
@@ -17,7 +18,7 @@ typedef struct {
 /* The seconds per byte that programs achieve on a link whose datasheet says `s_per_byte`. */
 pto_guess_t pto_guess_achieved(double s_per_byte);
 
-/* "KEY: VALUE, KEY_95: [LOW, HIGH]" */
+/* Write "KEY: VALUE, KEY_95: [LOW, HIGH]". */
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
 
 /* What connects GPUs of a node. PCIe: only links to the host. xGMI: AMD's, for RCCL instead of NCCL. */
@@ -29,6 +30,7 @@ typedef struct {
     double s_per_byte; /* of all links of a device together */
     const char *source;
     int64_t links;         /* of a device */
+    bool any_count;        /* given as the rate of one link: a device has as many as its mesh needs */
     int64_t per_peer;      /* links between two devices of a mesh; 0: all, divided evenly */
     int64_t mesh_gpus_max; /* nodes of up to this many GPUs are meshes by default */
 } pto_link_product_t;
@@ -36,11 +38,11 @@ typedef struct {
 /* The names of products; NULL after the last one. */
 const char *pto_link_product_at(int i);
 
-/* A link by name, or a rate with a unit. */
+/* Read a link by name, or a rate with a unit. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_link_read(const char *text, pto_link_product_t *link, pto_error_t *err);
 
-/* The same for `apply` to a pto_link_product_t. The error of the first distinguishes an unknown name from a
- * wrong rate. The second reads a NIC's rate, or its product name, such as NDR or 400G. */
+/* The same for `apply` to a pto_link_product_t. The first lists the known names if the text is neither. The
+ * second reads the link of a NIC, which may also be a NIC's product name, such as NDR or 400G. */
 pto_status_t pto_link_read_named(void *link, const char *text, pto_error_t *err);
 pto_status_t pto_link_read_nic(void *link, const char *text, pto_error_t *err);
 
@@ -74,17 +76,18 @@ pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto
 pto_status_t pto_node_links_from_topology(pto_node_links_t *links, const pto_topology_t *topology,
                                           pto_error_t *err);
 
-/* Seconds per byte that each of the first `gpus` GPUs of a node sends in NCCL's rings and in an alltoall. In
- * a mesh, only the links between these GPUs carry the bytes. */
+/* Seconds per byte that a GPU sends in NCCL's rings and in an alltoall. */
 typedef struct {
     double ring, alltoall;
 } pto_gpu_rates_t;
 
-/* `topology` is what --from read, or NULL. */
+/* The rates of each of the first `gpus` GPUs of a node. In a mesh, only the links between these carry the
+ * bytes. `topology` is what --from read, or NULL. */
 pto_gpu_rates_t pto_node_links_rates(const pto_node_links_t *links, const pto_topology_t *topology,
                                      int64_t gpus);
 
-/* Replace the rates of a topology by the achievable ones, and write it as the block `topology`. */
+/* Replace the rates of a topology by the achievable ones, and write it as the block `topology`. Errors: those
+ * of pto_topology_format. */
 pto_status_t pto_topology_write_achieved(FILE *stream, pto_topology_t *topology, pto_error_t *err);
 
 /* Write the block `topology` of a mesh. */

@@ -34,5 +34,5 @@ moved() { awk -v call="  $1:" -v share="$2" '/^  [a-z]/ { in_call = $0 ~ call } 
 new --gpus 8 --gpu-link xgmi; moved allreduce 1; moved alltoall 0
 portolan machine new --name dgx --cores 40 --from dgx-1 --gpu V100 --nic HDR --force --out "$dir/mesh.yaml"; moved allreduce 1; moved alltoall 0
 # What there is not.
-new --gpus 8 --gpu-link nvlink2 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --links-per-peer 5
+new --gpus 8 --gpu-link nvlink2 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --links-per-peer 5; new --gpus 4 --gpu-link pcie5 --links-per-peer 2
 new --gpus 4 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --gpu-topology switch --links-per-peer 4; new --gpus 4 --gpu-link nvlink3 --gpu-topology ring
