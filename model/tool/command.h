@@ -9,9 +9,9 @@ typedef struct {
     const char *name;
     const char *summary;
     const pto_syntax_t *syntax;
-    /* Does everything itself. Returns the exit code: 0, 1 for an error, 2 for wrong usage. Where it is NULL,
-     * the command works on a scenario, which pto_command_run reads and binds before it calls the functions
-     * below. */
+    /* Does everything itself. Returns the exit code: 0, 1 for an error, 2 for wrong usage, 3 of
+     * `export` (`portolan help exit-codes`). Where it is NULL, the command works on a scenario, which
+     * pto_command_run reads and binds before it calls the functions below. */
     int (*run)(const pto_arguments_t *arguments);
     /* The size of the command's own struct, which begins with a pto_options_t; 0: it has no other options. */
     size_t options_size;

@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "command.h"
 #include "command_line/options.h"
 #include "command_line/progress.h"
@@ -124,7 +124,8 @@ static void print_usage(FILE *stream) {
           "example:\n"
           "  portolan predict alltoall-summit\n"
           "\n"
-          "exit codes: 0 done, 1 failed (file:line:column: message), 2 wrong usage.\n",
+          "exit codes: 0 done, 1 failed (file:line:column: message), 2 wrong usage,\n"
+          "3 export: no rule.\n",
           stream);
 }
 
@@ -149,21 +150,22 @@ static int help_on(char *name) {
     return run_command(name, 2, argv);
 }
 
-/* The first Ctrl-C stops a long computation, and the command prints what is complete. Returns whether it did;
- * false: the signal must end the program. */
+/* The first Ctrl-C stops a long computation, and the command prints what is complete. A second one within a
+ * second is ignored: timeout(1) sends two signals at once. Returns false if the signal must end the program.
+ */
 static bool stop_softly(int number) {
     static const char note[] = "\nportolan: interrupted; what is done follows (Ctrl-C again ends at once)\n";
-    static struct timespec first;
-    struct timespec now;
+    static int64_t first_ns;
+    const int64_t now_ns = pto_now_ns(), second_ns = 1000000000;
     pto_progress_t progress;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     if (number != SIGINT || (!pto_is_stopped() && !pto_progress_read(&progress)))
         return false;
-    if (pto_is_stopped()) /* timeout(1) sends two signals at once */
-        return now.tv_sec - first.tv_sec < 1;
-    first = now;
+    if (pto_is_stopped())
+        return now_ns - first_ns < second_ns;
+    first_ns = now_ns;
     pto_stop();
-    return write(STDERR_FILENO, note, sizeof note - 1) >= 0;
+    (void)!write(STDERR_FILENO, note, sizeof note - 1); /* without the note, it stops as well */
+    return true;
 }
 
 /* Delete the unfinished output file; then the signal ends the program as if there were no handler. */
