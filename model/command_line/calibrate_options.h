@@ -1,4 +1,4 @@
-/* The options of portolan-calibrate, here without MPI as `portolan completion` lists them too. */
+/* The options of portolan-calibrate. They do not need MPI, because `portolan completion` lists them, too. */
 #ifndef PTO_CALIBRATE_OPTIONS_H
 #define PTO_CALIBRATE_OPTIONS_H
 
