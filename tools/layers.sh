@@ -41,7 +41,7 @@ fi
 # by itself, the library's include paths must not find them either.
 foreign="mpi.h cuda_runtime.h portolan/exec.h portolan/kernel.h options.h"
 pattern=$(sed 's/[.]/[.]/g; s/ /|/g' <<<"$foreign")
-if grep -nE "^#include [<\"]($pattern)[>\"]" -r model/src model/strategies model/algorithms model/fit; then
+if grep -nE "^#include [<\"]($pattern)[>\"]" -r model/src model/strategies model/algorithms model/fit model/traces; then
     status=1
 fi
 paths=$(make -s -n -B "BUILD=${BUILD:-build}" "${BUILD:-build}/obj/model/src/plan/plan.o" V=1 2>/dev/null |
