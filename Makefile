@@ -314,7 +314,7 @@ $(BUILD)/libportolan-exec-mpi.a: $(EXEC_MPI_OBJECTS)
 $(BUILD)/libportolan-exec-mpi.so.$(VERSION): $(EXEC_MPI_OBJECTS) $(SHARED) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libportolan-exec-mpi.so.$(SOVERSION),$(EXEC_LDLIBS))
 
-# In front of other programs, so they must not give them their own functions. Calls come from any thread, often.
+# These run inside other programs, which must not see functions of theirs. Any thread calls them, often.
 IN_FRONT_OBJECTS := $(call object,$(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC))
 $(IN_FRONT_OBJECTS): DEFINES := -D_GNU_SOURCE
 $(IN_FRONT_OBJECTS): VISIBILITY := -fvisibility=hidden -ftls-model=initial-exec
@@ -706,7 +706,7 @@ fuzz-run: $(FUZZ)
 		"$$1" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -close_fd_mask=1 \
 		-artifact_prefix=$(BUILD)/ "$$corpus" $$seeds' $(FUZZ)
 
-# What the tests do not notice: AREA is model, strategies, fit, impl, calibrate or validate.
+# What the tests do not notice: AREA is one of those that tools/mutants.py lists.
 AREA ?= model
 MUTANTS ?= 60
 PLANS ?= 200

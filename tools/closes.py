@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """closes.py [FILE.c ...]: name every place that closes or flushes what it has written without looking at the result.
 
-A full disk is often noticed only there. Statements such as `fclose(file);` or `(void)fflush(file);` are refused unless
-the same function (of a member, the same source file) opens the file for reading, in a mode that begins with "r" and has
-no "+", or the stream is standard output or error, which the programs check at their end. Without files: all of the project but its tests.
+A full disk is often noticed only there. Statements such as `fclose(file);` or `(void)fflush(file);` are refused, with two
+exceptions: the stream is opened for reading (a mode that begins with "r" and has no "+") in the same function or, if it is
+a member of a struct, in the same source file; or it is standard output or error, which the programs check at their end.
+Without files: all of the project but its tests.
 """
 
 import pathlib

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # deps.sh check|install DIR SET... : find the dependencies of each set. `check` reports missing packages and how
 # to install them, and exits 1; `install` installs them with apt-get, as root or through sudo. DIR, if not empty,
-# contains unpacked Debian packages. Sets: build, test, check, mpi,
-# map (optional: the mapper of SCOTCH), page (optional: a browser for the tests of reports), wheel (optional: the Python
-# module's).
+# contains unpacked Debian packages. Sets: build, test, check, mpi; optional ones are map (the mapper of SCOTCH), page
+# (a browser for the tests of reports) and wheel (the Python module's).
 set -euo pipefail
 
 action=$1 unpacked=$2

@@ -5,9 +5,9 @@
 # FOLDER/drawn-from.txt has a checksum of what gnuplot was given for each figure. The check compares these, so that
 # neither it nor its result depends on gnuplot.
 #
-# Each is drawn by `portolan predict --plot` from a scenario, except Figures 4 and 5 of the paper and the calls until
-# a setup is paid back, which overlay several predictions and are drawn from `portolan predict --format csv` or json. The files contain no dates, so the same
-# gnuplot version writes identical files.
+# Each is drawn by `portolan predict --plot` from a scenario, except Figures 2, 4 and 5 of the paper and the calls until
+# a setup is paid back, which overlay several predictions and are drawn from `portolan predict --format csv` or json.
+# The files contain no dates, so the same gnuplot version writes identical files.
 set -euo pipefail
 
 BUILD=${BUILD:-build}

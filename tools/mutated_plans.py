@@ -9,9 +9,9 @@ or offset, a slot that is reused). The plans of every strategy with every algori
   refused     the builder stops, `portolan check` finds the fault, or the executor refuses the plan by name before a
               run: processes have different plans (a strategy that reads what it has not set), or there is no such plan
   executed    check proves the plans, but they are executed wrongly, with random delays or back to back: check has missed
-              something, or it is no matter of plans; exits 1
+              something, or the fault is not in the plans; exits 1
   same        every process does in every plan what it did before
-  other       the plans differ, are proved, and are executed rightly: other plans that are as right
+  other       the plans differ, are proved, and are executed rightly: they are correct, too
 
 Works on a copy of the tree and of its build, in MUTANTS_TREE (BUILD/mutants). `make mutated-plans` builds what it needs.
 """
