@@ -1,4 +1,5 @@
-/* Binds a workload to its machine, with the machine, layout, grid and strategies that options change. */
+/* Binds a workload to its machine, with the machine, layout, grid and strategies that options change, and
+ * predicts its step. */
 #include "command_line/workload_options.h"
 
 #include <stdlib.h>
@@ -133,6 +134,16 @@ pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *w
     if (status == PTO_OK && options->has_strategies)
         status = replace_strategies(&options->scenario, workload, err);
     return status == PTO_OK ? pto_workload_bind(workload, options->machine, err) : status;
+}
+
+pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
+                           pto_error_t *err) {
+    pto_status_t status = pto_options_bind_workload(options, workload, err);
+    if (status == PTO_OK)
+        status = pto_step_predict(workload, options->machine, step, err);
+    if (status == PTO_OK && (status = pto_step_find_more_procs(step, err)) != PTO_OK)
+        pto_step_fini(step);
+    return status;
 }
 
 bool pto_is_workload(const char *path) {

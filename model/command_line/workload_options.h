@@ -12,4 +12,9 @@ bool pto_is_workload(const char *path);
 /* Open the machine of the options or the workload, change it by the options, and bind the workload to it. */
 pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err);
 
+/* Do this, and predict the step, which borrows from the workload and the machine. Errors: those of
+ * pto_options_bind_workload and pto_step_predict. */
+pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
+                           pto_error_t *err);
+
 #endif

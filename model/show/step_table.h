@@ -58,9 +58,4 @@ void pto_step_caveats_add(const pto_step_prediction_t *step, const pto_strategy_
                           pto_caveats_t *caveats);
 void pto_step_caveats_add_all(const pto_step_prediction_t *step, pto_caveats_t *caveats);
 
-/* Opens the machine of a workload, changes both by the options, and predicts the step, which borrows from
- * both. Errors: those of pto_options_bind_workload and pto_step_predict. */
-pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
-                           pto_error_t *err);
-
 #endif

@@ -410,16 +410,6 @@ static pto_status_t print(const pto_step_prediction_t *step, const step_argument
     return status;
 }
 
-pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
-                           pto_error_t *err) {
-    pto_status_t status = pto_options_bind_workload(options, workload, err);
-    if (status == PTO_OK)
-        status = pto_step_predict(workload, options->machine, step, err);
-    if (status == PTO_OK && (status = pto_step_find_more_procs(step, err)) != PTO_OK)
-        pto_step_fini(step);
-    return status;
-}
-
 static pto_status_t predict(step_arguments_t *arguments, pto_workload_t *workload, pto_error_t *err) {
     pto_options_t *options = &arguments->shared;
     pto_step_prediction_t step;
