@@ -332,6 +332,27 @@ static pto_status_t check_file(pto_replay_t *replay, char *const *path, const gi
     return PTO_OK;
 }
 
+/* Read a file after the first, of which only the times of calls are used. */
+static pto_status_t read_other(pto_replay_t *replay, const char *path, given_t *given, pto_error_t *err) {
+    pto_recording_t other = {.count = 0};
+    const size_t before = pto_timeline_count(replay->trace.timeline);
+    pto_status_t status = read_file(replay, path, &other, err);
+    if (status == PTO_OK && pto_timeline_count(replay->trace.timeline) == before) {
+        replay->options.by_option = true;
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                               other.format == PTO_RECORDING_KINETO && other.rank < 0
+                                   ? "%s does not say which process wrote it (`distributedInfo`, which "
+                                     "PyTorch writes once its process group is initialized), so it cannot "
+                                     "be compared with others: replay it by itself"
+                                   : "%s does not show when each process called, and the files after the "
+                                     "first are read for that alone: replay it by itself",
+                               path);
+    }
+    *given = note_file(&other);
+    pto_recording_fini(&other);
+    return status;
+}
+
 /* Read the first file, which is replayed, and the others' times of calls, to find delays. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
@@ -345,25 +366,8 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
                               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the times of calls");
     replay->trace.rank = -1;
     replay->trace.times_only = true;
-    for (int i = 1; i < count && status == PTO_OK; i++) {
-        pto_recording_t other = {.count = 0};
-        const size_t before = pto_timeline_count(replay->trace.timeline);
-        status = read_file(replay, path[i], &other, err);
-        if (status == PTO_OK && pto_timeline_count(replay->trace.timeline) == before) {
-            replay->options.by_option = true;
-            status =
-                pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                              other.format == PTO_RECORDING_KINETO && other.rank < 0
-                                  ? "%s does not say which process wrote it (`distributedInfo`, which "
-                                    "PyTorch writes once its process group is initialized), so it cannot "
-                                    "be compared with others: replay it by itself"
-                                  : "%s does not show when each process called, and the files after the "
-                                    "first are read for that alone: replay it by itself",
-                              path[i]);
-        }
-        given[i] = note_file(&other);
-        pto_recording_fini(&other);
-    }
+    for (int i = 1; i < count && status == PTO_OK; i++)
+        status = read_other(replay, path[i], &given[i], err);
     replay->trace.rank = rank;
     replay->trace.times_only = false;
     if (status == PTO_OK)
