@@ -27,31 +27,31 @@ enum { NOTES_MAX = 4 };
 
 PTO_WORD_LIST(pto_server_at, "none", "vllm", "sglang");
 
+enum { NONE, VLLM, SGLANG }; /* in the order of pto_server_at */
+
 static const struct {
-    bool shares_limit; /* above a smaller limit of its own kernels, it uses symmetric memory */
     const char *note[NOTES_MAX];
-} servers[] = {/* in the order of pto_server_at */
-               {.shares_limit = false},
-               {true,
-                {"--disable-custom-all-reduce leaves its own kernels out",
-                 "VLLM_ALLREDUCE_USE_SYMM_MEM=0 (default 1) leaves PyTorch's symmetric memory out, which "
-                 "takes bfloat16 alone; VLLM_USE_NCCL_SYMM_MEM=1 gives NCCL windows, on 4 GPUs and more",
-                 "with both left out and VLLM_DISABLE_PYNCCL=1, calls go through PyTorch, and portolan run "
-                 "--machine NAME -- vllm serve ... puts libportolan-nccl.so in front of them (not tried)"}},
-               {false,
-                {"--disable-custom-all-reduce leaves its own kernels out",
+} servers[] = {
+    [NONE] = {{NULL}},
+    [VLLM] = {{"--disable-custom-all-reduce leaves its own kernels out",
+               "VLLM_ALLREDUCE_USE_SYMM_MEM=0 (default 1) leaves PyTorch's symmetric memory out, which "
+               "takes bfloat16 alone; VLLM_USE_NCCL_SYMM_MEM=1 gives NCCL windows, on 4 GPUs and more",
+               "with both left out and VLLM_DISABLE_PYNCCL=1, calls go through PyTorch, and portolan run "
+               "--machine NAME -- vllm serve ... puts libportolan-nccl.so in front of them (not tried)"}},
+    [SGLANG] = {{"--disable-custom-all-reduce leaves its own kernels out",
                  "--enable-torch-symm-mem: PyTorch's symmetric memory, on 4, 6 and 8 GPUs of compute "
                  "capability 9.0; --enable-symm-mem: NCCL with windows",
                  "libportolan-nccl.so is in front of its calls through PyTorch, not of those that it makes "
                  "to NCCL itself in graphs"}}};
 
-/* The size limit of the server's own kernels; 0: it has none for this number of GPUs. */
-static int64_t own_limit_bytes(bool shares_limit, const char *gpu, int64_t gpus) {
+/* The size limit of the server's own kernels; 0: it has none for this number of GPUs. vLLM's is smaller on
+ * many GPUs, as it has symmetric memory for larger sizes. */
+static int64_t own_limit_bytes(bool is_vllm, const char *gpu, int64_t gpus) {
     const bool is_blackwell = gpu && strstr(gpu, "B200");
     const int64_t limit_bytes = 8 * MIB;
     if (gpus != 2 && gpus != 4 && gpus != 6 && gpus != 8)
         return 0;
-    if (!shares_limit || !gpu)
+    if (!is_vllm || !gpu)
         return limit_bytes;
     if (is_blackwell)
         return gpus <= 4 ? 2 * MIB : MIB;
@@ -72,7 +72,7 @@ static const char *default_route(const pto_pick_options_t *options, const pto_pr
                                  int64_t bytes) {
     const int64_t gpus = all->scenario->layout.gpus_per_node;
     const char *gpu = pto_machine_gpu(all->machine);
-    const bool is_vllm = servers[options->server].shares_limit;
+    const bool is_vllm = options->server == VLLM;
     const bool one_shot = gpus == 2 || (gpus <= 4 ? bytes < 512 * KIB : bytes < 256 * KIB);
     if (bytes < own_limit_bytes(is_vllm, gpu, gpus))
         return one_shot ? "own one-shot" : "own two-shot";
