@@ -11,7 +11,7 @@
 #include "decide/candidates.h"
 #include "plan/plan_internal.h"
 
-enum { FORMULAS_MAX = 12, RANDOM_TRIALS = 24 };
+enum { FORMULAS_MAX = 12, STEPS = 6, RANDOM_TRIALS = 24 }; /* STEPS: trials of each single parameter */
 
 typedef struct {
     const pto_machine_t *machine;
@@ -73,9 +73,8 @@ static double unit_random(uint64_t *state) {
 /* Sets the values of a trial: the first has the original ones, then single parameters are at and between
  * their bounds, then all of them at random. */
 static void set_trial(const maker_t *maker, int trial, uint64_t *random) {
-    enum { STEPS = 6 };
-    static const double part[STEPS] = {-1,   -0.5, -0.25,
-                                       0.25, 0.5,  1}; /* of the way to a bound, in logarithms */
+    /* Of the way to a bound, in logarithms. */
+    static const double part[STEPS] = {-1, -0.5, -0.25, 0.25, 0.5, 1};
     int singles = STEPS * maker->variable_count;
     for (int i = 0; i < maker->variable_count; i++) {
         const pto_formula_variable_t *variable = &maker->variable[i];
@@ -93,7 +92,7 @@ static pto_status_t add_formulas(maker_t *maker, const pto_plan_t *plan, pto_can
     pto_formulas_t *formulas = &maker->cell.formulas;
     pto_status_t status = PTO_OK;
     uint64_t random = 1;
-    int trials = 1 + 6 * maker->variable_count + RANDOM_TRIALS;
+    int trials = 1 + STEPS * maker->variable_count + RANDOM_TRIALS;
     candidate->formula_first = formulas->formula_count;
     for (int trial = 0; trial < trials && candidate->formula_count < FORMULAS_MAX; trial++) {
         set_trial(maker, trial, &random);

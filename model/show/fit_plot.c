@@ -8,7 +8,7 @@
 #include "machine/machine_internal.h" /* the fitted tables, which are drawn */
 #include "plot.h"
 
-enum { SIZES_MAX = 4096, SERIES_MAX = 12, PANELS_MAX = 6, TITLE_MAX = 48 };
+enum { SIZES_MAX = 4096, SERIES_MAX = 12, PANELS = 5, TITLE_MAX = 48 };
 
 /* Points of one kind, and the model for them. */
 typedef struct {
@@ -102,17 +102,17 @@ static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_f
 
 static int create_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel_t *panels,
                          medians_t *scratch) {
-    static const char *const titles[] = {"messages, cpu", "messages, gpu", "injection, cpu", "injection, gpu",
-                                         "copies"};
+    static const char *const titles[PANELS] = {"messages, cpu", "messages, gpu", "injection, cpu",
+                                               "injection, gpu", "copies"};
     int kept = 0;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < PANELS; i++)
         panels[i] = (panel_t){.title = titles[i]};
     add_messages(&panels[0], samples, fit, PTO_SPACE_CPU, scratch);
     add_messages(&panels[1], samples, fit, PTO_SPACE_GPU, scratch);
     add_injection(&panels[2], samples, fit, PTO_SPACE_CPU, scratch);
     add_injection(&panels[3], samples, fit, PTO_SPACE_GPU, scratch);
     add_copies(&panels[4], samples, fit, scratch);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < PANELS; i++)
         if (panels[i].count > 0)
             panels[kept++] = panels[i];
     return kept;
@@ -178,7 +178,7 @@ static void write_script(FILE *script, const void *context) {
 
 pto_status_t pto_fit_plot(const pto_samples_t *samples, const pto_fit_t *fit, const char *path,
                           pto_error_t *err) {
-    panel_t *panels = calloc(PANELS_MAX, sizeof *panels);
+    panel_t *panels = calloc(PANELS, sizeof *panels);
     medians_t *scratch = malloc(sizeof *scratch);
     pto_status_t status = PTO_OK;
     if (panels == NULL || scratch == NULL) {

@@ -12,8 +12,13 @@
 
 /* The threads of a node, in this order: RANK_THREADS of each rank (send, receive, local work of lane 0),
  * LINKS of the node, GPU_THREADS of each GPU, and LANE_THREADS of each rank (local work of the other lanes).
- */
-enum { RANK_THREADS = 3, LINKS = 5, GPU_THREADS = 6, LANE_THREADS = PTO_LANES_MAX - 1 };
+ * pto_resource_t has the resources of ranks, nodes and GPUs in this order. */
+enum {
+    RANK_THREADS = PTO_RESOURCE_INJECTION,
+    LINKS = PTO_RESOURCE_COPY_H2D - PTO_RESOURCE_INJECTION,
+    GPU_THREADS = PTO_RESOURCE_COUNT - PTO_RESOURCE_COPY_H2D,
+    LANE_THREADS = PTO_LANES_MAX - 1
+};
 
 struct pto_trace {
     const char *path;
