@@ -73,6 +73,7 @@ bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
     return false;
 }
 
+/* All candidates end in "machines", which `name` replaces. */
 static bool sibling_folder(int index, const char *name, char folder[PTO_FOLDER_MAX]) {
     static const char machines[] = "machines";
     if (!pto_machine_folder(index, folder) || strlen(folder) + strlen(name) >= PTO_FOLDER_MAX)

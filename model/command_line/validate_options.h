@@ -1,4 +1,4 @@
-/* The options of portolan-validate, here without MPI as `portolan completion` lists them too. */
+/* The options of portolan-validate. They do not need MPI, because `portolan completion` lists them, too. */
 #ifndef PTO_VALIDATE_OPTIONS_H
 #define PTO_VALIDATE_OPTIONS_H
 

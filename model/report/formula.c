@@ -147,6 +147,8 @@ static sum_t common_of(pto_formulas_t *formulas, sum_t a, sum_t b) {
     return common;
 }
 
+/* Returns the larger sum. Terms that both have are added after the operation, so that more operations are
+ * equal. */
 static sum_t maximum(pto_formulas_t *formulas, sum_t a, sum_t b) {
     sum_t ahead = combine(formulas, b, a, -1);
     if (ahead.high <= 0)

@@ -223,6 +223,10 @@ static void print_formulas(pto_report_t *report, const pto_strategy_t *strategy,
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
+/* The members of a cell: i strategy, r why it does not apply; else a algorithm and choices, s seconds, l and
+ * h interval, x what they are extrapolated from, t terms; o operations, g guards and f formulas, or n why
+ * there are none. */
+
 /* Writes stage, parameter and count of each term in one list. */
 static void print_terms(pto_report_t *report, const pto_explanation_t *explanation) {
     const char *between = "";

@@ -16,8 +16,8 @@ enum { PTO_UNPRICED_MAX = 128, PTO_EXTRAPOLATED_MAX = 96, PTO_CAVEATS_TEXT_MAX =
 
 typedef struct {
     int count;
-    const char
-        *key[PTO_UNPRICED_MAX]; /* missing parameters, without duplicates; borrowed from the predictions */
+    /* missing parameters, without duplicates; borrowed from the predictions */
+    const char *key[PTO_UNPRICED_MAX];
     char extrapolated_from[PTO_CAVEATS_TEXT_MAX]; /* "4 GPUs on 1 node; ...", as many as fit */
 } pto_caveats_t;
 

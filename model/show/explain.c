@@ -239,9 +239,9 @@ static double stage_seconds(const pto_explanation_t *explanation, const char *st
     return seconds;
 }
 
-/* Format the best number of chunks, c*, by equation (8h): the square root of the bytes' time of all stages
- * but the slowest, without chunks, over a start of the slowest. The critical path has the slowest stage of
- * every chunk, and the others of one chunk. */
+/* Format the best number of chunks, c*, by equation (8h) of docs/model.md: the square root of the bytes' time
+ * of all stages but the slowest, without chunks, over a start of the slowest. The critical path has the
+ * slowest stage of every chunk, and the others of one chunk. */
 static void explain_best_chunks(const pto_explanation_t *explanation, int64_t chunks, bool ring,
                                 int64_t bytes, char *text, size_t text_size) {
     const char *slowest = NULL;

@@ -102,7 +102,7 @@ static int longest_route(const pto_step_prediction_t *step, bool details) {
     return longest;
 }
 
-/* The width of a line of the first table without the name. */
+/* The width of a line of the first table without the name: Times and Share have 5 characters each. */
 static int width_without_name(const pto_step_prediction_t *step, bool details) {
     return along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH + TIME_WIDTH + 5 + 5 + 4 * 2 + 3 +
            longest_route(step, details);

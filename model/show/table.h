@@ -132,10 +132,9 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options);
 
 /* Prints the whole table: the header; a row per point with the cost by each strategy (with --energy its
- * energy, with
- * --bandwidth its bandwidth) and the cheapest strategy; with --ci, a row of intervals after each; and the
- * footer. If the terminal is too narrow, the most expensive strategies are left out, unless the scenario
- * names them or --all is given. */
+ * energy, with --bandwidth its bandwidth) and the cheapest strategy; with --ci, a row of intervals after
+ * each; and the footer. If the terminal is too narrow, the most expensive strategies are left out, unless the
+ * scenario names them or --all is given. */
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
                      const pto_options_t *options);
 

@@ -186,7 +186,8 @@ static void print_link(const char *name, const char *other, double before_bytes,
            PTO_BYTES_TEXT((int64_t)after_bytes));
 }
 
-/* The bytes on each link of a node and between node and network, of the node with the most. */
+/* The bytes on each link, of the node with the most: the links of the topology, then for nodes and each
+ * larger group of nodes what leaves and what enters them, in the order of pto_map_loads. */
 static pto_status_t print_loads(const map_options_t *options, const pto_map_result_t *result,
                                 pto_error_t *err) {
     const pto_topology_t *topology = pto_machine_topology(options->shared.machine);

@@ -60,7 +60,8 @@ static bool is_tuned(pto_collective_t collective) {
     return staging_strategy(collective) && !pto_collective_is_by_owner(collective);
 }
 
-/* The price with `staged` members staged, and their numbers in the plan, which PTO_STAGED_ALL leaves open. */
+/* The price with `staged` members staged. `*members` is their number in the plan, which is the cheapest if
+ * `staged` is PTO_STAGED_ALL. */
 static pto_status_t price_staged(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
                                  pto_staged_t staged, pto_staged_t *members, double *seconds,
                                  pto_error_t *err) {

@@ -15,6 +15,7 @@ typedef struct {
     double start_us, hop_us, on_link, in_gpu;
 } line_t;
 
+/* The protocols of a family are LL, LL128 and Simple, in this order; a line that starts at 0 is not there. */
 enum { LINES = 3, LINES_MAX = LINES + 1, HOPPER_GB_PER_S = 450 };
 
 typedef enum {
@@ -77,11 +78,12 @@ static bool by_xgmi(const call_t *call) { return call->wired_by == PTO_WIRED_BY_
 /* Hopper or later: links as fast as NVLink 4, with a margin for rounding. */
 static bool is_hopper(double link_s_per_byte) { return link_s_per_byte < 1.01e-9 / HOPPER_GB_PER_S; }
 
+/* Broadcast and reduce are chains of the allgather's hops. */
 static family_t family_of(pto_nccl_kind_t kind) {
     return kind == PTO_NCCL_ALLREDUCE        ? FAMILY_ALLREDUCE
            : kind == PTO_NCCL_REDUCE_SCATTER ? FAMILY_REDUCE_SCATTER
            : kind == PTO_NCCL_ALLTOALL       ? FAMILY_ALLTOALL
-                                       : FAMILY_ALLGATHER; /* broadcast and reduce: chains of its hops */
+                                             : FAMILY_ALLGATHER;
 }
 
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
@@ -113,8 +115,8 @@ static int price_lines(const call_t *call, postal_t *priced) {
         priced[count] = price_line(call, &line[count]);
     if (by_xgmi(call))
         return count;
-    if (is_chain(
-            call->kind)) { /* Simple, the last protocol, has one line for full chunks, and one for less */
+    if (is_chain(call->kind)) {
+        /* Simple, the last protocol, has one line for full chunks, and one for less. */
         postal_t *partial = &priced[LINES - 1];
         double wait_s_per_byte =
             (double)(call->gpus - 1) * channel_s_per_byte * call->link_s_per_byte * 1e9 * HOPPER_GB_PER_S;
