@@ -44,7 +44,7 @@ pto_status_t pto_link_read(const char *text, pto_link_product_t *link, pto_error
 /* The same for `apply` to a pto_link_product_t. The first lists the known names if the text is neither. The
  * second reads the link of a NIC, which may also be a NIC's product name, such as NDR or 400G. */
 pto_status_t pto_link_read_named(void *link, const char *text, pto_error_t *err);
-pto_status_t pto_link_read_nic(void *link, const char *text, pto_error_t *err);
+pto_status_t pto_link_read_nic(void *target, const char *text, pto_error_t *err);
 
 typedef enum { PTO_JOINED_BY_SWITCH, PTO_JOINED_BY_MESH, PTO_JOINED_BY_DEFAULT } pto_joined_by_t;
 
