@@ -8,6 +8,7 @@
 #include "tap.h"
 
 enum { SPINS = 2000 };
+/* Not all have come yet; all have come; one has waited too long. The last two are final. */
 enum { DOOR_OPEN, DOOR_ALL_IN, DOOR_CLOSED };
 
 struct tap_door {

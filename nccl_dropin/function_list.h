@@ -1,5 +1,6 @@
 /* The functions of NCCL that the drop-in can run itself: FUNCTION(name, collective, parameters up to the
- * communicator, arguments, initializers of tap_call_t). Included several times, with different macros. */
+ * communicator, arguments, initializers of tap_call_t). Included several times, with different macros;
+ * intercept.c defines IN_OUT and BUFFERS. */
 FUNCTION(ncclAllReduce, PTO_COLLECTIVE_ALLREDUCE, (IN_OUT, int op), (in, out, count, datatype, op), BUFFERS,
          .op = op)
 FUNCTION(ncclAllGather, PTO_COLLECTIVE_ALLGATHER, (IN_OUT), (in, out, count, datatype), BUFFERS)

@@ -33,16 +33,22 @@ void tap_next(const char *name, void *function, size_t size) {
     memcpy(function, &found, size);
 }
 
-/* Declares `next`, NCCL's function of this name. If there is none, the wrapper returns NCCL's error. */
+/* Declares `next`, NCCL's function of this name, which the first call finds. It is atomic, as several threads
+ * may make that call. If there is no such function, the wrapper returns NCCL's error. */
 #define FIND_NEXT(name, params)                                                                              \
-    static int(*next) params; /* NOLINT(bugprone-macro-parentheses): a list of parameters */                 \
-    if (!next)                                                                                               \
-        tap_next(#name, &next, sizeof next);                                                                 \
+    static int(*_Atomic next) params; /* NOLINT(bugprone-macro-parentheses): a list of parameters */         \
+    if (!next) {                                                                                             \
+        int(*found) params = NULL; /* NOLINT(bugprone-macro-parentheses) */                                  \
+        tap_next(#name, &found, sizeof found);                                                               \
+        next = found;                                                                                        \
+    }                                                                                                        \
     if (!next)                                                                                               \
     return TAP_INVALID_USAGE
 
 /* --- the next functions --------------------------------------------------------------------------------- */
 
+/* function_list.h is expanded three times in this file: into a table of names, into the switch that calls
+ * NCCL, and into the wrappers. EACH strips the parentheses of a list. */
 #define IN_OUT const void *in, void *out, size_t count, int datatype
 #define BUFFERS .in = in, .out = out, .count = count, .datatype = datatype
 #define EACH(...) __VA_ARGS__
@@ -77,17 +83,23 @@ int tap_pass(const tap_call_t *call) {
  * group, but their messages may differ (decision 65). So whether a call runs here must not depend on
  * messages. A collective that is the only one of its communicator is held back if it can run here. If a
  * second one follows, both are left to NCCL. A message is held back if it can run here. All other calls are
- * passed to NCCL, which enqueues them when the group ends. */
+ * passed to NCCL, which enqueues them when the group ends.
+ *
+ * When the outermost group ends, there are two cases. If all calls are held back, and are one collective or
+ * messages of one communicator and stream, they run in that stream after NCCL has ended its empty group.
+ * Otherwise, the calls that are held back start in side streams before NCCL enqueues its part, and tap_join
+ * then lets the callers' streams wait for the side streams. */
 static _Thread_local struct {
     int depth;
     tap_call_t *calls;
     int count;
     size_t room;
-    int passed; /* calls given to NCCL so far; 0: all are held back */
+    int passed; /* calls passed to NCCL so far; 0: all are held back */
 } group;
 
-/* Returns whether NCCL has got one of the first `count` calls, with the same communicator and stream. */
-static bool is_among_passed(const tap_call_t *call, int count) {
+/* Returns whether one of the group's first `count` calls was passed to NCCL with the same communicator and
+ * stream. NCCL enqueues nothing before the group ends, so one event for each such pair orders them all. */
+static bool was_pair_passed(const tap_call_t *call, int count) {
     for (int i = 0; i < count; i++)
         if (!group.calls[i].runs_here && group.calls[i].comm == call->comm &&
             group.calls[i].stream == call->stream)
@@ -99,7 +111,7 @@ static int pass_in_group(tap_call_t *call) {
     const double began_s = pto_now_s();
     call->runs_here = false;
     group.passed++;
-    if (!is_among_passed(call, (int)(call - group.calls)))
+    if (!was_pair_passed(call, (int)(call - group.calls)))
         tap_before_pass(call);
     int result = tap_pass(call);
     tap_report_passed(call, began_s);
@@ -171,9 +183,11 @@ static int begin_beside_nccl(void) {
     return result;
 }
 
+/* After NCCL has enqueued its part: records that as the last call of each communicator and stream, joins the
+ * side streams, and empties the group. */
 static void end_group(void) {
     for (int i = 0; i < group.count; i++)
-        if (!group.calls[i].runs_here && !is_among_passed(&group.calls[i], i))
+        if (!group.calls[i].runs_here && !was_pair_passed(&group.calls[i], i))
             tap_after_pass(&group.calls[i]);
     for (int i = 0; i < group.count; i++)
         if (group.calls[i].side_stream)

@@ -12,6 +12,7 @@
 
 enum { NCCL_FLOAT8_FIRST = 10, NCCL_FLOAT8_LAST = 11 };
 
+/* Returns PTO_DATATYPE_COUNT if there is none. */
 static pto_datatype_t datatype_of(int number) {
     for (int type = 0; type < PTO_DATATYPE_COUNT; type++)
         if (type != PTO_DATATYPE_BYTE && pto_nccl_datatype((pto_datatype_t)type) == number)

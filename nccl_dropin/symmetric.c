@@ -7,11 +7,13 @@
 #include "tap.h"
 #include "team.h"
 
-/* No executor may take more than this part of the memory: small ones gain more. */
+/* One executor may take 1 / EXECUTORS_MIN of the memory at most, so that this many fit: the executors of
+ * small calls, which need little memory, gain most. */
 enum { EXECUTORS_MIN = 16 };
 enum { PIECE_ALIGN_BYTES = 1024, BLOCKS_MAX = 64 };
 enum { ZEROS_BYTES = 4 << 20 };
 
+/* The block of this thread's allocations, from tap_symmetric_enter to tap_symmetric_leave. */
 static _Thread_local tap_symmetric_t *current;
 
 void tap_symmetric_enter(tap_symmetric_t *entered) {

@@ -113,7 +113,8 @@ static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *
 /* How long a process waits for the others' first call of a kind. */
 static const double meeting_s = 20;
 
-/* A digest of what must be equal on all processes: the plan, and the offset of the executor's memory. */
+/* A digest of what must be equal on all processes: the plan, and the offset of the executor's memory. Not 0,
+ * with which a process says that it has no executor. */
 static uint64_t digest_of(const tap_comm_t *comm, const tap_pick_t *pick) {
     return pto_hash_add(pto_plan_digest(pick->plan), comm->symmetric.used) | 1;
 }

@@ -146,7 +146,6 @@ typedef struct tap_run {
 } tap_run_t;
 
 /* The choice for calls of one kind. */
-
 typedef struct tap_pick {
     struct tap_pick *next;
     tap_key_t key;
@@ -168,6 +167,7 @@ tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call);
 /* Returns the choice if it has been made, also one for NCCL. */
 tap_pick_t *tap_pick_known(const tap_comm_t *comm, const tap_call_t *call);
 void tap_picks_free(tap_comm_t *comm);
+/* Returns the size of an element of NCCL's datatype of this number; 0: unknown. */
 int64_t tap_element_bytes(int number);
 
 /* --- messages.c ----------------------------------------------------------------------------------------- */
@@ -211,7 +211,6 @@ size_t tap_doors_bytes(void);
 /* Collective, at the communicator's next door: returns whether all processes come to it with the same digest,
  * which is not 0. A process waits at most `patience_s`. The result is the same on all, even on late ones. */
 bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s);
-void tap_nap(void);
 
 /* --- comm.c --------------------------------------------------------------------------------------------- */
 
@@ -250,6 +249,11 @@ void tap_comm_begin(void *handle, const pto_nccl_id_t *id, int size, int rank);
 void tap_comm_begin_split(tap_comm_t *parent, uint64_t split, int color, void *handle);
 /* NULL: unknown. */
 tap_comm_t *tap_comm_of(void *handle);
+/* Returns the communicator, locked and with its context current until tap_leave. NULL: unknown. */
+tap_comm_t *tap_enter(void *handle);
+void tap_leave(tap_comm_t *comm);
+/* Sleeps for 0.1 ms: a wait for other processes. */
+void tap_nap(void);
 /* Before NCCL destroys it. */
 void tap_comm_end(void *handle);
 /* End kernels that wait for other processes. Their memory is not freed. */
@@ -266,9 +270,6 @@ uint64_t tap_gpu_id(void);
 /* Make the context current until tap_gpu_leave, and allow calls that CUDA forbids during a capture. */
 bool tap_gpu_enter(void *context);
 void tap_gpu_leave(void);
-/* Returns a handle's communicator, locked and with its context current until tap_leave. NULL: unknown. */
-tap_comm_t *tap_enter(void *handle);
-void tap_leave(tap_comm_t *comm);
 /* Call this while waiting for other processes: the host device's streams progress only in calls. */
 void tap_gpu_advance(void);
 /* Sets `*capture` to the identifier of the capture that the stream is in; 0: none. False: unknown. */
