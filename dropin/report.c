@@ -49,6 +49,8 @@ static int64_t bytes_of(const drop_call_t *call, int procs, int rank) {
     MPI_Type_size(type, &size);
     if (in_place && call->collective == PTO_COLLECTIVE_ALLGATHERV)
         return drop_peer_count(counts, rank) * size;
+    if (call->collective == PTO_COLLECTIVE_REDUCE_SCATTER && call->out_counts.count)
+        return drop_total_count(&call->out_counts, procs) * size;
     if (call->collective != PTO_COLLECTIVE_ALLTOALLV) {
         int64_t bytes = (in_place ? call->out_count : call->in_count) * size;
         bool by_block =

@@ -82,6 +82,20 @@ static void counts_that_few_see(int *in, int *out) {
     }
 }
 
+/* Process i gets i elements: the report of the call must have the bytes of all of them. */
+static void unequal_blocks(int *in, int *out) {
+    int counts[64], first = 0;
+    for (int i = 0; i < size; i++)
+        counts[i] = i;
+    for (int i = 0; i < rank; i++)
+        first += counts[i];
+    for (int i = 0; i < size * (size - 1) / 2; i++)
+        in[i] = i + rank;
+    MPI_Reduce_scatter(in, out, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < counts[rank]; i++)
+        expect(out[i] == size * (first + i) + size * (size - 1) / 2, "blocks of different sizes");
+}
+
 /* The root leaves many calls to MPI, far ahead of the others, and then takes one. */
 static void far_ahead(int *on_gpu) {
     int on_host[4] = {0};
@@ -173,6 +187,7 @@ void run_special(void) {
         derived_types(in);
         permuted_type(in);
         counts_that_few_see(in, out);
+        unequal_blocks(in, out);
         far_ahead(in);
         pairs(out);
         between_groups(in, out);

@@ -37,6 +37,8 @@ check "the same calls each time" under "$last" PORTOLAN_ASSUME=device "$program"
 check "all collectives are taken among them" \
     takes_each Allreduce Reduce Reduce_scatter Reduce_scatter_block $broadcast Allgather Allgatherv Alltoall Alltoallv
 check "what must be left to MPI" under "$last" "$program" special
+check "the report has the bytes of all blocks of a Reduce_scatter" \
+    [ "$(grep -c "MPI_Reduce_scatter,.*,$((last * (last - 1) / 2 * 4)),[cg]pu,mpi," "$report")" = 3 ]
 check "what must be left to MPI, where the rest is staged" under "$last" PORTOLAN_STRATEGY=three_step "$program" special
 check "what must be left to MPI, where the rest runs by plans" under "$last" PORTOLAN_STRATEGY=gas_tree "$program" special
 check "the same where all memory is taken as a GPU's" under "$last" PORTOLAN_ASSUME=device "$program" special
