@@ -247,6 +247,7 @@ static double copies_s(const drop_comm_t *comm, const drop_route_t *route) {
 
 enum { STRATEGIES_MAX = 256 };
 
+/* Returns the index of the cheapest applicable strategy; -1: none. */
 static int cheapest(const pto_predictions_t *predictions) {
     int best = -1;
     if (drop.misprices)
@@ -272,7 +273,8 @@ static int choose(const drop_comm_t *comm, const drop_route_t *route, const pto_
     return best;
 }
 
-/* Returns whether MPI on copies in host memory is known to be cheaper than MPI on the GPU buffers. */
+/* Returns whether MPI on copies in host memory is known to be cheaper than MPI on the GPU buffers. Sets the
+ * route's predicted time to that of the copies. */
 static bool prefers_staging(drop_route_t *route, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, i);

@@ -72,7 +72,8 @@ static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const
     return made;
 }
 
-/* Returns whether these counts have been seen before: a plan that is used once does not pay. */
+/* Returns whether these counts have been seen before, and remembers them: a plan that is used once does not
+ * pay. */
 static bool were_counts_seen(drop_comm_t *comm, uint64_t counts) {
     for (int i = 0; i < DROP_COUNTS_KEPT; i++)
         if (comm->counts_seen[i] == counts)
@@ -225,8 +226,8 @@ static void choose_buffers(const drop_call_t *call, const drop_comm_t *comm, con
                            const void **in, void **out) {
     bool one_buffer = route->buffer[0] && route->buffer[0] == route->buffer[1];
     bool direct = route->direct[0] && route->direct[1];
-    bool equal_keys = call->in == call->out && call->collective != PTO_COLLECTIVE_BROADCAST;
-    bool in_place = call->in == MPI_IN_PLACE || equal_keys;
+    bool one_user_buffer = call->in == call->out && call->collective != PTO_COLLECTIVE_BROADCAST;
+    bool in_place = call->in == MPI_IN_PLACE || one_user_buffer;
     bool reads_in = one_buffer ? direct : route->direct[0] && !in_place;
     bool writes_out = one_buffer ? direct : route->direct[1];
     *in = route->buffer[0] && reads_in && drop_call_packed(call, 0, comm->size) ? input_of(call, comm, route)

@@ -1,5 +1,6 @@
 /* The collectives that the drop-in can take over, for each_count.h: TAKE(name, parameters up to the
- * communicator, arguments, declarations, initializer of drop_call_t). */
+ * communicator, arguments, declarations, initializer of drop_call_t). COUNT and the names in _PARAMS and
+ * _ARGS are those of each_count.h, VECTOR, BLOCKS and the names in _COUNTS those of intercept.c. */
 TAKE(Allreduce, (const void *in, void *out, COUNT count, MPI_Datatype type, MPI_Op op),
      (in, out, count, type, op), (void)0,
      {.collective = PTO_COLLECTIVE_ALLREDUCE, VECTOR, .op = op, .root = -1})
