@@ -28,7 +28,7 @@ static const double call_overhead_s = 1e-6;
 /* Minimum number of samples of a size for a median. */
 enum { SAMPLES_MIN = 3 };
 
-enum { SIZES_MAX = 16, LAYOUTS_MAX = 64, GUESSES_MAX = 2 * LIBRARY_VARIANTS_MAX, ROWS_MAX = 4 * SIZES_MAX };
+enum { SIZES_MAX = 16, TIMINGS_MAX = 64, GUESSES_MAX = 2 * LIBRARY_VARIANTS_MAX, ROWS_MAX = 4 * SIZES_MAX };
 
 /* The samples of one size among the same members. */
 typedef struct {
@@ -64,13 +64,13 @@ typedef struct {
     pto_collective_t collective;
     pto_space_t space;
     int timing_count;
-    timing_t timing[LAYOUTS_MAX];
+    timing_t timing[TIMINGS_MAX];
     size_t sample_count;
     int32_t max_procs;
     int guess_count;
     guess_t guess[GUESSES_MAX];
     int size_count;
-    verdict_t size[SIZES_MAX];
+    verdict_t verdict[SIZES_MAX]; /* by size, increasing */
 } study_t;
 
 static const struct {
@@ -102,16 +102,16 @@ static timing_t timing_of(const fit_point_t *point, size_t count, double *scratc
 
 static void note_size(study_t *study, const timing_t *timing) {
     int at = 0;
-    while (at < study->size_count && study->size[at].bytes < timing->bytes)
+    while (at < study->size_count && study->verdict[at].bytes < timing->bytes)
         at++;
-    bool is_new = at == study->size_count || study->size[at].bytes != timing->bytes;
+    bool is_new = at == study->size_count || study->verdict[at].bytes != timing->bytes;
     if (is_new) {
-        memmove(&study->size[at + 1], &study->size[at],
-                (size_t)(study->size_count - at) * sizeof *study->size);
-        study->size[at] = (verdict_t){.bytes = timing->bytes, .guess = -1};
+        memmove(&study->verdict[at + 1], &study->verdict[at],
+                (size_t)(study->size_count - at) * sizeof *study->verdict);
+        study->verdict[at] = (verdict_t){.bytes = timing->bytes, .guess = -1};
         study->size_count++;
     }
-    study->size[at].error = fmax(study->size[at].error, timing->error);
+    study->verdict[at].error = fmax(study->verdict[at].error, timing->error);
 }
 
 /* By how much the worst residual of message costs exceeds a usual one: prices may be off as much. */
@@ -137,7 +137,7 @@ static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
         past = fit_end_of_equal(&points, first);
         bool fits = past - first >= SAMPLES_MIN && point->procs > 1 && point->procs % point->messages == 0 &&
                     point->bytes > 0;
-        if (!fits || study->timing_count == LAYOUTS_MAX || study->size_count == SIZES_MAX)
+        if (!fits || study->timing_count == TIMINGS_MAX || study->size_count == SIZES_MAX)
             continue;
         timing_t *timing = &study->timing[study->timing_count++];
         *timing = timing_of(point, past - first, scratch);
@@ -180,7 +180,7 @@ static pto_status_t price_of(const study_t *study, pto_space_t space, const timi
                             : status;
 }
 
-static const timing_t *same_call(const study_t *study, const timing_t *timing) {
+static const timing_t *timing_of_same_call(const study_t *study, const timing_t *timing) {
     for (int i = 0; i < study->timing_count; i++)
         if (study->timing[i].procs == timing->procs && study->timing[i].nodes == timing->nodes &&
             study->timing[i].bytes == timing->bytes)
@@ -192,7 +192,7 @@ static const timing_t *same_call(const study_t *study, const timing_t *timing) {
  * its measured time is used in place of its price, whose error then does not matter. */
 static pto_status_t price_staged(const study_t *study, const study_t *host, const timing_t *timing,
                                  const guess_t *guess, int64_t *call_bytes, double *seconds) {
-    const timing_t *host_timing = same_call(host, timing);
+    const timing_t *host_timing = timing_of_same_call(host, timing);
     double host_s = 0;
     pto_status_t status = price_of(study, PTO_SPACE_GPU, timing, guess, call_bytes, seconds);
     if (status == PTO_OK && host_timing && *seconds > 0)
@@ -203,19 +203,19 @@ static pto_status_t price_staged(const study_t *study, const study_t *host, cons
 }
 
 /* Returns the index of a size; size_count if it is not among them. */
-static int size_of(const study_t *study, int64_t bytes) {
+static int index_of_size(const study_t *study, int64_t bytes) {
     int at = 0;
-    while (at < study->size_count && study->size[at].bytes != bytes)
+    while (at < study->size_count && study->verdict[at].bytes != bytes)
         at++;
     return at;
 }
 
 /* Returns whether the library may use the guess's algorithm for host buffers at this size. */
 static bool host_may(const study_t *host, int64_t bytes, const guess_t *guess) {
-    int s = size_of(host, bytes);
-    bool may = s == host->size_count || host->size[s].guess < 0;
+    int s = index_of_size(host, bytes);
+    bool may = s == host->size_count || host->verdict[s].guess < 0;
     for (int g = 0; g < host->guess_count && !may; g++)
-        may = host->size[s].rival[g] && host->guess[g].variant.algorithm == guess->variant.algorithm &&
+        may = host->verdict[s].rival[g] && host->guess[g].variant.algorithm == guess->variant.algorithm &&
               host->guess[g].variant.segment_bytes == guess->variant.segment_bytes;
     return may;
 }
@@ -230,20 +230,20 @@ static double miss_of(double price_s, double measured_s) {
 }
 
 static pto_status_t price_guess(study_t *study, const study_t *host, guess_t *guess) {
-    int layouts[SIZES_MAX] = {0};
+    int timings[SIZES_MAX] = {0};
     pto_status_t status = PTO_OK;
     for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
         const timing_t *timing = &study->timing[i];
-        verdict_t *size = &study->size[size_of(study, timing->bytes)];
+        verdict_t *verdict = &study->verdict[index_of_size(study, timing->bytes)];
         double seconds;
-        status = guess->staged ? price_staged(study, host, timing, guess, &size->call_bytes, &seconds)
-                               : price_of(study, study->space, timing, guess, &size->call_bytes, &seconds);
-        guess->miss[size - study->size] += miss_of(seconds, timing->seconds);
-        layouts[size - study->size]++;
+        status = guess->staged ? price_staged(study, host, timing, guess, &verdict->call_bytes, &seconds)
+                               : price_of(study, study->space, timing, guess, &verdict->call_bytes, &seconds);
+        guess->miss[verdict - study->verdict] += miss_of(seconds, timing->seconds);
+        timings[verdict - study->verdict]++;
     }
     for (int s = 0; s < study->size_count; s++) {
-        guess->miss[s] /= layouts[s];
-        if (guess->staged && !host_may(host, study->size[s].bytes, guess))
+        guess->miss[s] /= timings[s];
+        if (guess->staged && !host_may(host, study->verdict[s].bytes, guess))
             guess->miss[s] = INFINITY;
         guess->total += fmin(guess->miss[s], 1);
     }
@@ -288,7 +288,7 @@ static void flag(verdict_t *verdict, const char *format, ...) {
 
 /* Chooses, of the algorithms that cannot be distinguished at a size, the one nearest over all sizes. */
 static void judge(study_t *study, int s) {
-    verdict_t *verdict = &study->size[s];
+    verdict_t *verdict = &study->verdict[s];
     int nearest = -1, others = 0;
     for (int g = 0; g < study->guess_count; g++)
         if (isfinite(study->guess[g].miss[s]) &&
@@ -375,11 +375,11 @@ static pto_status_t add_rows(const study_t *study) {
     const verdict_t *last = NULL;
     pto_status_t status = PTO_OK;
     for (int s = 0; s < study->size_count; s++) {
-        if (study->size[s].guess < 0)
+        if (study->verdict[s].guess < 0)
             continue;
         if (last)
-            add_between(study, last, &study->size[s], &rows);
-        last = &study->size[s];
+            add_between(study, last, &study->verdict[s], &rows);
+        last = &study->verdict[s];
     }
     if (last)
         add_row(&rows, last, INT64_MAX, last->flagged);
@@ -406,8 +406,8 @@ static pto_status_t report(const study_t *study) {
     int judged = 0, certain = 0;
     char key[PTO_FIT_NAME_MAX];
     for (int s = 0; s < study->size_count; s++) {
-        judged += study->size[s].guess >= 0;
-        certain += study->size[s].guess >= 0 && study->size[s].flagged[0] == '\0';
+        judged += study->verdict[s].guess >= 0;
+        certain += study->verdict[s].guess >= 0 && study->verdict[s].flagged[0] == '\0';
     }
     key_of(study, key);
     if (judged == 0)
@@ -425,18 +425,18 @@ static pto_status_t compare(const study_t *study) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
         const timing_t *timing = &study->timing[i];
-        const int s = size_of(study, timing->bytes);
-        const verdict_t *size = &study->size[s];
+        const int s = index_of_size(study, timing->bytes);
+        const verdict_t *verdict = &study->verdict[s];
         double seconds;
         status = price_of(study, study->space, timing, NULL, NULL, &seconds);
-        if (status != PTO_OK || seconds <= 0 || size->guess < 0)
+        if (status != PTO_OK || seconds <= 0 || verdict->guess < 0)
             continue;
-        const guess_t *guess = &study->guess[size->guess];
+        const guess_t *guess = &study->guess[verdict->guess];
         assert(guess->variant.algorithm);
         const double miss = miss_of(seconds, timing->seconds);
         char key[PTO_FIT_NAME_MAX];
         if (guess->miss[s] <= plausible_miss && miss > plausible_miss &&
-            miss > guess->miss[s] + tie_margin + size->error)
+            miss > guess->miss[s] + tie_margin + verdict->error)
             status = fit_note(study->work, key_of(study, key), timing->sample_count,
                               "its own calls of %lld bytes took %.2g times as long as its known table says; "
                               "%s%s would take that long",
