@@ -30,7 +30,7 @@ enum { SAMPLES_MIN = 3 };
 
 enum { SIZES_MAX = 16, TIMINGS_MAX = 64, GUESSES_MAX = 2 * LIBRARY_VARIANTS_MAX, ROWS_MAX = 4 * SIZES_MAX };
 
-/* The samples of one size among the same members. */
+/* The samples of one size among the same numbers of processes and nodes. */
 typedef struct {
     int64_t bytes;
     int32_t procs;
@@ -125,7 +125,8 @@ static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space)
     return most - fit_doubtful_residual;
 }
 
-/* Sizes and numbers of members above the limits are ignored. */
+/* What exceeds SIZES_MAX or TIMINGS_MAX is ignored. In these benchmarks, `messages` is the number of nodes.
+ */
 static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
     fit_points_t points;
     pto_status_t status = fit_select_in(study->work, benchmark, study->space, &points);
@@ -256,7 +257,10 @@ static bool is_same(const guess_t *a, const guess_t *b) {
     return a->variant.algorithm == b->variant.algorithm && a->staged == b->staged;
 }
 
-/* "ring", "linear, pairwise or ring staged": each once, as many as there is room for. */
+/* What follows the algorithm's name in a text. */
+static const char *staged_text(const guess_t *guess) { return guess->staged ? " staged" : ""; }
+
+/* Writes the different guesses `among` all: "ring", "linear, pairwise or ring staged". A long list is cut. */
 static void name_guesses(const study_t *study, const bool *among, char *text, size_t text_size) {
     int named[GUESSES_MAX], count = 0;
     size_t length = 0;
@@ -273,7 +277,7 @@ static void name_guesses(const study_t *study, const bool *among, char *text, si
                                    i == 0          ? ""
                                    : i + 1 < count ? ", "
                                                    : " or ",
-                                   guess->variant.algorithm->name, guess->staged ? " staged" : "");
+                                   guess->variant.algorithm->name, staged_text(guess));
     }
 }
 
@@ -335,7 +339,7 @@ static pto_status_t judge_all(study_t *study, const study_t *host) {
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
-/* Rows of increasing size. */
+/* Rows whose below_bytes increase. */
 typedef struct {
     int count;
     int guess[ROWS_MAX];
@@ -343,26 +347,31 @@ typedef struct {
     char flagged[ROWS_MAX][PTO_FIT_NOTE_MAX];
 } rows_t;
 
+/* Adds nothing for a row that would hold for no size, as between sizes that are a few bytes apart. */
 static void add_row(rows_t *rows, const verdict_t *verdict, int64_t below_bytes, const char *flagged) {
+    if (rows->count > 0 && below_bytes <= rows->below_bytes[rows->count - 1])
+        return;
     rows->guess[rows->count] = verdict->guess;
     rows->below_bytes[rows->count] = below_bytes;
     snprintf(rows->flagged[rows->count++], PTO_FIT_NOTE_MAX, "%s", flagged);
 }
 
 /* Adds the rows that end between two measured sizes. A flag ends at their geometric mean. So does an
- * algorithm, but as its switch point is unknown, rows for sizes strictly in between are flagged. */
+ * algorithm, but as its switch point is unknown, rows for sizes strictly in between are flagged. A row always
+ * holds for the measured size itself. */
 static void add_between(const study_t *study, const verdict_t *low, const verdict_t *high, rows_t *rows) {
     const guess_t *below = &study->guess[low->guess], *above = &study->guess[high->guess];
     int64_t middle = (int64_t)sqrt((double)low->call_bytes * (double)high->call_bytes);
+    middle = middle > low->call_bytes ? middle : low->call_bytes + 1;
     char flagged[PTO_FIT_NOTE_MAX];
     if (is_same(below, above) && below->variant.segment_bytes == above->variant.segment_bytes) {
         if (strcmp(low->flagged, high->flagged) != 0)
             add_row(rows, low, middle, low->flagged);
         return;
     }
-    snprintf(flagged, sizeof flagged, "%s up to a size from %lld to %lld bytes, then %s",
-             below->variant.algorithm->name, (long long)low->call_bytes, (long long)high->call_bytes,
-             above->variant.algorithm->name);
+    snprintf(flagged, sizeof flagged, "%s%s up to a size from %lld to %lld bytes, then %s%s",
+             below->variant.algorithm->name, staged_text(below), (long long)low->call_bytes,
+             (long long)high->call_bytes, above->variant.algorithm->name, staged_text(above));
     if (low->flagged[0] == '\0')
         add_row(rows, low, low->call_bytes + 1, "");
     add_row(rows, low, middle, low->flagged[0] == '\0' ? flagged : low->flagged);
@@ -441,7 +450,7 @@ static pto_status_t compare(const study_t *study) {
                               "its own calls of %lld bytes took %.2g times as long as its known table says; "
                               "%s%s would take that long",
                               (long long)timing->bytes, timing->seconds / seconds,
-                              guess->variant.algorithm->name, guess->staged ? " staged" : "");
+                              guess->variant.algorithm->name, staged_text(guess));
     }
     return status;
 }

@@ -68,21 +68,28 @@ static const char *algorithm_at(const habit_t *habit, int64_t bytes) {
     return bytes < habit->large_from ? habit->small : habit->large;
 }
 
-/* Times `factor` as long as the price, and up to `noise` more or less. */
+/* Times of one size, `factor` as long as the price, and up to `noise` more or less. */
+static void add_times_of(const pto_machine_t *machine, const habit_t *habit, pto_space_t space,
+                         members_t members, int64_t bytes, double factor, double noise, uint64_t *state,
+                         pto_samples_t *samples) {
+    for (int i = 0; i < REPEATS; i++)
+        add(samples, (pto_sample_t){.benchmark = (uint8_t)habit->rows,
+                                    .where = space == PTO_SPACE_CPU ? PTO_IN_CPU : PTO_IN_GPU,
+                                    .procs = members.procs,
+                                    .messages = members.nodes,
+                                    .bytes = bytes,
+                                    .seconds = factor * (1 + noise * shake(state)) *
+                                               time_of(machine, habit->collective, space, members, bytes,
+                                                       algorithm_at(habit, bytes),
+                                                       habit->staged && space == PTO_SPACE_GPU)});
+}
+
+/* Times of all sizes. */
 static void add_times(const pto_machine_t *machine, const habit_t *habit, pto_space_t space,
                       members_t members, double factor, double noise, pto_samples_t *samples) {
     uint64_t state = 7 + (uint64_t)habit->rows;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (int i = 0; i < REPEATS; i++)
-            add(samples, (pto_sample_t){.benchmark = (uint8_t)habit->rows,
-                                        .where = space == PTO_SPACE_CPU ? PTO_IN_CPU : PTO_IN_GPU,
-                                        .procs = members.procs,
-                                        .messages = members.nodes,
-                                        .bytes = sizes[s],
-                                        .seconds = factor * (1 + noise * shake(&state)) *
-                                                   time_of(machine, habit->collective, space, members,
-                                                           sizes[s], algorithm_at(habit, sizes[s]),
-                                                           habit->staged && space == PTO_SPACE_GPU)});
+        add_times_of(machine, habit, space, members, sizes[s], factor, noise, &state, samples);
 }
 
 static void infer(const pto_samples_t *samples, pto_fit_t *fit) {
@@ -207,6 +214,46 @@ TEST(a_limit_between_two_sizes_is_flagged) {
     assert_true(flags(high, limit));
     assert_string_equal(low->algorithm, "recursive_halving");
     assert_string_equal(high->algorithm, "linear");
+    free_both(&samples, &fit);
+}
+
+/* A switch between sizes that are an element apart: the machine file can be read. */
+TEST(a_limit_between_neighboring_sizes_leaves_no_row_empty) {
+    enum { BELOW = 256, FROM = 260 };
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    pto_machine_t *read = NULL;
+    pto_error_t err = {0};
+    char *text = NULL;
+    uint64_t state = 1;
+    habit_t close = pieces;
+    close.large_from = FROM;
+    add_times_of(fit.machine, &close, PTO_SPACE_CPU, forty_of_two, BELOW, 1, 0.01, &state, &samples);
+    add_times_of(fit.machine, &close, PTO_SPACE_CPU, forty_of_two, FROM, 1, 0.01, &state, &samples);
+    infer(&samples, &fit);
+    assert_certain(&fit, &close, PTO_SPACE_CPU, 80, BELOW);
+    assert_certain(&fit, &close, PTO_SPACE_CPU, 80, FROM);
+    assert_int_equal(pto_machine_format(fit.machine, "", &text, NULL), PTO_OK);
+    assert_ok(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, &err), &err);
+    pto_machine_destroy(read);
+    free(text);
+    free_both(&samples, &fit);
+}
+
+/* A library that stages GPU buffers only from a size on may keep its algorithm. */
+TEST(a_limit_of_staging_is_named) {
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        habit_t habit = {PTO_COLLECTIVE_ALLREDUCE, PTO_BENCHMARK_MPI_ALLREDUCE, "ring", "ring", 0,
+                         sizes[s] >= 16384};
+        uint64_t state = 1;
+        add_times_of(fit.machine, &habit, PTO_SPACE_GPU, six_gpus_of_two, sizes[s], 1, 0.01, &state,
+                     &samples);
+    }
+    infer(&samples, &fit);
+    assert_true(flags(rule_at(&fit, &reductions, PTO_SPACE_GPU, 12, 257),
+                      "ring up to a size from 256 to 16384 bytes, then ring staged"));
     free_both(&samples, &fit);
 }
 
