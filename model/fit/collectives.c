@@ -198,8 +198,8 @@ static pto_status_t minimise(search_t *search) {
     gsl_multimin_fminimizer *simplex =
         gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, count);
     gsl_multimin_function function = {badness_at, count, search};
-    bool result = at && step && simplex;
-    if (result) {
+    bool has_room = at && step && simplex;
+    if (has_room) {
         for (size_t i = 0; i < count; i++)
             gsl_vector_set(at, i, log(search->value[i]));
         gsl_vector_set_all(step, 0.5);
@@ -220,7 +220,7 @@ static pto_status_t minimise(search_t *search) {
     gsl_vector_free(at);
     gsl_vector_free(step);
     gsl_multimin_fminimizer_free(simplex);
-    return result ? search->fit->status : out_of_memory(search->fit->err);
+    return has_room ? search->fit->status : out_of_memory(search->fit->err);
 }
 
 /* Record by how much each term improves the fit, and leave out those that do not. */

@@ -1,22 +1,25 @@
 /* Fits a node's message rate: many processes that send small messages at once can take longer than one
- * process, because the number of messages is limited. Each size measured with the most processes yields
+ * process, because the node sends only so many messages per second. With T(p, s), the median time in which p
+ * processes of a node send a message of s bytes each, every size measured with the largest p yields the
+ * node's time per message,
  *
  *     gamma = (T(p, s) - p s / R_N) / p,
  *
- * the node's time per message; the fit keeps the median over sizes. gamma is an upper bound if the rate is
- * not quite reached, so only sizes with T(p, s) clearly above T(1, s) count. */
+ * and the fit keeps the median over sizes. gamma is an upper bound if the rate is not quite reached, so only
+ * sizes with T(p, s) clearly above T(1, s) count. */
 #include <math.h>
 #include <stdio.h>
 
 #include "parts.h"
 #include "select.h"
 
-/* "Clearly above". */
+/* "Clearly above": T(p, s) / T(1, s) is more than this. */
 static const double slower_ratio = 1.2;
 
 enum { SIZES_MIN = 3, PROCS_MIN = 8 };
 
-/* One gamma for each size below the last protocol; returns their number. */
+/* Finds gamma for each size below the last protocol; returns how many. `gamma` and `scratch` have room for
+ * all points. */
 static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                           double *gamma, double *scratch) {
     const pto_cost_table_t *cost = &work->fit->machine->messages[space][PTO_LEVEL_OFF_NODE];
@@ -24,15 +27,15 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
     double s_per_byte = work->fit->machine->injection_s_per_byte[space].value;
     int32_t procs = fit_max_procs(points);
     size_t count = 0;
-    int64_t last = -1;
+    int64_t bytes = -1; /* the last size: points are sorted */
     for (size_t i = 0; i < points->count && procs >= PROCS_MIN; i++) {
         const fit_point_t *point = &points->point[i];
-        if (point->procs != procs || point->bytes == last || point->bytes >= below)
+        if (point->procs != procs || point->bytes == bytes || point->bytes >= below)
             continue;
-        last = point->bytes;
-        double alone_s = fit_median_at(points, 1, last, scratch);
-        double together_s = fit_median_at(points, procs, last, scratch);
-        double per_message_s = together_s / procs - (double)last * s_per_byte;
+        bytes = point->bytes;
+        double alone_s = fit_median_at(points, 1, bytes, scratch);
+        double together_s = fit_median_at(points, procs, bytes, scratch);
+        double per_message_s = together_s / procs - (double)bytes * s_per_byte;
         if (alone_s > 0 && together_s > slower_ratio * alone_s && per_message_s > 0)
             gamma[count++] = per_message_s;
     }
@@ -40,7 +43,7 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
 }
 
 /* Returns the median, with the order statistics that enclose it with about 95 % confidence. */
-static pto_param_t centre(double *value, size_t count) {
+static pto_param_t median_with_interval(double *value, size_t count) {
     double middle = fit_median(value, count); /* sorts */
     double half_width = 0.98 * sqrt((double)count);
     size_t low = (double)count / 2 > half_width ? (size_t)((double)count / 2 - half_width) : 0;
@@ -56,7 +59,7 @@ static pto_status_t keep_rate(fit_work_t *work, pto_space_t space, double *gamma
         fit_entry_add(work, PTO_FIT_TIME, "injection.%s.s_per_message", pto_space_name(space));
     if (entry == NULL)
         return PTO_ERR_MEMORY;
-    entry->alpha_s = centre(gamma, count);
+    entry->alpha_s = median_with_interval(gamma, count);
     entry->sample_count = (int64_t)count;
     snprintf(entry->note, sizeof entry->note, "median over %zu sizes", count);
     work->fit->machine->injection_s_per_message[space] = entry->alpha_s;

@@ -164,6 +164,7 @@ static pto_status_t fit_gap(fit_work_t *work, pto_space_t space, pto_level_t lev
     return status == PTO_OK ? fit_pieces(work, &gaps, &breaks, cost) : status;
 }
 
+/* Host messages have a gap only between nodes (docs/model.md, "Messages in flight"). */
 pto_status_t fit_gaps(fit_work_t *work, pto_space_t space) {
     pto_status_t status = PTO_OK;
     int level = space == PTO_SPACE_GPU ? 0 : PTO_LEVEL_OFF_NODE;

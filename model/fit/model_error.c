@@ -226,9 +226,10 @@ pto_status_t pto_fit_borrow_error(pto_machine_t *machine, const pto_machine_t *l
     char text[640];
     if (!other->source || (own->source && own->doubling > 0))
         return PTO_OK;
-    snprintf(text, sizeof text, own->source ? "%s; doubling of %s" : "%.0sof %s: %s",
-             own->source ? own->source : "", pto_machine_name(lender), other->source);
-    if (!own->source) {
+    if (own->source) {
+        snprintf(text, sizeof text, "%s; doubling of %s", own->source, pto_machine_name(lender));
+    } else {
+        snprintf(text, sizeof text, "of %s: %s", pto_machine_name(lender), other->source);
         pto_model_error_fini(own);
         if (!pto_model_error_copy(other, own))
             return out_of_memory(err);

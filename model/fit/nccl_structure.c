@@ -10,13 +10,16 @@
 
 /* Minimum numbers of samples. A size of one job with fewer is left out: the first one of a job has few, and
  * contains the time to connect. */
-enum { SAMPLES_MIN = 5, SLOPES_MIN = 5, ERRORS_MIN = 19, FITTED_HOPS = PTO_NCCL_PROTOCOL_COUNT + 1 };
+enum { SAMPLES_MIN = 5, SLOPES_MIN = 5, ERRORS_MIN = 19 };
+
+/* The slopes of fit_hops: the ring's hop by each protocol, then the peer. */
+enum { SLOPES = PTO_NCCL_PROTOCOL_COUNT + 1 };
 
 static const double coverage = 0.95;
 static const double clear_step = 0.2; /* a change of protocol stands out of the noise by this share */
 
-/* NCCL 2.28.3, src/graph/tuning.cc: latencies of NVLink and of the network. A chunk is one of the 8 steps of
- * NCCL_BUFFSIZE's 4 MiB. */
+/* NCCL 2.28.3, src/graph/tuning.cc: latencies of NVLink and of the network, by algorithm (ring, tree) and
+ * protocol (LL, LL128, Simple). A chunk is one of the 8 steps of NCCL_BUFFSIZE's 4 MiB. */
 static const double default_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT] = {
     {0.6e-6, 1.9e-6, 3.4e-6}, {0.6e-6, 1.25e-6, 4e-6}};
 static const double default_net_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_COUNT] = {
@@ -146,18 +149,20 @@ static pto_status_t keep_slope(fit_work_t *work, double *slope, size_t count, do
  * A hop takes at least as long as with the protocols of lower latency. */
 static pto_status_t fit_hops(fit_work_t *work, const cells_t *cells, double *scratch, size_t room) {
     pto_machine_t *machine = work->fit->machine;
-    pto_param_t *param[FITTED_HOPS] = {
-        &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL],
-        &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL128],
-        &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_SIMPLE], &machine->nccl_peer_s};
-    size_t count[FITTED_HOPS];
+    pto_param_t *param[SLOPES] = {&machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL],
+                                  &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL128],
+                                  &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_SIMPLE],
+                                  &machine->nccl_peer_s};
+    size_t count[SLOPES];
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < FITTED_HOPS; i++)
+    for (int i = 0; i < SLOPES; i++)
         count[i] = of_pairs(machine, cells, i < PTO_NCCL_PROTOCOL_COUNT ? hop_slope : peer_slope, i,
                             scratch + (size_t)i * room);
-    for (int i = 0; status == PTO_OK && i < FITTED_HOPS; i++)
-        status = keep_slope(work, scratch + (size_t)i * room, count[i],
-                            i == 1 || i == 2 ? param[i - 1]->value : 0, param[i]);
+    for (int i = 0; status == PTO_OK && i < SLOPES; i++) {
+        const bool has_faster = i > 0 && i < PTO_NCCL_PROTOCOL_COUNT;
+        status = keep_slope(work, scratch + (size_t)i * room, count[i], has_faster ? param[i - 1]->value : 0,
+                            param[i]);
+    }
     return status;
 }
 
@@ -250,13 +255,13 @@ static pto_status_t fit_all(fit_work_t *work, const cells_t *cells, double *scra
 
 pto_status_t fit_nccl_structure(fit_work_t *work) {
     cells_t cells;
-    size_t rows = 2;
+    size_t rows = 0;
     pto_status_t status = find_cells(work, &cells);
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
         rows += (size_t)work->fit->machine->nccl[kind].count;
-    if (status != PTO_OK || rows == 2 || cells.count == 0)
+    if (status != PTO_OK || rows == 0 || cells.count == 0)
         return status;
-    size_t room = (cells.count + 1) * rows;
-    double *scratch = fit_alloc(work, FITTED_HOPS * room, sizeof *scratch);
+    size_t room = cells.count * rows; /* for all pairs */
+    double *scratch = fit_alloc(work, SLOPES * room, sizeof *scratch);
     return scratch ? fit_all(work, &cells, scratch, room) : PTO_ERR_MEMORY;
 }

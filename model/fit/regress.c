@@ -45,7 +45,7 @@ static const double outlier_least = 0.1;
 static const double confidence = 0.95;
 static const double lack_of_fit_level = 0.01;
 
-/* times[i] = sum over j of coefficient[j] * column[i * columns + j]. Both arrays share one allocation. */
+/* seconds[i] = sum over j of coefficient[j] * column[i * columns + j]. Both arrays share one allocation. */
 typedef struct {
     size_t count;
     int columns;
@@ -280,6 +280,7 @@ static void set_interval_factor(solver_t *solver) {
     }
 }
 
+/* Overwrites the weights, which are not needed any more. */
 static double median_residual(const solver_t *solver) {
     size_t count = solver->design->count;
     for (size_t i = 0; i < count; i++) {

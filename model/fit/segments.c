@@ -68,7 +68,8 @@ static size_t make_groups(const fit_points_t *points, double *scratch, size_grou
         while (past < points->count && points->point[past].bytes == bytes)
             past++;
         make_group(points->point + first, past - first, scratch, &groups[made]);
-        made += groups[made].median > pto_timing_grain_s;
+        if (groups[made].median > pto_timing_grain_s)
+            made++; /* otherwise the next group takes its place */
     }
     return made;
 }
@@ -105,7 +106,7 @@ static void reweigh(const size_group_t *const *group, size_t count, line_t line,
     }
 }
 
-/* Returns the best line through at max_pieces GRID_MAX groups. */
+/* Returns the best line through at most GRID_MAX groups. */
 static line_t fit_line(const size_group_t *const *group, size_t count) {
     double x[GRID_MAX] = {0};
     double y[GRID_MAX] = {0};
