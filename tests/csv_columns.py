@@ -2,6 +2,7 @@
 heading, whatever the options are and whichever strategies apply, and every row has its columns."""
 
 import csv
+import itertools
 import subprocess
 import sys
 
@@ -60,11 +61,12 @@ for command, questions in ASKED.items():
         print(f"FAIL {command} {' '.join(question)}: {fault}")
 # The rows of a machine from a datasheet say what their times lack, and what they are extrapolated from.
 SHEET = ["--machine", "mi300x", "--nodes", "2", "--procs-per-gpu", "4"]
-ASKED = {"predict": ["predict", *SHEET, "--collective", "allreduce", "--bytes", "1MiB"],
-         "step": ["step", "scenarios/workloads/gnn.yaml", *SHEET]}
-for question, column, said in [([*asked, "--strategy", strategy], column, said) for asked in ASKED.values()
-                               for strategy, column, said in [("dup_devptr", "not_priced", "copies.shared.d2h"),
-                                                              ("nccl", "extrapolated_from", "GPUs on 1 node")]]:
+OF_SHEET = [["predict", *SHEET, "--collective", "allreduce", "--bytes", "1MiB"],
+            ["step", "scenarios/workloads/gnn.yaml", *SHEET]]
+# The strategy, and what is said in which column of its rows.
+SAID = [("dup_devptr", "not_priced", "copies.shared.d2h"), ("nccl", "extrapolated_from", "GPUs on 1 node")]
+for asked, (strategy, column, said) in itertools.product(OF_SHEET, SAID):
+    question = [*asked, "--strategy", strategy]
     run = subprocess.run([portolan, *question, "--format", "csv"], stdout=subprocess.PIPE, text=True, check=False)
     rows = [row for row in csv.DictReader(run.stdout.splitlines()) if row.get("seconds") or row.get("cheapest_s")]
     cases += 1

@@ -13,8 +13,8 @@ ALLTOALL = ["--machine", "summit-spectrum-refit", "--collective", "alltoall", "-
 folder = tempfile.TemporaryDirectory()
 trace = os.path.join(folder.name, "trace.json")
 ROW = re.compile("([0-9.]+ [KM]?i?B|/[0-9]+|[a-z]+, seed [0-9]+) ")
-# What is asked, what its progress begins with, and the most rows of what is done; 0: nothing is printed. Each takes
-# ten seconds and more, so that it takes several on any machine, as nothing is shown in the first.
+# What is asked, what its progress begins with, and the maximum number of rows that are printed of what is done; 0: nothing is
+# printed. Progress is shown only after the first second, so each takes ten seconds or more: several on any machine.
 ASKED = [
     (["simulate", *ALLTOALL, "--nodes", "256", "--bytes", "64:64KiB", "--strategy", "cuda_aware,three_step"],
      b"simulating:", 10),

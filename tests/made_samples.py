@@ -10,7 +10,7 @@ noise = float(sys.argv[2])
 
 
 def uniform():
-    """Knuth's MMIX."""
+    """From 0 to below 1, by Knuth's generator MMIX."""
     global state
     state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
     return (state >> 11) / 2**53
@@ -23,7 +23,7 @@ def rows(name, space, level, seconds, procs=1, messages=1, pair="0-1", repeats=6
 
 
 def sizes(least, most, factor=2):
-    """Sets `size`, which `rows` writes, in the order of a run."""
+    """Yields each size, and sets the global `size` to it, which `rows` writes."""
     global size
     size = least
     while size <= most:

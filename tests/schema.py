@@ -53,8 +53,9 @@ COMMANDS = [
 ]
 LACKED = {"copies.shared.d2h", "copies.shared.h2d"}
 LACKED_BY_CALLS = {"library.allreduce.gpu"}
-LACKING_COMMANDS = range(24, 30)
-# An object of each kind with one fault, which the schema must see.
+LACKING_COMMANDS = range(24, 30)  # those on machines from datasheets
+# An object of each kind with one fault, which the schema must see: its name, the command that prints the object (its index in
+# COMMANDS), and what makes the fault.
 FAULTS = [
     ("no version", 0, lambda made: made.pop("portolan")),
     ("a digest that is none", 0, lambda made: made.update(machine_digest="0")),

@@ -9,7 +9,7 @@ PATH=$PWD/tests/bin:$PATH
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 work=$(mktemp -d)
 failures=0
-cleanup() { :; } # what a test leaves besides $work: it defines its own
+cleanup() { :; } # a test that leaves more than $work defines its own
 trap 'cleanup; rm -rf "$work"' EXIT
 
 # needs PROGRAM...: the test is skipped where this machine lacks one.
@@ -36,8 +36,8 @@ built() {
     done
 }
 
-run_check() { "$@"; } # a test whose commands print much can have it kept: it defines its own
-# A failed check shows the ends of what was printed, as far as that is in these files.
+run_check() { "$@"; } # a test that keeps what its commands print defines its own
+# A failed check shows the last lines of $work/stdout and $work/stderr, where a test puts what its commands print.
 check() { # WHAT COMMAND...
     local what=$1 file
     shift
@@ -70,10 +70,10 @@ fails_itself() { # COMMAND...
     "$@" || status=$?
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
-has() { grep -q -- "$1" "${2:-$work/stderr}"; } # PATTERN [FILE]
+has() { grep -q -- "$1" "${2:-$work/stderr}"; } # PATTERN [FILE]: by default what was printed to standard error
 lacks() { ! has "$@"; }
 
-# Functions that MPI lacks must not be exported by what is preloaded: some programs call whatever there is.
+# A preloaded library must export no function that MPI lacks: some programs call any function that they find.
 exports_as_mpi() { # LIBRARY
     local mpi symbols=(nm -D --defined-only -f posix)
     mpi=$(ldd "$1" | awk '$1 ~ /^libmpi/ { print $3 }')
@@ -83,7 +83,7 @@ exports_as_mpi() { # LIBRARY
     [ -s "$work/ours" ] && [ ! -s "$work/stdout" ]
 }
 
-# --- commands; what they print is in these files
+# --- commands whose output goes to $work/stdout and $work/stderr
 
 quietly() { "$@" >"$work/stdout" 2>"$work/stderr"; }
 launch() { # SECONDS MPIRUN'S ARGUMENTS...

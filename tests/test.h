@@ -1,4 +1,5 @@
-/* test.h: cmocka, the headers of C that nearly every test needs, and tests that need no list.
+/* test.h: cmocka, the headers of C that nearly every test needs, and TEST, which registers a test, so that no
+ * list of tests is needed.
  *
  *     TEST(prices_are_positive) { assert_true(price() > 0); }
  *
@@ -36,7 +37,7 @@ int run_all_tests(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
-/* The error says why a call failed. */
+/* Fails unless the call returned PTO_OK, and prints the error. */
 #define assert_ok(call, err) check_ok(call, err, __FILE__, __LINE__)
 
 static inline void check_ok(pto_status_t status, const pto_error_t *err, const char *file, int line) {
@@ -46,7 +47,7 @@ static inline void check_ok(pto_status_t status, const pto_error_t *err, const c
     }
 }
 
-/* Within a fraction of what is expected, or within a difference. */
+/* `got` is within a fraction of what is expected (assert_near), or within a difference (assert_around). */
 #define assert_near(got, expected, fraction) check_near(got, expected, fraction, 0, NULL, __FILE__, __LINE__)
 #define assert_near_for(got, expected, fraction, what)                                                       \
     check_near(got, expected, fraction, 0, what, __FILE__, __LINE__)
