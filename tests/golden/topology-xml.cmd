@@ -13,6 +13,9 @@ sed 's/link_speed="[^"]*"/link_speed="Unknown"/; s/speed="400000"/speed="10000"/
 portolan topology "$dir/unknown.xml" --format yaml | grep 'gpu\.0, s\|nic\.0, s'
 try tests/fixtures/rccl.xml --format yaml
 portolan topology tests/fixtures/rccl.xml --format yaml >"$dir/rccl.yaml" && portolan topology "$dir/rccl.yaml" --format csv | grep '^gpu.0,'
+# NICs by their PCI ids: E810, gVNIC, MANA, eRDMA, HNS with RDMA, Hi1822, FastLinQ, VIC, BXI; not X710, I350, ENA, HNS without RDMA, virtio, iBMA, an idle E823's 1GbE.
+of_nic() { sed "s/\[15b3:[0-9a-f]*\]/[$1]/; s/0207 \[$1/$2 [$1/" tests/fixtures/node.xml >"$dir/nic.xml"; echo "$1 $(portolan topology "$dir/nic.xml" --format yaml 2>&1 | grep -o 'nics: [0-9]*\|no NIC.*')"; }
+for id in 8086:1592 8086:159b 8086:12d2 8086:1889 1ae0:0042 1414:00ba 1ded:107f 19e5:a226 19e5:a22f 19e5:0200 1077:1644 1137:0043 119f:1121 8086:1572 8086:1521 1d0f:ec20 19e5:a221 1af4:1041 19e5:1710 8086:188e; do of_nic $id 0200; done
 # What cannot be read.
 bad() { sed "$1" "$2" >"$dir/bad.xml"; try "$dir/bad.xml" | sed "s|$dir/||"; }
 bad 's/gfx942/gfx1100/' tests/fixtures/rccl.xml

@@ -36,6 +36,25 @@ bool pto_pci_is_nic(const pto_pci_t *pci) {
         {0x1dd8, 0, 0, true},            /* AMD Pensando: Pollara (Ultra Ethernet) */
         {0x1425, 0, 0, true},            /* Chelsio */
         {0x434e, 0, 0, false},           /* Cornelis: Omni-Path */
+        {0x8086, 0x1590, 0xfff0, true},  /* Intel: E810 (irdma) */
+        {0x8086, 0x12d0, 0xfff0, true},  /* Intel: E830 */
+        {0x8086, 0x1889, 0xffff, true},  /* Intel: virtual functions of both */
+        {0x8086, 0x1452, 0xffff, true},  /* Intel: IPU E2000 (idpf) */
+        {0x8086, 0x145c, 0xffff, true},  /* Intel: its virtual functions */
+        {0x1ae0, 0x0042, 0xffff, true},  /* Google: gVNIC */
+        {0x1414, 0x00ba, 0xffff, true},  /* Microsoft: MANA */
+        {0x1ded, 0x107f, 0xffff, false}, /* Alibaba: eRDMA */
+        {0x1ded, 0x5007, 0xffff, false}, /* the same */
+        {0x19e5, 0x0200, 0xffc0, true},  /* Huawei: Hi1822 */
+        {0x19e5, 0x1822, 0xffff, true},  /* the same */
+        {0x19e5, 0xa222, 0xffff, true},  /* HiSilicon: HNS with RDMA, not those without */
+        {0x19e5, 0xa224, 0xfffd, true},  /* the same */
+        {0x19e5, 0xa228, 0xffff, true},  /* the same */
+        {0x19e5, 0xa22f, 0xffff, true},  /* its virtual functions */
+        {0x1077, 0x1600, 0xff00, true},  /* Marvell: FastLinQ 45000 */
+        {0x1077, 0x8000, 0xff00, true},  /* Marvell: FastLinQ 41000 */
+        {0x1137, 0x0043, 0xffff, true},  /* Cisco: VIC (usNIC) */
+        {0x119f, 0x1000, 0xf000, false}, /* Bull: BXI */
     };
     if (pci->class_id == CLASS_INFINIBAND || pci->class_id == CLASS_FABRIC)
         return true;
