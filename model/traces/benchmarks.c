@@ -428,18 +428,11 @@ static void join_unit(char *row) {
         memmove(behind, unit, strlen(unit) + 1);
 }
 
-/* Returns the digits behind the point of the number that a line ends with. */
-static int decimals_of(const char *line) {
-    const char *point = strrchr(line, '.');
-    const size_t digits = point ? strspn(point + 1, "0123456789") : 0;
-    return point && point[1 + digits + strspn(point + 1 + digits, " \t\r")] == '\0' ? (int)digits : 0;
-}
-
 /* Returns whether a row is the last line of a file whose writer was stopped: the line has no end, and its
  * last number fewer decimals than that of the row before. The number may lack other digits as well. */
 static bool is_unfinished(pto_recording_reader_t *reader, const char *row) {
     const int before = reader->benchmark.decimals;
-    reader->benchmark.decimals = decimals_of(row);
+    reader->benchmark.decimals = pto_bench_decimals(row);
     return reader->source->is_last_open && reader->benchmark.decimals < before;
 }
 

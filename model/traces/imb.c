@@ -65,11 +65,19 @@ static bool read_columns(pto_bench_t *benchmark, const char *line) {
     if (count < 3 || strcmp(field[0], "#bytes") != 0)
         return false;
     benchmark->column = 0;
+    pto_bench_begin_table(benchmark, count, count, 2);
     for (int i = count - 1; i > 0; i--)
         if (strcmp(field[i], "t_avg[usec]") == 0 || strcmp(field[i], "t[usec]") == 0 ||
             strcmp(field[i], "t_pure[usec]") == 0)
             benchmark->column = i;
     return true;
+}
+
+static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
+    char row[PTO_BENCH_ROW_MAX];
+    if (reader->benchmark.column == 0)
+        return pto_bench_plain_row(reader, line);
+    return pto_bench_join(reader, line, row) ? pto_bench_plain_row(reader, row) : PTO_OK;
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
@@ -81,7 +89,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (procs)
         benchmark->procs = pto_bench_count(procs);
     else if (!read_columns(benchmark, line) && *line != '#')
-        return pto_bench_plain_row(reader, line);
+        return read_row(reader, line);
     return PTO_OK;
 }
 

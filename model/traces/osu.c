@@ -68,9 +68,7 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     benchmark->messages = 0;
     benchmark->procs = 0;
     benchmark->column = 1;
-    benchmark->columns = 0;
-    benchmark->least = 2;
-    benchmark->numbers = 1;
+    pto_bench_begin_table(benchmark, 0, 2, 1);
     benchmark->is_rate = false;
     benchmark->element_bytes = ELEMENT_BYTES;
     benchmark->rounds_down = strstr(title, "Reduce_scatter_block") != NULL;
@@ -115,8 +113,7 @@ static void read_columns(pto_recording_reader_t *reader, const char *line) {
     const bool overlaps = strstr(line, "Overall") != NULL;
     const int column = column_of(line, overlaps ? "Comm." : "Avg ");
     benchmark->column = column > 0 ? column : 1;
-    benchmark->columns = count_columns(line);
-    benchmark->least = benchmark->column + 1;
+    pto_bench_begin_table(benchmark, count_columns(line), benchmark->column + 1, 1);
     if (overlaps && benchmark->collective != PTO_COLLECTIVE_COUNT)
         reader->trace->non_blocking = true;
     benchmark->is_rate = !overlaps && strstr(line, "MB/s") && !strstr(line, "(us)");

@@ -59,7 +59,14 @@ typedef struct {
     int least;                   /* how many columns a row must have */
     int numbers;                 /* how many of the first columns are whole numbers */
     int size_column;
-    int decimals;         /* of the last number of the row before */
+    int decimals;         /* of the last number of the line before that begins with one */
+    bool is_numeric;      /* rows are numbers alone; the next four are of such a table */
+    int rows;             /* that were read */
+    int64_t size[2];      /* of the last two rows; -1 if not clear */
+    int decimals_of_rows; /* of the last number */
+    bool torn_unclear;    /* the last digits of `torn` may be of other output */
+    bool torn_no_time;    /* `torn` does not begin like a date or a time of day */
+    bool is_unclear;      /* the digits before the debug line that was found last may be of it */
     unsigned debug_lines; /* of hosts that were not known */
     int wrong_column;     /* nccl-tests: of the number of wrong elements; 0 if none */
     bool is_rate;         /* the value is 10^6 bytes a second, else microseconds */
@@ -263,6 +270,11 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
 /* Returns whether a field of a row is a number, with or without a unit, or says that there is none. */
 bool pto_bench_is_numeric(const char *field);
+/* Begins a table whose rows are numbers alone. `columns`: of the heading, 0 if unknown; `least`: how many a
+ * row must have; `numbers`: how many of the first are whole. */
+void pto_bench_begin_table(pto_bench_t *benchmark, int columns, int least, int numbers);
+/* Returns the digits behind the point of the number that a line ends with. */
+int pto_bench_decimals(const char *line);
 /* Joins the parts of an interrupted row. False if more must follow, or if the line is no part of a row. */
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
 /* PTO_ERR_SYNTAX if the numbers of a row have commas in them while blanks separate its columns. */

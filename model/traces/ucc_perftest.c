@@ -38,6 +38,7 @@ static void read_memory(pto_recording_reader_t *reader, const char *memory) {
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
+    char row[PTO_BENCH_ROW_MAX];
     const char *collective = pto_bench_value(line, "Collective:"),
                *memory = pto_bench_value(line, "Memory type:");
     if (collective)
@@ -47,8 +48,11 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (is_columns(line)) {
         reader->benchmark.size_column = SIZE_COLUMN;
         reader->benchmark.column = TIME_COLUMN;
+        pto_bench_begin_table(&reader->benchmark, 0, TIME_COLUMN + 1, 2);
     }
-    return reader->benchmark.column > 0 ? pto_bench_plain_row(reader, line) : PTO_OK;
+    return reader->benchmark.column > 0 && pto_bench_join(reader, line, row)
+               ? pto_bench_plain_row(reader, row)
+               : PTO_OK;
 }
 
 const pto_bench_format_t pto_ucc_format = {PTO_RECORDING_UCC_PERFTEST, tests, TEST_COUNT, is_heading,

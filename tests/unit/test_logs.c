@@ -279,6 +279,73 @@ TEST(rows_of_osu_are_put_together) {
                PTO_COLLECTIVE_ALLREDUCE);
 }
 
+/* Three rows, of which other output interrupts the second or first: each call is read as it was, or it is
+ * left out and counted once. */
+static void assert_read_or_counted(const char *heading, const char *const rows[3], int which, size_t cut,
+                                   const char *other) {
+    pto_recording_options_t options = two_gpus;
+    options.as_gpu = true;
+    char text[2048] = "";
+    size_t length = (size_t)snprintf(text, sizeof text, "%s", heading);
+    for (int i = 0; i < 3; i++)
+        length += (size_t)(i == which ? snprintf(text + length, sizeof text - length, "%.*s%s%s", (int)cut,
+                                                 rows[i], other, rows[i] + cut)
+                                      : snprintf(text + length, sizeof text - length, "%s", rows[i]));
+    pto_recording_t trace = parsed(text, &options);
+    const bool is_lost = trace.count == 2;
+    if (trace.count + trace.skipped.torn != 3 || trace.count < 2 || trace.skipped.timeless != 0 ||
+        trace.skipped.sizeless != 0)
+        fail_msg("%d calls, %d torn rows, %d without times\n%s", trace.count, (int)trace.skipped.torn,
+                 (int)trace.skipped.timeless, text);
+    for (int i = 0, at = 0; i < 3; i++) {
+        if (is_lost && i == which)
+            continue;
+        if (trace.call[at].bytes != 1024 << i || !(fabs(trace.call[at].measured_s - 1e-6 * (11 + i)) < 1e-12))
+            fail_msg("%lld bytes, %g us\n%s", (long long)trace.call[at].bytes,
+                     1e6 * trace.call[at].measured_s, text);
+        at++;
+    }
+    pto_recording_fini(&trace);
+}
+
+TEST(no_row_that_other_output_interrupts_is_misread) {
+    static const struct {
+        const char *heading, *rows[3];
+    } tables[] = {{OSU,
+                   {"1024                   11.00\n", "2048                   12.00\n",
+                    "4096                   13.00\n"}},
+                  {"# OSU MPI-CUDA Allreduce Latency Test v7.4\n"
+                   "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n",
+                   {"1024                   11.00             10.50             14.60        1000\n",
+                    "2048                   12.00             10.50             14.60        1000\n",
+                    "4096                   13.00             10.50             14.60        1000\n"}},
+                  {"# Benchmarking Allreduce \n# #processes = 2 \n"
+                   "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n",
+                   {"         1024         1000        10.50        14.60        11.00\n",
+                    "         2048         1000        10.50        14.60        12.00\n",
+                    "         4096         1000        10.50        14.60        13.00\n"}},
+                  {"Collective:             Allreduce\nMemory type:            cuda\n"
+                   "       Count        Size                Time, us\n                                 avg   "
+                   "      min         max\n",
+                   {"         256        1024       11.00       10.50       14.60\n",
+                    "         512        2048       12.00       10.50       14.60\n",
+                    "        1024        4096       13.00       10.50       14.60\n"}}};
+    static const char *const others[] = {
+        "gx17:71:80 [0] NCCL INFO Connected all rings\n",
+        "10-0-0-5:71:80 [0] NCCL INFO Connected\n",
+        "[2026-07-09 10:00:00] gx17.cluster:71:80 [0] NCCL INFO x\n",
+        "[gx17:71234] mca_base_component_repository_open: unable to open\n",
+        "[1719000000.123456] [gx17:71   :0]  parser.c:2036 UCX  WARN  unused\n",
+        "slurmstepd: error: cgroup\n",
+        "2026-11-29 10:00:00 WARNING a\n",
+        "I1128 10:00:00.123456 71 init.cc:12] hello 5\n"};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (size_t o = 0; o < sizeof others / sizeof *others; o++)
+            for (int which = 0; which < 2; which++)
+                for (size_t cut = 0; cut < strlen(tables[t].rows[which]); cut++)
+                    assert_read_or_counted(tables[t].heading, tables[t].rows, which, cut, others[o]);
+}
+
 #define START(program) "# Collective test starting: " program "\n"
 
 TEST(unknown_programs_of_a_log_are_counted) {
