@@ -22,6 +22,7 @@ void pto_bench_forget_processes(pto_recording_reader_t *reader) {
     listed->procs = 0;
     listed->host_count = 0;
     listed->last_rank = 0;
+    listed->has_torn_host = false;
 }
 
 /* Adds a rank; fails if it is listed already. */
@@ -317,6 +318,9 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
         return skip_procs(reader, kind.procs);
     if (reader->listed.procs > 0 && reader->listed.procs != reader->listed.last_rank + 1)
         return fail_missing(reader);
+    if (reader->listed.has_torn_host && options->nodes == 0)
+        return pto_recording_fail(reader, PTO_ERR_KEY,
+                                  "other output is in the name of a host that the file lists: give --nodes");
     if (options->places_assumed && kind.nodes > 0 && kind.procs / kind.nodes > options->gpus_per_node)
         return fail_crowded(reader, kind.procs / kind.nodes);
     const int64_t listed = listed_nodes(&reader->listed);

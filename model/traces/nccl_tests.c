@@ -67,13 +67,24 @@ static bool is_heading(const char *line) {
            (is_rank(line) && strstr(line, " Pid ")) || is_columns(line);
 }
 
-/* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200" */
+/* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". Of a line that other
+ * output tears, letters may be lost: then the rank is that behind the last one, or the host is not known. */
 static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) {
-    const char *on = strstr(line, " on "), *bus = strstr(line, "] ");
-    const char *host = on ? on + 4 + strspn(on + 4, " ") : "";
-    if (bus)
+    pto_recording_listed_t *listed = &reader->listed;
+    const char *on = strstr(line, " on "), *bus = strstr(line, "] "), *number = strstr(line, "Rank ");
+    const char *host = on ? on + 4 + strspn(on + 4, " ") : "", *end = host + strcspn(host, " ");
+    const char *torn = line + listed->torn_at;
+    number = number ? number + 5 + strspn(number + 5, " ") : "";
+    const bool is_torn = listed->torn_at > 0 && (*host == '\0' || (torn >= on && torn <= end));
+    listed->has_torn_host = listed->has_torn_host || is_torn;
+    if (bus && listed->torn_at == 0)
         pto_recording_note_gpu(reader, bus + 2 + strspn(bus + 2, " "));
-    return pto_bench_process(reader, atoll(strstr(line, "Rank ") + 5), host, strcspn(host, " "));
+    const bool is_lost = listed->torn_at > 0 && !isdigit((unsigned char)*number);
+    return pto_bench_process(reader,
+                             !is_lost            ? atoll(number)
+                             : listed->procs > 0 ? listed->last_rank + 1
+                                                 : 0,
+                             is_torn ? "" : host, is_torn ? 0 : (size_t)(end - host));
 }
 
 static void read_columns(pto_bench_t *benchmark, char *line) {
@@ -136,7 +147,47 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     return pto_bench_row(reader, bytes, us);
 }
 
+/* Returns whether a text may be the beginning of a process's line. */
+static bool may_be_rank(const char *line) {
+    const char *word = line + 1 + strspn(line + 1, " ");
+    return is_rank(line) || (*line == '#' && strncmp(word, "Rank ", strlen(word)) == 0);
+}
+
+/* Reads the line of a process that other output has torn, when all parts of it are there. */
+static pto_status_t end_rank(pto_recording_reader_t *reader) {
+    pto_recording_listed_t *listed = &reader->listed;
+    const bool is_process = strstr(listed->torn, " Pid ") || strstr(listed->torn, "] ");
+    pto_status_t status = is_process ? read_rank(reader, listed->torn) : PTO_OK;
+    listed->torn[0] = '\0';
+    listed->torn_at = 0;
+    return status;
+}
+
+/* Stores parts of a process's line, which debug lines of NCCL interrupt. False if the line is none. */
+static bool store_rank(pto_recording_reader_t *reader, char *line, pto_status_t *status) {
+    pto_recording_listed_t *listed = &reader->listed;
+    const size_t length = strlen(line);
+    if (*listed->torn && *line == '#')
+        *status = end_rank(reader);
+    if (*status != PTO_OK || (!*listed->torn && *line != '#'))
+        return false;
+    const char *part = pto_bench_uninterrupted(reader, line);
+    const bool is_cut = part == line && strlen(part) < length;
+    if (!*listed->torn && (!is_cut || !may_be_rank(part)))
+        return false;
+    const size_t before = strlen(listed->torn);
+    snprintf(listed->torn + before, sizeof listed->torn - before, "%s", part);
+    if (is_cut && reader->benchmark.is_glued)
+        listed->torn_at = strlen(listed->torn);
+    if (!is_cut)
+        *status = end_rank(reader);
+    return true;
+}
+
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
+    pto_status_t status = PTO_OK;
+    if (store_rank(reader, line, &status) || status != PTO_OK)
+        return status;
     if (*line == '#')
         return read_comment(reader, pto_bench_uninterrupted(reader, line));
     if (!is_columns(line))

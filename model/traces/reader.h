@@ -40,7 +40,10 @@ typedef struct {
     int host_count;
     size_t host_room;
     pto_recording_host_t *host;
-    int64_t last_rank; /* the highest */
+    int64_t last_rank;  /* the highest */
+    bool has_torn_host; /* other output is in a host's name */
+    char torn[256];     /* the beginning of a process's line that other output has interrupted; "" if none */
+    size_t torn_at;     /* where letters of it may be lost; 0 if none are */
     int64_t rank_room;
     bool *has_rank;
 } pto_recording_listed_t;
@@ -66,6 +69,7 @@ typedef struct {
     int decimals_of_rows; /* of the last number */
     bool torn_unclear;    /* the last digits of `torn` may be of other output */
     bool torn_no_time;    /* `torn` does not begin like a date or a time of day */
+    bool is_glued;        /* letters before that line may be a part of it, as its host is not known */
     bool is_unclear;      /* the digits before the debug line that was found last may be of it */
     unsigned debug_lines; /* of hosts that were not known */
     int wrong_column;     /* nccl-tests: of the number of wrong elements; 0 if none */

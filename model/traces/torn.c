@@ -38,11 +38,13 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
     char *at = strstr(line, " NCCL ");
     benchmark->is_unclear = false;
+    benchmark->is_glued = false;
     if (!at)
         return NULL;
     at = before_brackets(line, at);
     while (at > line && !isspace((unsigned char)at[-1]))
         at--;
+    at += *at == '#'; /* of a comment */
     char *time = before_brackets(line, at);
     if (time < at) /* NCCL_DEBUG_TIMESTAMP_FORMAT */
         return time + strcspn(time, "[");
@@ -55,6 +57,7 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
         return host;
     const bool may_begin_row = benchmark->is_numeric && benchmark->column > 0 && isdigit((unsigned char)*at);
     const char *token = at;
+    benchmark->is_glued = at > line;
     if ((at == line && !may_begin_row) || isalpha((unsigned char)*at)) {
         snprintf(benchmark->debug_host[benchmark->debug_lines++ % PTO_BENCH_DEBUG_HOSTS],
                  sizeof *benchmark->debug_host, "%.*s", (int)strcspn(at, ":"), at);
