@@ -464,16 +464,16 @@ static const pto_machine_param_t *find_param(const pto_flags_t *flags, const pto
 
 static void print_param(const pto_report_t *report, const pto_report_param_t *named, const char *before,
                         const pto_flags_t *flags) {
-    const pto_param_t *param = named->param;
-    const char *flagged = param ? pto_flag_of(flags, param) : NULL;
-    const bool has_interval = param && param->has_interval;
+    static const pto_param_t none = {0};
+    const bool known = named->param != NULL;
+    const pto_param_t *param = known ? named->param : &none;
+    const char *flagged = known ? pto_flag_of(flags, param) : NULL;
     PTO_OBJECT(report->stream, before, pto_field_text("key", named->key),
-               pto_field_if(param, pto_field_rounded("value", param ? param->value : 0, 17)),
-               pto_field_if(param && param->line != PTO_LINE_WHAT_IF,
-                            pto_field_count("line", param ? param->line : 0)),
-               pto_field_if(has_interval, pto_field_rounded("low", has_interval ? param->low : 0, 17)),
-               pto_field_if(has_interval, pto_field_rounded("high", has_interval ? param->high : 0, 17)),
-               pto_field_if(param && named->file,
+               pto_field_if(known, pto_field_rounded("value", param->value, 17)),
+               pto_field_if(known && param->line != PTO_LINE_WHAT_IF, pto_field_count("line", param->line)),
+               pto_field_if(param->has_interval, pto_field_rounded("low", param->low, 17)),
+               pto_field_if(param->has_interval, pto_field_rounded("high", param->high, 17)),
+               pto_field_if(known && named->file,
                             pto_field_text("file", named->file ? pto_file_name(named->file) : NULL)),
                pto_field_if(flagged, pto_field_text("flagged", flagged)));
 }
