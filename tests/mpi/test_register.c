@@ -289,7 +289,7 @@ static void check_short_lists(const pto_device_t *device) {
                              .collective = PTO_COLLECTIVE_ALLGATHER,
                              .datatype = PTO_DATATYPE_BYTE,
                              .bytes = BYTES};
-    pto_plan_t *plan = plan_by(request, "cuda_aware", "ring");
+    pto_plan_t *plan = plan_by(request, "three_step", "ring");
     const pto_exec_options_t own = {.placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true};
     void *in = NULL, *out = NULL;
     MUST(device->allocate(BYTES, &in, &err));
