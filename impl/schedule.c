@@ -47,7 +47,7 @@ static build_t builder_of_kind(pto_step_kind_t kind) {
     return NULL;
 }
 
-/* Build all steps of one kind in the current stage. */
+/* Builds all steps of one kind in the current stage. */
 static pto_status_t build_all_of_kind(pto_schedule_t *builder, pto_step_kind_t kind) {
     const pto_stage_t *stage = builder->walk->stage;
     pto_status_t status = PTO_OK;
@@ -219,7 +219,8 @@ static pto_status_t fork_lanes(pto_schedule_t *builder) {
     return status;
 }
 
-/* Begins a stage in a lane: appends waits for the stages that pto_walk_after names. */
+/* Begins a stage in a lane: appends waits for the stages that pto_walk_after names. In a pipeline these are
+ * the chunk's previous stage, in the lane before, and the end of the chunk that used the same slot before. */
 static pto_status_t begin_in_lane(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     pto_walk_after_t after = pto_walk_after(walk);
@@ -240,6 +241,7 @@ static pto_status_t begin_in_lane(pto_schedule_t *builder) {
     return status;
 }
 
+/* Marks the end of a chunk's stage; in the last lane, that is the end of the chunk. */
 static pto_status_t end_in_pipeline(pto_schedule_t *builder, const pto_node_t *node) {
     const pto_walk_t *walk = builder->walk;
     int event = builder->event_first + walk->lane * builder->event_depth +

@@ -480,8 +480,8 @@ static pto_status_t compare_cells(const output_t *output, const int64_t *cell, i
         at = at * across + cell[d];
         place = place * across + there;
     }
-    bool all = grid->corners == PTO_CORNERS_DIAGONAL && moved == outside;
-    if (outside > 1 && !all && grid->corners != PTO_CORNERS_TWO_PHASE)
+    bool is_diagonal = grid->corners == PTO_CORNERS_DIAGONAL && moved == outside; /* a diagonal neighbor's */
+    if (outside > 1 && !is_diagonal && grid->corners != PTO_CORNERS_TWO_PHASE)
         return PTO_OK; /* a corner that is not exchanged */
     return compare_block(output, at * request->bytes, from, place * request->bytes, count * request->bytes,
                          err);

@@ -57,7 +57,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
     int max = count_of(job, socket), most_there = other < 0 ? 0 : count_of(job, other);
     for (int procs = 1; procs != 0; procs = next_count(procs, max))
         add_case(job, socket, procs, list);
-    max = max < most_there ? max : most_there;
+    max = max < most_there ? max : most_there; /* off the socket, each has a partner there */
     if (max == 0)
         case_skip(list, "all processes of the first node sit on one socket", "memcpy_h2h_off_socket");
     for (int procs = max > 0 ? 1 : 0; procs != 0; procs = next_count(procs, max))

@@ -35,7 +35,9 @@ template <typename T> static __device__ lanes<T, 4> lanes_of(const uint4 &unit) 
     return values;
 }
 
-/* Returns vector `j` of the sum: this GPU's own, or that of a peer. */
+/* Returns vector `j` of the sum: this GPU's own, or that of a peer, of which those after `own` have the
+ * number j - 1. The remainder and the condition on j only keep the indices in bounds where the compiler
+ * unrolls. */
 template <int PEERS>
 static __device__ uint4 summand(const exchange<PEERS> &all, int j, const uint4 &own,
                                 const some_units<PEERS> &arrived) {
