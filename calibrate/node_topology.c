@@ -94,7 +94,7 @@ static pto_status_t read_hwloc(pto_xml_t *xml, pto_error_t *err) {
                   hwloc_topology_export_xmlbuffer(hwloc, &text, &size, 0) == 0;
     pto_status_t status = loaded ? pto_xml_parse(text, strlen(text), "(hwloc)", xml, err)
                                  : pto_error_set(err, PTO_ERR_IO, "hwloc can't read this machine's topology");
-    if (text != NULL)
+    if (loaded)
         hwloc_free_xmlbuffer(hwloc, text);
     hwloc_topology_destroy(hwloc);
     return status;
