@@ -147,7 +147,9 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
         kind->nodes = options->places_assumed && listed->procs > 0 ? listed_nodes(listed) : 0;
         return PTO_OK;
     }
-    kind->nodes = options->nodes;
+    /* hosts as many as these nodes, but with unequal numbers of processes */
+    const bool is_uneven = listed_nodes(listed) < 0 && listed->host_count == options->nodes;
+    kind->nodes = is_uneven ? -1 : options->nodes;
     bool fits = options->places_assumed ? stated % options->nodes == 0 : stated == asked;
     return fits ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
@@ -324,7 +326,7 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
     if (options->places_assumed && kind.nodes > 0 && kind.procs / kind.nodes > options->gpus_per_node)
         return fail_crowded(reader, kind.procs / kind.nodes);
     const int64_t listed = listed_nodes(&reader->listed);
-    reader->trace->listed_nodes = listed > 0 ? listed : 0;
+    reader->trace->listed_nodes = listed < 0 ? reader->listed.host_count : listed;
     if (kind.procs == 0)
         return pto_recording_fail(reader, PTO_ERR_KEY,
                                   "the file does not say how many processes there were: give --nodes");

@@ -64,6 +64,10 @@ static void add_remarks(const pto_recording_t *trace, pto_text_t *text) {
     char reason[PTO_RECORDING_REASON_MAX];
     for (int i = 0; pto_recording_left_out(&trace->skipped, &i, reason);)
         pto_text_add(text, "# %s=left out: %s\n", remark_key, reason);
+    if (trace->listed_nodes > 0 && trace->count > 0 && trace->call[0].nodes != trace->listed_nodes)
+        pto_text_add(text, "# %s=it lists its processes on %lld node%s; its times are taken to be of %lld\n",
+                     remark_key, (long long)trace->listed_nodes, trace->listed_nodes == 1 ? "" : "s",
+                     (long long)trace->call[0].nodes);
     if (trace->has_wrong)
         pto_text_add(text, "# %s=%s\n", remark_key, pto_recording_wrong);
     if (trace->non_blocking)

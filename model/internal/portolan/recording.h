@@ -107,7 +107,7 @@ bool pto_recording_left_out(const pto_recording_skipped_t *skipped, int *next,
 typedef struct {
     pto_recording_format_t format;
     int64_t rank;         /* whose calls; -1: unknown */
-    int64_t listed_nodes; /* nccl-tests: hosts of the processes that the file lists; 0: unknown, or uneven */
+    int64_t listed_nodes; /* nccl-tests: hosts of the processes that the file lists; 0: unknown */
     char gpu[96];         /* nccl-tests, Kineto: the name of the first GPU that the file lists; "": unknown */
     int count;
     pto_recording_call_t *call;
