@@ -120,9 +120,29 @@ static char *from_quoted(char *line, const char *prefix) {
     return NULL;
 }
 
+/* systemd's `Environment="NAME=VALUE" "NAME=VALUE"`. NULL if a value has blanks in it. */
+static char *from_systemd(char *line) {
+    if (!pto_text_begins(line, "Environment="))
+        return NULL;
+    line += strlen("Environment=");
+    for (char *at = line; *at; at++) {
+        const size_t length = *at == '"' || *at == '\'' ? strcspn(at + 1, *at == '"' ? "\" \t" : "' \t") : 0;
+        if (length > 0 && at[1 + length] != *at)
+            return NULL;
+        if (length > 0) {
+            at[1 + length] = ' ';
+            *at = ' ';
+            at += length;
+        }
+    }
+    return skip_blanks(line);
+}
+
 char *pto_variables_as_shell(char *line, const char *prefix, char **item) {
     char *made = from_fish(line), *before = *item;
     *item = NULL;
+    if (!made)
+        made = from_systemd(line);
     if (!made)
         made = from_word(line);
     if (!made)

@@ -132,7 +132,9 @@ static bool begins_with_any(const char *text, const char *const *words, size_t c
 }
 
 static bool launches(const char *command) {
-    static const char *const words[] = {"srun ", "mpirun ", "mpiexec ", "aprun ", "jsrun ", "flux "};
+    static const char *const words[] = {"srun ",    "mpirun ", "mpiexec ", "mpiexec.hydra ", "orterun ",
+                                        "prterun ", "prun ",   "ibrun ",   "aprun ",         "jsrun ",
+                                        "flux ",    "docker ", "podman ",  "singularity ",   "apptainer "};
     return begins_with_any(command, words, sizeof words / sizeof *words);
 }
 
@@ -146,18 +148,38 @@ static const char *behind_values(const char *line) {
     }
 }
 
+/* After the = of make's `NAME := VALUE` and `NAME ?= VALUE`, which has blanks before the name's end only. */
+static char *after_make_sign(char *text) {
+    const size_t colons = strspn(text, ":");
+    const size_t signs = *text == '?' ? 1 : colons;
+    return signs > 0 && signs <= 3 && text[signs] == '=' ? text + signs + 1 : NULL;
+}
+
+/* Returns whether a line is one of make, with or without `export`. */
+static bool is_of_make(const char *line) {
+    const size_t name = strspn(line, name_characters), signs = name + strspn(line + name, " \t");
+    return name > 0 && (line[signs] == '?' || line[signs] == ':') &&
+           line[signs + strspn(line + signs, "?:")] == '=';
+}
+
 bool pto_variables_is_script(const char *text) {
-    static const char *const words[] = {
-        "set -",      "$env:",       "$Env:",        "ENV ",   "FROM ",     "- ",           "apiVersion:",
-        "services:",  "env:",        "environment:", "name:",  "{\"env",    "\"env",        "import ",
-        "os.environ", "setenv(",     "BASH_FUNC_",   "set ",   "local ",    "Environment=", "#!",
-        "export ",    "declare -x ", "setenv ",      "unset ", "unsetenv ", "if ",          "for ",
-        "while ",     "case ",       "[ ",           "[[ ",    "test ",     "function ",    "cd ",
-        "module ",    "source ",     "#SBATCH",      "#PBS",   "#BSUB",     "#flux:"};
+    static const char *const words[] = {"set -",        "$env:",        "$Env:",       "ENV ",
+                                        "FROM ",        "- ",           "apiVersion:", "services:",
+                                        "env:",         "environment:", "name:",       "{\"env",
+                                        "\"env",        "import ",      "os.environ",  "setenv(",
+                                        "BASH_FUNC_",   "set ",         "local ",      "Environment=",
+                                        "#!",           "export ",      "declare -x ", "setenv ",
+                                        "unset ",       "unsetenv ",    "if ",         "for ",
+                                        "while ",       "case ",        "[ ",          "[[ ",
+                                        "test ",        "function ",    "cd ",         "module ",
+                                        "source ",      "#SBATCH",      "#PBS",        "#BSUB",
+                                        "#flux:",       "typeset -x",   "declare -gx", "SINGULARITYENV_",
+                                        "APPTAINERENV_"};
     for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += strspn(line, "\n \t");
+        line += strspn(line, "\n \t@");
         const char *rank = strstr(line, "PE "), *end = strchr(line, '\n');
-        if (launches(behind_values(line)) || begins_with_any(line, words, sizeof words / sizeof *words))
+        if (launches(behind_values(line)) || is_of_make(line) ||
+            begins_with_any(line, words, sizeof words / sizeof *words))
             return true;
         if (rank && (!end || rank < end) && rank[3 + strspn(rank + 3, "0123456789")] == ':')
             return true;
@@ -212,7 +234,7 @@ static pto_status_t read_value(pto_variables_t *variables, const char *line, cha
 }
 
 /* After an option that sets a variable: at its NAME. */
-static char *after_setting(pto_variables_t *variables, char *at) {
+static char *after_setting(pto_variables_t *variables, char *at, bool is_listed) {
     static const struct {
         const char *name;
         /* NAMED: NAME VALUE or NAME=VALUE follows. ASSIGNED: NAME=VALUE. LISTED: NAME=VALUE,... */
@@ -231,7 +253,7 @@ static char *after_setting(pto_variables_t *variables, char *at) {
         const size_t length = strspn(name, name_characters);
         if (options[i].kind != NAMED && (length == 0 || name[length] != '='))
             return NULL;
-        variables->in_list = options[i].kind == LISTED;
+        variables->in_list = options[i].kind == LISTED || is_listed;
         return name;
     }
     return NULL;
@@ -239,8 +261,10 @@ static char *after_setting(pto_variables_t *variables, char *at) {
 
 /* After the line's next option that sets a variable; NULL if there is none. */
 static char *after_option(pto_variables_t *variables, char *line) {
+    /* which take NAME=VALUE,NAME=VALUE */
+    const bool is_listed = strstr(line, "singularity ") || strstr(line, "apptainer ");
     for (char *at = line; *at; at += strcspn(at, blanks), at += strspn(at, blanks)) {
-        char *found = after_setting(variables, at);
+        char *found = after_setting(variables, at, is_listed);
         if (found)
             return found;
     }
@@ -265,9 +289,18 @@ static bool read_unset(pto_variables_t *variables, char *line, pto_variable_t *v
     return true;
 }
 
+/* After the prefix of the variables that a container gets without it. */
+static char *after_container(char *name) {
+    static const char *const prefixes[] = {"SINGULARITYENV_", "APPTAINERENV_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return name + strlen(prefixes[i]);
+    return name;
+}
+
 /* Read the first assignment of a line; the variable has no name if there is none. */
 static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_variable_t *variable) {
-    static const char *const words[] = {"export", "declare -x", "env"};
+    static const char *const words[] = {"export", "--", "declare -x", "declare -gx", "typeset -x", "env"};
     char *at = after_rank(line), *after;
     if (launches(at))
         variables->launch_line = variables->line;
@@ -278,7 +311,8 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
     bool setenv = after_word(at, "setenv") != NULL;
     at = setenv ? after_word(at, "setenv") : at;
     size_t name = strspn(at, name_characters);
-    if (!setenv && (name == 0 || at[name + strspn(at + name, blanks)] != '=')) {
+    char *made = name > 0 ? after_make_sign(at + name + strspn(at + name, blanks)) : NULL;
+    if (!setenv && !made && (name == 0 || at[name + strspn(at + name, blanks)] != '=')) {
         at = after_option(variables, at);
         if (!at)
             return PTO_OK;
@@ -290,12 +324,15 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
         variables->rest = *equals ? equals : NULL; /* a bare name exports what the environment has */
         return PTO_OK;
     }
-    char *value = setenv ? equals : equals + 1;
-    if (!setenv && equals > at + name) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
+    char *value = setenv ? equals : made ? made : equals + 1;
+    if (made) /* the environment, a later line or a missing `export` may decide */
+        variables->in_condition = variables->in_condition || *equals == '?' || at == line;
+    if (!setenv && (made || equals > at + name)) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
         value += strspn(value, blanks);
-    pto_status_t status = read_value(variables, line, value, is_wanted(variables, at), variable);
+    pto_status_t status =
+        read_value(variables, line, value, is_wanted(variables, after_container(at)), variable);
     at[name] = '\0';
-    variable->name = at;
+    variable->name = after_container(at);
     variable->line = variables->line;
     return status;
 }
@@ -434,6 +471,7 @@ static pto_status_t next_script_line(pto_variables_t *variables, char **line) {
         return status;
     trim_end(*line);
     *line += strspn(*line, blanks);
+    *line += **line == '@'; /* a recipe's of make */
     const size_t length = strlen(*line);
     variables->in_condition = variables->in_condition && variables->continues;
     variables->continues = length > 0 && strchr("\\&|", (*line)[length - 1]);

@@ -61,3 +61,6 @@ conditional 'if [ $A ]' then "export $set=0" fi
 conditional 'for A in a b; do' 'echo' 'done; export '$set=0
 conditional '#!/bin/sh' '( export '$set'=0; srun ./a )'
 conditional 'ARGS="-n 4 -x '$set'=0"' 'mpirun $ARGS ./a' 'export B=1'
+# Makefiles, containers and units of systemd: `?=`, and `:=` without `export`, may not hold.
+conditional "export $set := 0"; conditional "$set ?= 0"; conditional "export $set ?= 0" 'run:' '	@srun ./a'; conditional "$set ::= 0" "export $set"; conditional 'run:' "	@$set=0 srun ./a"
+conditional "Environment=\"A=1\" \"$set=0\""; conditional "apptainer exec --env A=1,$set=0 image ./a"; conditional "docker run -e A=1 -e $set=0 image"; conditional "APPTAINERENV_$set=0"; conditional "typeset -x $set=0"; conditional "export $set += 0"
