@@ -309,3 +309,22 @@ TEST_WITH(what_cannot_be_meant_is_refused_and_changes_nothing, set_up, tear_down
     assert_int_equal(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[2].from_bytes, 8192);
     assert_int_equal(given->scenario.nodes.value[0], 4);
 }
+
+/* As the fit does with rows that it cannot complete. */
+TEST_WITH(rows_that_are_taken_back_are_no_parameters, set_up, tear_down) {
+    given_t *given = *test_state;
+    pto_machine_t clone;
+    char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX], cloned[PTO_MACHINE_DIGEST_MAX];
+    pto_cost_table_t *cost = &given->machine.setup_open;
+    pto_machine_digest(&given->machine, before);
+    pto_cost_row_t *row = pto_cost_add(cost);
+    assert_non_null(row);
+    row->postal.alpha_s = (pto_param_t){.value = 1e-6, .low = 1e-6, .high = 1e-6, .line = 1};
+    row->postal.flagged = strdup("doubtful");
+    assert_string_not_equal(pto_machine_digest(&given->machine, after), before);
+    pto_cost_truncate(cost, 0);
+    assert_string_equal(pto_machine_digest(&given->machine, after), before);
+    assert_int_equal(pto_machine_clone(&given->machine, &clone, NULL), PTO_OK);
+    assert_string_equal(pto_machine_digest(&clone, cloned), before);
+    pto_machine_fini(&clone);
+}

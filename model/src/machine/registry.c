@@ -347,13 +347,13 @@ pto_cost_row_t *pto_cost_add(pto_cost_table_t *cost) {
 void pto_cost_truncate(pto_cost_table_t *cost, int count) {
     while (cost->count > count)
         free(cost->row[--cost->count].postal.flagged);
+    if (count > 0)
+        return;
+    free(cost->row); /* a row that the count does not include would be a placeholder */
+    cost->row = NULL;
 }
 
-void pto_cost_fini(pto_cost_table_t *cost) {
-    pto_cost_truncate(cost, 0);
-    free(cost->row);
-    *cost = (pto_cost_table_t){0};
-}
+void pto_cost_fini(pto_cost_table_t *cost) { pto_cost_truncate(cost, 0); }
 
 void pto_cost_row_name(const pto_cost_row_t *row, char *text) {
     int end = 0;
