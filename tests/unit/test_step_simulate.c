@@ -170,3 +170,19 @@ TEST(a_call_repeats_only_the_communicators_before_it) {
     pto_plan_destroy(plan);
     drop(&made);
 }
+
+TEST(calls_that_were_left_out_of_the_prediction_are_not_simulated) {
+    made_t made;
+    pto_step_simulation_t simulation;
+    pto_error_t left_out[2] = {0}, err = {0};
+    double predicted_s, alone_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);
+    read_step(&made, SUMMIT, SIMULATED("  - {" OF_NEAR "}\n  - {" OF_FAR "}\n"));
+    pto_error_set(&left_out[1], PTO_ERR_RANGE, "wrong before");
+    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+                     PTO_OK);
+    assert_ok(pto_step_simulate(&made.step, &made.machine, NULL, NULL, &simulation, &err), &err);
+    assert_true(simulation.communication_s == alone_s);
+    assert_true(simulation.call_s[1] == 0);
+    pto_step_simulation_fini(&simulation);
+    drop(&made);
+}

@@ -59,7 +59,7 @@ static pto_status_t find_calls(entry_t *entry, int number, pto_error_t *err) {
     if (!entry->call || !entry->node)
         return out_of_memory(err);
     for (int i = range.from; i < range.to; i++)
-        if (pto_workload_is_call(&workload->call[i]))
+        if (pto_workload_is_call(&workload->call[i]) && !entry->step->call[i].left_out)
             entry->call[entry->count++].number = i;
     return PTO_OK;
 }
