@@ -197,8 +197,10 @@ static int split_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
         if (span->end <= offset) {
             low = at + 1;
             at += step;
+        } else if (span->begin <= offset) {
+            low = high = at;
         } else {
-            high = span->begin <= offset ? low = at : at;
+            high = at;
             at -= step;
         }
     }

@@ -193,8 +193,10 @@ static int find(const pto_spans_t *contents, int64_t offset, int guess) {
         if (span->end <= offset) {
             low = at + 1;
             at += step;
+        } else if (span->begin <= offset) {
+            low = high = at;
         } else {
-            high = span->begin <= offset ? low = at : at;
+            high = at;
             at -= step;
         }
     }

@@ -10,7 +10,13 @@
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 
-enum { MESSAGE_TOUCHES = 3, ENTRIES_PER_TOUCH = 200, TOUCHES_PER_ITEM = 5, SHARED_ITEMS = 4 };
+enum {
+    MESSAGE_TOUCHES = 3,
+    ENTRIES_PER_TOUCH = 200, /* of clocks */
+    TOUCHES_PER_ITEM = 5,    /* the limit of touches is so many times that of items */
+    ENTRIES_PER_ITEM = 16,   /* of clocks */
+    SHARED_ITEMS = 4         /* of the trace of a shared buffer, for each of its spans */
+};
 
 typedef struct {
     const pto_plan_t *plan;
@@ -102,16 +108,17 @@ static void count_buffers(size_count_t *count) {
         if (count->shared[b])
             add(&count->kept, pto_saturating_product(SHARED_ITEMS, spans));
     }
-    if (count->runs > 1)
+    if (count->runs > 1) /* two clocks of each lane: now and next */
         add(&count->kept,
             pto_saturating_product(pto_saturating_product(count->walked, pto_plan_lane_count(count->plan)),
                                    count->clocks) /
-                8);
+                (ENTRIES_PER_ITEM / 2));
     for (int n = 0; n < count->plan->nodes.count; n++) {
         const pto_node_t *node = pto_plan_node(count->plan, n);
         if (node->kind == PTO_NODE_PIPELINE && node->depth < node->to - node->from)
-            add(&count->kept, pto_saturating_product(
-                                  node->depth, pto_saturating_product(count->walked, count->clocks) / 16));
+            add(&count->kept,
+                pto_saturating_product(node->depth, pto_saturating_product(count->walked, count->clocks) /
+                                                        ENTRIES_PER_ITEM));
     }
 }
 

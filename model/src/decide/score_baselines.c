@@ -80,7 +80,7 @@ static double nearest_s(const pto_score_t *train, const pto_score_cell_t *cell, 
 /* Returns a time by least squares through one time for each node count; a constant if there is only one. If
  * the line falls to 0 or below, returns the least time instead. */
 static double line_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate, bool in_log) {
-    double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0, min_distance = INFINITY;
+    double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0, least_s = INFINITY;
     for (int64_t nodes = pto_score_next_nodes(train, 0); nodes > 0;
          nodes = pto_score_next_nodes(train, nodes)) {
         example_t example = nearest(train, cell, &cell->candidate[candidate], nodes);
@@ -92,13 +92,13 @@ static double line_s(const pto_score_t *train, const pto_score_cell_t *cell, int
         y_sum += y;
         xx += x * x;
         xy += x * y;
-        min_distance = fmin(min_distance, y);
+        least_s = fmin(least_s, y);
     }
     double spread = n * xx - x_sum * x_sum;
     double slope = spread > 0 ? (n * xy - x_sum * y_sum) / spread : 0;
     double x = in_log ? log2((double)cell->nodes) : (double)cell->nodes;
     double seconds = n > 0 ? (y_sum - slope * x_sum) / n + slope * x : 0;
-    return n > 0 && seconds <= 0 ? min_distance : seconds;
+    return n > 0 && seconds <= 0 ? least_s : seconds;
 }
 
 static double affine_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate) {

@@ -177,8 +177,8 @@ static pto_status_t build(builder_t *builder, const yaml_event_t *event, int dep
 }
 
 /* Skip the start of the stream and of the document, and the end of the document. Return any other event: the
- * first of a value, or the end of the stream. */
-static pto_status_t next_content(builder_t *builder, yaml_event_t *event, bool *second_document) {
+ * first of a value, or the end of the stream. `*in_document`: a document has started. */
+static pto_status_t next_content(builder_t *builder, yaml_event_t *event, bool *in_document) {
     int documents = 0;
     for (;;) {
         pto_status_t status = next_event(builder, event);
@@ -190,7 +190,7 @@ static pto_status_t next_content(builder_t *builder, yaml_event_t *event, bool *
             break;
         yaml_event_delete(event);
     }
-    *second_document = documents > 0;
+    *in_document = documents > 0;
     return PTO_OK;
 }
 

@@ -111,8 +111,10 @@ static bool keep_route(const pto_topology_t *topology, const reach_t *reach, int
     if (!link)
         return false;
     *route = (pto_route_t){.known = true, .count = reach[to].hops, .link = link};
-    for (int i = route->count - 1, vertex = to; i >= 0; vertex = topology->link[link[i--]].from)
+    for (int i = route->count - 1, vertex = to; i >= 0; i--) {
         link[i] = reach[vertex].link;
+        vertex = topology->link[link[i]].from;
+    }
     return true;
 }
 

@@ -18,20 +18,35 @@ typedef struct {
     int count;
 } range_t;
 
-static bool parse_range(const char *text, range_t *range) {
-    static const char word[] = "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    static const char digits[] = "0123456789";
-    size_t length = strspn(text, word), first = text[length] == '.' ? strspn(text + length + 1, digits) : 0;
-    if (length == 0 || length > PTO_VERTEX_NAME_MAX - 6 || first == 0 || first > 4)
+enum { DIGITS_MAX = 4 };
+
+/* Parses a number at `*text`, and moves `*text` behind it. */
+static bool parse_number(const char **text, int *number) {
+    const size_t digits = strspn(*text, "0123456789");
+    if (digits == 0 || digits > DIGITS_MAX)
         return false;
-    const char *rest = text + length + 1 + first;
-    size_t last = *rest == '-' ? strspn(rest + 1, digits) : 0;
-    if ((*rest == '-' && (last == 0 || last > 4)) || rest[*rest == '-' ? last + 1 : 0])
+    *number = atoi(*text);
+    *text += digits;
+    return true;
+}
+
+static bool parse_range(const char *text, range_t *range) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const size_t length = strspn(text, letters), suffix_size = sizeof "." + DIGITS_MAX;
+    if (length == 0 || length + suffix_size > PTO_VERTEX_NAME_MAX || text[length] != '.')
+        return false;
+    const char *rest = text + length + 1;
+    bool is_number = parse_number(&rest, &range->first);
+    int last = range->first;
+    if (is_number && *rest == '-') {
+        rest++;
+        is_number = parse_number(&rest, &last);
+    }
+    if (!is_number || *rest != '\0')
         return false;
     memcpy(range->word, text, length);
     range->word[length] = '\0';
-    range->first = atoi(text + length + 1);
-    range->count = *rest == '-' ? atoi(rest + 1) - range->first + 1 : 1;
+    range->count = last - range->first + 1;
     return range->count > 0;
 }
 
@@ -265,7 +280,7 @@ static pto_status_t add_devices(const pto_reader_t *reader, const pto_yaml_node_
                                 pto_topology_t *topology) {
     const pto_yaml_node_t *list = pto_yaml_find(node, "devices");
     const int64_t *count = topology->device_count;
-    for (int kind = 0; kind < PTO_DEVICE_KINDS; kind++)
+    for (int kind = 0; kind < PTO_DEVICE_KINDS; kind++) /* so that their sum cannot overflow */
         if (count[kind] > PTO_TOPOLOGY_DEVICES_MAX)
             topology->device_count[kind] = PTO_TOPOLOGY_DEVICES_MAX + 1;
     int devices = pto_topology_devices(topology);

@@ -187,7 +187,10 @@ static bool has_phases(const choice_t *choice, const pto_mapper_t *mapper) {
 static pto_status_t try_phases(choice_t *choice, const pto_mapper_t *mapper) {
     const pto_places_t *places = choice->problem.places;
     const int64_t per_gpu = places->cores, per_node = places->gpus * per_gpu;
-    const int64_t size[PTO_PHASE_COUNT] = {per_node, choice->layout.gpus_per_socket * per_gpu, per_gpu};
+    const int64_t size[PTO_PHASE_COUNT] = {[PTO_PHASE_NODE] = per_node,
+                                           [PTO_PHASE_CORE] =
+                                               choice->layout.gpus_per_socket * per_gpu, /* a socket */
+                                           [PTO_PHASE_GPU] = per_gpu};
     int64_t part_size[PTO_PHASE_COUNT];
     int part_count = 0;
     if (!has_phases(choice, mapper))
@@ -224,8 +227,9 @@ static void order_processes(const pto_map_result_t *result, const pto_map_candid
                 order[used++] = i;
 }
 
-/* Swaps pairs as long as the price falls, or stays and the sum falls; at most `*budget` prices. `last_first`:
- * first tries processes of the last node to complete, whose swaps are the likeliest to lower the price. */
+/* Swaps pairs as long as the price falls, or stays and the sum falls; at most `*budget` prices. Pairs are
+ * tried in turn, until all have failed since the last swap that was kept. `last_first`: first tries processes
+ * of the last node to complete, whose swaps are the likeliest to lower the price. */
 static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, bool last_first, int64_t *order,
                            int64_t *budget) {
     const pto_map_result_t *result = choice->result;

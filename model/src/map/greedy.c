@@ -60,9 +60,8 @@ static double own_flow_cost(const swaps_t *swaps, int64_t i, int64_t j) {
 static bool swap_if_better(const swaps_t *swaps, int64_t i, int64_t j) {
     int64_t from = swaps->place[i], to = swaps->place[j];
     pto_map_visits++;
-    double cost_before = cost(swaps, from, to);
     double change = move_cost(swaps, i, to, j) + move_cost(swaps, j, from, i) + own_flow_cost(swaps, i, j);
-    if (!(change < -1e-9 * cost_before))
+    if (!(change < -1e-9 * cost(swaps, from, to))) /* less than the cost of 1e-9 bytes is rounding */
         return false;
     swaps->place[i] = to;
     swaps->place[j] = from;
@@ -138,8 +137,10 @@ static void try_start(search_t *search) {
 static void order_axes(const pto_grid_t *grid, const int *axis, int64_t count, int64_t *place) {
     for (int64_t process = 0; process < count; process++) {
         int64_t at[PTO_GRID_DIMS_MAX] = {0}, rest = process, number = 0;
-        for (int d = grid->dim_count - 1; d >= 0; rest /= grid->dim[d--])
+        for (int d = grid->dim_count - 1; d >= 0; d--) {
             at[d] = rest % grid->dim[d];
+            rest /= grid->dim[d];
+        }
         for (int d = 0; d < grid->dim_count; d++)
             number = number * grid->dim[axis[d]] + at[axis[d]];
         place[process] = number;
