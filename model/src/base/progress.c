@@ -8,8 +8,8 @@
 static _Atomic(const char *) what_now;
 static _Atomic int64_t done_now, total_now, work_per_s_now;
 static _Atomic(void (*)(void)) end_hook;
-static atomic_bool has_parts;
-static atomic_int parts_begun;
+static atomic_bool has_parts;  /* the outermost call's work is that of nested calls of the same name */
+static atomic_int parts_begun; /* such nested calls that have not ended */
 static atomic_bool stopped;
 
 /* Begins a nested call; returns whether it is a part of the outermost one. */

@@ -115,7 +115,7 @@ typedef struct {
     pto_proof_t proof;
     pto_walk_t walk;
     int lanes_node;  /* the node whose lanes are being walked; -1: none */
-    uint32_t **slot; /* [slot of its pipeline][rank]: the last lane's clock; or NULL */
+    uint32_t **slot; /* [slot of a pipeline][rank]: the last lane's clock; NULL: no such pipeline */
     int64_t slot_count;
     pto_spans_t *contents;   /* ranks x buffers */
     pto_spans_t *inside;     /* ranks x buffers, as seen by the stages of a collective node; or NULL */

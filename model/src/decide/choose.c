@@ -59,7 +59,7 @@ static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t 
 
 /* --- numbers that a request leaves open ----------------------------------------------------------------- */
 
-/* The numbers of a request that are search. Each in turn is set to the cheapest of its values, from `first`
+/* The numbers of a request that are searched. Each in turn is set to the cheapest of its values, from `first`
  * to `last`. If there are two, the first one is searched again with the cheapest value of the second. */
 typedef struct {
     int64_t *number[3]; /* in the order of the searches; NULL after the last one */

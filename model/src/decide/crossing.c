@@ -1,11 +1,13 @@
-/* Finds where the pick changes between two points of a sweep with different picks, by bisection. */
+/* Finds where the pick changes between two neighboring points of a sweep with different picks, by bisection.
+ * A third strategy may be picked in between, so there may be several crossings in one gap between points. */
 #include <stdlib.h>
 
 #include "decide/candidates.h"
 #include "portolan/pick.h"
 #include "scenario/check.h"
 
-/* A crossing is located to value / PRECISION. */
+/* A crossing is located to value / PRECISION. Of a gap's CROSSINGS_MAX crossings, the last is not located: it
+ * is at the point above the gap. */
 enum { PRECISION = 256, CROSSINGS_MAX = 8 };
 
 /* The swept scenario, from which all else is borrowed, at one value. */
@@ -15,7 +17,7 @@ typedef struct {
     int64_t value;
 } probe_t;
 
-/* Finds the pick at a value; -1 if none applies there. */
+/* Finds the pick at a value of the sweep; -1 if no strategy applies there. */
 static pto_status_t pick_at(probe_t *probe, int64_t value, int *winner, pto_error_t *err) {
     pto_predictions_t predictions;
     const pto_predictions_t *swept = probe->swept;
@@ -42,14 +44,15 @@ static pto_status_t pick_at(probe_t *probe, int64_t value, int *winner, pto_erro
     return PTO_OK;
 }
 
-/* Returns the distance of possible values: vectors have whole elements. */
+/* Returns the distance between possible values of the sweep: vectors have whole elements. */
 static int64_t step_of(const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
     bool whole = predictions->sweep == PTO_SWEEP_BYTES && pto_collective_reduces(scenario->collective);
     return whole ? pto_datatype_bytes(scenario->datatype) : 1;
 }
 
-/* Moves `found`, a value with another pick than `low`, down to a crossing. */
+/* Moves `found` down to the crossing above `low`. Throughout, the pick at `low` is `low_winner`, and the pick
+ * at found->at is found->winner, another one. */
 static pto_status_t bisect(probe_t *probe, int64_t low, int low_winner, pto_crossing_t *found,
                            pto_error_t *err) {
     const int64_t step = step_of(probe->swept);
@@ -71,7 +74,7 @@ static pto_status_t bisect(probe_t *probe, int64_t low, int low_winner, pto_cros
     return PTO_OK;
 }
 
-/* Finds the crossings between two neighboring points. */
+/* Finds the crossings between points `gap` and `gap` + 1, each from the one before it on. */
 static pto_status_t cross_gap(probe_t *probe, int64_t gap, pto_crossing_t *crossing, int64_t *count,
                               pto_error_t *err) {
     const pto_predictions_t *swept = probe->swept;
@@ -92,7 +95,7 @@ static pto_status_t cross_gap(probe_t *probe, int64_t gap, pto_crossing_t *cross
 
 pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t **crossing, int64_t *count,
                            pto_error_t *err) {
-    enum { PRICES_PER_GAP = 10 };
+    enum { PRICES_PER_GAP = 10 }; /* estimated: a bisection halves a gap about log2(PRECISION) times */
     int64_t gaps = 0, result_count = 0;
     for (int64_t i = 0; i + 1 < predictions->point_count; i++)
         gaps += pto_pick_at(predictions, i) != pto_pick_at(predictions, i + 1);

@@ -12,7 +12,8 @@ typedef struct {
     pto_short_tape_t *tape;
 } pto_kept_tape_t;
 
-/* Zeroed at first. `known` has a bit for each parameter that is known, of at most 6. */
+/* Zeroed at first. `known` says which of the parameters the machine has, by a bit for each; there are at most
+ * 6, since `refused` has a bit for each of their combinations. */
 typedef struct {
     uint64_t refused; /* a bit for each value of `known` with which the price cannot be recorded */
     int count;

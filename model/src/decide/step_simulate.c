@@ -17,8 +17,8 @@ enum { REPEATS_MAX = 16 };
 typedef struct {
     int number; /* of the workload's calls */
     pto_plan_t *plan;
-    int64_t *member; /* processes by communicator, then the ranks of those that are simulated */
-    int64_t *rank;
+    int64_t *member;       /* the processes of all communicators, one communicator after another */
+    int64_t *rank;         /* in the same order: the ranks of those communicators that are simulated */
     int64_t communicators; /* simulated */
     int64_t repeats;
     double end_s;
@@ -121,8 +121,9 @@ static bool add_connected_nodes(entry_t *entry) {
     return grown;
 }
 
-/* Communicators that share nodes with those of the first node, directly or through others. The others do the
- * same elsewhere, and only a fabric could let them meet. */
+/* Numbers the nodes that are simulated: node 0, and those that communicators connect with it, directly or
+ * through other nodes. The other nodes do the same. With a fabric, whose links they may share, all nodes are
+ * simulated. */
 static void choose_nodes(entry_t *entry) {
     const pto_layout_t *layout = &entry->step->workload->layout;
     int64_t nodes = 0;
@@ -160,7 +161,7 @@ static pto_status_t place_ranks(entry_t *entry, int i, pto_error_t *err) {
 
 /* --- an entry ------------------------------------------------------------------------------------------- */
 
-/* How often each call is simulated, and how many of its repetitions each stands for. */
+/* Chooses how often each call is simulated. Returns how many of its repetitions each of these stands for. */
 static int64_t choose_repeats(entry_t *entry) {
     int64_t smallest = INT64_MAX, largest = 1;
     for (int i = 0; i < entry->count; i++) {
@@ -223,7 +224,7 @@ static void announce(const entry_t *entry, int number, const pto_simulate_option
     options->begin(&progress);
 }
 
-/* The plans, ranks and repetitions of an entry, each of which stands for `*unit` of the workload's. */
+/* Sets the plans, ranks and repetitions of an entry. A repetition stands for `*unit` of the workload's. */
 static pto_status_t prepare(entry_t *entry, int number, const pto_strategy_t *strategy, int64_t *unit,
                             pto_error_t *err) {
     pto_status_t status = find_calls(entry, number, err);

@@ -44,7 +44,7 @@ struct pto_csv {
     int line;
     int place;
     pto_text_span_t header;
-    int order[PTO_CSV_COLUMN_MAX]; /* of the file's columns */
+    int order[PTO_CSV_COLUMN_MAX]; /* by the file's column: its index in format->column */
     int order_count;               /* 0: no line of column names yet */
     pto_csv_origin_t *origin;
     void *table;

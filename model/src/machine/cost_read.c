@@ -166,7 +166,7 @@ static const struct {
 };
 /* clang-format on */
 
-enum { WORD_MAX = 96, EXTRA_FIELDS = 2 };
+enum { WORD_MAX = 96, EXTRA_FIELDS = 2 /* the last of bytes_fields */ };
 
 /* " of {gpus: 4, nodes: 2}", or nothing if rows differ only in their bytes. */
 static void describe(pto_rows_by_t by, const pto_cost_row_t *row, char *text) {
@@ -280,7 +280,7 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
         table.field_count -= EXTRA_FIELDS;
     if (may_be_one && node->kind == PTO_YAML_MAPPING) {
         table.what = "a cost";
-        table.field++; /* below_bytes */
+        table.field++; /* without the first, below_bytes */
         table.field_count--;
         pto_cost_row_t *row = pto_cost_add(cost);
         return row ? pto_read_mapping(reader, node, &table, row)

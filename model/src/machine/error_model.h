@@ -19,6 +19,7 @@ typedef struct {
     int64_t nodes[PTO_FITTED_NODES_MAX];
 } pto_fitted_to_t;
 
+/* A range of values, with both ends; most 0: not known. */
 typedef struct {
     int64_t least;
     int64_t most;

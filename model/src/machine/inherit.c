@@ -196,7 +196,7 @@ static pto_status_t find(const pto_reader_t *reader, const pto_yaml_node_t *node
 static pto_status_t inherit(pto_machine_files_t *files, pto_yaml_node_t *root, const chain_t *chain,
                             pto_error_t *err);
 
-/* Parse the file at files->path[number], with what it inherits. */
+/* Parse the last of `files`, which the node `named` of the reader's file names, with what it inherits. */
 static pto_status_t load(pto_machine_files_t *files, const chain_t *chain, const pto_reader_t *reader,
                          const pto_yaml_node_t *named, pto_yaml_node_t **root) {
     const int number = files->count - 1;

@@ -25,8 +25,8 @@ typedef struct {
     pto_protocol_t protocol; /* messages, gap: the protocol */
     bool strided;            /* copies.shared: of bytes that are not contiguous on the GPU */
     int64_t procs;           /* copies.shared: number of processes that copy concurrently; 0 elsewhere */
-    int64_t gpus;            /* nccl: GPUs on all nodes; 0 elsewhere. Holds for this number only */
-    int64_t nodes;           /* nccl: nodes of these GPUs */
+    int64_t gpus;            /* nccl, remote.lines: GPUs on all nodes; 0 elsewhere. For this number only */
+    int64_t nodes;           /* nccl, remote.lines (1): nodes of these GPUs */
     int64_t from_bytes;
     int64_t below_bytes; /* INT64_MAX for the last row of its kind */
     pto_postal_t postal;

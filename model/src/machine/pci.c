@@ -26,8 +26,10 @@ bool pto_pci_is_network(const pto_pci_t *pci) { return pci->class_id >> 8 == CLA
 
 bool pto_pci_is_nic(const pto_pci_t *pci) {
     static const struct {
-        unsigned vendor, device, mask;
-        bool has_slow; /* the vendor also makes management Ethernet, on links of less than 4 GB/s */
+        unsigned vendor, device,
+            mask;      /* matches if (device_id & mask) == device; mask 0: all of the vendor's */
+        bool has_slow; /* the vendor also makes management Ethernet, on links of less than 4 GB/s; a link of
+                          unknown rate counts as fast */
     } nics[] = {
         {0x15b3, 0, 0, false},           /* Mellanox */
         {0x17db, 0, 0, false},           /* Cray, now HPE: Slingshot */

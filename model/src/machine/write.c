@@ -191,7 +191,7 @@ static void put_leaf(pto_text_t *writer, int indent, const char *key, const pto_
 static void put_number_lines(pto_text_t *writer, int indent, const char *key, const pto_cell_t *cell) {
     char separator[PLACE_MAX];
     snprintf(separator, sizeof separator, "\n%*s", indent, "");
-    put(writer, separator + 1);
+    put(writer, separator + 1); /* without the line break */
     put_value(writer, key, cell, separator);
     put(writer, "\n");
 }

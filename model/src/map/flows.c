@@ -40,7 +40,8 @@ static void make_row(maker_t *maker, int64_t source) {
 }
 
 /* Returns the flow of `from` to `to`, appended to the row of `from` if there is none. `known`: there may be
- * one; if all processes exchange data, rows are in the order of the peers, which is tried first. */
+ * one. It is first sought where it is if all processes exchange data: rows are then in the order of the
+ * peers, without the process itself. */
 static pto_flow_t *flow_to(const pto_flows_t *flows, int64_t *used, int64_t from, int64_t to, bool known) {
     pto_flow_t *row = flows->flow + flows->first[from];
     int64_t place = to > from ? to - 1 : to;

@@ -32,7 +32,7 @@ static path_t path_between(const pto_machine_t *machine, const pto_layout_t *lay
     const pto_topology_t *topology = pto_machine_topology(machine);
     const pto_rank_t first = {.gpu = a}, second = {.gpu = b};
     path_t path = {.level = pto_layout_level(layout, first, second)};
-    path.hops = (int)path.level;
+    path.hops = (int)path.level; /* without a topology, levels stand for hops */
     if (!topology || a == b)
         return path;
     int from = pto_topology_device(topology, PTO_DEVICE_GPU, (int)a);
