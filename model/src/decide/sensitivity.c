@@ -1,10 +1,10 @@
 /* Sensitivity: by which factor a parameter must change until another strategy is picked at a point.
  *
  * Prices are computed again with the parameter moved, not linearised: protocols, injection limits, longest
- * paths and the choice of algorithms make them nonlinear. But a price is monotonic in a parameter (sums,
- * maxima and minima of such prices are, too), so two prices bound all prices between them, and most of the
- * range needs no evaluation. The plans are made once for a point, and each is priced by a short tape of the
- * parameter (kept_price.h). */
+ * paths and the choice of algorithms make them nonlinear. But a price never falls as a parameter rises, since
+ * all of them are costs (so are sums, maxima and minima of such prices). So two prices bound all prices
+ * between them, and most of the range needs no evaluation. The plans are made once for a point, and each is
+ * priced by a short tape of the parameter (kept_price.h). */
 #include "portolan/sensitivity.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@
 #include "decide/candidates.h"
 #include "decide/kept_price.h"
 
-/* The number of steps from 1 to the largest factor, a power of two, and the number of halvings of a step,
- * which locate a change to a hundredth of a percent. */
+/* STEPS (a power of two) equal ratios of 9 percent lead from 1 to the largest factor. HALVINGS bisections of
+ * a step locate a change in it to 0.01 percent. */
 enum { STEPS = 32, HALVINGS = 10 };
 
 /* A plan that a strategy may choose. */
@@ -26,14 +26,14 @@ typedef struct {
     double seconds;         /* its price on the machine as it is */
     pto_tape_t *tape;       /* of that price; NULL: not recorded yet, or it cannot be */
     pto_kept_price_t price; /* as a function of the parameter */
-    double least_s;         /* the least price in the direction in which the parameter is moved */
+    double least_s;         /* lower bound of the price in the current direction; 0: not known */
 } alternative_t;
 
 /* The alternatives of a strategy, in the order of pto_plan_candidates. */
 typedef struct {
     int count; /* 0: they are not listed, and pto_plan_choose searches */
     alternative_t *alternative;
-    int cheapest; /* the first alternative of the algorithm that was the cheapest in the latest price */
+    int cheapest; /* index of the first alternative of the algorithm that was the cheapest most recently */
 } alternatives_t;
 
 /* The search for one parameter's change at one point. */
@@ -45,6 +45,7 @@ typedef struct {
     double value;       /* its value on the machine as it is */
     int winner;
     double sign;                  /* 1: upwards, -1: downwards */
+    bool sets_bounds;             /* the prices that are computed are the least of this direction */
     bool *moves;                  /* [strategy]: its price depends on the parameter in this direction */
     double *row;                  /* [step][strategy]: prices; INFINITY if the strategy does not apply */
     bool known[STEPS + 1];        /* rows that are priced */
@@ -120,12 +121,14 @@ static pto_status_t list_alternatives(const trial_t *trial, int strategy, altern
                                               &(pto_visit_candidate_t){add_alternative, &listing}, err);
     if (status != PTO_ERR_TOO_LARGE)
         return status;
-    free_alternatives(result); /* two of its numbers are open: pto_plan_choose searches */
+    /* two numbers of staged members are open: pto_plan_choose searches them in turns, so there is no list */
+    free_alternatives(result);
     return PTO_OK;
 }
 
-/* Begins to move the parameter upwards or downwards. Upwards, the price without a change is the least;
- * downwards, it is that of the last step, which is priced first. */
+/* Begins to move the parameter upwards or downwards. Upwards, the price without a change is the least.
+ * Downwards, that of the last step is: it is priced first, and sets the bounds (find_change). Alternatives
+ * that price_algorithm skips there never get one. */
 static void begin_moving(trial_t *trial, double sign) {
     trial->sign = sign;
     for (int s = 0; s < trial->predictions->strategy_count; s++)
@@ -135,6 +138,7 @@ static void begin_moving(trial_t *trial, double sign) {
         }
 }
 
+/* Makes `param`, of the copy of the machine, the one that is moved. */
 static void select_param(trial_t *trial, pto_param_t *param) {
     trial->param = param;
     trial->value = param->value;
@@ -178,7 +182,7 @@ static pto_status_t price_alternative(trial_t *trial, alternative_t *alternative
         pto_kept_price_end(kept, 0, tape, price.seconds, params, 1, &trial->scratch);
         *seconds = price.seconds;
     }
-    if (alternative->least_s == 0)
+    if (trial->sets_bounds)
         alternative->least_s = *seconds;
     return status;
 }
@@ -301,7 +305,7 @@ static pto_status_t search(trial_t *trial, int from, int to, int *found, pto_err
 /* Bisects between `found` and the step before it. */
 static pto_status_t bisect(trial_t *trial, int found, double *factor, int *becomes, pto_error_t *err) {
     double kept = found - 1, changed = found;
-    double *seconds = row_at(trial, STEPS);
+    double *seconds = row_at(trial, STEPS); /* scratch: the last row is no longer needed */
     *becomes = picked_in(trial, row_at(trial, found));
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (kept + changed) / 2;
@@ -328,7 +332,9 @@ static pto_status_t find_change(trial_t *trial, double *factor, int *becomes, pt
     memset(trial->known, 0, sizeof trial->known);
     trial->known[0] = true;
     int found = 0;
+    trial->sets_bounds = trial->sign < 0;
     pto_status_t status = price_row(trial, STEPS, err);
+    trial->sets_bounds = false;
     for (int i = 0; i < trial->predictions->strategy_count; i++)
         trial->moves[i] = trial->moves[i] && (last[i] < first[i] || last[i] > first[i]);
     if (status == PTO_OK)
@@ -372,6 +378,7 @@ static bool could_matter(const trial_t *trial, const pto_sensitivities_t *result
         if (!prediction->applicable)
             continue;
         double own_s = seconds_of(prediction, param);
+        /* bounds this plan's price at the least factor; another plan may cost less there */
         double lowest_s = prediction->price.seconds - own_s * (1 - 1.0 / PTO_SENSITIVITY_FACTOR_MAX);
         bool among_two = i == result->winner || i == result->runner_up;
         if (own_s > 0 && (among_two || lowest_s < best_s))
