@@ -30,11 +30,13 @@ pto_slice_t pto_slice_subtree(int buffer, int64_t n, pto_expr_t distance, pto_ex
 int64_t pto_build_segment_count(pto_builder_t *builder, int vector);
 
 /* Folds a reduction among n members to p, the largest power of two up to n: of the first 2 (n - p) members,
- * those with even numbers send their vector to the next member. They wait until pto_build_unfold returns the
- * result, or a part of it, to them. `vector` names the bytes of the output that are reduced; `received` is a
- * temporary vector. Returns the exchange of the p members that remain. */
+ * those with even numbers send their vector to the next member, and wait for pto_build_unfold. `vector` names
+ * the bytes of the output that are reduced; `received` is a temporary vector. Returns the exchange of the p
+ * members that remain. */
 pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector,
                               int received);
+/* Returns the result, or a part of it, to the members that pto_build_fold made wait: `sent` by the next
+ * member, in `received`. */
 void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t sent,
                       pto_slice_t received);
 

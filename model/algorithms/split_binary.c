@@ -48,9 +48,8 @@ static void build_edges(const tree_t *tree, int64_t first, int64_t until, int64_
 
 static int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Builds the stage in which levels [first, until) send a segment each to their first (1) or second (2)
- * children.
- */
+/* Builds the stage in which levels [first, until) send a segment each: to the first (1) or the second (2)
+ * children of their processes. */
 static void build_children(const tree_t *tree, int64_t first, int64_t until, int64_t which) {
     int64_t width = 1; /* processes of a level */
     pto_build_stage(tree->builder, "down both trees", PTO_ORDER_AT_ONCE);
@@ -75,7 +74,7 @@ static void build_rounds(const tree_t *tree, int64_t from, int64_t to, int64_t f
 static void build_down(const tree_t *tree) {
     const int64_t levels = tree->levels, half = tree->half, rounds = half + levels - 1;
     for (int64_t t = 0, to; t < rounds; t = to) {
-        to = t == levels - 1 && t < half ? half : t + 1;
+        to = t == levels - 1 && t < half ? half : t + 1; /* until `half`, all levels send: one loop */
         build_rounds(tree, t, to, t < half ? 0 : t - half + 1, smaller_of(t + 1, levels));
     }
 }

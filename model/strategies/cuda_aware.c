@@ -1,8 +1,8 @@
 /* Strategies that pass the owners' buffers directly to the collective, without copies.
  *
- * cuda_aware: GPU buffers; messages travel from GPU to GPU (GPUDirect; the paper's section III and option 1
- * of section VI). mpi: buffers in host memory, by the MPI library's own collective. own_algorithm: buffers in
- * host memory, by one of our algorithms, which sends its messages one by one. */
+ * cuda_aware: GPU buffers; messages travel from GPU to GPU (GPUDirect; Bienz et al., arXiv:2010.10378,
+ * section III and option 1 of section VI). mpi: buffers in host memory, by the MPI library's own collective.
+ * own_algorithm: buffers in host memory, by one of our algorithms, which sends its messages one by one. */
 #include "staging.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {

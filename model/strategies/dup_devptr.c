@@ -1,7 +1,7 @@
 /* dup_devptr: every process of a GPU copies its own share from the owner's device memory through a shared
  * device pointer. The k-th processes of all GPUs run the collective on their shares, and each copies its
- * share back (the paper's section IV and option 4 of section VI). The owner signals that its input may be
- * read, and finishes once all have signalled that its output is written.
+ * share back (Bienz et al., arXiv:2010.10378, section IV and option 4 of section VI). The owner signals that
+ * its input may be read, and finishes once all have signalled that its output is written.
  *
  * In a halo exchange, the processes divide the cells of each border among themselves. With corners in two
  * phases, each phase does all of this, because one process sends corners that another one has received. */

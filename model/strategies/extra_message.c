@@ -1,6 +1,6 @@
 /* extra_message: one process per GPU copies to the host and sends a share to every other process of its GPU.
  * The k-th processes of all GPUs run the collective on their shares. The shares are sent back, and the first
- * process copies them to the device (the paper's section IV and option 3 of section VI). */
+ * process copies them to the device (Bienz et al., arXiv:2010.10378, sections IV and VI, option 3). */
 #include "staging.h"
 
 /* The first process sends shares to the others of its GPU or, if gathering, receives them back. */

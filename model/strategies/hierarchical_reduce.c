@@ -14,13 +14,14 @@ typedef struct {
     const pto_request_t *request;
     const pto_intranode_t *inside_gpu;
     const pto_intranode_t *between_gpus;
-    pto_exchange_t user;
-    pto_exchange_t gpu;
-    pto_exchange_t node;
-    pto_exchange_t leaders;
+    pto_exchange_t user;    /* all processes that have data, with the user's buffers */
+    pto_exchange_t gpu;     /* those of a GPU */
+    pto_exchange_t node;    /* the leaders of a node's GPUs */
+    pto_exchange_t leaders; /* the leaders of the nodes */
     pto_run_order_t runs;
 } levels_t;
 
+/* Returns whether an exchange has several members; else its level is omitted. */
 static bool is_level(const pto_exchange_t *members) { return members->n > 1; }
 
 static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request) {
@@ -58,6 +59,7 @@ static void build_among_leaders(const levels_t *levels, int vector) {
 /* Reduce up to the leaders of the nodes; `*of_gpu` and `*of_node` are the buffers of each GPU's and each
  * node's result. With one node a reduce is then complete. */
 static void build_up(const levels_t *levels, int *of_gpu, int *of_node) {
+    /* Where the highest level below the leaders of the nodes reduces to; -1: to a temporary. */
     int last = levels->request->collective == PTO_COLLECTIVE_REDUCE && !is_level(&levels->leaders)
                    ? levels->user.out
                    : -1;

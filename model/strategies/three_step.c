@@ -1,5 +1,5 @@
-/* three_step: copy to the host, collective among one process per GPU on host memory, copy back (the paper's
- * section III and option 2 of section VI).
+/* three_step: copy to the host, collective among one process per GPU on host memory, copy back (Bienz et al.,
+ * arXiv:2010.10378, section III and option 2 of section VI).
  *
  * Several chunks form a pipeline: one is copied to the host while the previous one travels and the one before
  * it is copied to the device (docs/model.md, 'Staging in chunks'). The chunks of an alltoall are groups of
