@@ -1,9 +1,9 @@
 /* check: prove a plan correct for all its ranks, without running it.
  *
- * Every rank is walked through every stage, or those of one node if all nodes do the same. Each byte range of
- * each buffer has a symbolic content: never written, or the set of owners whose input has been reduced into
- * it and the position in their inputs. The work is done on ranges, so large blocks cost as little as small
- * ones.
+ * Every rank, or every rank of one node if all nodes do the same, is walked through every stage. Each byte
+ * range of each buffer has a symbolic content: never written, or the set of owners whose input has been
+ * reduced into it and the position in their inputs. The work is done on ranges, so large blocks cost as
+ * little as small ones.
  *
  * What is proved:
  * - Sends match receives: in the same stage, in order between two ranks, of equal size. Messages are only in
@@ -31,7 +31,7 @@
  *   unordered, with clocks over all ranks. The user's accesses count: an owner's input is written before its
  *   first stage; after its last stage its output is read, and output and input are overwritten. Runs follow
  *   each other without a barrier, so such a plan is walked twice, and accesses of the two runs must be
- * ordered as well. A stage's reads and writes count as unordered with everything caused by the stage's own
+ *   ordered as well. A stage's reads and writes count as unordered with everything caused by the stage's own
  *   messages. */
 #ifndef PORTOLAN_CHECK_H
 #define PORTOLAN_CHECK_H

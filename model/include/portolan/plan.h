@@ -335,12 +335,12 @@ typedef enum {
  * - alltoall, alltoallv: `in` is the block for a peer, `out` the block from it (PTO_ANCHOR_PEER).
  * - allgather: the same, but `in` has a single block, which is the block for every peer.
  * - reduce_scatter: `in` is the block for a peer, which gets the reduction of all members' blocks for it in
- * the single block of `out`.
+ *   the single block of `out`.
  * - gather, scatter: as allgather and alltoall, but only the root gets or gives.
  * - messages: the blocks of one message, by its ordinal (PTO_ANCHOR_ORDINAL).
  * - pair: each slice is the whole message.
  * - halo: one phase's messages between neighbors (MPI_Neighbor_alltoallw). Its slices are the whole buffers;
- * what it does is what its only stage says.
+ *   what it does is what its only stage says.
  *
  * The stages in the node are one implementation of the call. They use these slices, and temporaries that no
  * other part of the plan uses. `check` proves that they perform the collective. It proves the rest of the
@@ -608,10 +608,9 @@ bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
 /* Check that an executor can run the plan: buffers are double-buffered only in kernels, processes share GPU
- * memory and
- * temporaries in host memory, messages are only in stages whose steps run at once, the MPI library broadcasts
- * in place, and lanes contain neither collectives nor kernels. Errors: PTO_ERR_INVALID_PLAN with the stage
- * and the cause. */
+ * memory and temporaries in host memory, messages are only in stages whose steps run at once, the MPI library
+ * broadcasts in place, and lanes contain neither collectives nor kernels. Errors: PTO_ERR_INVALID_PLAN with
+ * the stage and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
 /* Whether an executor runs the plan in place if the user's input and output are one buffer; `check` then

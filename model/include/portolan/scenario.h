@@ -222,7 +222,8 @@ typedef enum {
 const char *pto_collective_name(pto_collective_t collective);
 pto_data_t pto_collective_data(pto_collective_t collective);
 bool pto_collective_is_vector(pto_collective_t collective); /* PTO_DATA_VECTOR */
-/* Blocks of `bytes` in the input and in the output of an owner that has one. Not for messages and halos. */
+/* How many blocks of `bytes` are in the input and in the output of an owner that has one. Not for messages
+ * and halos. */
 int64_t pto_collective_blocks_in(pto_collective_t collective, int64_t owners);
 int64_t pto_collective_blocks_out(pto_collective_t collective, int64_t owners);
 bool pto_collective_is_addressed(pto_collective_t collective);    /* each owner has data per destination */
@@ -311,7 +312,7 @@ pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const c
 pto_status_t pto_counts_read_list(const char *path, pto_counts_t *counts, pto_error_t *err);
 void pto_counts_fini(pto_counts_t *counts);
 
-/* The numbers of a matrix or list; else 0. */
+/* How many numbers a matrix or list has; else 0. */
 int64_t pto_counts_values(const pto_counts_t *counts);
 
 /* Read a mapping as under a scenario's key `counts`, such as "{pattern: stencil, dims: [4, 4]}". Errors:

@@ -175,12 +175,12 @@ void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who);
  * of chunks [from, to), of which `depth` are in progress at most. */
 void pto_build_parallel(pto_builder_t *builder);
 void pto_build_branch(pto_builder_t *builder);
+void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
 /* An either node for the members of `who` but the first, with three branches (plan.h), each between
  * pto_build_branch and pto_build_end; and a stage of its second or third branch that is executed once
  * (pto_stage_t.once). In both branches k is the member's index. */
 void pto_build_either(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy);
 void pto_build_once(pto_builder_t *builder, const char *name, pto_order_t order);
-void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
 /* A pipeline over chunks: all slices built up to the matching pto_build_end select the k-th chunk of their
  * blocks. */
 void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth);
