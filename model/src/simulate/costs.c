@@ -134,6 +134,8 @@ bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind) {
     return together > least_s_per_byte(sim->machine);
 }
 
+/* --- copies, reductions and signals --------------------------------------------------------------------- */
+
 static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes,
                                 pto_charge_t *charge) {
     pto_remote_access_t access = {local->copy.how, local->copy.reach, local->copy.most_bytes, engine_bytes};
@@ -153,7 +155,8 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, 
                                sim->err);
 }
 
-/* Returns a cache key of all that charge_copy depends on but bytes, unlike those of pto_sim_step_key. */
+/* Returns a cache key of all that charge_copy depends on but bytes. Bit 63 makes it different from all keys
+ * of pto_sim_step_key, in the same cache. */
 static uint64_t copy_key(const pto_local_t *local) {
     const pto_sim_copy_t *copy = &local->copy;
     unsigned flags = (unsigned)copy->between_gpus << 1 | copy->pageable;

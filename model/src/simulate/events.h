@@ -55,9 +55,9 @@ typedef struct {
 bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots);
 void pto_agenda_fini(pto_agenda_t *agenda);
 
-/* The slow paths of the functions below: put a slot into a bucket that is full, or another than the last one;
- * remove the first bucket, whose slots have all been taken; false if none is left. */
+/* Puts a slot into a bucket: the slow path of pto_agenda_set, if the last one is full or of another time. */
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late);
+/* Removes the first bucket, whose slots have all been taken. Returns false if none is left. */
 bool pto_agenda_drop_first(pto_agenda_t *agenda);
 
 /* Sets a slot's time, INFINITY for never. A late event comes after all others of its time. */

@@ -5,10 +5,11 @@
 
 #include "simulate/simulate_internal.h"
 
-/* For any step: finds the next non-empty send of the rank's stage; prepares its sends in a step; counts its
- * receives in a step. */
+/* pto_sim_next_send for any step. */
 bool pto_sim_next_send_of_any(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes);
+/* Prepares a rank's sends in any step. */
 void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_sim_move_t *move);
+/* Counts a rank's receives in any step. */
 void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_sim_move_t *move);
 /* Work done in this thread, for tests: slices whose bytes were not in a table. */
 extern _Thread_local int64_t pto_slices_measured;

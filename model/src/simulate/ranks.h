@@ -99,10 +99,10 @@ typedef struct {
     _Alignas(64) const pto_passage_t *at; /* the stage that it has reached */
     double stage_s;     /* when its messages were posted, its current local step began, or it ended */
     uint64_t expected;  /* sum over the outstanding messages, 0 at the end: pto_sim_message_digest */
-    uint32_t send_next; /* the number of the next peer to send to, of send_count, */
+    uint32_t send_next; /* in the current step: the number of the next peer to send to, of send_count */
     uint32_t send_count;
-    uint32_t send_me;    /* by the group's member with this index, */
-    int16_t send_step;   /* in this step of the stage */
+    uint32_t send_me;    /* the rank's index in the group of that step */
+    int16_t send_step;   /* the current step, by its number in the stage */
     uint8_t state;       /* a pto_proc_state_t */
     bool sends_made_all; /* all sends of the stage have been generated */
     uint32_t sends_open; /* generated but not finished */

@@ -44,6 +44,7 @@
 
 /* --- either nodes --------------------------------------------------------------------------------------- */
 
+/* Whether a process passes the stage that it has reached. UNKNOWN: not decided yet, so that it waits. */
 typedef enum { PTO_SIM_UNKNOWN, PTO_SIM_PASSES, PTO_SIM_SKIPS } pto_sim_gate_t;
 
 typedef struct {
@@ -299,8 +300,9 @@ void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* --- costs.c -------------------------------------------------------------------------------------------- */
 
-/* Returns the distance of a rank of the plan from a process: of the same node; of any node. */
+/* Returns the distance of a rank of the plan from a process of the same node. */
 pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
+/* The same for a process of any node. */
 static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank,
                                         bool plain) {
     bool all_nodes = plain || sim->nodes == sim->layout->nodes; /* then no division is needed */
@@ -351,14 +353,15 @@ static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const
 /* Returns whether a link can delay messages: ranks_per_node messages that share it may take longer than one
  * takes alone. */
 bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind);
-/* Seconds of a link's time per byte, or per message; 0: not limited. */
+/* A node's least seconds per byte injected, per message, and per byte received; 0: no limit. */
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes);
-/* Returns a rank's copy for price's queues, and the time that it adds to a queue of `waiting` others. */
+/* Returns a rank's copy for price's queues. */
 pto_queued_copy_t pto_sim_queued_copy(const pto_local_t *local);
+/* Returns the time that a rank's copy adds to a queue of `waiting` others. */
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting);
 /* Returns the CPU time that a rank needs to enqueue a copy. */
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind);
@@ -411,10 +414,11 @@ static inline uint64_t pto_sim_message_digest(int64_t source, int64_t bytes) { /
 
 /* Puts a rank's message of `bytes` on a link of its node, where it takes work_s alone. */
 void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
-/* Updates a link for a job of `bytes` that begins now; schedules its next end as an event, if a side waits
- * for it; accounts for the busy period that its last job ends. */
+/* Updates a link for a job of `bytes` that begins now. */
 pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, int64_t bytes);
+/* Schedules the next end of a link's jobs as an event, if a side waits for it. */
 void pto_link_schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
+/* Accounts for the busy period that a link's last job ends. */
 void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Updates a link to the present, and ends the jobs that are done. */
 void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
@@ -439,8 +443,9 @@ static inline bool pto_sim_flows(const pto_sim_t *sim, pto_level_t level) {
     return level == PTO_LEVEL_OFF_NODE ? sim->machine->fabric.levels > 0 : sim->shared_links.count > 0;
 }
 
-/* Returns the time when the first flow of a node, or of the fabric, ends; updates flows to the present. */
+/* Returns the time when the first flow of a node, or of the fabric, ends. */
 double pto_routes_next_s(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
+/* Updates the flows of a node, or of the fabric, to the present. */
 void pto_routes_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Whether all flows of a rank's copy have ended; if not, it waits for them. */
 bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank);
@@ -453,9 +458,11 @@ bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc);
 bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank);
 /* Wakes the rank's other lanes that are in this state. */
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state);
-/* Takes the resource that a copy or reduction needs (false: another lane uses it); releases it. */
+/* Takes the resource that a copy or reduction needs. False: another lane uses it. */
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource);
+/* Releases the resource that a process has taken. */
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank);
+
 /* A lane of a rank of the job, in any call. */
 typedef struct {
     pto_sim_t *sim;
