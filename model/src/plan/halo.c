@@ -106,6 +106,7 @@ static pto_slice_t box(const pto_halo_t *grid, int buffer, const cells_t *cells)
                          .offset = pto_constant(offset),
                          .run = pto_constant(run),
                          .stride = pto_constant(stride)};
+    /* Whether rows follow each other at the same stride from one plane to the next: */
     bool whole = last == 2 && rows * stride == pitch[0];
     if (whole)
         rows *= cells[0].count;
@@ -130,8 +131,9 @@ static cells_t unshifted_cells(const pto_halo_t *grid, int d, bool before, bool 
     return (cells_t){before ? 0 : grid->width, grid->extent[d] + (before + after) * grid->width};
 }
 
-/* Finds the cells of a side. A phase for each dimension includes the halos of the other dimensions: those of
- * earlier phases carry the corners, those of later ones keep slices contiguous and are overwritten. */
+/* Finds the cells of a side. If corners travel in two phases, those of a dimension's phase include the halos
+ * of the other dimensions: those of earlier phases carry the corners, those of later ones keep slices
+ * contiguous and are overwritten. */
 static void find_side(const pto_halo_t *grid, const int *shift, bool inside, cells_t *cells) {
     bool two_phase = grid->corners == PTO_CORNERS_TWO_PHASE;
     for (int d = 0; d < PTO_DIMS_MAX; d++)

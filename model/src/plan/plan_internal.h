@@ -310,8 +310,8 @@ int64_t pto_held_block_bytes(const pto_held_t *held, int64_t block);
 /* Returns pto_slice_bytes for the holder's copy of the buffer. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held);
 
-/* Sets these bytes if all blocks of the buffer but `count` of them, listed in `block`, are empty. Returns
- * false for slices that it does not support. */
+/* Sets `*bytes` as pto_held_slice_bytes returns it, for a buffer whose blocks are all empty but for the
+ * `count` that `block` lists. Returns false for slices that it does not support. */
 bool pto_held_slice_bytes_among(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                                 const int64_t *block, int64_t count, int64_t *bytes);
 

@@ -59,8 +59,8 @@ static bool can_tell_next(const pto_policy_t *policy) {
 
 enum {
     TRIES = 2,       /* of each h at first */
-    RETRY_RUNS = 16, /* afterwards, one of so many runs tries an h near the best one, */
-    RETRIED = 4      /* so many of these in turn */
+    RETRY_RUNS = 16, /* afterwards, every 16th run tries another h than the best one: */
+    RETRIED = 4      /* in turn, each of the 4 that are nearest to it */
 };
 
 /* Returns the h that is the i-th closest to `from`, which is itself number 0. */

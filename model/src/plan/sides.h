@@ -27,12 +27,13 @@ pto_side_t pto_side_towards(const pto_builder_t *builder, int field, const int s
 /* Returns `cells` contiguous cells of a buffer from cell `first` on. */
 pto_slice_t pto_side_packed(int buffer, pto_expr_t first, int64_t cells);
 
-/* Builds the steps of `count` sides, each by the processes of the side: the copies of borders to packed_out
- * or, if own, to the halo; a stage with the messages of the other sides, if there are any; the copies from
- * packed_in. */
+/* Builds the steps that copy borders to packed_out or, if own, to the halo. All of these functions build for
+ * `count` sides, each with its own processes. */
 void pto_sides_pack(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count);
+/* Builds a stage with the messages of the sides that are not own, if there are any. */
 void pto_sides_exchange(pto_builder_t *builder, const pto_exchange_t *who, const char *name,
                         const pto_side_t *side, int count);
+/* Builds the steps that copy from packed_in to halos. */
 void pto_sides_unpack(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count);
 /* Builds a stage for each side of processes that are their own neighbors, which copy the border. */
 void pto_sides_own(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count);

@@ -23,8 +23,8 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_t group = {.kind = buffer->group};
-    pto_held_t
-        held; /* set field by field: prices make millions, and zeroing all would take most of the time */
+    /* Set field by field: prices make millions, and zeroing all would take most of the time. */
+    pto_held_t held;
     held.plan = plan;
     held.buffer = buffer;
     held.place = pto_layout_rank(layout, rank);

@@ -142,8 +142,7 @@ pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine)
 bool pto_queued_copies_cost(const pto_machine_t *machine);
 
 /* Charges the CPU time to enqueue a copy and to detect its end: the `both_ways` share, as of a message in
- * host memory, of the copy's queued start and event. Charges nothing without `both_ways` or `copies.queued`.
- */
+ * host memory, of the queued start and the event. Charges nothing without `both_ways` or `copies.queued`. */
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind);
 
 /* The operation that a copy follows in its stream. A copy that is enqueued before the one that it follows has

@@ -224,8 +224,7 @@ static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
     }
 }
 
-/* Sums a line of few partners: first as if all its entries were empty messages, then adds those of partners.
- */
+/* Sums a line with few partners: first all its entries as empty messages, then corrects those of partners. */
 static void sum_line_of_grid(const summing_t *summing, int64_t line) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;

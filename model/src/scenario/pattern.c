@@ -22,6 +22,7 @@ static int64_t take_step(int64_t size, int64_t *from, int64_t *to) {
     return step;
 }
 
+/* Returns how many messages, as many bytes each, a process of a grid sends to another: 0 unless neighbors. */
 static int64_t stencil_messages(const pto_grid_t *grid, int64_t source, int64_t destination) {
     int64_t messages = 0;
     for (int d = grid->dim_count - 1; d >= 0; d--) {

@@ -116,7 +116,7 @@ static pto_status_t change_number(const change_t *change, pto_machine_t *machine
 
 /* --- parameters ----------------------------------------------------------------------------------------- */
 
-/* Returns whether a key belongs to the `network` that a machine made of others takes over. */
+/* Returns whether a key is one of those that a machine made of others takes from its `network`. */
 static bool is_of_network(const char *key) {
     static const char *const of_network[] = {"messages.*.off_node.*", "gap.[cg]pu.*", "injection.*",
                                              "network.*"};
@@ -220,7 +220,8 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
     return false;
 }
 
-/* Removes the unit: beta for beta_s_per_byte, and for a unit alone (injection.cpu.s_per_byte). */
+/* Removes a key's unit: beta_s_per_byte becomes beta. A unit alone, as in injection.cpu.s_per_byte, becomes
+ * beta, too. */
 static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
     static const struct {
         const char *end, *name;
