@@ -225,7 +225,7 @@ pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_for
 
 const char *pto_bench_value(const char *line, const char *label) {
     const char *after = line + strlen(label);
-    const size_t between = pto_text_begins(line, label) ? strspn(after, " :=") : 0;
+    const size_t between = pto_text_begins(line, label) ? strspn(after, " \t:=") : 0;
     return between > 0 ? after + between : NULL;
 }
 

@@ -268,6 +268,9 @@ static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
         return pto_recording_found(reader, PTO_RECORDING_GOAL);
     if (pto_text_begins(line, "MPI_") && strchr(line, ':'))
         return pto_recording_found(reader, PTO_RECORDING_ALLPROF);
+    const char *command = pto_nccl_tests_command(line);
+    if (command)
+        snprintf(reader->benchmark.command, sizeof reader->benchmark.command, "%s", command);
     (void)pto_bench_debug(reader, line); /* its host may interrupt a row later */
     if (reader->json_line == 0 && strstr(line, "{\""))
         reader->json_line = reader->line;
@@ -293,10 +296,17 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     }
 }
 
+/* Replaces the blanks that do not break, as in text copied from pages, by others. */
+static void replace_blanks(char *line) {
+    for (char *at = line; (at = strstr(at, "\xc2\xa0")) != NULL; at += 2)
+        at[0] = at[1] = ' ';
+}
+
 /* Reads the parts of a line between carriage returns, as of progress bars, like lines. */
 static pto_status_t read_overwritten(pto_recording_reader_t *reader, char *line) {
     pto_status_t status = PTO_OK;
     pto_drop_escapes(line);
+    replace_blanks(line);
     for (char *next; line && status == PTO_OK; line = next) {
         next = strchr(line, '\r');
         if (next)

@@ -40,6 +40,24 @@ static pto_status_t name_program(pto_recording_reader_t *reader, const char *tex
     return pto_bench_name(reader, program, i < TEST_COUNT ? &tests[i] : NULL);
 }
 
+const char *pto_nccl_tests_command(const char *line) {
+    static const char suffix[] = "_perf";
+    for (const char *at = line; *line != '#' && (at = strstr(at, suffix)) != NULL; at++) {
+        const char *end = at + strlen(suffix), *begin = at;
+        end += pto_text_begins(end, "_mpi") ? strlen("_mpi") : 0;
+        while (begin > line && (isalpha((unsigned char)begin[-1]) || begin[-1] == '_'))
+            begin--;
+        bool is_test = pto_text_begins(begin, "sendrecv_") || pto_text_begins(begin, "hypercube_");
+        for (int i = 0; i < TEST_COUNT; i++)
+            is_test =
+                is_test || (pto_text_begins(begin, tests[i].name) && begin + strlen(tests[i].name) == at);
+        const size_t blanks = strspn(end, " \t");
+        if (is_test && blanks > 0 && end[blanks] == '-' && (begin == line || strchr(" \t/", begin[-1])))
+            return begin;
+    }
+    return NULL;
+}
+
 /* --- the table ------------------------------------------------------------------------------------------ */
 
 static const char starting[] = "# Collective test starting: ";
@@ -67,6 +85,14 @@ static bool is_heading(const char *line) {
            (is_rank(line) && strstr(line, " Pid ")) || is_columns(line);
 }
 
+/* Fails for processes that NCCL_TESTS_SPLIT has divided into groups, all of which run at once. */
+static pto_status_t check_group(pto_recording_reader_t *reader, double group) {
+    return group > 0 ? pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
+                                          "several groups of processes (NCCL_TESTS_SPLIT) that run at once: "
+                                          "only runs of one are read")
+                     : PTO_OK;
+}
+
 /* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". Of a line that other
  * output tears, letters may be lost: then the rank is that behind the last one, or the host is not known. */
 static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) {
@@ -79,6 +105,10 @@ static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) 
     listed->has_torn_host = listed->has_torn_host || is_torn;
     if (bus && listed->torn_at == 0)
         pto_recording_note_gpu(reader, bus + 2 + strspn(bus + 2, " "));
+    const char *group = strstr(line, " Group ");
+    pto_status_t status = check_group(reader, group ? atof(group + 7) : 0);
+    if (status != PTO_OK)
+        return status;
     const bool is_lost = listed->torn_at > 0 && !isdigit((unsigned char)*number);
     return pto_bench_process(reader,
                              !is_lost            ? atoll(number)
@@ -185,8 +215,11 @@ static bool store_rank(pto_recording_reader_t *reader, char *line, pto_status_t 
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
-    pto_status_t status = PTO_OK;
-    if (store_rank(reader, line, &status) || status != PTO_OK)
+    const char *command =
+        *reader->benchmark.command ? reader->benchmark.command : pto_nccl_tests_command(line);
+    pto_status_t status = command ? name_program(reader, command) : PTO_OK;
+    reader->benchmark.command[0] = '\0';
+    if (status != PTO_OK || store_rank(reader, line, &status) || status != PTO_OK)
         return status;
     if (*line == '#')
         return read_comment(reader, pto_bench_uninterrupted(reader, line));
@@ -222,6 +255,10 @@ static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *re
         !(us >= 0 && us < 1e12))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX,
                                   "a result of nccl-tests without its size and a time");
+    const json_t *wrong =
+        json_object_get(json_is_object(runs) ? runs : json_object_get(result, "in_place"), "nwrong");
+    const double elements = json_is_string(wrong) ? atof(json_string_value(wrong)) : json_number_value(wrong);
+    reader->trace->has_wrong = reader->trace->has_wrong || elements > 0;
     if (!*reader->benchmark.program)
         return pto_bench_fail_nameless(reader);
     return pto_bench_row(reader, (int64_t)bytes, us);
@@ -240,6 +277,8 @@ pto_status_t pto_nccl_tests_record(pto_recording_reader_t *reader, const json_t 
         const char *host = json_string_value(json_object_get(device, "hostname"));
         const char *gpu = json_string_value(json_object_get(device, "device_info"));
         const double rank = json_number_value(json_object_get(device, "rank"));
+        if (status == PTO_OK)
+            status = check_group(reader, json_number_value(json_object_get(device, "group")));
         if (status == PTO_OK)
             status = pto_bench_process(reader, rank >= 0 && rank < 1 << 24 ? (int64_t)rank : -1,
                                        host ? host : "", host ? strlen(host) : 0);

@@ -42,7 +42,8 @@ enum { TEST_COUNT = sizeof tests / sizeof *tests, PAIR_COUNT = sizeof pairs / si
 /* "# Size       Avg Latency(us)", also without its #. */
 static bool is_columns(const char *line) {
     line += strspn(line, "# ");
-    return pto_text_begins(line, "Size ") && (strstr(line, "(us)") || strstr(line, "MB/s"));
+    return pto_text_begins(line, "Size") && line[4] && strchr(PTO_BENCH_BLANKS, line[4]) &&
+           (strstr(line, "(us)") || strstr(line, "MB/s"));
 }
 
 /* Returns whether a line is one of columns in another unit. */
@@ -167,6 +168,8 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
             read_columns(reader, line);
     } else if (pto_text_begins(line, "# Datatype: "))
         reader->benchmark.element_bytes = strstr(line, "MPI_CHAR") ? 1 : ELEMENT_BYTES;
+    else if (pto_text_begins(line, "# Send Buffer on HOST") && strstr(line, "Receive Buffer on HOST"))
+        reader->benchmark.on_host = true;
     else if (pto_text_begins(line, "# ["))
         read_pairs(&reader->benchmark, line);
     else if (*line != '#')

@@ -25,7 +25,7 @@ static int part_of(char c) {
 static char next_run(const char **text, const char *end) {
     const char *at = *text;
     char kind = *at++;
-    int part = part_of(kind);
+    int part = kind == '+' || kind == '-' ? 0 : part_of(kind); /* they join a word, but do not begin one */
     if (part) {
         for (int next; at != end && (next = part_of(*at)); at++)
             part |= next;

@@ -81,6 +81,7 @@ typedef struct {
     int64_t message_bytes;        /* ucx_perftest: of the test; 0 if unknown */
     int element_bytes;            /* OSU: of the elements that it divides among processes, if `of_all` */
     bool rounds_down;             /* its blocks leave out a remainder */
+    char command[64];             /* nccl-tests: of the line before the first heading; "" if none, or read */
     char torn[PTO_BENCH_ROW_MAX]; /* the beginning of a row that another line interrupted; "" if none */
     char debug_host[PTO_BENCH_DEBUG_HOSTS][64]; /* of debug lines; "" behind the last */
 } pto_bench_t;
@@ -308,6 +309,9 @@ const char *pto_json_text(const json_t *object, const char *key);
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event);
 /* False if pto_kineto_event would ignore the event with this text. */
 bool pto_kineto_may_matter(const char *text);
+/* Returns the name of a test in a line with its command, as shells print it: "+ srun ./all_reduce_perf -b 8";
+ * NULL if there is none. Releases before 2.13 do not print the name. */
+const char *pto_nccl_tests_command(const char *line);
 /* Reads an output of nccl-tests with -J. */
 pto_status_t pto_nccl_tests_record(pto_recording_reader_t *reader, const json_t *record);
 pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record);
