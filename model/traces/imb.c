@@ -2,6 +2,7 @@
  * t_min[usec] t_max[usec] t_avg[usec]". oneCCL's benchmark prints the same with colons: "# Benchmarking:
  * allreduce". */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -23,7 +24,8 @@ static const char benchmarking[] = "# Benchmarking";
 static bool is_heading(const char *line) {
     return pto_bench_value(line, benchmarking) != NULL ||
            (pto_text_begins(line, "#bytes ") && strstr(line, "#repetitions")) ||
-           (*line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks"));
+           (*line == '#' && (pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks") ||
+                             pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel (R) MPI Benchmarks")));
 }
 
 /* Returns the test of a non-blocking collective, "Iallreduce" or "Iallreduce_pure"; NULL if there is none. */
@@ -65,6 +67,7 @@ static bool read_columns(pto_bench_t *benchmark, const char *line) {
     if (count < 3 || strcmp(field[0], "#bytes") != 0)
         return false;
     benchmark->column = 0;
+    benchmark->wrong_column = strcmp(field[count - 1], "defects") == 0 ? count - 1 : 0;
     pto_bench_begin_table(benchmark, count, count, 2);
     for (int i = count - 1; i > 0; i--)
         if (strcmp(field[i], "t_avg[usec]") == 0 || strcmp(field[i], "t[usec]") == 0 ||
@@ -77,7 +80,11 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     char row[PTO_BENCH_ROW_MAX];
     if (reader->benchmark.column == 0)
         return pto_bench_plain_row(reader, line);
-    return pto_bench_join(reader, line, row) ? pto_bench_plain_row(reader, row) : PTO_OK;
+    if (!pto_bench_join(reader, line, row))
+        return PTO_OK;
+    if (reader->benchmark.wrong_column > 0 && atof(strrchr(row, ' ') ? strrchr(row, ' ') : row) > 0)
+        reader->trace->has_wrong = true;
+    return pto_bench_plain_row(reader, row);
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
