@@ -29,12 +29,7 @@ ENDS(Comm_disconnect, (MPI_Comm * comm), (comm))
 #define TAKE_ONE(symbol, text, params, args, declared, ...)                                                  \
     PRELOAD_EXPORT int symbol(PRELOAD_EACH params, MPI_Comm comm);                                           \
     PRELOAD_EXPORT int symbol(PRELOAD_EACH params, MPI_Comm comm) {                                          \
-        static int (*_Atomic next)(PRELOAD_EACH params, MPI_Comm);                                           \
-        if (!next) { /* the first call, which several threads may make */                                    \
-            int (*found)(PRELOAD_EACH params, MPI_Comm) = NULL;                                              \
-            preload_next(PRELOAD_TEXT(symbol), &found, sizeof found);                                        \
-            next = found;                                                                                    \
-        }                                                                                                    \
+        PRELOAD_FIND(symbol, (PRELOAD_EACH params, MPI_Comm comm))                                           \
         if (!drop.on || depth > 0)                                                                           \
             return next(PRELOAD_EACH args, comm);                                                            \
         depth++;                                                                                             \

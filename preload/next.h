@@ -31,13 +31,21 @@ void preload_next(const char *name, void *function, size_t size);
 #define PRELOAD_TEXT_(name) #name
 #define PRELOAD_EACH(...) __VA_ARGS__
 
+/* Declares `next`, the next library's function of this name. The first call finds it, and keeps it
+ * atomically, as several threads may make that call. */
+#define PRELOAD_FIND(symbol, params)                                                                         \
+    static int(*_Atomic kept) params; /* NOLINT(bugprone-macro-parentheses): a list of parameters */         \
+    int(*next) params = kept;         /* NOLINT(bugprone-macro-parentheses) */                               \
+    if (!next) {                                                                                             \
+        preload_next(PRELOAD_TEXT(symbol), &next, sizeof next);                                              \
+        kept = next;                                                                                         \
+    }
+
 /* A wrapper that always calls the next function, and executes statements before and after it. */
 #define PRELOAD_PASS(symbol, params, args, before, after)                                                    \
     PRELOAD_EXPORT int symbol params;                                                                        \
     PRELOAD_EXPORT int symbol params {                                                                       \
-        static int(*next) params; /* NOLINT(bugprone-macro-parentheses) */                                   \
-        if (!next)                                                                                           \
-            preload_next(PRELOAD_TEXT(symbol), &next, sizeof next);                                          \
+        PRELOAD_FIND(symbol, params)                                                                         \
         before;                                                                                              \
         int code = next args;                                                                                \
         after;                                                                                               \

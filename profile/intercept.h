@@ -37,9 +37,7 @@ static inline void prof_unlock(void) {
 #define PROF_ONE(symbol, name, always, params, plain, args, before, after)                                   \
     PRELOAD_EXPORT int symbol params;                                                                        \
     PRELOAD_EXPORT int symbol params {                                                                       \
-        static int(*next) params;                                                                            \
-        if (!next)                                                                                           \
-            preload_next(PRELOAD_TEXT(symbol), &next, sizeof next);                                          \
+        PRELOAD_FIND(symbol, params)                                                                         \
         if (!prof_enter(always))                                                                             \
             return next plain;                                                                               \
         before;                                                                                              \

@@ -40,7 +40,8 @@ static void write_cells(FILE *script, const pto_traffic_map_t *map) {
 
 /* A cell is a whole number of pixels, so that all have the same size and sharp edges. */
 static void write_margins(FILE *script, int64_t order) {
-    const double side_px = (double)(SIDE_PX / order * order);
+    const int64_t cell_px = SIDE_PX / order;
+    const double side_px = (double)(cell_px * order);
     fprintf(script,
             "set lmargin at screen %.9g\nset rmargin at screen %.9g\nset bmargin at screen %.9g\n"
             "set tmargin at screen %.9g\n",

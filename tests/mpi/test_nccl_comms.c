@@ -255,7 +255,7 @@ static void *run_gpu(void *argument) {
 
 static void several_gpus(const pto_nccl_id_t *id) {
     const int before = fake_calls;
-    thread_t own[2];
+    thread_t own[2] = {0};
     pthread_t made[2];
     (void)id;
     ncclGetUniqueId(&own[0].id);

@@ -152,9 +152,10 @@ static void reduces(pto_team_t *team, int index) {
                 status = pto_exec_run(exec, &err);
             if (status == PTO_OK)
                 status = pto_exec_get(exec, data, &err);
-            for (int i = 0; i < COUNT; i++)
-                right = right && status == PTO_OK &&
-                        data[i] == (float)(team->size * (team->size + 1) / 2 + team->size * (i % 7 + run));
+            for (int i = 0; i < COUNT; i++) {
+                const int sum = team->size * (team->size + 1) / 2 + team->size * (i % 7 + run);
+                right = right && status == PTO_OK && data[i] == (float)sum;
+            }
         }
         expect(right, plans[index].strategy, status == PTO_OK ? "another sum" : err.message);
         pto_exec_destroy(exec);

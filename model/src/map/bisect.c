@@ -41,7 +41,8 @@ static double volume(const pto_flow_t *flow) { return flow->out + flow->in; }
 _Thread_local int64_t pto_map_visits;
 
 static bool is_above(const bisection_t *bisection, int64_t i, int64_t j) {
-    return bisection->gain[i] > bisection->gain[j] || (bisection->gain[i] == bisection->gain[j] && i < j);
+    const double gain_i = bisection->gain[i], gain_j = bisection->gain[j];
+    return gain_i > gain_j || (gain_i == gain_j && i < j);
 }
 
 static void set_in_heap(bisection_t *bisection, heap_t *heap, int64_t at, int64_t i) {
