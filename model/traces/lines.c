@@ -296,8 +296,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     }
 }
 
-/* Replaces the blanks that do not break, as in text copied from pages, by others. */
-static void replace_blanks(char *line) {
+void pto_recording_replace_blanks(char *line) {
     for (char *at = line; (at = strstr(at, "\xc2\xa0")) != NULL; at += 2)
         at[0] = at[1] = ' ';
 }
@@ -306,7 +305,7 @@ static void replace_blanks(char *line) {
 static pto_status_t read_overwritten(pto_recording_reader_t *reader, char *line) {
     pto_status_t status = PTO_OK;
     pto_drop_escapes(line);
-    replace_blanks(line);
+    pto_recording_replace_blanks(line);
     for (char *next; line && status == PTO_OK; line = next) {
         next = strchr(line, '\r');
         if (next)

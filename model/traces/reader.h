@@ -203,6 +203,8 @@ const pto_launch_t *pto_launches_find(const pto_launches_t *launches, int64_t id
 
 /* --- texts ---------------------------------------------------------------------------------------------- */
 
+/* Replaces the blanks that do not break, as in text copied from pages, by others. */
+void pto_recording_replace_blanks(char *line);
 /* Splits a line at separators; if `joined`, several in a row count as one. Returns the number of fields. */
 int pto_recording_split(char *line, const char *separators, bool joined,
                         char *field[PTO_RECORDING_COLUMNS_MAX]);

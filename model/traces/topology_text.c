@@ -201,6 +201,8 @@ static pto_status_t read_nvidia_line(import_t *import, char **word, int words) {
     const int from = find_device(import, word[0]);
     if (import->devices == 0 && is_gpu_name(word[0]))
         return add_devices(import, word, words);
+    if (words > 1 && is_gpu_name(word[0]) && is_gpu_name(word[1]))
+        return fail(import, PTO_ERR_NOT_APPLICABLE, "a second table: a file has that of one node", "");
     if (from >= 0)
         return read_row(import, from, word, words);
     char *colon = strchr(word[0], ':'); /* "NIC0: mlx5_0" */
@@ -243,6 +245,7 @@ static pto_status_t resolve_rocm_links(import_t *import) {
 static pto_status_t read_rocm_line(import_t *import, matrix_t *matrix, const char *line, char **word,
                                    int words) {
     int gpu, node;
+    line += strspn(line, " \t");
     if (line[0] == '=') {
         *matrix = strstr(line, "Hops") ? HOPS : strstr(line, "Link Type") ? KINDS : NO_MATRIX;
         import->matrices |= *matrix == NO_MATRIX ? 0 : 1U << *matrix;
@@ -386,6 +389,7 @@ static pto_status_t read_lines(import_t *import, char *text) {
             *end = '\0';
         import->line++;
         pto_drop_escapes(line);
+        pto_recording_replace_blanks(line);
         learn_prefix(&prefix, &is_learnt, line);
         line = pto_prefix_skip(&prefix, line);
         import->xgmi = import->xgmi || strstr(line, "ROCm System Management");

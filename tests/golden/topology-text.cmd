@@ -44,3 +44,6 @@ new --from "$dir/two.txt" --host-link pcie4 --gpu-link xgmi
 new --from "$dir/two.txt" --host-link pcie4; portolan predict --machine "$dir/new.yaml" --collective allreduce --nodes 1 --bytes 1MiB | grep -c '^# machine'
 # Behind a launcher's labels, they are the same.
 for file in nvidia rocm; do for label in "0: " "[1,0]<stdout>: " "node1: "; do sed "s/^/$label/" tests/fixtures/$file-topo.txt >"$dir/$file-topo.txt"; portolan topology "$dir/$file-topo.txt" | diff - <(portolan topology tests/fixtures/$file-topo.txt) && echo "$file behind '$label': the same"; done; done
+# Indented as in a page, with blanks that do not break; two nodes in one file.
+for file in nvidia rocm; do sed 's/^/    /; s/ X / X\xc2\xa0/' tests/fixtures/$file-topo.txt >"$dir/$file-topo.txt"; portolan topology "$dir/$file-topo.txt" | diff - <(portolan topology tests/fixtures/$file-topo.txt) && echo "$file indented: the same"; done
+cat tests/fixtures/nvidia-topo.txt tests/fixtures/nvidia-topo.txt >"$dir/bad.txt"; try "$dir/bad.txt" | sed "s|$dir/||"
