@@ -213,7 +213,10 @@ int pto_bench_decimals(const char *line) {
 
 /* Returns the bytes of a line up to other output behind or within the numbers of a row. */
 static size_t row_length(const pto_bench_t *benchmark, const char *line) {
+    const size_t numbers = strspn(line, "0123456789. \t");
     const char *at = line + strspn(line, PTO_BENCH_BLANKS);
+    if (line[numbers] == '\0') /* as nearly always */
+        return numbers;
     for (int fields = 0; *at; fields++) {
         char field[32];
         const size_t length = strcspn(at, PTO_BENCH_BLANKS), digits = strspn(at, "0123456789.");
