@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "fatal.h"
 #include "topology.h"
 
@@ -28,11 +29,12 @@ static int find_node(job_t *job, process_t *own) {
     return processes;
 }
 
-static void describe_devices(job_t *job, const topology_t *topology) {
+static void describe_devices(job_t *job, process_t *own, const topology_t *topology) {
     pto_gpu_info_t info = {.blocks = 0};
     for (int device = 0; device < job->device_count; device++) {
         GPU_DO(gpu.bench->describe(device, &info, &gpu_error));
         job->device_socket[device] = topology_gpu_socket(topology, info.bus, job->driver, sizeof job->driver);
+        own->gpus_hash = pto_hash_bytes(own->gpus_hash, info.bus, strlen(info.bus) + 1);
         if (device == 0) {
             job->gpu_blocks = info.blocks;
             job->mps = info.mps;
@@ -52,13 +54,24 @@ static void find_gpu(job_t *job, process_t *own, const topology_t *topology) {
         snprintf(job->no_gpu, sizeof job->no_gpu, "%.*s", JOB_TEXT_MAX - 1, gpu_error.message);
         return;
     }
-    describe_devices(job, topology);
+    describe_devices(job, own, topology);
     own->device = own->node_rank % job->device_count;
     own->gpu_socket = job->device_socket[own->device];
     pto_gpu_info_t info = {.blocks = 0};
     GPU_DO(gpu.bench->describe(own->device, &info, &gpu_error));
     memcpy(own->bus, info.bus, sizeof own->bus);
     gpu_select(own->device);
+}
+
+/* Returns whether the processes of each node see the same GPUs by the same numbers. Where a launcher shows
+ * each process one GPU alone, all are number 0. */
+static bool devices_agree(const job_t *job) {
+    for (int a = 0; a < job->size; a++)
+        for (int b = 0; b < a; b++)
+            if (job->process[a].node == job->process[b].node &&
+                job->process[a].gpus_hash != job->process[b].gpus_hash)
+                return false;
+    return true;
 }
 
 /* Gives all processes rank 0's view of the job, so that each makes the same list of cases. If any process has
@@ -77,6 +90,10 @@ static void agree(job_t *job, const process_t *own) {
     *job = seen;
     MPI_DO(
         MPI_Allgather(own, (int)sizeof *own, MPI_BYTE, job->process, (int)sizeof *own, MPI_BYTE, job->world));
+    if (job->no_gpu[0] == '\0' && !devices_agree(job))
+        snprintf(job->no_gpu, sizeof job->no_gpu,
+                 "processes of a node number its GPUs differently; each must see all of them "
+                 "(srun: --gpus-per-node, not --gpus-per-task)");
 }
 
 void job_init(job_t *job) {

@@ -18,6 +18,7 @@ typedef struct {
     int device;                /* the GPU that it uses; -1: none */
     int gpu_socket;            /* that GPU's; -1: unknown */
     char bus[PTO_GPU_BUS_MAX]; /* that GPU's PCI address, which identifies it on the node */
+    uint64_t gpus_hash; /* of the PCI addresses of all GPUs that it sees, in the order of their numbers */
 } process_t;
 
 typedef struct {
@@ -27,14 +28,14 @@ typedef struct {
     process_t *process; /* by rank */
     int node_count;
 
-    /* Rank 0's own node, as told to all processes. */
+    /* Of rank 0's node, as told to all processes. */
     int sockets;
     int cores;
     int device_count;
     int device_socket[GPU_COUNT_MAX];
     bool reach[GPU_COUNT_MAX][GPU_COUNT_MAX]; /* peer access between devices */
     int gpu_blocks;                           /* thread blocks that fill a device */
-    pto_mps_t mps;                            /* of a device's pto_gpu_info_t */
+    pto_mps_t mps;                            /* whether NVIDIA's Multi-Process Service runs */
     pto_runs_t runs;                          /* the option --runs */
     bool bound_here; /* calibrate bound processes to their GPUs' sockets, because the launcher had not */
     bool cuda_aware;

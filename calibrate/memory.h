@@ -16,7 +16,8 @@ void *memory_pinned(const work_t *work, int64_t bytes);
 /* Opens GPU memory that another member exported. */
 void *memory_opened(const work_t *work, const pto_memory_handle_t *handle);
 
-/* All members of a case call it if any opens another's memory, which stays until all have closed it. */
+/* Makes the end of the case free its memory only when all members have closed what they opened of others. All
+ * members call it if any of them opens another's memory. */
 void memory_is_shared(const work_t *work);
 
 /* An array of zeroed objects. */

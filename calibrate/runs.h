@@ -9,14 +9,15 @@ typedef struct {
     const work_t *work;
     void (*enqueue)(const work_t *work, int64_t bytes); /* enqueues one run in gpu.stream */
     int64_t bytes;                                      /* of the runs that are prepared; -1: none are */
-    int count;                                          /* runs of a graph; their multiples are timed */
-    void *graph;                                        /* NULL: the runs are enqueued one by one */
+    int count;   /* runs of a batch, which is a graph or enqueued at once */
+    void *graph; /* NULL: the runs are enqueued one by one */
 } runs_t;
 
 void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(const work_t *work, int64_t bytes));
 
-/* Called by all members of the case. Returns the seconds of `iterations` runs of `bytes`. The first call with
- * other bytes captures the graph, after a run that is not timed, in which NCCL connects its members. */
+/* Called by all members of the case. Times as many whole batches as `iterations` runs of `bytes` need, and
+ * returns the seconds scaled to `iterations`. The first call with other bytes captures the graph, after a run
+ * that is not timed, in which NCCL connects its members. */
 double runs_s(runs_t *runs, int64_t bytes, int iterations);
 
 /* Called by all members of the case. Returns the seconds of `iterations` calls, each from a barrier of all

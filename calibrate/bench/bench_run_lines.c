@@ -22,7 +22,7 @@ typedef struct {
 
 static void list_cases(const job_t *job, case_list_t *list) {
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
-    int max = pairs_on_node(job, PTO_SPACE_GPU, 0, ranks);
+    int max = pairs_on_node(job, PTO_SPACE_GPU, 0, ranks); /* the first process of each GPU of node 0 */
     if (max < 2)
         case_skip(list, "no two GPUs of the node have a process each", "run_lines");
     for (int gpus = 2; gpus != 0 && gpus <= max; gpus = next_count(gpus, max)) {
@@ -57,6 +57,7 @@ static void forget_plan(state_t *state) {
     state->plan = NULL;
 }
 
+/* Up to PTO_LINES_BYTES_MAX, the executor moves this plan's data as lines that carry their flags. */
 static void make_plan(const work_t *work, int64_t bytes) {
     state_t *state = work->state;
     int gpus = work->bench_case->member_count;

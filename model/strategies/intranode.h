@@ -1,5 +1,6 @@
-/* Shared by the strategies inside a node: the operations of gsb, btb and mix among processes that share
- * memory, which hierarchical strategies use level by level, and the building blocks of these operations. */
+/* Shared by the strategies inside a node: the operations of gsb, btb and mix (gsb.c, btb.c and mix.c say what
+ * these are) among processes that share memory, which hierarchical strategies use level by level, and the
+ * building blocks of these operations. */
 #ifndef PTO_INTRANODE_H
 #define PTO_INTRANODE_H
 
@@ -10,7 +11,8 @@
  * needed, as in an allreduce, where each process waits for data of all others in each run. */
 typedef enum { PTO_RUN_ORDERED, PTO_RUN_LOOSE } pto_run_order_t;
 
-/* Operations among the members of `members` (at least two; its group, n and cores are used). */
+/* Operations among the members of `members` (pto_exchange_t is in staging.h; at least two; its group, n and
+ * cores are used). */
 typedef struct {
     /* Reduces all members' vector `source` to member 0, into `into` or, if that is -1, into a temporary.
      * Returns the buffer of the result. */
@@ -43,7 +45,8 @@ void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request, c
 /* PTO_ERR_NOT_APPLICABLE unless the layout has one node, and several processes that hold data. */
 pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t *err);
 
-/* PTO_ERR_NOT_APPLICABLE unless the group that stages has more members than the request's staged_members. */
+/* PTO_ERR_NOT_APPLICABLE unless mix has somebody left that copies by CUDA IPC: its members must be more than
+ * the request's staged_members, which copy through the host. */
 pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err);
 /* pto_strategy_t.stages: the group that stages consists of all processes that hold data. */
 int64_t pto_mix_members(const pto_request_t *request);

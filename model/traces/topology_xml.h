@@ -15,7 +15,9 @@ pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, 
 /* Builds only the tree, of a file that was read from `path`; changes texts in `xml`. Errors: as above. */
 pto_status_t pto_node_tree_create(pto_xml_t *xml, const char *path, pto_node_tree_t **tree, pto_error_t *err);
 
-/* Returns whether links of NICs have the network's rate if it is below PCIe's: only NCCL's file has it. */
+/* Returns whether the rate of a NIC's link is the smaller one of PCIe's and the network's. hwloc and the
+ * tools nvidia-smi and rocm-smi don't tell the network's; NCCL's and RCCL's files and ones written by hand
+ * do. */
 bool pto_topology_has_nic_rates(const pto_topology_t *topology);
 
 /* Returns whether the GPUs have AMD's links. */

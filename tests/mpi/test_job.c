@@ -17,6 +17,7 @@ static struct {
     int devices;                    /* of each node */
     int device_socket[DEVICES_MAX]; /* -1: unknown */
     bool reach[DEVICES_MAX][DEVICES_MAX];
+    int turned;            /* the rank whose GPUs are numbered from the second on; -1: none */
     int without_gpu;       /* the rank that sees none; -1: all see them; PROCESSES: none does */
     bool bound[PROCESSES]; /* by the launcher */
     bool cuda_aware;
@@ -38,6 +39,7 @@ static void make_machine(uint64_t seed) {
         for (int peer = 0; peer < DEVICES_MAX; peer++)
             made.reach[device][peer] = device != peer && draw(2) > 0;
     }
+    made.turned = -1;
     made.without_gpu = seed % 3 > 0 ? -1 : draw(PROCESSES + 1);
     made.cuda_aware = draw(2) > 0;
 }
@@ -64,7 +66,7 @@ static void name_bus(char bus[PTO_GPU_BUS_MAX], int process, int device) {
 static pto_status_t describe(int device, pto_gpu_info_t *info, pto_error_t *err) {
     *info = (pto_gpu_info_t){.blocks = 10 * (device + 1), .mps = device == 0 ? PTO_MPS_YES : PTO_MPS_NO};
     snprintf(info->name, sizeof info->name, "GPU %d", device);
-    name_bus(info->bus, rank, device);
+    name_bus(info->bus, rank, made.turned == rank ? (device + 1) % made.devices : device);
     return PTO_OK;
 }
 
@@ -277,6 +279,21 @@ TEST(places_are_found_and_compared) {
             for (int b = 0; b < PROCESSES; b++)
                 for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++)
                     assert_int_equal(job_level(&job, space, a, b), level_of(&job, space, a, b));
+        job_fini(&job);
+    }
+}
+
+/* As where each process sees one GPU alone, or has a CUDA_VISIBLE_DEVICES of its own. */
+TEST(gpus_are_not_measured_where_processes_number_them_differently) {
+    for (uint64_t seed = 1; seed <= MACHINES; seed++) {
+        job_t job;
+        make_machine(seed);
+        made.without_gpu = -1;
+        made.turned = draw(PROCESSES);
+        job_init(&job);
+        bool alone = beside(made.turned, PROCESSES) == 1, differ = made.devices > 1 && !alone;
+        assert_int_equal(strstr(job.no_gpu, "number its GPUs differently") != NULL, differ);
+        assert_int_equal(job.no_gpu[0] != '\0', differ);
         job_fini(&job);
     }
 }

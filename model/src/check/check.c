@@ -1,5 +1,7 @@
 /* Proves a plan by one method (pto_check_by_method): gives each owner's input a symbol, walks the plan's
- * stages symbolically, and compares the outputs with what the collective defines. */
+ * stages symbolically, and compares the outputs with what the collective defines. The method says which ranks
+ * are walked: all, or those of node 0 if all nodes do the same. In a proof by node 0, a plan of a vector is
+ * replaced by its unit plan (pto_checker_t.unit_plan). */
 #include "portolan/check.h"
 
 #include <stdlib.h>
@@ -368,6 +370,7 @@ static bool no_signals_left(pto_checker_t *checker) {
 static bool allocate(pto_checker_t *checker) {
     size_t places = (size_t)checker->walked * (size_t)checker->buffers;
     checker->contents = calloc(places, sizeof *checker->contents);
+    /* The second half is of the other copies of double-buffered temporaries. */
     checker->trace = calloc(2 * places, sizeof *checker->trace);
     checker->piece = calloc(places, sizeof *checker->piece);
     checker->bytes = calloc(places, sizeof *checker->bytes);
@@ -426,6 +429,7 @@ static bool walk_stages(pto_checker_t *checker) {
         checker->report.stages++;
         if (collective >= 0 && checker->collective < 0 && !pto_check_enter_collective(checker, collective))
             return false;
+        /* The stages of a library's collective were proved in the first run; in others it is one step. */
         bool is_skipped = checker->repeats && checker->collective >= 0;
         if (!is_skipped && (!pto_check_begin_lanes(checker) || !pto_check_stage(checker)))
             return false;
@@ -446,10 +450,11 @@ static bool run(pto_checker_t *checker) {
            for_each_pattern(checker, use_output) && (checker->repeats || expect_outputs(checker));
 }
 
-/* If processes use each other's memory, one of them may be a run ahead. So the plan is walked once more, with
- * empty buffers but with the traces of the first run. All runs are the same, so an order between two
- * consecutive runs holds between any two. Every run moves the same data, so that only the order of accesses
- * is new; unless the plan has either nodes, whose choices may differ. */
+/* If processes use each other's memory, one of them may be a run ahead. So the plan is walked again, with the
+ * traces of the runs before. All runs are the same, so an order between two consecutive runs holds between
+ * any two. They also move the same data, so only the order of accesses is proved (`repeats`), and the
+ * contents of buffers stay. The choices of either nodes may differ between runs: such a plan begins again
+ * with empty buffers. */
 static bool run_again(pto_checker_t *checker) {
     pto_check_report_t report = checker->report;
     checker->repeats = pto_check_assignments(checker->plan) == 1;
@@ -576,7 +581,7 @@ pto_status_t pto_check_by_method(const pto_plan_t *plan, pto_proof_t proof, pto_
         count_all_nodes(&checker, request->bytes);
         *report = checker.report;
     }
-    checker_fini(&checker);
     *unordered = checker.unordered && checker.clocks.group_ranks < checker.ranks;
+    checker_fini(&checker);
     return checker.status;
 }

@@ -46,8 +46,8 @@ static double move_cost(const swaps_t *swaps, int64_t i, int64_t to, int64_t exc
     return change;
 }
 
-/* Returns the change of cost of the flow between the two processes, if the directions of a pair differ in
- * cost. */
+/* Returns the change of cost of the flow between i and j themselves if they swap places; 0 if both directions
+ * between the two places cost the same. */
 static double own_flow_cost(const swaps_t *swaps, int64_t i, int64_t j) {
     double turned =
         cost(swaps, swaps->place[j], swaps->place[i]) - cost(swaps, swaps->place[i], swaps->place[j]);
@@ -59,7 +59,7 @@ static double own_flow_cost(const swaps_t *swaps, int64_t i, int64_t j) {
 
 static bool swap_if_better(const swaps_t *swaps, int64_t i, int64_t j) {
     int64_t from = swaps->place[i], to = swaps->place[j];
-    pto_map_visits++;
+    pto_map_visits++; /* counted for tests */
     double change = move_cost(swaps, i, to, j) + move_cost(swaps, j, from, i) + own_flow_cost(swaps, i, j);
     if (!(change < -1e-9 * cost(swaps, from, to))) /* less than the cost of 1e-9 bytes is rounding */
         return false;
