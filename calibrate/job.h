@@ -50,6 +50,7 @@ typedef struct {
 void job_init(job_t *job);
 void job_fini(job_t *job);
 
+/* Returns the number of processes on a node. Nodes are numbered by their lowest ranks. */
 int job_processes_on(const job_t *job, int node);
 
 /* Returns the rank of the node's `node_rank`-th process; -1: there is none. */
@@ -58,10 +59,12 @@ int job_rank_at(const job_t *job, int node, int node_rank);
 /* Returns the index-th process of node 0 that uses a device; -1: none. */
 int job_process_of_device(const job_t *job, int device, int index);
 
-/* Returns the level of a pair of processes: by their sockets for `cpu`, by their GPUs for `gpu`. */
+/* Returns the level of a pair of processes: by their sockets for `cpu`, by their GPUs for `gpu`. An unknown
+ * socket is another than a known one. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
-/* Returns whether a process and a device, or two devices, of this node share a socket. Unknown ones do. */
+/* Return whether a process of node 0 and one of its devices, or two of its devices, share a socket. An
+ * unknown socket counts as shared. */
 bool job_on_socket(const job_t *job, int rank, int device);
 bool job_devices_share_socket(const job_t *job, int device, int other);
 

@@ -72,7 +72,7 @@ static void open_case(const work_t *work) {
 }
 
 #if defined(__SSE2__)
-/* Stores whole vectors non-temporally. The fence orders the stores before a later flag. */
+/* Stores whole vectors non-temporally. The fence waits for them, so that the time includes them. */
 static void copy_past_cache(void *target, const void *source, size_t bytes) {
     size_t count = bytes / sizeof(__m128i);
     for (size_t i = 0; i < count; i++)

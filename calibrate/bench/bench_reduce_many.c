@@ -36,7 +36,8 @@ static void open_case(const work_t *work) {
 
 static void reduce_once(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
-    GPU_DO(gpu.device->reduce_many(state->target, true, (const void *const *)state->input,
+    const bool fresh = true; /* overwrites the target: all inputs are read, and one result is written */
+    GPU_DO(gpu.device->reduce_many(state->target, fresh, (const void *const *)state->input,
                                    work->bench_case->messages, (size_t)bytes / ELEMENT_BYTES,
                                    PTO_DATATYPE_FLOAT, PTO_OP_SUM, gpu.stream, &gpu_error));
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));

@@ -1,6 +1,6 @@
-/* Shared by the strategies inside a node: the operations of gsb, btb and mix (gsb.c, btb.c and mix.c say what
- * these are) among processes that share memory, which hierarchical strategies use level by level, and the
- * building blocks of these operations. */
+/* Shared by the strategies inside a node: the operations of gsb (one buffer on the root's GPU), btb (a
+ * binomial tree) and mix (gsb, of which some members stage through the host) among processes that share
+ * memory, which hierarchical strategies use level by level, and the building blocks of these operations. */
 #ifndef PTO_INTRANODE_H
 #define PTO_INTRANODE_H
 
@@ -18,7 +18,8 @@ typedef struct {
      * Returns the buffer of the result. */
     int (*reduce)(pto_builder_t *builder, const pto_exchange_t *members, int source, int into,
                   pto_run_order_t runs);
-    /* Broadcasts member 0's `source` to all members' `target`; scatters it if it has a block for each. */
+    /* Broadcasts member 0's `source` to all members' `target`. If `source` has a block for each member, each
+     * gets only its own (a scatter). */
     void (*broadcast)(pto_builder_t *builder, const pto_exchange_t *members, int source, int target,
                       pto_run_order_t runs);
     /* Gathers all members' `source` in all members' `target`, in order. NULL: not offered. */
@@ -37,7 +38,7 @@ void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *members, int 
  * buffer of the result. */
 int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *members, int source, int gathered,
                     int into);
-/* All members copy member 0's `source` into `target`; only their own block, if it has one for each. */
+/* All members copy member 0's `source` into `target`; only their own block, if `source` has one for each. */
 void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *members, int source, int target);
 
 /* Builds a complete plan of a collective among all processes of a single node. */
@@ -48,7 +49,7 @@ pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t 
 /* PTO_ERR_NOT_APPLICABLE unless mix has somebody left that copies by CUDA IPC: its members must be more than
  * the request's staged_members, which copy through the host. */
 pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err);
-/* pto_strategy_t.stages: the group that stages consists of all processes that hold data. */
+/* pto_strategy_t.stages of mix: the number of processes that hold data, of which some stage. */
 int64_t pto_mix_members(const pto_request_t *request);
 
 /* Builds a temporary of `blocks` blocks like those of buffer `like`, at the members whose index is a multiple

@@ -1,4 +1,6 @@
-/* A hash table of operators by the id of the kernels they launch. Traces have all operators first. */
+/* Kineto: the operators of symmetric memory, by the "External id" that they share with the kernels that they
+ * launch, in a hash table: only the operator has the size. A trace has all operators before its kernels, so
+ * one pass is enough. */
 #include <stdlib.h>
 
 #include "base/hash.h"

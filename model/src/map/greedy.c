@@ -20,7 +20,7 @@ enum {
 typedef struct {
     const pto_flows_t *flows;
     const pto_places_t *places;
-    int64_t *place;
+    int64_t *place;      /* by process; there are as many places as processes */
     int64_t *process;    /* by place */
     const int64_t *node; /* by place, since divisions would take most of the time */
     const int64_t *gpu;
@@ -115,7 +115,7 @@ static void run_swaps(const swaps_t *swaps, int sweeps) {
 typedef struct {
     const pto_map_problem_t *problem;
     swaps_t swaps;
-    bool many; /* processes: only the best start is improved */
+    bool many; /* many processes: swaps improve only the best start */
     int64_t *best;
     double best_sum;
     bool found;

@@ -109,7 +109,8 @@ bool pto_time_same(pto_time_t a, pto_time_t b);
 
 /* Records the prices of this thread until pto_tape_end. NULL: out of memory. */
 pto_tape_t *pto_tape_begin(void);
-/* Ends the recording. NULL, and the tape is freed, unless a single plan was priced, at `seconds`. */
+/* Ends the recording. Returns the tape if exactly one plan was priced and a replay gives exactly `seconds`;
+ * else, and if memory has run out, frees it and returns NULL. */
 pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds);
 void pto_tape_destroy(pto_tape_t *tape);
 
@@ -125,8 +126,9 @@ bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
 
 /* --- short tapes ---------------------------------------------------------------------------------------- */
 
-/* A tape reduced to a few parameters: all others keep the values of the tape's end or last replay. It has
- * only the operations that depend on the few; their other operands are numbers. The price is the same. */
+/* A tape reduced to a few parameters: all others keep the values of the tape's last replay (pto_tape_end does
+ * one). It has only the operations that depend on the few; their other operands are numbers. The price is the
+ * same. */
 typedef struct pto_short_tape pto_short_tape_t;
 
 /* `param` has `count` entries, NULL for those that are not in the machine. NULL: out of memory. */
