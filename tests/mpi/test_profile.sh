@@ -163,7 +163,8 @@ ends_while_it_writes() {
     pid=$!
     for _ in {1..300}; do
         mask=$(sed -n 's/^SigBlk:\s*/0x/p' "/proc/$pid/status")
-        ((mask >> 14 & 1)) && break
+        # SIGTERM is blocked, and SIGCHLD is not: the C library blocks all for a moment where it starts a thread.
+        ((mask >> 14 & 1 && !(mask >> 16 & 1))) && break
         sleep 0.1
     done
     kill -TERM $pid
