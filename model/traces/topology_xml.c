@@ -377,7 +377,7 @@ pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, 
     pto_status_t status = pto_xml_read(path, &xml, err);
     if (status == PTO_OK)
         status = pto_node_tree_create(&xml, path, &tree, err);
-    if (status == PTO_OK)
+    if (tree)
         status = make_topology(tree, path, topology, err);
     pto_node_tree_destroy(tree);
     pto_xml_fini(&xml);
