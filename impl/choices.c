@@ -207,6 +207,9 @@ void pto_choice_waits(pto_exec_t *exec, const pto_task_t *task) {
 bool pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices) {
     if (index < 0 || index >= exec->eithers.count || !either_at(exec, index)->chooses)
         return false;
-    *choices = either_at(exec, index)->statistics;
+    const pto_exec_either_t *either = either_at(exec, index);
+    *choices = either->statistics;
+    for (int number = 0; number <= either->count; number++)
+        choices->timed += either->policy.tries[number];
     return true;
 }

@@ -394,6 +394,7 @@ typedef struct {
     int members;                              /* the number of members that take one of the two branches */
     int last;                                 /* how many of them took branch B in the last run */
     int64_t runs[PTO_POLICY_MEMBERS_MAX + 1]; /* by that number */
+    int64_t timed;                            /* runs of whose times a policy that learns has learnt */
 } pto_exec_choices_t;
 
 /* Sets the choices of the plan's index-th either node. False: none, or not member 0. */
