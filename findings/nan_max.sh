@@ -11,8 +11,7 @@
 # allreduce_intra_recursive_doubling.c and MPL_MAX.
 . "$(dirname "$0")/packages.sh"
 . "$(dirname "$0")/openmpi.sh"
-unpack mpich=4.0.2-3+b1 libmpich12=4.0.2-3+b1 libmpich-dev=4.0.2-3+b1 libslurm38=22.05.8-4+deb12u3 \
-    libucx0=1.13.1-1 libfabric1=1.17.0-3 libnuma1=2.0.16-1
+. "$(dirname "$0")/mpich.sh"
 cat >"$work/maximum.c" <<'END_C'
 #include <math.h>
 #include <mpi.h>

@@ -8,8 +8,7 @@
 # Open MPI 4.1.4-3+b1, MPICH 4.0.2-3+b1 (Debian 12); ompi_coll_base_topo_build_bmtree in coll_base_topo.c.
 . "$(dirname "$0")/packages.sh"
 . "$(dirname "$0")/openmpi.sh"
-unpack mpich=4.0.2-3+b1 libmpich12=4.0.2-3+b1 libmpich-dev=4.0.2-3+b1 libslurm38=22.05.8-4+deb12u3 \
-    libucx0=1.13.1-1 libfabric1=1.17.0-3 libnuma1=2.0.16-1
+. "$(dirname "$0")/mpich.sh"
 cat >"$work/sums.c" <<'END_C'
 #include <mpi.h>
 #include <stdio.h>
