@@ -148,18 +148,17 @@ static const char *behind_values(const char *line) {
     }
 }
 
-/* After the = of make's `NAME := VALUE` and `NAME ?= VALUE`, which has blanks before the name's end only. */
-static char *after_make_sign(char *text) {
-    const size_t colons = strspn(text, ":");
-    const size_t signs = *text == '?' ? 1 : colons;
-    return signs > 0 && signs <= 3 && text[signs] == '=' ? text + signs + 1 : NULL;
+/* Returns the length of an assignment of make's other than `=`: `?=`, `:=`, `::=` or `:::=`; 0: there is
+ * none. */
+static size_t make_sign(const char *text) {
+    const size_t signs = *text == '?' ? 1 : strspn(text, ":");
+    return signs > 0 && signs <= 3 && text[signs] == '=' ? signs + 1 : 0;
 }
 
 /* Returns whether a line is one of make, with or without `export`. */
 static bool is_of_make(const char *line) {
     const size_t name = strspn(line, name_characters), signs = name + strspn(line + name, " \t");
-    return name > 0 && (line[signs] == '?' || line[signs] == ':') &&
-           line[signs + strspn(line + signs, "?:")] == '=';
+    return name > 0 && make_sign(line + signs) > 0;
 }
 
 bool pto_variables_is_script(const char *text) {
@@ -311,23 +310,24 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
     bool setenv = after_word(at, "setenv") != NULL;
     at = setenv ? after_word(at, "setenv") : at;
     size_t name = strspn(at, name_characters);
-    char *made = name > 0 ? after_make_sign(at + name + strspn(at + name, blanks)) : NULL;
-    if (!setenv && !made && (name == 0 || at[name + strspn(at + name, blanks)] != '=')) {
+    char *equals = at + name + strspn(at + name, blanks);
+    const size_t made = name > 0 ? make_sign(equals) : 0;
+    if (!setenv && made == 0 && (name == 0 || *equals != '=')) {
         at = after_option(variables, at);
         if (!at)
             return PTO_OK;
         name = strspn(at, name_characters);
         setenv = at[name] != '=';
+        equals = at + name + strspn(at + name, blanks);
     }
-    char *equals = at + name + strspn(at + name, blanks);
     if (name == 0 || (setenv && (equals == at + name || !*equals || *equals == '-'))) {
         variables->rest = *equals ? equals : NULL; /* a bare name exports what the environment has */
         return PTO_OK;
     }
-    char *value = setenv ? equals : made ? made : equals + 1;
-    if (made) /* the environment, a later line or a missing `export` may decide */
+    char *value = setenv ? equals : made > 0 ? equals + made : equals + 1;
+    if (made > 0) /* the environment, a later line or a missing `export` may decide */
         variables->in_condition = variables->in_condition || *equals == '?' || at == line;
-    if (!setenv && (made || equals > at + name)) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
+    if (!setenv && (made > 0 || equals > at + name)) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
         value += strspn(value, blanks);
     pto_status_t status =
         read_value(variables, line, value, is_wanted(variables, after_container(at)), variable);
