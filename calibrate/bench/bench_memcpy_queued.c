@@ -22,7 +22,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
-    /* copying_own_case: between a process's own GPU and its host memory; it puts the kind into detail[0] */
+    /* copying_own_case has put the kind into detail[0]. */
     *copying = copying_own(work, (pto_copy_kind_t)work->bench_case->detail[0]);
     copying_open(work, work->bench_case->messages * work->max_bytes);
 }
