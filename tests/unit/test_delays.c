@@ -1,6 +1,7 @@
 /* Which processes, nodes and links make others wait, in jobs that were made with one bad part, or none. */
 #include "made_traces.h"
 #include "portolan/recording.h"
+#include "sample.h"
 #include "test.h"
 
 static pto_delays_t find_delays(const char *text, int node_procs, pto_recording_t *trace) {
@@ -104,8 +105,8 @@ static void print_wrong(const made_job_t *job, uint64_t seed, const pto_delays_t
     }
 }
 
-/* Runs `count` made jobs with consecutive seeds, of `procs` processes (0: of any number), whose steps are
- * those of `like`. Returns how many were judged wrongly. */
+/* Runs a sample of `count` made jobs with consecutive seeds, of `procs` processes (0: of any number), whose
+ * steps are those of `like`. Returns how many were judged wrongly. */
 static int run_steps_in(made_format_t format, made_fault_t fault, uint64_t seed, int count, int procs,
                         made_job_t like) {
     int wrong = 0;
@@ -126,7 +127,7 @@ static int run_steps_in(made_format_t format, made_fault_t fault, uint64_t seed,
         pto_delays_fini(&delays);
         pto_recording_fini(&trace);
         made_job_free(&job);
-        done++;
+        done += test_sample();
     }
     return wrong;
 }

@@ -11,6 +11,7 @@ extern "C" {
 }
 
 #include "gpu_threads.h"
+#include "sample.h"
 
 #include "portolan/kernel.h"
 
@@ -438,12 +439,15 @@ static job some_exchange(unsigned members, unsigned blocks, unsigned slices, uin
     return all;
 }
 
-/* Also fewer units than there are threads. */
+/* A sample; also fewer units than there are threads. */
 static void exchanges_are_right_with_any_blocks_and_gpus(void **) {
+    int seen = 0;
     for (build_t build : {subtract, subtract_shares, copy_all, swap_shares})
         for (unsigned members : {2u, 3u, 4u, 5u, 8u})
             for (unsigned blocks = 1; blocks <= (members > 4 ? 2u : 3u); blocks++)
                 for (int i = 0; i < (members > 2 ? 2 : 4); i++) {
+                    if (seen++ % test_sample() != 0)
+                        continue;
                     job all = some_exchange(members, blocks, 1, 5, i % 2 ? 10 : 400 / members);
                     all.in_place = build == subtract && i % 2 != 0;
                     prepare(all, build);
