@@ -156,6 +156,33 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
 
 /* --- neighbors of a halo exchange ----------------------------------------------------------------------- */
 
+/* Appends the last block to the one at `into`, of the same process. */
+static pto_status_t join_last(pto_neighbors_t *neighbors, int into, pto_error_t *err) {
+    int at[] = {into, --neighbors->degree}, counts[2];
+    MPI_Aint displs[2];
+    MPI_Datatype types[2], joined;
+    for (int i = 0; i < 2; i++) {
+        counts[i] = neighbors->count[at[i]];
+        displs[i] = neighbors->displ[at[i]];
+        types[i] = neighbors->type[at[i]];
+    }
+    pto_status_t status = PTO_MPI(MPI_Type_create_struct(2, counts, displs, types, &joined), err);
+    for (int i = 0; i < 2; i++)
+        if (neighbors->own_type[at[i]])
+            MPI_Type_free(&types[i]);
+    neighbors->own_type[at[1]] = false;
+    neighbors->own_type[into] = status == PTO_OK;
+    if (status != PTO_OK)
+        return status;
+    neighbors->count[into] = 1;
+    neighbors->displ[into] = 0;
+    neighbors->type[into] = joined;
+    return PTO_MPI(MPI_Type_commit(&neighbors->type[into]), err);
+}
+
+/* In a ring of one or two processes, a process has several blocks for one neighbor. They become one, in the
+ * order of the plan's steps: MPICH 4.1 to 5.0.1 matches the messages of a neighbor that is listed twice in
+ * reverse order, other libraries in the order of the lists. */
 static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *action, const pto_slice_t *slice,
                                  pto_neighbors_t *neighbors, pto_error_t *err) {
     pto_byte_ranges_t ranges = {.base = NULL};
@@ -165,6 +192,9 @@ static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *act
     neighbors->base = ranges.base;
     neighbors->rank[at] = (int)action->peer;
     neighbors->type[at] = MPI_BYTE;
+    neighbors->count[at] = 0;
+    neighbors->displ[at] = 0;
+    neighbors->own_type[at] = false;
     if (status == PTO_OK && ranges.list.count == 1 && range->bytes <= INT_MAX) {
         neighbors->displ[at] = (MPI_Aint)(range->at - ranges.base);
         neighbors->count[at] = (int)range->bytes;
@@ -175,6 +205,9 @@ static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *act
     }
     neighbors->degree++;
     free(ranges.list.item);
+    for (int i = 0; i < at && status == PTO_OK; i++)
+        if (neighbors->rank[i] == neighbors->rank[at])
+            return join_last(neighbors, i, err);
     return status;
 }
 
@@ -204,15 +237,15 @@ static pto_status_t fill_neighbors(const pto_exec_t *exec, const pto_node_t *nod
     return status == PTO_OK ? find_neighbors(exec, node, PTO_STEP_RECV, &call->neighbors[1], err) : status;
 }
 
-/* Replaces the members' communicator by one with a graph topology, whose edges have the counts as weights. A
- * process may be a neighbor twice; messages between two processes then match in the order in which each lists
- * the other. */
+/* Replaces the members' communicator by one with a graph topology. GCC warns of MPI_UNWEIGHTED, so that all
+ * weights are 0. */
 static pto_status_t connect_neighbors(pto_library_call_t *call, pto_error_t *err) {
+    static const int weights[PTO_SHIFTS_MAX];
     const pto_neighbors_t *to = &call->neighbors[0], *from = &call->neighbors[1];
     MPI_Comm members = call->comm;
     pto_status_t status =
-        PTO_MPI(MPI_Dist_graph_create_adjacent(members, from->degree, from->rank, from->count, to->degree,
-                                               to->rank, to->count, MPI_INFO_NULL, 0, &call->comm),
+        PTO_MPI(MPI_Dist_graph_create_adjacent(members, from->degree, from->rank, weights, to->degree,
+                                               to->rank, weights, MPI_INFO_NULL, 0, &call->comm),
                 err);
     MPI_Comm_free(&members);
     return status;

@@ -20,7 +20,7 @@ typedef struct {
 } pto_exec_message_t;
 
 /* The messages to, or from, this process's neighbors in one phase of a halo exchange: arguments of
- * MPI_Neighbor_alltoallw, in the order of the plan's steps. */
+ * MPI_Neighbor_alltoallw, one for each neighbor, in the order of the plan's steps. */
 typedef struct {
     int degree;
     void *base;
