@@ -35,6 +35,7 @@ typedef struct {
     int64_t factor; /* between sizes, all of which are measured and no others; 0: that of --bytes */
     pto_space_t buffers;
     bool from_other;               /* messages are sent from the other space */
+    int64_t room;                  /* buffers hold so many times the largest size */
     int detail[CASE_DETAIL_COUNT]; /* for the benchmark's own use */
     int member_count;              /* the processes that take part; the first leads */
     int *member;                   /* their ranks */
@@ -60,17 +61,23 @@ typedef struct {
     MPI_Comm comm;         /* the members, in the case's order */
     int me;                /* rank among them */
     int64_t max_bytes;     /* the largest size that will be measured */
+    int64_t room_bytes;    /* of a buffer */
     together_t *together;  /* a barrier of the members of this node */
     void *state;           /* the benchmark's own */
     struct memory *memory; /* freed at the end of the case (memory.h) */
+    int64_t bytes;         /* of the last trial; -1: there was none */
+    int run_count;         /* of TIMES_RUNS: runs of a batch, which is a graph or enqueued at once */
+    void *graph;           /* NULL: the runs are enqueued one by one */
 } work_t;
 
 /* How `once` is timed. */
 typedef enum {
     TIMES_EACH,       /* in every member */
     TIMES_LEAD,       /* in the first, which acts alone */
-    TIMES_ROUND_TRIP, /* in the first, half of the time */
-    TIMES_TOGETHER    /* in every member, between barriers */
+    TIMES_ROUND_TRIP, /* in the first `procs`, half of the time */
+    TIMES_TOGETHER,   /* from a barrier of all members until the last one on this node has returned */
+    TIMES_RUNS /* `once` enqueues a run in gpu.stream. With --runs waited, like TIMES_TOGETHER until the
+                  run's end; otherwise the mean of many runs, enqueued one by one or as a graph */
 } times_t;
 
 typedef struct {
@@ -82,9 +89,13 @@ typedef struct {
     double share;  /* of --budget, for all cases; 0: all of it */
     const char *gpu_only; /* the name to skip if no GPU can be measured; NULL: `list` checks that */
     size_t state_bytes;   /* of work_t's state, which is zero before `open` */
-    /* NULL: for each row, a case of one process and its GPU, without sizes. detail[0] is the row's index. */
     void (*list)(const job_t *job, case_list_t *list);
+    /* Instead of `list`: lists the cases of messages between buffers in a space, if the job has any. Without
+     * both, each row has a case of one process and its GPU, without sizes; detail[0] is the row's index. */
+    void (*list_in)(const job_t *job, pto_space_t space, case_list_t *list);
     void (*open)(const work_t *work); /* prepares a case; may be NULL */
+    /* Prepares trials of another size than the last one's, including the first; may be NULL. */
+    void (*resize)(const work_t *work, int64_t bytes);
     /* The operation that is timed. */
     void (*once)(const work_t *work, int64_t bytes);
     times_t times;
@@ -118,8 +129,12 @@ void case_skip(case_list_t *list, const char *reason, const char *format, ...)
 void work_open(work_t *work, const benchmark_t *benchmark);
 void work_close(work_t *work, const benchmark_t *benchmark);
 
-/* Performs the operation `iterations` times. Returns this process's seconds; 0 if it only assists. */
-double work_trial(const work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations);
+/* Frees the graph of runs, before what they use is freed: NCCL keeps a communicator that a graph uses. */
+void work_end_runs(work_t *work);
+
+/* Performs the operation `iterations` times. Returns this process's seconds; 0 if it only assists. Of
+ * TIMES_RUNS, it times as many whole batches as `iterations` runs need, and scales their seconds. */
+double work_trial(work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations);
 
 /* Returns the next count of processes or messages to measure, 0 after `max`: 1, 2, 3, 4, 6, 8, ... `max`. */
 int next_count(int count, int max);

@@ -22,6 +22,7 @@ case_t *case_add(case_list_t *list, const char *benchmark, int member_count) {
     added->sized = true;
     added->min_bytes = 1;
     added->max_bytes = INT64_MAX;
+    added->room = 1;
     added->member_count = member_count;
     added->member = must_allocate((size_t)member_count, sizeof *added->member);
     return added;
@@ -43,24 +44,6 @@ void case_skip(case_list_t *list, const char *reason, const char *format, ...) {
     vsnprintf(skip->what, sizeof skip->what, format, arguments);
     va_end(arguments);
     snprintf(skip->reason, sizeof skip->reason, "%s", reason);
-}
-
-void case_list_fill(const benchmark_t *benchmark, const job_t *job, case_list_t *list) {
-    const char *row = benchmark->rows != NULL ? benchmark->rows : benchmark->name;
-    if (benchmark->list != NULL) {
-        benchmark->list(job, list);
-        return;
-    }
-    for (int i = 0; *row != '\0'; i++) {
-        char name[CASE_NAME_MAX];
-        size_t length = strcspn(row, ", ");
-        snprintf(name, sizeof name, "%.*s", (int)length, row);
-        case_t *added = case_add_in(list, name, PTO_SPACE_GPU, 1);
-        added->sized = false;
-        added->detail[0] = i;
-        row += length;
-        row += strspn(row, ", ");
-    }
 }
 
 void case_list_fini(case_list_t *list) {

@@ -21,48 +21,21 @@ case_t *copying_own_case(const job_t *job, const char *prefix, pto_copy_kind_t k
     return copying_case(list, prefix, kind, 0, job_on_socket(job, 0, job->process[0].device));
 }
 
-copying_t copying_own(const work_t *work, pto_copy_kind_t kind) {
-    int device = work->job->process[work->job->rank].device;
-    return (copying_t){.device = device, .peer = device, .home = device, .kind = kind};
+static void *make_buffer(const work_t *work, bool on_gpu, bool pageable) {
+    if (on_gpu || pageable)
+        return memory_buffer(work, on_gpu ? PTO_SPACE_GPU : PTO_SPACE_CPU, work->room_bytes);
+    return memory_pinned(work, work->room_bytes);
 }
 
-void copying_open(const work_t *work, int64_t bytes) {
+void copying_make(const work_t *work, pto_copy_kind_t kind, bool pageable) {
     copying_t *copying = work->state;
-    if (copying->kind == PTO_COPY_D2D) {
-        gpu_select(copying->peer);
-        copying->target = memory_buffer(work, PTO_SPACE_GPU, bytes);
-        if (copying->peer != copying->device)
-            GPU_DO(gpu.bench->reach(copying->device, &gpu_error));
-        gpu_select(copying->device);
-        copying->source = memory_buffer(work, PTO_SPACE_GPU, bytes);
-        if (copying->peer != copying->device)
-            GPU_DO(gpu.bench->reach(copying->peer, &gpu_error));
-        return;
-    }
-    gpu_select(copying->device);
-    void *device = memory_buffer(work, PTO_SPACE_GPU, copying->strided ? 2 * bytes : bytes);
-    void *host = copying->pageable ? memory_buffer(work, PTO_SPACE_CPU, bytes) : memory_pinned(work, bytes);
-    copying->source = copying->kind == PTO_COPY_H2D ? host : device;
-    copying->target = copying->kind == PTO_COPY_H2D ? device : host;
+    copying->kind = kind;
+    copying->source = make_buffer(work, kind == PTO_COPY_D2H || kind == PTO_COPY_D2D, pageable);
+    copying->target = make_buffer(work, kind == PTO_COPY_H2D || kind == PTO_COPY_D2D, pageable);
 }
 
-void copying_close(const work_t *work) {
-    const copying_t *copying = work->state;
-    gpu_select(copying->home);
-}
-
-/* A strided copy has eight rows, like a share of an exchange of eight, at a pitch of twice their length. */
-static pto_move_t move_of(const copying_t *copying, size_t bytes) {
-    enum { ROWS = 8 };
-    size_t rows = copying->strided && bytes >= ROWS ? ROWS : 1;
-    size_t row = bytes / rows;
-    bool to_device = copying->kind == PTO_COPY_H2D;
-    return (pto_move_t){.target = copying->target,
-                        .source = copying->source,
-                        .bytes = row,
-                        .rows = rows,
-                        .target_pitch_bytes = to_device ? 2 * row : row,
-                        .source_pitch_bytes = to_device ? row : 2 * row};
+void copying_open(const work_t *work) {
+    copying_make(work, (pto_copy_kind_t)work->bench_case->detail[0], false);
 }
 
 void copy_and_wait(pto_move_t move) {
@@ -70,7 +43,13 @@ void copy_and_wait(pto_move_t move) {
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
-void copying_once(const work_t *work, int64_t bytes) { copy_and_wait(move_of(work->state, (size_t)bytes)); }
+void copying_once(const work_t *work, int64_t bytes) {
+    copy_and_wait(copying_move(work->state, 0, (size_t)bytes));
+}
+
+pto_move_t copying_move(const copying_t *copying, size_t at, size_t bytes) {
+    return move_of_bytes((char *)copying->target + at, (const char *)copying->source + at, bytes);
+}
 
 pto_move_t move_of_bytes(void *target, const void *source, size_t bytes) {
     return (pto_move_t){target, source, bytes, 1, bytes, bytes};

@@ -51,11 +51,14 @@ static void free_all(work_t *work) {
 void work_open(work_t *work, const benchmark_t *benchmark) {
     work->memory = must_allocate(1, sizeof *work->memory);
     work->state = benchmark->state_bytes > 0 ? memory_array(work, 1, benchmark->state_bytes) : NULL;
+    work->room_bytes = work->bench_case->room * work->max_bytes;
+    work->bytes = -1;
     if (benchmark->open != NULL)
         benchmark->open(work);
 }
 
 void work_close(work_t *work, const benchmark_t *benchmark) {
+    work_end_runs(work);
     if (benchmark->close != NULL)
         benchmark->close(work);
     free_all(work);
@@ -88,6 +91,7 @@ void *memory_zeroed(const work_t *work, pto_space_t space, int64_t bytes) {
 void *memory_pinned(const work_t *work, int64_t bytes) {
     void *buffer = NULL;
     GPU_DO(gpu.device->allocate_staging((size_t)bytes, &buffer, &gpu_error));
+    memset(buffer, 0, (size_t)bytes);
     return keep(work, PINNED, buffer);
 }
 
@@ -106,6 +110,6 @@ void *memory_array(const work_t *work, size_t count, size_t size) {
 void ping_pong_open(const work_t *work) {
     ping_pong_buffers_t *state = work->state;
     pto_space_t to = work->bench_case->buffers, other = to == PTO_SPACE_CPU ? PTO_SPACE_GPU : PTO_SPACE_CPU;
-    state->outgoing = memory_buffer(work, work->bench_case->from_other ? other : to, work->max_bytes);
-    state->incoming = memory_buffer(work, to, work->max_bytes);
+    state->outgoing = memory_buffer(work, work->bench_case->from_other ? other : to, work->room_bytes);
+    state->incoming = memory_buffer(work, to, work->room_bytes);
 }

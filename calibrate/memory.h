@@ -10,7 +10,7 @@ void *memory_buffer(const work_t *work, pto_space_t space, int64_t bytes);
 /* The same, filled with 0: so reductions never overflow, and have no denormals, which are slow. */
 void *memory_zeroed(const work_t *work, pto_space_t space, int64_t bytes);
 
-/* Pinned host memory. */
+/* Pinned host memory, filled with 0. */
 void *memory_pinned(const work_t *work, int64_t bytes);
 
 /* Opens GPU memory that another member exported. */
@@ -27,6 +27,8 @@ void *memory_array(const work_t *work, size_t count, size_t size);
 typedef struct {
     void *outgoing;
     void *incoming;
+    MPI_Datatype type; /* of a message, which has `count` of it */
+    int count;
 } ping_pong_buffers_t;
 
 void ping_pong_open(const work_t *work);

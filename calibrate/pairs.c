@@ -49,15 +49,18 @@ const char *pairs_why_none(pto_level_t level) {
     }
 }
 
-int pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, const char *benchmark,
-                const char *missing, case_list_t *list) {
+void pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, pto_space_t buffers,
+                 const char *benchmark, const char *missing, case_list_t *list) {
     pair_t pairs[PAIRS_MAX];
-    int first = list->case_count, count = pairs_find(job, space, level, pairs);
+    int count = pairs_find(job, space, level, pairs);
     if (count == 0)
         case_skip(list, pairs_why_none(level), "%s_%s", missing, pto_level_name(level));
-    for (int i = 0; i < count; i++)
-        pairs_case(list, benchmark, &pairs[i])->level = pto_level_name(level);
-    return first;
+    for (int i = 0; i < count; i++) {
+        case_t *added = pairs_case(list, benchmark, &pairs[i]);
+        added->level = pto_level_name(level);
+        added->space = pto_space_name(buffers);
+        added->buffers = buffers;
+    }
 }
 
 static bool same_gpu(const job_t *job, int a, int b) {

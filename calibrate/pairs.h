@@ -30,10 +30,10 @@ int64_t pairs_collective_bytes(const work_t *work);
 /* Returns why there is no pair at a level. */
 const char *pairs_why_none(pto_level_t level);
 
-/* Adds a case of each pair at a level; if there is none, notes that `missing`_LEVEL is skipped. Returns the
- * place of the first case in the list. */
-int pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, const char *benchmark,
-                const char *missing, case_list_t *list);
+/* Adds a case of each pair at a level, with buffers in a space, which its column `space` names; if there is
+ * none, notes that `missing`_LEVEL is skipped. */
+void pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, pto_space_t buffers,
+                 const char *benchmark, const char *missing, case_list_t *list);
 
 /* Finds the processes at a level from `rank`, in rising order and without `rank`. For the space `gpu`, no two
  * of them drive the same GPU. `found` has room for all processes of the job. Returns how many. */

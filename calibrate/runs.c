@@ -1,6 +1,5 @@
-/* Times runs of a benchmark (runs.h), and the `once` of benchmarks without a trial of their own. */
-#include "runs.h"
-
+/* Times the `once` of benchmarks without a trial of their own. */
+#include "benchmark.h"
 #include "fatal.h"
 
 /* The number of runs of a graph: enough to take a while, but no more than a program would capture. */
@@ -14,29 +13,39 @@ static int run_count(int64_t bytes) {
     return runs > RUNS_MAX ? RUNS_MAX : (int)runs;
 }
 
-void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(const work_t *work, int64_t bytes)) {
-    *runs = (runs_t){.work = work, .enqueue = enqueue, .bytes = -1};
+static void enqueue_runs(const work_t *work, const benchmark_t *benchmark) {
+    for (int i = 0; i < work->run_count; i++)
+        benchmark->once(work, work->bytes);
 }
 
-static void enqueue_runs(const runs_t *runs) {
-    for (int i = 0; i < runs->count; i++)
-        runs->enqueue(runs->work, runs->bytes);
-}
-
-static void prepare(runs_t *runs, int64_t bytes) {
-    runs_close(runs);
-    runs->bytes = bytes;
-    runs->count = run_count(bytes);
-    runs->enqueue(runs->work, bytes);
+/* Captures the graph, after a run that is not timed, in which NCCL connects its members. */
+static void prepare_runs(work_t *work, const benchmark_t *benchmark) {
+    work->run_count = run_count(work->bytes);
+    benchmark->once(work, work->bytes);
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-    if (runs->work->job->runs != PTO_RUNS_GRAPH)
+    if (work->job->runs != PTO_RUNS_GRAPH)
         return;
     GPU_DO(gpu.bench->graph_begin(gpu.stream, &gpu_error));
-    enqueue_runs(runs);
-    GPU_DO(gpu.bench->graph_end(gpu.stream, &runs->graph, &gpu_error));
+    enqueue_runs(work, benchmark);
+    GPU_DO(gpu.bench->graph_end(gpu.stream, &work->graph, &gpu_error));
 }
 
-void runs_synchronize(const work_t *work) {
+static bool follow_each_other(const work_t *work, const benchmark_t *benchmark) {
+    return benchmark->times == TIMES_RUNS && work->job->runs != PTO_RUNS_WAITED;
+}
+
+static void resize(work_t *work, const benchmark_t *benchmark, int64_t bytes) {
+    work_end_runs(work);
+    work->bytes = bytes;
+    if (benchmark->resize != NULL)
+        benchmark->resize(work, bytes);
+    if (follow_each_other(work, benchmark))
+        prepare_runs(work, benchmark);
+}
+
+/* A barrier of all members: between nodes by MPI_Barrier, as there is nothing better, then within each node
+ * by shared memory, so that its members leave at the same time. */
+static void synchronize(const work_t *work) {
     const int *member = work->bench_case->member;
     const process_t *process = work->job->process;
     if (process[member[0]].node != process[member[work->bench_case->member_count - 1]].node)
@@ -44,53 +53,55 @@ void runs_synchronize(const work_t *work) {
     together_wait(work->together);
 }
 
-double runs_s(runs_t *runs, int64_t bytes, int iterations) {
-    if (runs->bytes != bytes)
-        prepare(runs, bytes);
-    int launches = (iterations + runs->count - 1) / runs->count;
-    runs_synchronize(runs->work);
+static double batches_s(const work_t *work, const benchmark_t *benchmark, int iterations) {
+    int launches = (iterations + work->run_count - 1) / work->run_count;
+    synchronize(work);
     double start = now_s();
     for (int i = 0; i < launches; i++) {
-        if (runs->graph != NULL)
-            GPU_DO(gpu.bench->graph_launch(runs->graph, gpu.stream, &gpu_error));
+        if (work->graph != NULL)
+            GPU_DO(gpu.bench->graph_launch(work->graph, gpu.stream, &gpu_error));
         else
-            enqueue_runs(runs);
+            enqueue_runs(work, benchmark);
     }
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-    return (now_s() - start) / launches / runs->count * iterations;
+    return (now_s() - start) / launches / work->run_count * iterations;
 }
 
-double runs_waited_s(const work_t *work, void (*call)(const work_t *work, int64_t bytes), int64_t bytes,
-                     int iterations) {
+static double together_s(const work_t *work, const benchmark_t *benchmark, int iterations) {
     double seconds = 0.0;
     for (int i = 0; i < iterations; i++) {
-        runs_synchronize(work);
+        synchronize(work);
         seconds -= now_s();
-        call(work, bytes);
+        benchmark->once(work, work->bytes);
+        if (benchmark->times == TIMES_RUNS)
+            GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
         together_wait(work->together);
         seconds += now_s();
     }
     return seconds;
 }
 
-double work_trial(const work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations) {
+double work_trial(work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations) {
+    if (work->bytes != bytes)
+        resize(work, benchmark, bytes);
     if (benchmark->trial != NULL)
         return benchmark->trial(work, bytes, iterations);
-    if (benchmark->times == TIMES_TOGETHER)
-        return runs_waited_s(work, benchmark->once, bytes, iterations);
+    if (follow_each_other(work, benchmark))
+        return batches_s(work, benchmark, iterations);
+    if (benchmark->times == TIMES_TOGETHER || benchmark->times == TIMES_RUNS)
+        return together_s(work, benchmark, iterations);
     bool acts = benchmark->times != TIMES_LEAD || work->me == 0;
     double start = now_s();
     for (int i = 0; i < iterations && acts; i++)
         benchmark->once(work, bytes);
     double elapsed_s = now_s() - start;
-    if (benchmark->times != TIMES_EACH && work->me != 0)
-        return 0.0;
-    return benchmark->times == TIMES_ROUND_TRIP ? elapsed_s / 2.0 : elapsed_s;
+    if (benchmark->times == TIMES_ROUND_TRIP)
+        return work->me < work->bench_case->procs ? elapsed_s / 2.0 : 0.0;
+    return acts ? elapsed_s : 0.0;
 }
 
-void runs_close(runs_t *runs) {
-    if (runs->graph != NULL)
-        GPU_DO(gpu.bench->graph_destroy(runs->graph, &gpu_error));
-    runs->graph = NULL;
-    runs->bytes = -1;
+void work_end_runs(work_t *work) {
+    if (work->graph != NULL)
+        GPU_DO(gpu.bench->graph_destroy(work->graph, &gpu_error));
+    work->graph = NULL;
 }

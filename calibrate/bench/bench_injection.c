@@ -12,7 +12,11 @@
 #include "memory.h"
 #include "pairs.h"
 
-static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
+static void list_cases(const job_t *job, pto_space_t space, case_list_t *list) {
+    if (job->node_count < 2) {
+        case_skip(list, "the job has one node", "injection_%s", pto_space_name(space));
+        return;
+    }
     int *from = must_allocate((size_t)job->size, sizeof *from);
     int *to = must_allocate((size_t)job->size, sizeof *to);
     int from_count = pairs_on_node(job, space, 0, from);
@@ -29,49 +33,29 @@ static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
     free(to);
 }
 
-static void list_cases(const job_t *job, case_list_t *list) {
-    for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
-        const char *why = job_no_messages(job, space);
-        if (why == NULL && job->node_count < 2)
-            why = "the job has one node";
-        if (why != NULL)
-            case_skip(list, why, "injection_%s", pto_space_name(space));
-        else
-            list_space(job, space, list);
-    }
-}
-
-static double send_first(const work_t *work, int count, int partner, int iterations) {
-    ping_pong_buffers_t *state = work->state;
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
+static void go_and_return(const work_t *work, int64_t bytes) {
+    const ping_pong_buffers_t *state = work->state;
+    MPI_Comm comm = work->comm;
+    int procs = work->bench_case->procs, count = (int)bytes;
+    if (work->me < procs) {
+        int partner = work->me + procs;
         together_wait(work->together);
-        MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, partner, 0, work->comm));
-        MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, partner, 0, work->comm, MPI_STATUS_IGNORE));
-    }
-    return (now_s() - start) / 2.0;
-}
-
-static double trial(const work_t *work, int64_t bytes, int iterations) {
-    ping_pong_buffers_t *state = work->state;
-    int procs = work->bench_case->procs;
-    int count = (int)bytes;
-    if (work->me < procs)
-        return send_first(work, count, work->me + procs, iterations);
-    int partner = work->me - procs;
-    for (int i = 0; i < iterations; i++) {
-        MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, partner, 0, work->comm, MPI_STATUS_IGNORE));
+        MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, partner, 0, comm));
+        MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE));
+    } else {
+        int partner = work->me - procs;
+        MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, partner, 0, comm, MPI_STATUS_IGNORE));
         together_wait(work->together);
-        MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, partner, 0, work->comm));
+        MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, partner, 0, comm));
     }
-    return 0.0;
 }
 
 const benchmark_t bench_injection = {
     .name = "injection",
     .summary = "1 .. ppn processes of a node sending to their partners on another at once",
     .state_bytes = sizeof(ping_pong_buffers_t),
-    .list = list_cases,
+    .list_in = list_cases,
     .open = ping_pong_open,
-    .trial = trial,
+    .once = go_and_return,
+    .times = TIMES_ROUND_TRIP,
 };

@@ -8,7 +8,6 @@
 #include "pairs.h"
 #include "part.h"
 #include "portolan/samples.h"
-#include "runs.h"
 
 enum { FLOAT_BYTES = 4 };
 
@@ -28,7 +27,7 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
-static void list_space(const job_t *job, pto_space_t members, pto_space_t buffers, case_list_t *list) {
+static void list_buffers(const job_t *job, pto_space_t members, pto_space_t buffers, case_list_t *list) {
     int per_node = pairs_fewest(job, members);
     if (per_node * job->node_count < 2)
         case_skip(list, "there is one GPU alone", "library_%s", pto_space_name(buffers));
@@ -41,19 +40,10 @@ static void list_space(const job_t *job, pto_space_t members, pto_space_t buffer
     }
 }
 
-static void list_cases(const job_t *job, case_list_t *list) {
-    const char *no_host = job_no_messages(job, PTO_SPACE_CPU), *no_gpu = job_no_messages(job, PTO_SPACE_GPU);
-    if (no_host != NULL)
-        case_skip(list, no_host, "library_cpu");
-    else
-        list_space(job, PTO_SPACE_CPU, PTO_SPACE_CPU, list);
-    if (no_gpu != NULL) {
-        case_skip(list, no_gpu, "library_gpu");
-        return;
-    }
-    if (pairs_fewest(job, PTO_SPACE_GPU) < pairs_fewest(job, PTO_SPACE_CPU))
-        list_space(job, PTO_SPACE_GPU, PTO_SPACE_CPU, list);
-    list_space(job, PTO_SPACE_GPU, PTO_SPACE_GPU, list);
+static void list_cases(const job_t *job, pto_space_t space, case_list_t *list) {
+    if (space == PTO_SPACE_GPU && pairs_fewest(job, PTO_SPACE_GPU) < pairs_fewest(job, PTO_SPACE_CPU))
+        list_buffers(job, PTO_SPACE_GPU, PTO_SPACE_CPU, list);
+    list_buffers(job, space, space, list);
 }
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
@@ -83,14 +73,13 @@ static void make_call(const work_t *work, int64_t bytes) {
     GPU_DO(pto_library_call(work->state, &gpu_error));
 }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void set_counts(const work_t *work, int64_t bytes) {
     pto_library_call_t *call = work->state;
     call->count = (int)(bytes / (pto_collective_reduces(call->collective) ? FLOAT_BYTES : 1));
     for (int i = 0; i < work->bench_case->member_count; i++) {
         call->send_counts[i] = (int)bytes;
         call->send_displs[i] = i * (int)bytes;
     }
-    return runs_waited_s(work, make_call, bytes, iterations);
 }
 
 static void close_case(const work_t *work) {
@@ -105,8 +94,10 @@ const benchmark_t bench_library = {
     .summary = "the MPI library's own collectives of three sizes, host and GPU buffers",
     .share = 1.0 / 3.0,
     .state_bytes = sizeof(pto_library_call_t),
-    .list = list_cases,
+    .list_in = list_cases,
     .open = open_case,
-    .trial = trial,
+    .resize = set_counts,
+    .once = make_call,
+    .times = TIMES_TOGETHER,
     .close = close_case,
 };

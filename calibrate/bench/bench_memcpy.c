@@ -3,7 +3,9 @@
  * idle. */
 #include <stdio.h>
 
+#include "fatal.h"
 #include "memcpy_common.h"
+#include "memory.h"
 #include "pairs.h"
 
 /* The last one: between devices, the target's; otherwise whether host memory is pageable. */
@@ -77,18 +79,28 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
+static void *memory_reached_by(const work_t *work, int device, int other) {
+    gpu_select(device);
+    void *memory = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
+    GPU_DO(gpu.bench->reach(other, &gpu_error));
+    return memory;
+}
+
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
     const int *detail = work->bench_case->detail;
-    copying->kind = (pto_copy_kind_t)detail[DETAIL_KIND];
-    copying->device = detail[DETAIL_DEVICE];
-    if (copying->kind == PTO_COPY_D2D)
-        copying->peer = detail[DETAIL_PEER_OR_PAGEABLE];
-    else
-        copying->pageable = detail[DETAIL_PEER_OR_PAGEABLE] != 0;
-    copying->home = work->job->process[work->job->rank].device;
-    copying_open(work, work->max_bytes);
+    pto_copy_kind_t kind = (pto_copy_kind_t)detail[DETAIL_KIND];
+    int device = detail[DETAIL_DEVICE];
+    if (kind == PTO_COPY_D2D) {
+        copying->target = memory_reached_by(work, detail[DETAIL_PEER_OR_PAGEABLE], device);
+        copying->source = memory_reached_by(work, device, detail[DETAIL_PEER_OR_PAGEABLE]);
+    } else {
+        gpu_select(device);
+        copying_make(work, kind, detail[DETAIL_PEER_OR_PAGEABLE] != 0);
+    }
 }
+
+static void close_case(const work_t *work) { gpu_select(work->job->process[work->job->rank].device); }
 
 const benchmark_t bench_memcpy = {
     .name = "memcpy",
@@ -100,5 +112,5 @@ const benchmark_t bench_memcpy = {
     .list = list_cases,
     .open = open_case,
     .once = copying_once,
-    .close = copying_close,
+    .close = close_case,
 };

@@ -10,9 +10,8 @@
 
 #include "fatal.h"
 #include "memcpy_common.h"
-#include "memory.h"
 
-enum { DETAIL_KIND, DETAIL_METHOD }; /* copying_own_case sets the kind */
+enum { DETAIL_METHOD = 1 }; /* detail[0] is the kind */
 
 /* The first ones are those of bench.h. */
 typedef enum {
@@ -50,27 +49,6 @@ static void list_cases(const job_t *job, case_list_t *list) {
 #endif
 }
 
-typedef struct {
-    pto_copy_kind_t kind;
-    method_t method;
-    void *source;
-    void *target;
-} state_t;
-
-static void *allocate(const work_t *work, bool on_gpu) {
-    if (on_gpu)
-        return memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
-    return memset(memory_pinned(work, work->max_bytes), 1, (size_t)work->max_bytes);
-}
-
-static void open_case(const work_t *work) {
-    state_t *state = work->state;
-    state->kind = (pto_copy_kind_t)work->bench_case->detail[DETAIL_KIND];
-    state->method = (method_t)work->bench_case->detail[DETAIL_METHOD];
-    state->source = allocate(work, state->kind == PTO_COPY_D2H);
-    state->target = allocate(work, state->kind == PTO_COPY_H2D);
-}
-
 #if defined(__SSE2__)
 /* Stores whole vectors non-temporally. The fence waits for them, so that the time includes them. */
 static void copy_past_cache(void *target, const void *source, size_t bytes) {
@@ -86,14 +64,15 @@ static void copy_past_cache(void *target, const void *source, size_t bytes) { me
 #endif
 
 static void copy_once(const work_t *work, int64_t bytes) {
-    const state_t *state = work->state;
+    const copying_t *copying = work->state;
+    method_t method = (method_t)work->bench_case->detail[DETAIL_METHOD];
     size_t size = (size_t)bytes;
-    if (state->method == METHOD_MEMCPY)
-        memcpy(state->target, state->source, size);
-    else if (state->method == METHOD_STREAM)
-        copy_past_cache(state->target, state->source, size);
+    if (method == METHOD_MEMCPY)
+        memcpy(copying->target, copying->source, size);
+    else if (method == METHOD_STREAM)
+        copy_past_cache(copying->target, copying->source, size);
     else
-        GPU_DO(gpu.bench->copy_by((pto_bench_copy_t)state->method, state->kind, state->target, state->source,
+        GPU_DO(gpu.bench->copy_by((pto_bench_copy_t)method, copying->kind, copying->target, copying->source,
                                   size, &gpu_error));
 }
 
@@ -104,8 +83,8 @@ const benchmark_t bench_memcpy_method = {
             "memcpy_method_query_{h2d,d2h}, memcpy_method_{memcpy,stream}_h2h",
     .summary = "ways to tell a copy where its memory is, and to copy within host memory",
     .gpu_only = "memcpy_method",
-    .state_bytes = sizeof(state_t),
+    .state_bytes = sizeof(copying_t),
     .list = list_cases,
-    .open = open_case,
+    .open = copying_open,
     .once = copy_once,
 };

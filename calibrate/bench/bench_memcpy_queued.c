@@ -12,6 +12,7 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, int copies, case_li
     case_t *added = copying_own_case(job, "memcpy_queued", kind, list);
     added->messages = copies;
     added->max_bytes = max_bytes;
+    added->room = copies;
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
@@ -20,19 +21,11 @@ static void list_cases(const job_t *job, case_list_t *list) {
             add_case(job, kind, copies, list);
 }
 
-static void open_case(const work_t *work) {
-    copying_t *copying = work->state;
-    /* copying_own_case has put the kind into detail[0]. */
-    *copying = copying_own(work, (pto_copy_kind_t)work->bench_case->detail[0]);
-    copying_open(work, work->bench_case->messages * work->max_bytes);
-}
-
 static void copy_once(const work_t *work, int64_t bytes) {
     const copying_t *copying = work->state;
     size_t size = (size_t)bytes, all = (size_t)work->bench_case->messages * size;
     for (size_t at = 0; at < all; at += size) {
-        const pto_move_t move =
-            move_of_bytes((char *)copying->target + at, (const char *)copying->source + at, size);
+        const pto_move_t move = copying_move(copying, at, size);
         GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
     }
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
@@ -46,7 +39,6 @@ const benchmark_t bench_memcpy_queued = {
     .gpu_only = "memcpy_queued",
     .state_bytes = sizeof(copying_t),
     .list = list_cases,
-    .open = open_case,
+    .open = copying_open,
     .once = copy_once,
-    .close = copying_close,
 };

@@ -9,7 +9,7 @@
 
 #include "memcpy_common.h"
 
-enum { STRIDED_LEAST_BYTES = 8 };
+enum { ROWS = 8 };
 enum { DETAIL_KIND, DETAIL_WAY };
 
 typedef enum { CONTIGUOUS, STRIDED, DUPLEX } way_t;
@@ -32,7 +32,8 @@ static void add_case(const job_t *job, const char *what, pto_copy_kind_t kind, w
     added->buffers = PTO_SPACE_GPU;
     added->detail[DETAIL_KIND] = (int)kind;
     added->detail[DETAIL_WAY] = (int)way;
-    added->min_bytes = way == STRIDED ? STRIDED_LEAST_BYTES : 1;
+    added->min_bytes = way == STRIDED ? ROWS : 1;
+    added->room = way == STRIDED ? 2 : 1;
     bool on_socket = true;
     for (int i = 0; i < added->member_count; i++) {
         int device = i % job->device_count;
@@ -63,14 +64,22 @@ static void list_cases(const job_t *job, case_list_t *list) {
 }
 
 static void open_case(const work_t *work) {
-    copying_t *copying = work->state;
     const int *detail = work->bench_case->detail;
     int devices = work->job->device_count;
-    *copying = copying_own(work, (pto_copy_kind_t)detail[DETAIL_KIND]);
-    if (detail[DETAIL_WAY] == DUPLEX && (work->me / devices + work->me % devices) % 2 != 0)
-        copying->kind = PTO_COPY_D2H;
-    copying->strided = detail[DETAIL_WAY] == STRIDED;
-    copying_open(work, work->max_bytes);
+    bool returns = detail[DETAIL_WAY] == DUPLEX && (work->me / devices + work->me % devices) % 2 != 0;
+    copying_make(work, returns ? PTO_COPY_D2H : (pto_copy_kind_t)detail[DETAIL_KIND], false);
+}
+
+static void copy_once(const work_t *work, int64_t bytes) {
+    const copying_t *copying = work->state;
+    pto_move_t move = copying_move(copying, 0, (size_t)bytes);
+    if (work->bench_case->detail[DETAIL_WAY] == STRIDED) {
+        move.rows = ROWS;
+        move.bytes /= ROWS;
+        move.target_pitch_bytes = copying->kind == PTO_COPY_H2D ? 2 * move.bytes : move.bytes;
+        move.source_pitch_bytes = copying->kind == PTO_COPY_H2D ? move.bytes : 2 * move.bytes;
+    }
+    copy_and_wait(move);
 }
 
 const benchmark_t bench_memcpy_shared = {
@@ -83,7 +92,6 @@ const benchmark_t bench_memcpy_shared = {
     .state_bytes = sizeof(copying_t),
     .list = list_cases,
     .open = open_case,
-    .once = copying_once,
+    .once = copy_once,
     .times = TIMES_TOGETHER,
-    .close = copying_close,
 };

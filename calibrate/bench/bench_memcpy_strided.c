@@ -18,19 +18,13 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, int row_bytes, case
     added->messages = row_bytes;
     added->min_bytes = row_bytes;
     added->max_bytes = max < max_bytes ? max : max_bytes;
+    added->room = pitch_of(row_bytes) / row_bytes;
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2D; kind++)
         for (int row_bytes = ROW_LEAST_BYTES; row_bytes <= ROW_MOST_BYTES; row_bytes *= 4)
             add_case(job, kind, row_bytes, list);
-}
-
-static void open_case(const work_t *work) {
-    copying_t *copying = work->state;
-    int64_t row_bytes = work->bench_case->messages;
-    *copying = copying_own(work, (pto_copy_kind_t)work->bench_case->detail[0]);
-    copying_open(work, work->max_bytes / row_bytes * pitch_of(row_bytes));
 }
 
 /* Both sides have rows, like the two arrays of a halo exchange written by hand. */
@@ -50,7 +44,6 @@ const benchmark_t bench_memcpy_strided = {
     .gpu_only = "memcpy_strided",
     .state_bytes = sizeof(copying_t),
     .list = list_cases,
-    .open = open_case,
+    .open = copying_open,
     .once = copy_once,
-    .close = copying_close,
 };

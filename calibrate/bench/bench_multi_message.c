@@ -62,16 +62,9 @@ static void list_level(const job_t *job, pto_space_t space, pto_level_t level, c
     free(partners);
 }
 
-static void list_cases(const job_t *job, case_list_t *list) {
-    for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
-        const char *why = job_no_messages(job, space);
-        if (why != NULL) {
-            case_skip(list, why, "multi_message_%s", pto_space_name(space));
-            continue;
-        }
-        for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++)
-            list_level(job, space, level, list);
-    }
+static void list_cases(const job_t *job, pto_space_t space, case_list_t *list) {
+    for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++)
+        list_level(job, space, level, list);
 }
 
 /* --- one case ------------------------------------------------------------------------------------------- */
@@ -169,7 +162,7 @@ const benchmark_t bench_multi_message = {
     .rows = "multi_message, multi_message_one, multi_message_one_reversed",
     .summary = "one process with n messages in flight, to n partners and to one",
     .state_bytes = sizeof(state_t),
-    .list = list_cases,
+    .list_in = list_cases,
     .open = open_case,
     .trial = trial,
     .close = close_case,

@@ -12,7 +12,6 @@
 #include "nccl/nccl_dl.h"
 #include "pairs.h"
 #include "portolan/nccl.h"
-#include "runs.h"
 
 enum { FLOAT_BYTES = 4 };
 
@@ -20,7 +19,6 @@ enum { FLOAT_BYTES = 4 };
 static const int64_t buffer_bytes_max = INT64_C(1) << 30;
 
 typedef struct {
-    runs_t runs;
     pto_comms_t comms; /* of the members */
     void *group;       /* NCCL's communicator */
     pto_nccl_call_t call;
@@ -82,14 +80,18 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
+static void set_counts(const work_t *work, int64_t bytes) {
+    state_t *state = work->state;
+    state->call.count = bytes / pto_datatype_bytes(state->call.datatype);
+    for (int i = 0; i < state->call.members; i++)
+        state->block[i] = (pto_nccl_block_t){.offset_bytes = i * bytes, .bytes = bytes};
+}
+
 /* Calls NCCL as the executor does. */
 static void enqueue(const work_t *work, int64_t bytes) {
-    state_t *state = work->state;
-    pto_nccl_call_t *call = &state->call;
-    call->count = bytes / pto_datatype_bytes(call->datatype);
-    for (int i = 0; i < call->members; i++)
-        state->block[i] = (pto_nccl_block_t){.offset_bytes = i * bytes, .bytes = bytes};
-    GPU_DO(pto_nccl_cuda.run(state->group, call, gpu.stream, &gpu_error));
+    const state_t *state = work->state;
+    (void)bytes;
+    GPU_DO(pto_nccl_cuda.run(state->group, &state->call, gpu.stream, &gpu_error));
 }
 
 static void open_case(const work_t *work) {
@@ -98,7 +100,6 @@ static void open_case(const work_t *work) {
     int64_t bytes = pairs_collective_bytes(work);
     pto_collective_t collective = (pto_collective_t)work->bench_case->detail[0];
     bool reduces = pto_collective_reduces(collective);
-    runs_open(&state->runs, work, enqueue);
     state->block = memory_array(work, (size_t)members, sizeof *state->block);
     state->call = (pto_nccl_call_t){.collective = collective,
                                     .datatype = reduces ? PTO_DATATYPE_FLOAT : PTO_DATATYPE_BYTE,
@@ -112,20 +113,8 @@ static void open_case(const work_t *work) {
     GPU_DO(pto_nccl_cuda.create(&state->comms.team, &state->group, &gpu_error));
 }
 
-static void call(const work_t *work, int64_t bytes) {
-    enqueue(work, bytes);
-    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-}
-
-static double trial(const work_t *work, int64_t bytes, int iterations) {
-    state_t *state = work->state;
-    return work->job->runs == PTO_RUNS_WAITED ? runs_waited_s(work, call, bytes, iterations)
-                                              : runs_s(&state->runs, bytes, iterations);
-}
-
 static void close_case(const work_t *work) {
     state_t *state = work->state;
-    runs_close(&state->runs);
     pto_nccl_cuda.destroy(state->group, false);
     pto_comms_free(&state->comms);
 }
@@ -139,6 +128,8 @@ const benchmark_t bench_nccl = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
+    .resize = set_counts,
+    .once = enqueue,
+    .times = TIMES_RUNS,
     .close = close_case,
 };

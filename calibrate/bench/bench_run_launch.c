@@ -4,7 +4,6 @@
 #include "fatal.h"
 #include "memory.h"
 #include "portolan/kernel.h"
-#include "runs.h"
 
 enum { COPIED_BYTES = 16, BUSY_WIDTH = 16, BEHIND_MOST = 4 };
 
@@ -12,8 +11,6 @@ enum { COPIED_BYTES = 16, BUSY_WIDTH = 16, BEHIND_MOST = 4 };
 static const int64_t busy_bytes = INT64_C(1) << 20;
 
 typedef struct {
-    int kernels;
-    runs_t runs;
     char *from;
     char *to;
     pto_kernel_op_t copy; /* the kernel borrows its program */
@@ -35,7 +32,7 @@ static void enqueue(const work_t *work, int64_t bytes) {
     (void)bytes;
     GPU_DO(gpu.bench->move(state->to, state->from, (size_t)(busy_bytes / BUSY_WIDTH), BUSY_WIDTH, 1, 1,
                            gpu.stream, &gpu_error));
-    for (int i = 1; i < state->kernels; i++)
+    for (int i = 1; i < work->bench_case->messages; i++)
         GPU_DO(gpu.device->kernels->enqueue(state->kernel, gpu.stream, &gpu_error));
 }
 
@@ -60,18 +57,10 @@ static void open_case(const work_t *work) {
     state->from = memory_buffer(work, PTO_SPACE_GPU, busy_bytes);
     state->to = memory_buffer(work, PTO_SPACE_GPU, busy_bytes);
     make_kernel(state);
-    state->kernels = work->bench_case->messages;
-    runs_open(&state->runs, work, enqueue);
-}
-
-static double trial(const work_t *work, int64_t bytes, int iterations) {
-    state_t *state = work->state;
-    return runs_s(&state->runs, bytes, iterations);
 }
 
 static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    runs_close(&state->runs);
+    const state_t *state = work->state;
     gpu.device->kernels->destroy(state->kernel);
 }
 
@@ -84,6 +73,7 @@ const benchmark_t bench_run_launch = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
+    .once = enqueue,
+    .times = TIMES_RUNS,
     .close = close_case,
 };

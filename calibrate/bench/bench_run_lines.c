@@ -9,14 +9,11 @@
 #include "portolan/exec_mpi.h"
 #include "portolan/lines.h"
 #include "portolan/strategy.h"
-#include "runs.h"
 
 typedef struct {
-    runs_t runs;
     void *in;
     void *out;
-    int64_t bytes; /* of the plan; -1: there is none */
-    pto_plan_t *plan;
+    pto_plan_t *plan; /* of the current size */
     pto_exec_t *exec;
 } state_t;
 
@@ -43,14 +40,12 @@ static void enqueue(const work_t *work, int64_t bytes) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->bytes = -1;
     state->in = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
     state->out = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes * work->bench_case->member_count);
-    runs_open(&state->runs, work, enqueue);
 }
 
-static void forget_plan(state_t *state) {
-    runs_close(&state->runs);
+static void forget_plan(const work_t *work) {
+    state_t *state = work->state;
     pto_exec_destroy(state->exec);
     pto_plan_destroy(state->plan);
     state->exec = NULL;
@@ -61,6 +56,7 @@ static void forget_plan(state_t *state) {
 static void make_plan(const work_t *work, int64_t bytes) {
     state_t *state = work->state;
     int gpus = work->bench_case->member_count;
+    forget_plan(work);
     pto_request_t request = {
         .layout = {.nodes = 1,
                    .gpus_per_node = gpus,
@@ -76,19 +72,7 @@ static void make_plan(const work_t *work, int64_t bytes) {
     GPU_DO(pto_plan_create(&request, &state->plan, &gpu_error));
     GPU_DO(pto_exec_create(state->plan, work->comm, gpu.device, state->in, state->out, PTO_OP_SUM, NULL,
                            &state->exec, &gpu_error));
-    state->bytes = bytes;
 }
-
-static double trial(const work_t *work, int64_t bytes, int iterations) {
-    state_t *state = work->state;
-    if (state->bytes != bytes) {
-        forget_plan(state);
-        make_plan(work, bytes);
-    }
-    return runs_s(&state->runs, bytes, iterations);
-}
-
-static void close_case(const work_t *work) { forget_plan(work->state); }
 
 const benchmark_t bench_run_lines = {
     .name = "run_lines",
@@ -99,6 +83,8 @@ const benchmark_t bench_run_lines = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
-    .close = close_case,
+    .resize = make_plan,
+    .once = enqueue,
+    .times = TIMES_RUNS,
+    .close = forget_plan,
 };

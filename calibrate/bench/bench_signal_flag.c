@@ -8,11 +8,9 @@ typedef struct {
 
 static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level <= PTO_LEVEL_ON_NODE; level++)
-        (void)pairs_cases(job, PTO_SPACE_CPU, level, "signal_flag", "signal_flag", list);
-    for (int i = 0; i < list->case_count; i++) {
-        list->cases[i].space = pto_space_name(PTO_SPACE_CPU);
+        pairs_cases(job, PTO_SPACE_CPU, level, PTO_SPACE_CPU, "signal_flag", "signal_flag", list);
+    for (int i = 0; i < list->case_count; i++)
         list->cases[i].sized = false;
-    }
 }
 
 static void signal_once(const work_t *work, int64_t bytes) {

@@ -12,25 +12,21 @@ static const int64_t max_bytes = INT64_C(1) << 24;
 
 static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_level_t level = PTO_LEVEL_ON_GPU; level <= PTO_LEVEL_ON_NODE; level++)
-        for (int i = pairs_cases(job, PTO_SPACE_GPU, level, "staged", "staged", list); i < list->case_count;
-             i++) {
-            list->cases[i].space = pto_space_name(PTO_SPACE_CPU);
-            list->cases[i].max_bytes = max_bytes;
-        }
+        pairs_cases(job, PTO_SPACE_GPU, level, PTO_SPACE_CPU, "staged", "staged", list);
+    for (int i = 0; i < list->case_count; i++) {
+        list->cases[i].max_bytes = max_bytes;
+        list->cases[i].room = SLOTS;
+    }
 }
 
 static bool sends(const work_t *work) { return work->me == 0; }
 
 static void open_case(const work_t *work) {
-    copying_t *copying = work->state;
-    *copying = copying_own(work, sends(work) ? PTO_COPY_D2H : PTO_COPY_H2D);
-    copying_open(work, SLOTS * work->max_bytes);
+    copying_make(work, sends(work) ? PTO_COPY_D2H : PTO_COPY_H2D, false);
 }
 
 static void start_copy(const copying_t *copying, int slot, size_t bytes) {
-    size_t at = (size_t)slot * bytes;
-    const pto_move_t move =
-        move_of_bytes((char *)copying->target + at, (const char *)copying->source + at, bytes);
+    const pto_move_t move = copying_move(copying, (size_t)slot * bytes, bytes);
     GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
 }
 
@@ -63,5 +59,4 @@ const benchmark_t bench_staged = {
     .list = list_cases,
     .open = open_case,
     .trial = trial,
-    .close = copying_close,
 };

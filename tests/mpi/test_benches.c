@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "../../calibrate/benchmark.h"
-#include "../../calibrate/runs.h"
 
 /* Seconds of each call. */
 enum {
@@ -401,7 +400,7 @@ static int iteration_copies_in(const case_t *what) {
 
 /* Of four chunks in turn one is sent that was copied in the iteration before, while the next is copied; what
  * was received is copied on. */
-static void check_staged(const benchmark_t *benchmark, const work_t *work, int64_t bytes) {
+static void check_staged(const benchmark_t *benchmark, work_t *work, int64_t bytes) {
     enum { CHUNKS = 4, ITERATIONS = 3 * CHUNKS };
     copied.count = passed.count = 0;
     double got = work_trial(work, benchmark, bytes, ITERATIONS);
@@ -417,7 +416,7 @@ static void check_staged(const benchmark_t *benchmark, const work_t *work, int64
     }
 }
 
-static void check_trials(const benchmark_t *benchmark, const work_t *work, int64_t bytes) {
+static void check_trials(const benchmark_t *benchmark, work_t *work, int64_t bytes) {
     const case_t *what = work->bench_case;
     for (int iterations = 1; iterations <= 4; iterations++) {
         double expected = iterations * iteration_s(what, bytes);
@@ -553,23 +552,24 @@ static void runs_are_timed_behind_each_other(void **state) {
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             int member = 0, each = sizes[i].each, launches = sizes[i].launches;
             job_t job;
-            runs_t runs;
+            const benchmark_t benchmark = {.once = enqueue_run, .times = TIMES_RUNS};
             make_job(1, &job);
             job.runs = how;
             const case_t what = {.member_count = 1, .member = &member};
-            work_t work = {.job = &job, .bench_case = &what, .comm = MPI_COMM_SELF, .state = &run_s};
+            work_t work = {.job = &job, .bench_case = &what, .comm = MPI_COMM_SELF};
             work.together = together_create(MPI_COMM_SELF);
-            runs_open(&runs, &work, enqueue_run);
+            work_open(&work, &benchmark);
+            work.state = &run_s;
             for (int call = 0; call < 2; call++) {
                 double launch_s = how == PTO_RUNS_GRAPH ? GRAPH : each * run_s;
                 enqueued = 0;
-                double got = runs_s(&runs, sizes[i].bytes, sizes[i].iterations);
+                double got = work_trial(&work, &benchmark, sizes[i].bytes, sizes[i].iterations);
                 double all_s = launches * launch_s + FINISH;
                 assert_true(fabs(got - all_s / (launches * each) * sizes[i].iterations) < 1e-3);
                 int first = call > 0 ? 0 : how == PTO_RUNS_GRAPH ? 1 + each : 1;
                 assert_int_equal(enqueued, first + (how == PTO_RUNS_GRAPH ? 0 : launches * each));
             }
-            runs_close(&runs);
+            work_close(&work, &benchmark);
             together_destroy(work.together);
         }
 }

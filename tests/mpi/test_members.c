@@ -767,7 +767,7 @@ static void check_nccl(const case_t *what, int iterations) {
     assert_int_equal(nccl.barriers, one_node ? 0 : iterations);
 }
 
-static void check_trial(const benchmark_t *benchmark, const work_t *work, int64_t bytes, int iterations) {
+static void check_trial(const benchmark_t *benchmark, work_t *work, int64_t bytes, int iterations) {
     const case_t *what = work->bench_case;
     int place = work->me;
     meetings = copies = copies_in = here_copies = 0;
