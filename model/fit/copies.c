@@ -9,15 +9,7 @@
 /* A line whose median residual over the large copies exceeds this does not describe them. */
 static const double bent_residual = 0.25;
 
-/* Fit the samples that a filter selects, if any. */
-static pto_status_t fit_filtered(fit_work_t *work, const fit_filter_t *filter, pto_postal_t *postal) {
-    char key[PTO_PARAM_KEY_MAX];
-    fit_points_t points;
-    pto_status_t status = fit_select(work, filter, &points);
-    return points.count > 0 ? fit_postal_entry(work, fit_key(work, postal, key), &points, postal) : status;
-}
-
-pto_status_t fit_copies(fit_work_t *work) {
+void fit_copies(fit_work_t *work) {
     pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
@@ -37,12 +29,13 @@ pto_status_t fit_copies(fit_work_t *work) {
         {PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D, PTO_AT_ON_SOCKET, &machine->pageable[PTO_COPY_H2D]},
         {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_AT_ON_SOCKET, &machine->pageable[PTO_COPY_D2H]},
     };
-    pto_status_t status = PTO_OK;
-    for (size_t i = 0; status == PTO_OK && i < sizeof copies / sizeof *copies; i++) {
-        fit_filter_t filter = {copies[i].benchmark, PTO_IN_COUNT, copies[i].place, 1, 0};
-        status = fit_filtered(work, &filter, copies[i].postal);
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        char key[PTO_PARAM_KEY_MAX];
+        fit_points_t points =
+            fit_select(work, (fit_filter_t){copies[i].benchmark, PTO_IN_COUNT, copies[i].place, 1, 0});
+        if (points.count > 0)
+            fit_postal_entry(work, fit_key(work, copies[i].postal, key), &points, copies[i].postal);
     }
-    return status;
 }
 
 /* Median of |line - measured| / pto_error_scale(measured) of points under another regression's line. */
@@ -61,63 +54,44 @@ static int64_t between_sizes(const fit_points_t *small, int64_t first_large) {
 }
 
 /* Without MPS, processes use a GPU in time slices: small copies wait for a slice for tens of microseconds,
- * which large copies hide, so no single line describes both. `*from_bytes` is the size from which copies
- * count as large; 0 if one line describes all. */
-static pto_status_t find_large(fit_work_t *work, const fit_points_t *points, int64_t *from_bytes) {
-    fit_breaks_t breaks;
-    *from_bytes = 0;
-    pto_status_t status = fit_find_breaks(points, 2, &breaks, work->err);
+ * which large copies hide, so no single line describes both. Returns the size from which copies count as
+ * large; 0 if one line describes all. */
+static int64_t find_large(fit_work_t *work, const fit_points_t *points) {
     fit_regression_t whole;
-    if (status != PTO_OK || breaks.count == 0 ||
-        fit_postal(points, work->options->minima, &whole, NULL) != PTO_OK)
-        return status;
-    double *scratch = fit_alloc(work, points->count, sizeof *scratch);
-    if (scratch == NULL)
-        return PTO_ERR_MEMORY;
+    const fit_breaks_t breaks = fit_breaks_of(work, points, 2);
+    if (breaks.count == 0 || fit_postal(points, work->options->minima, &whole, NULL) != PTO_OK)
+        return 0;
     fit_points_t small = fit_slice(points, 0, breaks.below_bytes[0]);
     fit_points_t large = fit_slice(points, breaks.below_bytes[0], INT64_MAX);
-    if (residual_under(&small, &whole, scratch) > bent_residual ||
-        residual_under(&large, &whole, scratch) > bent_residual)
-        *from_bytes = between_sizes(&small, breaks.below_bytes[0]);
-    return PTO_OK;
+    bool bent = residual_under(&small, &whole, work->scratch) > bent_residual ||
+                residual_under(&large, &whole, work->scratch) > bent_residual;
+    return bent ? between_sizes(&small, breaks.below_bytes[0]) : 0;
 }
 
-/* Adds one row if it could be fitted. */
-static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, pto_cost_row_t *row,
-                            pto_copy_kind_t kind) {
-    pto_cost_table_t *cost = &work->fit->machine->shared_copies[kind];
+/* Adds one row if it could be fitted. Returns whether it could. */
+static bool fit_row(fit_work_t *work, const fit_points_t *points, pto_cost_row_t *row,
+                    pto_cost_table_t *cost) {
     char name[PTO_FIT_NAME_MAX];
     char key[PTO_PARAM_KEY_MAX];
-    int before = cost->count;
     fit_name_row(fit_key(work, cost, key), 0, row, name);
-    pto_status_t status = fit_cost_row(work, name, points, row, cost);
-    if (cost->count > before && (status != PTO_OK || !pto_postal_known(&cost->row[before].postal)))
-        pto_cost_truncate(cost, before);
-    return status;
+    return fit_cost_row(work, name, points, row, cost);
 }
 
 /* Adds one row or two; only the row of the large copies if the small ones cannot be fitted. */
-static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto_copy_kind_t kind,
-                               bool strided) {
-    int64_t from_bytes;
+static void fit_shared(fit_work_t *work, const fit_points_t *points, pto_copy_kind_t kind, bool strided) {
     pto_cost_row_t row = {.procs = points->point[0].procs, .strided = strided, .below_bytes = INT64_MAX};
     pto_cost_table_t *cost = &work->fit->machine->shared_copies[kind];
     int before = cost->count;
-    pto_status_t status = find_large(work, points, &from_bytes);
-    if (status == PTO_OK && from_bytes > 0) {
+    int64_t from_bytes = find_large(work, points);
+    if (from_bytes > 0) {
         fit_points_t small = fit_slice(points, 0, from_bytes);
         row.below_bytes = from_bytes;
-        status = fit_row(work, &small, &row, kind);
-        row.from_bytes = cost->count > before ? from_bytes : 0;
+        row.from_bytes = fit_row(work, &small, &row, cost) ? from_bytes : 0;
         row.below_bytes = INT64_MAX;
     }
-    if (status != PTO_OK)
-        return status;
     fit_points_t large = fit_slice(points, from_bytes, INT64_MAX);
-    status = fit_row(work, &large, &row, kind);
-    if (status == PTO_OK && row.from_bytes > 0 && cost->count == before + 1)
+    if (!fit_row(work, &large, &row, cost))
         pto_cost_truncate(cost, before); /* a row for small copies alone would also price large ones */
-    return status;
 }
 
 static size_t count_same_procs(const fit_points_t *points, size_t first) {
@@ -128,16 +102,12 @@ static size_t count_same_procs(const fit_points_t *points, size_t first) {
 }
 
 /* Append the rows of one benchmark. */
-static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark,
-                                bool strided) {
-    fit_points_t points;
-    pto_status_t status = fit_select_all(work, benchmark, &points);
-    for (size_t first = 0; status == PTO_OK && first < points.count;
-         first += count_same_procs(&points, first)) {
+static void fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark, bool strided) {
+    fit_points_t points = fit_select_all(work, benchmark);
+    for (size_t first = 0; first < points.count; first += count_same_procs(&points, first)) {
         fit_points_t same_procs = {count_same_procs(&points, first), points.point + first};
-        status = fit_shared(work, &same_procs, kind, strided);
+        fit_shared(work, &same_procs, kind, strided);
     }
-    return status;
 }
 
 static pto_mps_t mps_of_file(const pto_samples_t *samples, int file) {
@@ -164,7 +134,7 @@ static pto_mps_t mps_of_samples(const pto_samples_t *samples) {
     return state == PTO_MPS_COUNT ? PTO_MPS_UNKNOWN : state;
 }
 
-pto_status_t fit_shared_copies(fit_work_t *work) {
+void fit_shared_copies(fit_work_t *work) {
     static const struct {
         pto_copy_kind_t kind;
         pto_benchmark_t benchmark;
@@ -176,11 +146,9 @@ pto_status_t fit_shared_copies(fit_work_t *work) {
         {PTO_COPY_D2H, PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H, true},
         {PTO_COPY_D2D, PTO_BENCHMARK_MEMCPY_SHARED_D2D, false},
     };
-    pto_status_t status = PTO_OK;
     work->fit->machine->mps = mps_of_samples(work->samples);
-    for (size_t i = 0; status == PTO_OK && i < sizeof sharing / sizeof *sharing; i++)
-        status = fit_sharing(work, sharing[i].kind, sharing[i].benchmark, sharing[i].strided);
-    return status;
+    for (size_t i = 0; i < sizeof sharing / sizeof *sharing; i++)
+        fit_sharing(work, sharing[i].kind, sharing[i].benchmark, sharing[i].strided);
 }
 
 static bool fill_constant(const fit_point_t *point, const void *context, fit_row_t *row) {
@@ -191,19 +159,18 @@ static bool fill_constant(const fit_point_t *point, const void *context, fit_row
 }
 
 /* A cost that does not depend on size: the robust centre of its samples. */
-pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
+void fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
-    fit_points_t points;
     fit_regression_t result;
-    pto_status_t status = fit_select_all(work, benchmark, &points);
+    fit_points_t points = fit_select_all(work, benchmark);
     if (points.count == 0)
-        return status;
-    status = fit_regress(&points, &(fit_model_t){1, fill_constant, NULL}, work->options->minima, &result,
-                         work->err);
-    if (status != PTO_OK)
-        return status;
-    return fit_keep_param(work, PTO_FIT_TIME, fit_key(work, param, key), fit_param(&result, 0), &result,
-                          param, "%s", "");
+        return;
+    pto_status_t status = fit_regress(&points, &(fit_model_t){1, fill_constant, NULL}, work->options->minima,
+                                      &result, work->err);
+    fit_fail(work, status);
+    if (status == PTO_OK)
+        fit_keep_param(work, PTO_FIT_TIME, fit_key(work, param, key), fit_param(&result, 0), &result, param,
+                       "%s", "");
 }
 
 enum { COLUMN_ONE, COLUMN_ADDITIONAL, COLUMN_BYTES, COLUMN_COUNT };
@@ -228,24 +195,25 @@ static bool fill_strided(const fit_point_t *point, const void *context, fit_row_
 /* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s, where q is the cost of each
  * additional copy besides its bytes. The same holds for kernels, without bytes. One copy or message of n
  * rows, s bytes in all, takes a + (n - 1) q + b s. */
-static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, const fit_model_t *model,
-                                   pto_param_t *param) {
+static void fit_additional(fit_work_t *work, fit_filter_t filter, const fit_model_t *model,
+                           pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
-    fit_points_t points;
     fit_regression_t result;
-    pto_status_t status = fit_select(work, &filter, &points);
+    fit_points_t points = fit_select(work, filter);
     if (points.count == 0)
-        return status;
-    status = fit_regress(&points, model, work->options->minima, &result, work->err);
+        return;
+    pto_status_t status = fit_regress(&points, model, work->options->minima, &result, work->err);
     fit_key(work, param, key);
-    if (status == PTO_ERR_NOT_FOUND)
-        return fit_give_up(work, key, "its samples allow no regression");
-    return status == PTO_OK ? fit_keep_param(work, PTO_FIT_TIME, key, fit_param(&result, COLUMN_ADDITIONAL),
-                                             &result, param, "%s", "")
-                            : status;
+    if (status == PTO_OK)
+        fit_keep_param(work, PTO_FIT_TIME, key, fit_param(&result, COLUMN_ADDITIONAL), &result, param, "%s",
+                       "");
+    else if (status == PTO_ERR_NOT_FOUND)
+        fit_give_up(work, key, "its samples allow no regression");
+    else
+        fit_fail(work, status);
 }
 
-pto_status_t fit_times(fit_work_t *work) {
+void fit_times(fit_work_t *work) {
     static const fit_model_t queued = {COLUMN_COUNT, fill_queued, NULL};
     static const fit_model_t kernels = {COLUMN_BYTES, fill_queued, NULL}; /* without the column of bytes */
     static const fit_model_t strided = {COLUMN_COUNT, fill_strided, NULL};
@@ -261,25 +229,20 @@ pto_status_t fit_times(fit_work_t *work) {
         {PTO_BENCHMARK_GRAPH_LAUNCH, &machine->graph_launch_s},
         {PTO_BENCHMARK_KERNEL_QUEUED, &machine->queued_launch_s},
     };
-    pto_status_t status = PTO_OK;
-    for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++)
-        status = fit_time(work, times[i].benchmark, times[i].param);
-    for (int kind = 0; status == PTO_OK && kind <= PTO_COPY_D2D; kind++) {
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        fit_time(work, times[i].benchmark, times[i].param);
+    for (int kind = 0; kind <= PTO_COPY_D2D; kind++) {
         fit_filter_t filter = {(pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind), PTO_IN_COUNT,
                                PTO_AT_COUNT, 0, 0};
-        status = fit_additional(work, filter, &queued, &machine->queued_copy_s[kind]);
+        fit_additional(work, filter, &queued, &machine->queued_copy_s[kind]);
         filter.benchmark = (pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_STRIDED_H2D + kind);
-        if (status == PTO_OK)
-            status = fit_additional(work, filter, &strided, &machine->strided_row_s[kind]);
+        fit_additional(work, filter, &strided, &machine->strided_row_s[kind]);
     }
-    for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++)
-        status = fit_additional(work,
-                                (fit_filter_t){PTO_BENCHMARK_PING_PONG_STRIDED,
-                                               (pto_sample_space_t)(PTO_IN_CPU + space), PTO_AT_COUNT, 0, 0},
-                                &strided, &machine->message_row_s[space]);
-    if (status == PTO_OK)
-        status =
-            fit_additional(work, (fit_filter_t){PTO_BENCHMARK_RUN_LAUNCH, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0},
-                           &kernels, &machine->run_launch_s);
-    return status;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        fit_additional(
+            work,
+            (fit_filter_t){PTO_BENCHMARK_PING_PONG_STRIDED, fit_where_of_space[space], PTO_AT_COUNT, 0, 0},
+            &strided, &machine->message_row_s[space]);
+    fit_additional(work, (fit_filter_t){PTO_BENCHMARK_RUN_LAUNCH, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &kernels,
+                   &machine->run_launch_s);
 }

@@ -34,6 +34,27 @@ pto_param_t fit_param(const fit_regression_t *regression, int j) {
     return param;
 }
 
+pto_status_t fit_work_init(const pto_samples_t *samples, const pto_fit_options_t *options, pto_fit_t *fit,
+                           fit_work_t *work, pto_error_t *err) {
+    *work = (fit_work_t){.samples = samples, .options = options, .fit = fit, .err = err};
+    work->skip = calloc(samples->count + 1, sizeof *work->skip);
+    work->scratch = calloc(samples->count + 1, sizeof *work->scratch);
+    if (!work->skip || !work->scratch)
+        work->status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit");
+    return work->status;
+}
+
+void fit_work_fini(fit_work_t *work) {
+    fit_free_all(work);
+    free(work->skip);
+    free(work->scratch);
+}
+
+void fit_fail(fit_work_t *work, pto_status_t status) {
+    if (work->status == PTO_OK)
+        work->status = status;
+}
+
 /* Memory blocks of a fit, in a list. */
 struct fit_block {
     struct fit_block *previous;
@@ -43,7 +64,7 @@ struct fit_block {
 void *fit_alloc(fit_work_t *work, size_t count, size_t size) {
     struct fit_block *block = malloc(sizeof *block + count * size);
     if (block == NULL) {
-        pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
+        fit_fail(work, pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples"));
         return NULL;
     }
     block->previous = work->blocks;
@@ -70,7 +91,7 @@ const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_K
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...) {
     pto_fit_t *fit = work->fit;
     if (!PTO_EXTEND(fit->entry, fit->entry_count)) {
-        pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
+        fit_fail(work, pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters"));
         return NULL;
     }
     pto_fit_entry_t *entry = &fit->entry[fit->entry_count++];
@@ -82,23 +103,23 @@ pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char
     return entry;
 }
 
-pto_status_t fit_note(fit_work_t *work, const char *name, size_t sample_count, const char *format, ...) {
+void fit_note(fit_work_t *work, const char *name, size_t sample_count, const char *format, ...) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s", name);
     if (entry == NULL)
-        return PTO_ERR_MEMORY;
+        return;
     entry->sample_count = (int64_t)sample_count;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(entry->note, sizeof entry->note, format, arguments);
     va_end(arguments);
-    return PTO_OK;
 }
 
-pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
-    pto_status_t status = fit_note(work, name, 0, "%s", why);
-    if (status == PTO_OK)
-        work->fit->entry[work->fit->entry_count - 1].left_out = true;
-    return status;
+void fit_give_up(fit_work_t *work, const char *name, const char *why) {
+    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s", name);
+    if (entry == NULL)
+        return;
+    entry->left_out = true;
+    snprintf(entry->note, sizeof entry->note, "%s", why);
 }
 
 /* Returns whether half of the samples lie so far off the line that it is left out. */
@@ -107,22 +128,22 @@ static bool is_useless(const fit_work_t *work, const fit_regression_t *line) {
 }
 
 bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, const fit_model_t *model,
-              const char *useless, fit_regression_t *line, pto_status_t *status) {
-    *status = fit_regress(points, model, work->options->minima, line, work->err);
-    bool fitted = *status == PTO_OK, far = fitted && is_useless(work, line);
-    if (*status == PTO_ERR_NOT_FOUND && line->count == 0)
-        *status = PTO_OK;
-    else if (*status == PTO_ERR_NOT_FOUND || far)
-        *status = fit_give_up(work, name, far ? useless : "its samples allow no regression");
+              const char *useless, fit_regression_t *line) {
+    pto_status_t status = fit_regress(points, model, work->options->minima, line, work->err);
+    bool far = status == PTO_OK && is_useless(work, line);
+    if (far || (status == PTO_ERR_NOT_FOUND && line->count > 0))
+        fit_give_up(work, name, far ? useless : "its samples allow no regression");
+    else if (status != PTO_ERR_NOT_FOUND)
+        fit_fail(work, status);
     line->residual = fit_round(line->residual);
-    return fitted && !far;
+    return status == PTO_OK && !far;
 }
 
-pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
-                            const fit_regression_t *line, pto_param_t *param, const char *format, ...) {
+pto_fit_entry_t *fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
+                                const fit_regression_t *line, pto_param_t *param, const char *format, ...) {
     pto_fit_entry_t *entry = fit_entry_add(work, kind, "%s", name);
     if (entry == NULL)
-        return PTO_ERR_MEMORY;
+        return NULL;
     if (kind == PTO_FIT_RATE)
         entry->beta_s_per_byte = value;
     else
@@ -134,27 +155,23 @@ pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *n
     vsnprintf(entry->note, sizeof entry->note, format, arguments);
     va_end(arguments);
     *param = value;
-    return PTO_OK;
+    return entry;
 }
 
 /* Sets the size whose median sample is farthest from the line, and its ratio measured / fitted, if that is
  * farther from 1 than the given `*ratio`. */
-static pto_status_t worst_size(fit_work_t *work, const fit_points_t *points, const fit_regression_t *line,
-                               int64_t *bytes, double *ratio) {
-    double *scratch = fit_alloc(work, points->count, sizeof *scratch);
-    if (scratch == NULL)
-        return PTO_ERR_MEMORY;
+static void worst_size(const fit_work_t *work, const fit_points_t *points, const fit_regression_t *line,
+                       int64_t *bytes, double *ratio) {
     for (size_t first = 0, past; first < points->count; first = past) {
         for (past = first; past < points->count && points->point[past].bytes == points->point[first].bytes;)
             past++;
         double fitted = line->value[0] + line->value[1] * (double)points->point[first].bytes;
-        double here = fit_median_of(points, first, past, scratch) / fitted;
+        double here = fit_median_of(points, first, past, work->scratch) / fitted;
         if (fmax(fitted, here * fitted) > pto_timing_grain_s && fabs(log(here)) > fabs(log(*ratio))) {
             *bytes = points->point[first].bytes;
             *ratio = here;
         }
     }
-    return PTO_OK;
 }
 
 /* With only a few samples of each size, a size far from the line could be an outlier. */
@@ -178,12 +195,11 @@ static bool is_far_too_high(const fit_work_t *work, double ratio) {
     return work->options->minima && !work->keeps_useless && useless_ratio * ratio < 1;
 }
 
-pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
-                             const fit_regression_t *line, int alpha, const char *missed,
-                             pto_postal_t *postal) {
+void fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
+                     const fit_regression_t *line, int alpha, const char *missed, pto_postal_t *postal) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_POSTAL, "%s", name);
     if (entry == NULL)
-        return PTO_ERR_MEMORY;
+        return;
     entry->alpha_s = fit_param(line, alpha);
     entry->beta_s_per_byte = fit_param(line, alpha + 1);
     entry->from_bytes = points->point[0].bytes;
@@ -199,42 +215,43 @@ pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_point
                  line->held[alpha] ? "alpha_s" : "beta_s_per_byte");
     char *flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
     if (entry->note[0] != '\0' && flagged == NULL)
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
+        fit_fail(work, pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters"));
     *postal =
         (pto_postal_t){entry->alpha_s, entry->beta_s_per_byte, entry->sample_count, entry->residual, flagged};
-    return PTO_OK;
 }
 
-pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_points_t *points,
-                              pto_postal_t *postal) {
+void fit_postal_entry(fit_work_t *work, const char *name, const fit_points_t *points, pto_postal_t *postal) {
     char why[PTO_FIT_NOTE_MAX];
     if (fit_size_count(points) < 2) {
         snprintf(why, sizeof why, "samples of %zu sizes are too little for alpha_s and beta_s_per_byte",
                  fit_size_count(points));
-        return fit_give_up(work, name, why);
+        fit_give_up(work, name, why);
+        return;
     }
     fit_regression_t line;
     pto_status_t status = fit_postal(points, work->options->minima, &line, work->err);
     if (status == PTO_ERR_NOT_FOUND)
-        return fit_give_up(work, name, "its samples allow no regression");
+        fit_give_up(work, name, "its samples allow no regression");
+    else
+        fit_fail(work, status);
     if (status != PTO_OK)
-        return status;
+        return;
     if (is_useless(work, &line)) {
         snprintf(why, sizeof why, "useless samples: half of them lie more than %.0f percent off any line",
                  100 * line.residual);
-        return fit_give_up(work, name, why);
+        fit_give_up(work, name, why);
+        return;
     }
     int64_t bytes = 0;
     double ratio = 1;
-    status = worst_size(work, points, &line, &bytes, &ratio);
-    if (status != PTO_OK)
-        return status;
+    worst_size(work, points, &line, &bytes, &ratio);
     if (is_far_too_high(work, ratio)) {
         snprintf(why, sizeof why,
                  "useless minima: the line has %lld bytes %.3g times too high (fit without --minima)",
                  (long long)bytes, 1 / ratio);
-        return fit_give_up(work, name, why);
+        fit_give_up(work, name, why);
+        return;
     }
     describe_misfit(points, bytes, ratio, why, sizeof why);
-    return fit_keep_postal(work, name, points, &line, 0, why, postal);
+    fit_keep_postal(work, name, points, &line, 0, why, postal);
 }

@@ -13,51 +13,60 @@ typedef struct {
     const pto_samples_t *samples;
     const pto_fit_options_t *options;
     bool *skip;         /* by sample: belongs to a slow job */
+    double *scratch;    /* a value for each sample, for any function that calls no other one that uses it */
     bool keeps_useless; /* lines far off their samples are kept, with a note */
     pto_fit_t *fit;
     struct fit_block *blocks; /* allocated by fit_alloc */
+    pto_status_t status;      /* the first error; after it, there are no samples to be selected */
     pto_error_t *err;
 } fit_work_t;
 
-/* Uninitialised memory, freed by fit_free_all; NULL if out of memory (the error is set). */
+/* Errors: PTO_ERR_MEMORY. Free it also then. */
+pto_status_t fit_work_init(const pto_samples_t *samples, const pto_fit_options_t *options, pto_fit_t *fit,
+                           fit_work_t *work, pto_error_t *err);
+void fit_work_fini(fit_work_t *work);
+
+/* Sets the status, if it is an error and the first one. */
+void fit_fail(fit_work_t *work, pto_status_t status);
+
+/* Uninitialised memory, freed by fit_free_all; NULL if out of memory. */
 void *fit_alloc(fit_work_t *work, size_t count, size_t size);
 void fit_free_all(fit_work_t *work);
 
 /* The key in a machine file of the fitted machine's part at this address; returns `key`. */
 const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]);
 
-/* Appends an entry, zeroed but for its name; NULL if out of memory (the error is set). */
+/* Appends an entry, zeroed but for its name; NULL if out of memory. */
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...)
     PTO_PRINTF_LIKE(3, 4);
 
-/* An absent entry, which only has samples and a note. Errors: PTO_ERR_MEMORY. */
-pto_status_t fit_note(fit_work_t *work, const char *name, size_t sample_count, const char *format, ...)
+/* An absent entry, which only has samples and a note. */
+void fit_note(fit_work_t *work, const char *name, size_t sample_count, const char *format, ...)
     PTO_PRINTF_LIKE(4, 5);
+
+/* An absent entry of a parameter that was measured. */
+void fit_give_up(fit_work_t *work, const char *name, const char *why);
 
 /* Fit alpha and beta of `points` under an entry's name and store both in `postal`. If the data are
  * insufficient or useless: an absent entry and an unknown postal. */
-pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_points_t *points,
-                              pto_postal_t *postal);
+void fit_postal_entry(fit_work_t *work, const char *name, const fit_points_t *points, pto_postal_t *postal);
 
 /* Store a line as an entry and in `postal`; its alpha and beta are columns `alpha` and `alpha` + 1. Both are
  * flagged with the reason if the line is doubtful, or else with `missed` unless that is empty. */
-pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
-                             const fit_regression_t *line, int alpha, const char *missed,
-                             pto_postal_t *postal);
+void fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
+                     const fit_regression_t *line, int alpha, const char *missed, pto_postal_t *postal);
 
 /* fit_regress under the name of an entry. Returns whether there is a line that half of the samples are near.
- * If not, `*status` is an error, or an absent entry has been added, whose note is `useless` if the samples
- * are far from the line. There is no entry if the model leaves out all points. */
+ * If not, there is an error, or an absent entry has been added, whose note is `useless` if the samples are
+ * far from the line. There is no entry if the model leaves out all points. */
 bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, const fit_model_t *model,
-              const char *useless, fit_regression_t *line, pto_status_t *status);
+              const char *useless, fit_regression_t *line);
 
-/* Store a line's value as an entry of this kind (a time or a rate) and in `param`. Errors: PTO_ERR_MEMORY. */
-pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
-                            const fit_regression_t *line, pto_param_t *param, const char *format, ...)
+/* Store a line's value as an entry of this kind (a time or a rate) and in `param`. Returns the entry; NULL if
+ * out of memory. */
+pto_fit_entry_t *fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
+                                const fit_regression_t *line, pto_param_t *param, const char *format, ...)
     PTO_PRINTF_LIKE(7, 8);
-
-/* An absent entry of a parameter that was measured. Errors: PTO_ERR_MEMORY. */
-pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why);
 
 /* Rounds to the number of digits in a machine file. */
 double fit_round(double value);

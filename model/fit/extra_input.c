@@ -25,45 +25,39 @@ static bool fill_inputs(const fit_point_t *point, const void *context, fit_row_t
     return point->messages >= 2 && point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes;
 }
 
-static pto_status_t keep(fit_work_t *work, const char *name, const fit_regression_t *result,
-                         pto_cost_row_t *piece) {
+static void keep(fit_work_t *work, const char *name, const fit_regression_t *result, pto_cost_row_t *piece) {
     bool doubtful = fabs(result->value[COLUMN_TWO] - 1) > fit_doubtful_residual;
-    pto_status_t status = fit_keep_param(
+    pto_fit_entry_t *entry = fit_keep_param(
         work, PTO_FIT_RATE, name, fit_param(result, COLUMN_EXTRA), result, &piece->extra_input_s_per_byte,
         "of an additional input; two inputs take %.2f times reduce's cost%s", result->value[COLUMN_TWO],
         doubtful ? ", which prices do not contain" : "");
-    if (status != PTO_OK)
-        return status;
-    pto_fit_entry_t *entry = &work->fit->entry[work->fit->entry_count - 1];
+    if (entry == NULL)
+        return;
     entry->from_bytes = piece->from_bytes;
     entry->below_bytes = piece->below_bytes;
-    return PTO_OK;
 }
 
-static pto_status_t fit_piece(fit_work_t *work, const char *key, const fit_points_t *points,
-                              pto_cost_row_t *piece) {
+static void fit_piece(fit_work_t *work, const char *key, const fit_points_t *points, pto_cost_row_t *piece) {
     char name[PTO_FIT_NAME_MAX];
     fit_regression_t result;
     fit_name_range(key, 0, piece, name);
-    pto_status_t status;
     if (!fit_line(work, name, points, &(fit_model_t){COLUMN_COUNT, fill_inputs, piece},
-                  "useless samples: half of them are far from any line", &result, &status))
-        return status;
+                  "useless samples: half of them are far from any line", &result))
+        return;
     /* The launch may hide the cost of bytes. The price is then k - 1 times that of two inputs. */
     if (result.value[COLUMN_EXTRA] <= 0)
-        return fit_note(work, name, 0, "additional inputs cost nothing measurable");
-    return keep(work, name, &result, piece);
+        fit_note(work, name, 0, "additional inputs cost nothing measurable");
+    else
+        keep(work, name, &result, piece);
 }
 
-pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space) {
+void fit_extra_input(fit_work_t *work, pto_space_t space) {
     pto_cost_table_t *cost = &work->fit->machine->reduce[space];
     char key[PTO_FIT_NAME_MAX];
-    fit_points_t points;
     snprintf(key, sizeof key, "reduce.%s.extra_input_s_per_byte", pto_space_name(space));
-    pto_status_t status = fit_select_in(work, PTO_BENCHMARK_REDUCE_MANY, space, &points);
+    fit_points_t points = fit_select_in(work, PTO_BENCHMARK_REDUCE_MANY, space);
     if (points.count > 0 && cost->count == 0)
-        status = fit_give_up(work, key, "without samples of `reduce` there is no cost of two inputs");
-    for (int k = 0; status == PTO_OK && points.count > 0 && k < cost->count; k++)
-        status = fit_piece(work, key, &points, &cost->row[k]);
-    return status;
+        fit_give_up(work, key, "without samples of `reduce` there is no cost of two inputs");
+    for (int k = 0; points.count > 0 && k < cost->count; k++)
+        fit_piece(work, key, &points, &cost->row[k]);
 }

@@ -30,7 +30,7 @@ static int64_t count_before(const char *text, const char *word) {
     return -1;
 }
 
-static pto_status_t set_node(fit_work_t *work) {
+static void set_node(fit_work_t *work) {
     const char *said = pto_samples_provenance(work->samples, "node");
     const char *text = said != NULL ? said : "";
     pto_machine_t *machine = work->fit->machine;
@@ -44,63 +44,56 @@ static pto_status_t set_node(fit_work_t *work) {
                           : machine->node.cores < 1 ? "cores"
                                                     : NULL;
     if (missing != NULL)
-        return pto_error_set(
-            work->err, PTO_ERR_NOT_FOUND,
-            "the samples' node= line does not say how many %s a node has; give --node %s=N%s", missing,
-            missing, machine->node.gpus < 0 ? " (gpus=0 if it has none)" : "");
-    return PTO_OK;
+        fit_fail(work, pto_error_set(
+                           work->err, PTO_ERR_NOT_FOUND,
+                           "the samples' node= line does not say how many %s a node has; give --node %s=N%s",
+                           missing, missing, machine->node.gpus < 0 ? " (gpus=0 if it has none)" : ""));
 }
 
-static pto_status_t fit_levels(fit_work_t *work, pto_space_t space) {
-    pto_status_t status = PTO_OK;
-    for (int level = 0; status == PTO_OK && level < PTO_LEVEL_COUNT; level++)
-        status = fit_messages(work, space, (pto_level_t)level);
-    for (int level = 0; status == PTO_OK && level < PTO_LEVEL_COUNT; level++)
-        status = fit_mixed_messages(work, space, (pto_level_t)level);
-    return status;
+static void fit_levels(fit_work_t *work, pto_space_t space) {
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        fit_messages(work, space, (pto_level_t)level);
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        fit_mixed_messages(work, space, (pto_level_t)level);
 }
 
-typedef pto_status_t (*space_part_t)(fit_work_t *work, pto_space_t space);
-
-/* The parts of both spaces, one space after the other. */
-static pto_status_t fit_spaces(fit_work_t *work, const space_part_t *part, int count) {
-    pto_status_t status = PTO_OK;
-    for (int i = 0; status == PTO_OK && i < PTO_SPACE_COUNT * count; i++)
-        status = part[i % count](work, (pto_space_t)(i / count));
-    return status;
+static void fit_all_messages(fit_work_t *work) {
+    for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
+        fit_levels(work, space);
+        fit_injection(work, space);
+        fit_message_rate(work, space);
+        fit_gaps(work, space);
+        fit_latency(work, space);
+        fit_both_ways(work, space);
+    }
 }
 
-static pto_status_t fit_all_messages(fit_work_t *work) {
-    static const space_part_t parts[] = {fit_levels, fit_injection, fit_message_rate,
-                                         fit_gaps,   fit_latency,   fit_both_ways};
-    return fit_spaces(work, parts, sizeof parts / sizeof *parts);
+static void fit_all_reductions(fit_work_t *work) {
+    for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
+        fit_reduce(work, space);
+        fit_extra_input(work, space);
+    }
 }
 
-static pto_status_t fit_all_reductions(fit_work_t *work) {
-    static const space_part_t parts[] = {fit_reduce, fit_extra_input};
-    return fit_spaces(work, parts, sizeof parts / sizeof *parts);
-}
-
-static pto_status_t note_unknown(fit_work_t *work) {
+static void note_unknown(fit_work_t *work) {
     size_t count = 0;
     for (size_t i = 0; i < work->samples->count; i++)
         count += work->samples->sample[i].benchmark == PTO_BENCHMARK_OTHER;
-    return count > 0 ? fit_note(work, "other benchmarks", count, "nothing is fitted from them") : PTO_OK;
+    if (count > 0)
+        fit_note(work, "other benchmarks", count, "nothing is fitted from them");
 }
 
 /* The order matters: some parts use what earlier ones have fitted. */
-static pto_status_t fit_all(fit_work_t *work) {
-    static pto_status_t (*const parts[])(fit_work_t *) = {
+static void fit_all(fit_work_t *work) {
+    static void (*const parts[])(fit_work_t *) = {
         set_node,           fit_skip_slow_jobs, fit_all_messages, fit_copies,      fit_shared_copies,
         fit_all_reductions, fit_remote,         fit_times,        fit_host_memory, fit_staged_messages,
         fit_setup,          fit_runs,           fit_run_lines,    fit_nccl,        fit_nccl_structure,
         note_unknown};
-    pto_status_t status = PTO_OK;
-    for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++) {
-        status = parts[i](work);
+    for (size_t i = 0; work->status == PTO_OK && i < sizeof parts / sizeof *parts; i++) {
+        parts[i](work);
         fit_free_all(work);
     }
-    return status;
 }
 
 /* Without message costs nothing can be predicted, and a machine file is not valid. */
@@ -154,19 +147,18 @@ static bool name_machine(pto_machine_t *machine, const pto_samples_t *samples, c
 
 pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, const char *source,
                              const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err) {
-    pto_fit_t made = {0};
-    fit_work_t work = {.samples = samples, .options = options, .fit = &made, .err = err};
-    work.skip = calloc(samples->count + 1, sizeof *work.skip);
-    made.machine = calloc(1, sizeof *made.machine);
-    pto_status_t status = PTO_ERR_MEMORY;
-    if (work.skip != NULL && made.machine != NULL &&
-        name_machine(made.machine, samples, name, source, options->inherits))
-        status = fit_all(&work);
-    else
-        pto_error_set(err, status, "out of memory for a fit");
+    pto_fit_t made = {.machine = calloc(1, sizeof *made.machine)};
+    fit_work_t work;
+    pto_status_t status = fit_work_init(samples, options, &made, &work, err);
+    if (!made.machine || !name_machine(made.machine, samples, name, source, options->inherits))
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit");
+    if (status == PTO_OK) {
+        fit_all(&work);
+        status = work.status;
+    }
     if (status == PTO_OK && !options->inherits && !fitted_messages(&made))
         status = without_messages(&made, err);
-    free(work.skip);
+    fit_work_fini(&work);
     if (status != PTO_OK) {
         pto_fit_fini(&made);
         return status;

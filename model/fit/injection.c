@@ -49,30 +49,22 @@ static bool keep_row(const injection_t *injection, const fit_point_t *point, con
                                                   (alone->count == 0 || shares_one_message(point, alone))));
 }
 
-static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *piece) {
+static void select_rows(injection_t *injection, const pto_cost_row_t *piece) {
     pto_sample_space_t space = fit_where_of_space[injection->space];
-    fit_points_t alone;
-    pto_status_t status = fit_select(
-        injection->work, &(fit_filter_t){PTO_BENCHMARK_PING_PONG, space, PTO_AT_OFF_NODE, 0, 0}, &alone);
-    if (status != PTO_OK)
-        return status;
-    status =
-        fit_select(injection->work, &(fit_filter_t){PTO_BENCHMARK_INJECTION, space, PTO_AT_OFF_NODE, 0, 0},
-                   &injection->rows);
+    const fit_points_t alone =
+        fit_select(injection->work, (fit_filter_t){PTO_BENCHMARK_PING_PONG, space, PTO_AT_OFF_NODE, 0, 0});
+    injection->rows =
+        fit_select(injection->work, (fit_filter_t){PTO_BENCHMARK_INJECTION, space, PTO_AT_OFF_NODE, 0, 0});
     size_t kept = 0;
-    for (size_t i = 0; status == PTO_OK && i < injection->rows.count; i++)
+    for (size_t i = 0; i < injection->rows.count; i++)
         if (keep_row(injection, &injection->rows.point[i], piece, &alone))
             injection->rows.point[kept++] = injection->rows.point[i];
     injection->rows.count = kept;
-    return status;
 }
 
 /* An initial rate, from the rows that load the node most. */
-static pto_status_t first_rate(const injection_t *injection, double *rate) {
-    double *value = fit_alloc(injection->work, injection->rows.count, sizeof *value);
-    if (value == NULL)
-        return PTO_ERR_MEMORY;
-    double largest = 0;
+static double first_rate(const injection_t *injection) {
+    double largest = 0, *value = injection->work->scratch;
     for (size_t i = 0; i < injection->rows.count; i++)
         largest = fmax(largest, total_of(&injection->rows.point[i]));
     size_t count = 0;
@@ -81,8 +73,7 @@ static pto_status_t first_rate(const injection_t *injection, double *rate) {
         if (total_of(point) >= largest / 4)
             value[count++] = (point->seconds - injection->alpha_s) / total_of(point);
     }
-    *rate = fit_median(value, count);
-    return PTO_OK;
+    return fit_median(value, count);
 }
 
 static bool is_limited(const injection_t *injection, const fit_point_t *point, double rate) {
@@ -119,7 +110,8 @@ static pto_status_t regress_limited(const injection_t *injection, double rate, f
 }
 
 static pto_status_t find_rate(const injection_t *injection, double *rate, fit_regression_t *result) {
-    pto_status_t status = first_rate(injection, rate);
+    pto_status_t status = PTO_OK;
+    *rate = first_rate(injection);
     for (int iteration = 0; status == PTO_OK && iteration < ITERATIONS_MAX; iteration++) {
         size_t limited = count_limited(injection, *rate);
         if (limited < LIMITED_ROWS_MIN)
@@ -134,7 +126,8 @@ static pto_status_t find_rate(const injection_t *injection, double *rate, fit_re
     return status;
 }
 
-static double residual_of(const injection_t *injection, double rate, double *scratch) {
+static double residual_of(const injection_t *injection, double rate) {
+    double *scratch = injection->work->scratch;
     for (size_t i = 0; i < injection->rows.count; i++) {
         const fit_point_t *point = &injection->rows.point[i];
         double per_byte = fmax(injection->beta_s_per_byte, point->procs * rate);
@@ -144,34 +137,32 @@ static double residual_of(const injection_t *injection, double rate, double *scr
     return fit_median(scratch, injection->rows.count);
 }
 
-static pto_status_t not_reached(const injection_t *injection, double rate) {
+static void not_reached(const injection_t *injection, double rate) {
     int32_t max_procs = fit_max_procs(&injection->rows);
     if (injection->beta_s_per_byte <= 0)
-        return fit_note(injection->work, injection->name, injection->rows.count,
-                        "not reached: the bytes of one process take no time");
-    return fit_note(injection->work, injection->name, injection->rows.count,
-                    "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
-                    (int)max_procs, fmax(1, max_procs * rate / injection->beta_s_per_byte));
+        fit_note(injection->work, injection->name, injection->rows.count,
+                 "not reached: the bytes of one process take no time");
+    else
+        fit_note(injection->work, injection->name, injection->rows.count,
+                 "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
+                 (int)max_procs, fmax(1, max_procs * rate / injection->beta_s_per_byte));
 }
 
-static pto_status_t keep_rate(const injection_t *injection, const fit_regression_t *result) {
-    fit_work_t *work = injection->work;
-    double *scratch = fit_alloc(work, injection->rows.count, sizeof *scratch);
-    pto_fit_entry_t *entry = scratch ? fit_entry_add(work, PTO_FIT_RATE, "%s", injection->name) : NULL;
+static void keep_rate(const injection_t *injection, const fit_regression_t *result) {
+    pto_fit_entry_t *entry = fit_entry_add(injection->work, PTO_FIT_RATE, "%s", injection->name);
     if (entry == NULL)
-        return PTO_ERR_MEMORY;
+        return;
     double rate = result->value[0];
     entry->beta_s_per_byte = fit_param(result, 0);
     entry->from_bytes = injection->rows.point[0].bytes;
     entry->sample_count = (int64_t)count_limited(injection, rate);
-    entry->residual = residual_of(injection, rate, scratch);
+    entry->residual = residual_of(injection, rate);
     double knee = injection->beta_s_per_byte / rate;
     if (knee <= limited_ratio)
         snprintf(entry->note, sizeof entry->note, "one process reaches the limit");
     else
         snprintf(entry->note, sizeof entry->note, "reached by %.1f processes", knee);
-    work->fit->machine->injection_s_per_byte[injection->space] = entry->beta_s_per_byte;
-    return PTO_OK;
+    injection->work->fit->machine->injection_s_per_byte[injection->space] = entry->beta_s_per_byte;
 }
 
 /* Returns whether the limit is clear and statistically significant. */
@@ -181,18 +172,18 @@ static bool is_significant(const injection_t *injection, const fit_regression_t 
            max_procs * result->low[0] > injection->beta_s_per_byte;
 }
 
-static pto_status_t fit_limit(injection_t *injection) {
-    double rate = 0;
+static void fit_limit(const injection_t *injection) {
+    double rate;
     fit_regression_t result = {0};
     pto_status_t status = find_rate(injection, &rate, &result);
-    if (status != PTO_OK) {
-        return status == PTO_ERR_NOT_FOUND
-                   ? fit_give_up(injection->work, injection->name, "its samples allow no regression")
-                   : status;
-    }
-    if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result))
-        return not_reached(injection, rate);
-    return keep_rate(injection, &result);
+    if (status == PTO_ERR_NOT_FOUND)
+        fit_give_up(injection->work, injection->name, "its samples allow no regression");
+    else if (status != PTO_OK)
+        fit_fail(injection->work, status);
+    else if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result))
+        not_reached(injection, rate);
+    else
+        keep_rate(injection, &result);
 }
 
 static size_t count_together(const fit_points_t *rows) {
@@ -203,32 +194,31 @@ static size_t count_together(const fit_points_t *rows) {
 }
 
 /* Uses the piece with the largest messages of several processes: small ones never reach a limit. */
-static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_t *cost) {
+static void fit_last_piece(injection_t *injection, const pto_cost_table_t *cost) {
     for (int k = cost->count - 1; k >= 0; k--) {
         const pto_cost_row_t *piece = &cost->row[k];
-        pto_status_t status = select_rows(injection, piece);
-        if (status != PTO_OK)
-            return status;
+        select_rows(injection, piece);
         if (count_together(&injection->rows) < LIMITED_ROWS_MIN)
             continue;
         injection->alpha_s = piece->postal.alpha_s.value;
         injection->beta_s_per_byte = piece->postal.beta_s_per_byte.value;
-        return fit_limit(injection);
+        fit_limit(injection);
+        return;
     }
-    return fit_give_up(injection->work, injection->name, "too few rows of two or more processes");
+    fit_give_up(injection->work, injection->name, "too few rows of two or more processes");
 }
 
-pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
+void fit_injection(fit_work_t *work, pto_space_t space) {
     const pto_cost_table_t *cost = &work->fit->machine->messages[space][PTO_LEVEL_OFF_NODE];
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "injection.%s", pto_space_name(space));
     injection_t injection = {.work = work, .space = space, .name = name};
-    fit_filter_t any = {PTO_BENCHMARK_INJECTION, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
-    fit_points_t all;
-    pto_status_t status = fit_select(work, &any, &all);
+    const fit_points_t all = fit_select(
+        work, (fit_filter_t){PTO_BENCHMARK_INJECTION, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0});
     if (all.count == 0)
-        return status;
+        return;
     if (cost->count == 0)
-        return fit_give_up(work, name, "needs the cost of one process (ping_pong off_node, or procs 1)");
-    return fit_last_piece(&injection, cost);
+        fit_give_up(work, name, "needs the cost of one process (ping_pong off_node, or procs 1)");
+    else
+        fit_last_piece(&injection, cost);
 }

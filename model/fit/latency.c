@@ -38,17 +38,16 @@ static pto_param_t least_difference(const pto_cost_table_t *cost, const pto_cost
     return least.low > 0 ? least : (pto_param_t){0};
 }
 
-pto_status_t fit_latency(fit_work_t *work, pto_space_t space) {
+void fit_latency(fit_work_t *work, pto_space_t space) {
     pto_machine_t *machine = work->fit->machine;
     pto_param_t latency = least_difference(&machine->messages[space][PTO_LEVEL_OFF_NODE],
                                            &machine->gap[space][PTO_LEVEL_OFF_NODE]);
     if (!pto_param_known(&latency))
-        return PTO_OK;
+        return;
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_TIME, "messages.latency.%s", pto_space_name(space));
     if (entry == NULL)
-        return PTO_ERR_MEMORY;
+        return;
     entry->alpha_s = latency;
     snprintf(entry->note, sizeof entry->note, "the least start of a message less its gap");
     machine->latency_s[space] = latency;
-    return PTO_OK;
 }

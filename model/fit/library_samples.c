@@ -127,12 +127,8 @@ static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space)
 
 /* What exceeds SIZES_MAX or TIMINGS_MAX is ignored. In these benchmarks, `messages` is the number of nodes.
  */
-static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
-    fit_points_t points;
-    pto_status_t status = fit_select_in(study->work, benchmark, study->space, &points);
-    double *scratch = status == PTO_OK ? fit_alloc(study->work, points.count, sizeof *scratch) : NULL;
-    if (!scratch)
-        return PTO_ERR_MEMORY;
+static void read_timings(study_t *study, pto_benchmark_t benchmark) {
+    const fit_points_t points = fit_select_in(study->work, benchmark, study->space);
     for (size_t first = 0, past; first < points.count; first = past) {
         const fit_point_t *point = &points.point[first];
         past = fit_end_of_equal(&points, first);
@@ -141,20 +137,19 @@ static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
         if (!fits || study->timing_count == TIMINGS_MAX || study->size_count == SIZES_MAX)
             continue;
         timing_t *timing = &study->timing[study->timing_count++];
-        *timing = timing_of(point, past - first, scratch);
+        *timing = timing_of(point, past - first, study->work->scratch);
         timing->error += doubt_of_messages(study->work->fit->machine, study->space);
         note_size(study, timing);
         study->sample_count += timing->sample_count;
         study->max_procs = point->procs > study->max_procs ? point->procs : study->max_procs;
     }
-    return PTO_OK;
 }
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
 /* The price of the call if the library follows the guess, or with NULL the machine's table; 0: no price. */
-static pto_status_t price_of(const study_t *study, pto_space_t space, const timing_t *timing,
-                             const guess_t *guess, int64_t *call_bytes, double *seconds) {
+static double price_of(const study_t *study, pto_space_t space, const timing_t *timing, const guess_t *guess,
+                       int64_t *call_bytes) {
     pto_score_candidate_t candidate = {.measured_s = timing->seconds,
                                        .staged_members = {PTO_STAGED_TUNED, PTO_STAGED_TUNED}};
     assert(timing->nodes > 0);
@@ -174,11 +169,13 @@ static pto_status_t price_of(const study_t *study, pto_space_t space, const timi
     pto_library_rule_t rule;
     if (guess)
         rule = library_rule(&guess->variant, guess->staged, INT64_MAX, name);
-    *seconds = 0;
+    double seconds = 0;
     pto_status_t status = pto_strategy_find(cell.in_host ? "mpi" : "cuda_aware", &candidate.strategy, NULL);
-    return status == PTO_OK ? pto_score_price(&cell, 0, study->work->fit->machine, guess ? &rule : NULL,
-                                              call_bytes, seconds, study->work->err)
-                            : status;
+    if (status == PTO_OK)
+        status = pto_score_price(&cell, 0, study->work->fit->machine, guess ? &rule : NULL, call_bytes,
+                                 &seconds, study->work->err);
+    fit_fail(study->work, status);
+    return seconds;
 }
 
 static const timing_t *timing_of_same_call(const study_t *study, const timing_t *timing) {
@@ -191,16 +188,13 @@ static const timing_t *timing_of_same_call(const study_t *study, const timing_t 
 
 /* A staged call takes the time of the call on host buffers plus two copies. If the host call was measured,
  * its measured time is used in place of its price, whose error then does not matter. */
-static pto_status_t price_staged(const study_t *study, const study_t *host, const timing_t *timing,
-                                 const guess_t *guess, int64_t *call_bytes, double *seconds) {
+static double price_staged(const study_t *study, const study_t *host, const timing_t *timing,
+                           const guess_t *guess, int64_t *call_bytes) {
     const timing_t *host_timing = timing_of_same_call(host, timing);
-    double host_s = 0;
-    pto_status_t status = price_of(study, PTO_SPACE_GPU, timing, guess, call_bytes, seconds);
-    if (status == PTO_OK && host_timing && *seconds > 0)
-        status = price_of(host, PTO_SPACE_CPU, timing, guess, NULL, &host_s);
-    if (host_timing && host_s > 0)
-        *seconds = host_timing->seconds + fmax(*seconds - host_s, 0);
-    return status;
+    double seconds = price_of(study, PTO_SPACE_GPU, timing, guess, call_bytes), host_s = 0;
+    if (host_timing && seconds > 0)
+        host_s = price_of(host, PTO_SPACE_CPU, timing, guess, NULL);
+    return host_timing && host_s > 0 ? host_timing->seconds + fmax(seconds - host_s, 0) : seconds;
 }
 
 /* Returns the index of a size; size_count if it is not among them. */
@@ -230,17 +224,16 @@ static double miss_of(double price_s, double measured_s) {
     return measured_s > price_s + call_overhead_s ? log((measured_s - call_overhead_s) / price_s) : 0;
 }
 
-static pto_status_t price_guess(study_t *study, const study_t *host, guess_t *guess) {
+static void price_guess(study_t *study, const study_t *host, guess_t *guess) {
     int timings[SIZES_MAX] = {0};
-    pto_status_t status = PTO_OK;
-    for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
+    for (int i = 0; i < study->timing_count && study->work->status == PTO_OK; i++) {
         const timing_t *timing = &study->timing[i];
-        verdict_t *verdict = &study->verdict[index_of_size(study, timing->bytes)];
-        double seconds;
-        status = guess->staged ? price_staged(study, host, timing, guess, &verdict->call_bytes, &seconds)
-                               : price_of(study, study->space, timing, guess, &verdict->call_bytes, &seconds);
-        guess->miss[verdict - study->verdict] += miss_of(seconds, timing->seconds);
-        timings[verdict - study->verdict]++;
+        int s = index_of_size(study, timing->bytes);
+        int64_t *call_bytes = &study->verdict[s].call_bytes;
+        double seconds = guess->staged ? price_staged(study, host, timing, guess, call_bytes)
+                                       : price_of(study, study->space, timing, guess, call_bytes);
+        guess->miss[s] += miss_of(seconds, timing->seconds);
+        timings[s]++;
     }
     for (int s = 0; s < study->size_count; s++) {
         guess->miss[s] /= timings[s];
@@ -248,7 +241,6 @@ static pto_status_t price_guess(study_t *study, const study_t *host, guess_t *gu
             guess->miss[s] = INFINITY;
         guess->total += fmin(guess->miss[s], 1);
     }
-    return status;
 }
 
 /* --- verdicts ------------------------------------------------------------------------------------------- */
@@ -317,24 +309,22 @@ static void judge(study_t *study, int s) {
         flag(verdict, "its times of %lld bytes do not tell which: %s", (long long)verdict->bytes, names);
 }
 
-static pto_status_t add_guess(study_t *study, const study_t *host, guess_t guess) {
+static void add_guess(study_t *study, const study_t *host, guess_t guess) {
     study->guess[study->guess_count] = guess;
-    return price_guess(study, host, &study->guess[study->guess_count++]);
+    price_guess(study, host, &study->guess[study->guess_count++]);
 }
 
 /* `host`: the same collective on host buffers, judged before; NULL: this is it. */
-static pto_status_t judge_all(study_t *study, const study_t *host) {
+static void judge_all(study_t *study, const study_t *host) {
     library_variant_t variant[LIBRARY_VARIANTS_MAX];
     int count = library_variants(study->collective, study->max_procs, variant);
-    pto_status_t status = PTO_OK;
-    for (int v = 0; v < count && status == PTO_OK; v++) {
-        status = add_guess(study, host, (guess_t){.variant = variant[v]});
-        if (status == PTO_OK && host)
-            status = add_guess(study, host, (guess_t){.variant = variant[v], .staged = true});
+    for (int v = 0; v < count && study->work->status == PTO_OK; v++) {
+        add_guess(study, host, (guess_t){.variant = variant[v]});
+        if (host)
+            add_guess(study, host, (guess_t){.variant = variant[v], .staged = true});
     }
-    for (int s = 0; s < study->size_count && status == PTO_OK; s++)
+    for (int s = 0; s < study->size_count && study->work->status == PTO_OK; s++)
         judge(study, s);
-    return status;
 }
 
 /* --- tables --------------------------------------------------------------------------------------------- */
@@ -379,10 +369,9 @@ static void add_between(const study_t *study, const verdict_t *low, const verdic
         add_row(rows, high, high->call_bytes, flagged);
 }
 
-static pto_status_t add_rows(const study_t *study) {
+static void add_rows(const study_t *study) {
     rows_t rows = {0};
     const verdict_t *last = NULL;
-    pto_status_t status = PTO_OK;
     for (int s = 0; s < study->size_count; s++) {
         if (study->verdict[s].guess < 0)
             continue;
@@ -392,15 +381,14 @@ static pto_status_t add_rows(const study_t *study) {
     }
     if (last)
         add_row(&rows, last, INT64_MAX, last->flagged);
-    for (int r = 0; r < rows.count && status == PTO_OK; r++) {
+    for (int r = 0; r < rows.count; r++) {
         const guess_t *guess = &study->guess[rows.guess[r]];
         char name[PTO_FIT_NAME_MAX];
         pto_library_rule_t rule = library_rule(&guess->variant, guess->staged, rows.below_bytes[r], name);
         rule.flagged = rows.flagged[r][0] != '\0' ? rows.flagged[r] : NULL;
-        status = library_add_row(study->work->fit->machine, study->collective, study->space, &rule,
-                                 study->work->err);
+        fit_fail(study->work, library_add_row(study->work->fit->machine, study->collective, study->space,
+                                              &rule, study->work->err));
     }
-    return status;
 }
 
 /* --- the fit -------------------------------------------------------------------------------------------- */
@@ -411,7 +399,7 @@ static const char *key_of(const study_t *study, char key[PTO_FIT_NAME_MAX]) {
     return key;
 }
 
-static pto_status_t report(const study_t *study) {
+static void report(const study_t *study) {
     int judged = 0, certain = 0;
     char key[PTO_FIT_NAME_MAX];
     for (int s = 0; s < study->size_count; s++) {
@@ -420,25 +408,24 @@ static pto_status_t report(const study_t *study) {
     }
     key_of(study, key);
     if (judged == 0)
-        return fit_note(study->work, key, study->sample_count,
-                        "no price among the %d processes of its samples, so nothing is inferred",
-                        (int)study->max_procs);
-    return fit_note(study->work, key, study->sample_count,
-                    "inferred from %zu times of the library's own call among up to %d processes; certain for "
-                    "%d of %d sizes",
-                    study->sample_count, (int)study->max_procs, certain, judged);
+        fit_note(study->work, key, study->sample_count,
+                 "no price among the %d processes of its samples, so nothing is inferred",
+                 (int)study->max_procs);
+    else
+        fit_note(study->work, key, study->sample_count,
+                 "inferred from %zu times of the library's own call among up to %d processes; certain for "
+                 "%d of %d sizes",
+                 study->sample_count, (int)study->max_procs, certain, judged);
 }
 
 /* A table that the machine has is kept, and times that contradict it are reported. */
-static pto_status_t compare(const study_t *study) {
-    pto_status_t status = PTO_OK;
-    for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
+static void compare(const study_t *study) {
+    for (int i = 0; i < study->timing_count && study->work->status == PTO_OK; i++) {
         const timing_t *timing = &study->timing[i];
         const int s = index_of_size(study, timing->bytes);
         const verdict_t *verdict = &study->verdict[s];
-        double seconds;
-        status = price_of(study, study->space, timing, NULL, NULL, &seconds);
-        if (status != PTO_OK || seconds <= 0 || verdict->guess < 0)
+        const double seconds = price_of(study, study->space, timing, NULL, NULL);
+        if (seconds <= 0 || verdict->guess < 0)
             continue;
         const guess_t *guess = &study->guess[verdict->guess];
         assert(guess->variant.algorithm);
@@ -446,49 +433,44 @@ static pto_status_t compare(const study_t *study) {
         char key[PTO_FIT_NAME_MAX];
         if (guess->miss[s] <= plausible_miss && miss > plausible_miss &&
             miss > guess->miss[s] + tie_margin + verdict->error)
-            status = fit_note(study->work, key_of(study, key), timing->sample_count,
-                              "its own calls of %lld bytes took %.2g times as long as its known table says; "
-                              "%s%s would take that long",
-                              (long long)timing->bytes, timing->seconds / seconds,
-                              guess->variant.algorithm->name, staged_text(guess));
+            fit_note(study->work, key_of(study, key), timing->sample_count,
+                     "its own calls of %lld bytes took %.2g times as long as its known table says; "
+                     "%s%s would take that long",
+                     (long long)timing->bytes, timing->seconds / seconds, guess->variant.algorithm->name,
+                     staged_text(guess));
     }
-    return status;
 }
 
-static pto_status_t study_space(study_t *study, pto_benchmark_t benchmark, const study_t *host) {
-    pto_status_t status = read_timings(study, benchmark);
-    bool has_table = pto_machine_has_library(study->work->fit->machine,
-                                             pto_collective_name(study->collective), study->space);
-    if (status == PTO_OK && study->timing_count > 0)
-        status = judge_all(study, host);
-    if (status != PTO_OK || study->timing_count == 0)
-        return status;
-    if (has_table)
-        return compare(study);
-    status = add_rows(study);
-    return status == PTO_OK ? report(study) : status;
+static void study_space(study_t *study, pto_benchmark_t benchmark, const study_t *host) {
+    read_timings(study, benchmark);
+    if (study->timing_count == 0)
+        return;
+    judge_all(study, host);
+    if (study->work->status != PTO_OK)
+        return;
+    if (pto_machine_has_library(study->work->fit->machine, pto_collective_name(study->collective),
+                                study->space)) {
+        compare(study);
+    } else {
+        add_rows(study);
+        report(study);
+    }
 }
 
 pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options_t *options, pto_fit_t *fit,
                              pto_error_t *err) {
-    fit_work_t work = {.samples = samples, .options = options, .fit = fit, .err = err};
+    fit_work_t work;
     study_t *study = calloc(PTO_SPACE_COUNT, sizeof *study);
-    pto_status_t status = PTO_OK;
-    work.skip = calloc(samples->count + 1, sizeof *work.skip);
-    if (!work.skip || !study) {
-        free(work.skip);
-        free(study);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
-    }
-    for (size_t i = 0; i < sizeof measured / sizeof *measured && status == PTO_OK; i++)
-        for (int space = 0; space < PTO_SPACE_COUNT && status == PTO_OK; space++) {
-            study[space] =
-                (study_t){.work = &work, .collective = measured[i].collective, .space = (pto_space_t)space};
-            status = study_space(&study[space], measured[i].benchmark,
-                                 space == PTO_SPACE_GPU ? &study[PTO_SPACE_CPU] : NULL);
+    fit_work_init(samples, options, fit, &work, err);
+    if (!study)
+        fit_fail(&work, pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables"));
+    for (size_t i = 0; i < sizeof measured / sizeof *measured && work.status == PTO_OK; i++)
+        for (pto_space_t space = 0; space < PTO_SPACE_COUNT && study; space++) {
+            study[space] = (study_t){.work = &work, .collective = measured[i].collective, .space = space};
+            study_space(&study[space], measured[i].benchmark,
+                        space == PTO_SPACE_GPU ? &study[PTO_SPACE_CPU] : NULL);
         }
-    fit_free_all(&work);
-    free(work.skip);
+    fit_work_fini(&work);
     free(study);
-    return status;
+    return work.status;
 }

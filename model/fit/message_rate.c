@@ -18,10 +18,9 @@ static const double slower_ratio = 1.2;
 
 enum { SIZES_MIN = 3, PROCS_MIN = 8 };
 
-/* Finds gamma for each size below the last protocol; returns how many. `gamma` and `scratch` have room for
- * all points. */
+/* Finds gamma for each size below the last protocol; returns how many. `gamma` has room for all points. */
 static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
-                          double *gamma, double *scratch) {
+                          double *gamma) {
     const pto_cost_table_t *cost = &work->fit->machine->messages[space][PTO_LEVEL_OFF_NODE];
     int64_t below = cost->count > 1 ? cost->row[cost->count - 1].from_bytes : INT64_MAX;
     double s_per_byte = work->fit->machine->injection_s_per_byte[space].value;
@@ -33,8 +32,8 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
         if (point->procs != procs || point->bytes == bytes || point->bytes >= below)
             continue;
         bytes = point->bytes;
-        double alone_s = fit_median_at(points, 1, bytes, scratch);
-        double together_s = fit_median_at(points, procs, bytes, scratch);
+        double alone_s = fit_median_at(points, 1, bytes, work->scratch);
+        double together_s = fit_median_at(points, procs, bytes, work->scratch);
         double per_message_s = together_s / procs - (double)bytes * s_per_byte;
         if (alone_s > 0 && together_s > slower_ratio * alone_s && per_message_s > 0)
             gamma[count++] = per_message_s;
@@ -54,27 +53,24 @@ static pto_param_t median_with_interval(double *value, size_t count) {
                          .line = 1};
 }
 
-static pto_status_t keep_rate(fit_work_t *work, pto_space_t space, double *gamma, size_t count) {
+static void keep_rate(fit_work_t *work, pto_space_t space, double *gamma, size_t count) {
     pto_fit_entry_t *entry =
         fit_entry_add(work, PTO_FIT_TIME, "injection.%s.s_per_message", pto_space_name(space));
     if (entry == NULL)
-        return PTO_ERR_MEMORY;
+        return;
     entry->alpha_s = median_with_interval(gamma, count);
     entry->sample_count = (int64_t)count;
     snprintf(entry->note, sizeof entry->note, "median over %zu sizes", count);
     work->fit->machine->injection_s_per_message[space] = entry->alpha_s;
-    return PTO_OK;
 }
 
-pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space) {
-    fit_filter_t any = {PTO_BENCHMARK_INJECTION, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
-    fit_points_t points;
+void fit_message_rate(fit_work_t *work, pto_space_t space) {
     if (!pto_param_known(&work->fit->machine->injection_s_per_byte[space]))
-        return PTO_OK;
-    pto_status_t status = fit_select(work, &any, &points);
-    double *gamma = status == PTO_OK ? fit_alloc(work, 2 * points.count, sizeof *gamma) : NULL;
-    if (gamma == NULL)
-        return PTO_ERR_MEMORY;
-    size_t count = find_gammas(work, space, &points, gamma, gamma + points.count);
-    return count >= SIZES_MIN ? keep_rate(work, space, gamma, count) : PTO_OK;
+        return;
+    fit_points_t points = fit_select(
+        work, (fit_filter_t){PTO_BENCHMARK_INJECTION, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0});
+    double *gamma = fit_alloc(work, points.count, sizeof *gamma);
+    size_t count = gamma ? find_gammas(work, space, &points, gamma) : 0;
+    if (count >= SIZES_MIN)
+        keep_rate(work, space, gamma, count);
 }

@@ -10,8 +10,6 @@
 /* Approximate maximum number of pairs of samples of one size whose slopes are computed. */
 enum { PAIRS_MAX = 65536 };
 
-static const pto_benchmark_t single_benchmarks[] = {PTO_BENCHMARK_PING_PONG, PTO_BENCHMARK_INJECTION};
-
 static const pto_sample_level_t place_of_level[PTO_LEVEL_COUNT] = {
     [PTO_LEVEL_ON_GPU] = PTO_AT_ON_GPU,
     [PTO_LEVEL_ON_SOCKET] = PTO_AT_ON_SOCKET,
@@ -20,15 +18,11 @@ static const pto_sample_level_t place_of_level[PTO_LEVEL_COUNT] = {
 };
 
 /* Ping-pong rows; without them, injection rows of one process, which measure the same. */
-static pto_status_t select_single(fit_work_t *work, pto_space_t space, pto_level_t level,
-                                  fit_points_t *points) {
-    for (size_t i = 0; i < sizeof single_benchmarks / sizeof *single_benchmarks; i++) {
-        fit_filter_t filter = {single_benchmarks[i], fit_where_of_space[space], place_of_level[level], 1, 0};
-        pto_status_t status = fit_select(work, &filter, points);
-        if (status != PTO_OK || points->count > 0)
-            return status;
-    }
-    return PTO_OK;
+static fit_points_t select_single(fit_work_t *work, pto_space_t space, pto_level_t level) {
+    fit_filter_t filter = {PTO_BENCHMARK_PING_PONG, fit_where_of_space[space], place_of_level[level], 1, 0};
+    fit_points_t points = fit_select(work, filter);
+    filter.benchmark = PTO_BENCHMARK_INJECTION;
+    return points.count > 0 ? points : fit_select(work, filter);
 }
 
 static void name_protocol(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]) {
@@ -36,51 +30,38 @@ static void name_protocol(const char *key, int k, pto_cost_row_t *row, char name
     snprintf(name, PTO_FIT_NAME_MAX, "%.48s.%s", key, pto_protocol_name(row->protocol));
 }
 
-static pto_status_t fit_pieces(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
-                               pto_cost_table_t *cost) {
+static void fit_pieces(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
+                       pto_cost_table_t *cost) {
     const pto_cost_row_t like = {.protocol = (pto_protocol_t)(PTO_PROTOCOL_COUNT - 1 - breaks->count)};
-    return fit_rows(work, points, breaks, &like, name_protocol, cost);
+    fit_rows(work, points, breaks, &like, name_protocol, cost);
+}
+
+/* Messages from one memory space to the other. Without samples they are priced as host messages. */
+void fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level) {
+    const fit_points_t points =
+        fit_select(work, (fit_filter_t){PTO_BENCHMARK_PING_PONG_TO, fit_where_of_space[to],
+                                        place_of_level[level], 1, 0});
+    if (points.count == 0)
+        return;
+    const fit_breaks_t breaks = fit_breaks_of(work, &points, PTO_PROTOCOL_COUNT);
+    fit_pieces(work, &points, &breaks, &work->fit->machine->mixed_messages[to][level]);
 }
 
 /* Messages are fitted even if half of the samples are far off any line, as on a loaded host: without their
  * costs nothing has a price, unless the file inherits them. With --minima they are refused, since a fit
  * without it may succeed. */
-static pto_status_t fit_any_pieces(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
-                                   pto_cost_table_t *cost) {
-    work->keeps_useless = work->options->inherits == NULL && !work->options->minima;
-    pto_status_t status = fit_pieces(work, points, breaks, cost);
-    work->keeps_useless = false;
-    return status;
-}
-
-/* Messages from one memory space to the other. Without samples they are priced as host messages. */
-pto_status_t fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level) {
-    fit_points_t points;
-    fit_breaks_t breaks;
-    const fit_filter_t filter = {PTO_BENCHMARK_PING_PONG_TO, fit_where_of_space[to], place_of_level[level], 1,
-                                 0};
-    pto_status_t status = fit_select(work, &filter, &points);
+void fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
+    const fit_points_t points = select_single(work, space, level);
     if (points.count == 0)
-        return status;
-    status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
-    return status == PTO_OK
-               ? fit_pieces(work, &points, &breaks, &work->fit->machine->mixed_messages[to][level])
-               : status;
-}
-
-pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
-    fit_points_t points;
-    pto_status_t status = select_single(work, space, level, &points);
-    if (points.count == 0)
-        return status;
+        return;
     const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
     fit_breaks_t breaks = {.count = forced->count};
     memcpy(breaks.below_bytes, forced->below_bytes, sizeof forced->below_bytes);
     if (!forced->given)
-        status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
-    return status == PTO_OK
-               ? fit_any_pieces(work, &points, &breaks, &work->fit->machine->messages[space][level])
-               : status;
+        breaks = fit_breaks_of(work, &points, PTO_PROTOCOL_COUNT);
+    work->keeps_useless = work->options->inherits == NULL && !work->options->minima;
+    fit_pieces(work, &points, &breaks, &work->fit->machine->messages[space][level]);
+    work->keeps_useless = false;
 }
 
 /* Returns the smallest size that is at least `from_bytes`; INT64_MAX if there is none. */
@@ -124,51 +105,46 @@ static double additional_message_s(const fit_points_t *points, int64_t bytes, do
 }
 
 /* The cost of an additional message, for sizes measured with three or more numbers of messages. */
-static pto_status_t select_gaps(fit_work_t *work, const fit_points_t *points, fit_points_t *gaps) {
-    fit_points_t made = {.point = fit_alloc(work, points->count, sizeof *made.point)};
+static fit_points_t gaps_of(fit_work_t *work, const fit_points_t *points) {
+    fit_points_t gaps = {.point = fit_alloc(work, points->count, sizeof *gaps.point)};
     double *slopes = fit_alloc(work, PAIRS_MAX, sizeof *slopes);
-    if (made.point == NULL || slopes == NULL)
-        return PTO_ERR_MEMORY;
+    if (gaps.point == NULL || slopes == NULL)
+        return gaps;
     for (int64_t bytes = next_bytes(points, 0); bytes < INT64_MAX; bytes = next_bytes(points, bytes + 1)) {
         bool enough = distinct_messages(points, bytes) >= 3;
         double seconds = enough ? additional_message_s(points, bytes, slopes) : 0;
         if (seconds > 0) {
-            made.point[made.count++] =
+            gaps.point[gaps.count++] =
                 (fit_point_t){.seconds = seconds, .bytes = bytes, .procs = 1, .messages = 1};
         }
     }
-    *gaps = made;
-    return PTO_OK;
+    return gaps;
 }
 
 /* Between nodes, the samples have several partners. Within a node they have one, which copies the messages
  * one after another, as each process does in an exchange. */
-static pto_status_t fit_gap(fit_work_t *work, pto_space_t space, pto_level_t level) {
+static void fit_gap(fit_work_t *work, pto_space_t space, pto_level_t level) {
     pto_cost_table_t *cost = &work->fit->machine->gap[space][level];
     char key[PTO_PARAM_KEY_MAX];
-    fit_filter_t filter = {.benchmark = level == PTO_LEVEL_OFF_NODE ? PTO_BENCHMARK_MULTI_MESSAGE
-                                                                    : PTO_BENCHMARK_MULTI_MESSAGE_ONE,
-                           .where = fit_where_of_space[space],
-                           .place = place_of_level[level]};
-    fit_points_t points, gaps;
-    fit_breaks_t breaks;
-    pto_status_t status = fit_select(work, &filter, &points);
+    const fit_points_t points = fit_select(
+        work, (fit_filter_t){.benchmark = level == PTO_LEVEL_OFF_NODE ? PTO_BENCHMARK_MULTI_MESSAGE
+                                                                      : PTO_BENCHMARK_MULTI_MESSAGE_ONE,
+                             .where = fit_where_of_space[space],
+                             .place = place_of_level[level]});
     if (points.count == 0)
-        return status;
-    status = select_gaps(work, &points, &gaps);
-    if (status == PTO_OK && gaps.count == 0)
-        return fit_give_up(work, fit_key(work, cost, key),
-                           "needs rows of three or more numbers of messages in flight");
-    if (status == PTO_OK)
-        status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &breaks, work->err);
-    return status == PTO_OK ? fit_pieces(work, &gaps, &breaks, cost) : status;
+        return;
+    const fit_points_t gaps = gaps_of(work, &points);
+    if (gaps.count == 0) {
+        fit_give_up(work, fit_key(work, cost, key),
+                    "needs rows of three or more numbers of messages in flight");
+        return;
+    }
+    const fit_breaks_t breaks = fit_breaks_of(work, &gaps, PTO_PROTOCOL_COUNT);
+    fit_pieces(work, &gaps, &breaks, cost);
 }
 
 /* Host messages have a gap only between nodes (docs/model.md, "Messages in flight"). */
-pto_status_t fit_gaps(fit_work_t *work, pto_space_t space) {
-    pto_status_t status = PTO_OK;
-    int level = space == PTO_SPACE_GPU ? 0 : PTO_LEVEL_OFF_NODE;
-    for (; status == PTO_OK && level < PTO_LEVEL_COUNT; level++)
-        status = fit_gap(work, space, (pto_level_t)level);
-    return status;
+void fit_gaps(fit_work_t *work, pto_space_t space) {
+    for (int level = space == PTO_SPACE_GPU ? 0 : PTO_LEVEL_OFF_NODE; level < PTO_LEVEL_COUNT; level++)
+        fit_gap(work, space, (pto_level_t)level);
 }

@@ -28,34 +28,30 @@ static size_t count_same_job(const fit_points_t *points, size_t first) {
 }
 
 /* Fits all pieces of one number of GPUs and nodes, or none. */
-static pto_status_t fit_job(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost) {
+static void fit_job(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost) {
     const pto_cost_row_t like = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
     char key[PTO_PARAM_KEY_MAX];
-    fit_breaks_t breaks;
-    if (like.gpus < 2 || like.gpus % like.nodes != 0)
-        return fit_give_up(work, fit_key(work, cost, key),
-                           "a row must have two GPUs or more (procs), equally many on each node (messages)");
-    pto_status_t status = fit_find_breaks(points, FIT_PIECE_MAX, &breaks, work->err);
-    return status == PTO_OK ? fit_rows(work, points, &breaks, &like, fit_name_row, cost) : status;
+    if (like.gpus < 2 || like.gpus % like.nodes != 0) {
+        fit_give_up(work, fit_key(work, cost, key),
+                    "a row must have two GPUs or more (procs), equally many on each node (messages)");
+        return;
+    }
+    const fit_breaks_t breaks = fit_breaks_of(work, points, FIT_PIECE_MAX);
+    fit_rows(work, points, &breaks, &like, fit_name_row, cost);
 }
 
-pto_status_t fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost) {
-    fit_points_t points;
-    pto_status_t status = fit_select_all(work, benchmark, &points);
+void fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost) {
+    fit_points_t points = fit_select_all(work, benchmark);
     if (points.count > 0)
         qsort(points.point, points.count, sizeof *points.point, by_row);
-    for (size_t first = 0; status == PTO_OK && first < points.count;
-         first += count_same_job(&points, first)) {
+    for (size_t first = 0; first < points.count; first += count_same_job(&points, first)) {
         fit_points_t same_job = {count_same_job(&points, first), points.point + first};
-        status = fit_job(work, &same_job, cost);
+        fit_job(work, &same_job, cost);
     }
-    return status;
 }
 
-pto_status_t fit_nccl(fit_work_t *work) {
-    pto_status_t status = PTO_OK;
-    for (int kind = 0; status == PTO_OK && kind < PTO_NCCL_COUNT; kind++)
-        status = fit_by_gpus(work, (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind),
-                             &work->fit->machine->nccl[kind]);
-    return status;
+void fit_nccl(fit_work_t *work) {
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
+        fit_by_gpus(work, (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind),
+                    &work->fit->machine->nccl[kind]);
 }

@@ -52,7 +52,8 @@ static pto_param_t exact_param(double value) {
 
 /* --- the cells ------------------------------------------------------------------------------------------ */
 
-static void add_cells(pto_nccl_kind_t kind, const fit_points_t *points, double *scratch, cells_t *cells) {
+static void add_cells(const fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points,
+                      cells_t *cells) {
     for (size_t first = 0, past; first < points->count; first = past) {
         const fit_point_t *point = &points->point[first];
         past = fit_end_of_equal(points, first);
@@ -60,21 +61,18 @@ static void add_cells(pto_nccl_kind_t kind, const fit_points_t *points, double *
             cells->cell[cells->count++] = (cell_t){kind,
                                                    {point->procs, point->messages},
                                                    point->bytes,
-                                                   fit_median_of(points, first, past, scratch)};
+                                                   fit_median_of(points, first, past, work->scratch)};
     }
 }
 
-static pto_status_t find_cells(fit_work_t *work, cells_t *cells) {
-    size_t room = work->samples->count;
-    double *scratch = fit_alloc(work, room, sizeof *scratch);
-    *cells = (cells_t){.cell = fit_alloc(work, room, sizeof *cells->cell)};
-    pto_status_t status = scratch && cells->cell ? PTO_OK : PTO_ERR_MEMORY;
-    for (int kind = 0; status == PTO_OK && kind < PTO_NCCL_COUNT; kind++) {
-        fit_points_t points;
-        status = fit_select_all(work, (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind), &points);
-        add_cells((pto_nccl_kind_t)kind, &points, scratch, cells);
+static cells_t find_cells(fit_work_t *work) {
+    cells_t cells = {.cell = fit_alloc(work, work->samples->count, sizeof *cells.cell)};
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
+        const fit_points_t points =
+            fit_select_all(work, (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind));
+        add_cells(work, (pto_nccl_kind_t)kind, &points, &cells);
     }
-    return status;
+    return cells;
 }
 
 /* --- pairs of jobs -------------------------------------------------------------------------------------- */
@@ -135,35 +133,31 @@ static double error_per_doubling(const cell_t *cell, const pair_t *pair, int whi
 /* --- the parameters ------------------------------------------------------------------------------------- */
 
 /* Add the median slope to the parameter's value, which the pairs' prices already contain. */
-static pto_status_t keep_slope(fit_work_t *work, double *slope, size_t count, double least_s,
-                               pto_param_t *param) {
+static void keep_slope(fit_work_t *work, double *slope, size_t count, double least_s, pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
     if (count < SLOPES_MIN)
-        return PTO_OK;
+        return;
     *param = exact_param(fmax(fit_round(param->value + fit_median(slope, count)), least_s));
-    return fit_note(work, fit_key(work, param, key), count,
-                    "from pairs of numbers of GPUs, each at one size");
+    fit_note(work, fit_key(work, param, key), count, "from pairs of numbers of GPUs, each at one size");
 }
 
 /* The current hop times determine the protocol of each pair, so all slopes are computed before any is stored.
  * A hop takes at least as long as with the protocols of lower latency. */
-static pto_status_t fit_hops(fit_work_t *work, const cells_t *cells, double *scratch, size_t room) {
+static void fit_hops(fit_work_t *work, const cells_t *cells, double *scratch, size_t room) {
     pto_machine_t *machine = work->fit->machine;
     pto_param_t *param[SLOPES] = {&machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL],
                                   &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL128],
                                   &machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_SIMPLE],
                                   &machine->nccl_peer_s};
     size_t count[SLOPES];
-    pto_status_t status = PTO_OK;
     for (int i = 0; i < SLOPES; i++)
         count[i] = of_pairs(machine, cells, i < PTO_NCCL_PROTOCOL_COUNT ? hop_slope : peer_slope, i,
                             scratch + (size_t)i * room);
-    for (int i = 0; status == PTO_OK && i < SLOPES; i++) {
+    for (int i = 0; i < SLOPES; i++) {
         const bool has_faster = i > 0 && i < PTO_NCCL_PROTOCOL_COUNT;
-        status = keep_slope(work, scratch + (size_t)i * room, count[i], has_faster ? param[i - 1]->value : 0,
-                            param[i]);
+        keep_slope(work, scratch + (size_t)i * room, count[i], has_faster ? param[i - 1]->value : 0,
+                   param[i]);
     }
-    return status;
 }
 
 /* The size from which NCCL uses the protocol Simple: the median of the sizes at which a doubling of bytes
@@ -184,7 +178,7 @@ static double find_simple(const cells_t *cells, double *scratch) {
 
 /* The last two lines of a chain (reduce, broadcast) intersect at the size at which the chunks of all channels
  * are full; each hop waits for full chunks. */
-static pto_status_t fit_channels(fit_work_t *work, double *scratch) {
+static void fit_channels(fit_work_t *work, double *scratch) {
     static const pto_nccl_kind_t chains[] = {PTO_NCCL_REDUCE, PTO_NCCL_BROADCAST};
     pto_machine_t *machine = work->fit->machine;
     size_t count = 0, room = (size_t)(machine->nccl[chains[0]].count + machine->nccl[chains[1]].count);
@@ -200,26 +194,28 @@ static pto_status_t fit_channels(fit_work_t *work, double *scratch) {
             full_bytes[count] = later_s / slower;
             s_per_byte[count++] = slower / (double)(row->gpus - 1);
         }
-    if (count == 0)
-        return fit_note(work, "nccl.channels", 0,
-                        "no limit of reduce or broadcast above Simple's shows them");
+    if (count == 0) {
+        fit_note(work, "nccl.channels", 0, "no limit of reduce or broadcast above Simple's shows them");
+        return;
+    }
     double channels = fmax(1, round(fit_median(full_bytes, count) / default_chunk_bytes));
     machine->nccl_channels = exact_param(channels);
     machine->nccl_channel_s_per_byte = exact_param(fit_round(fit_median(s_per_byte, count) * channels));
-    return fit_note(work, "nccl.channel_s_per_byte", 0, "%.3g GB/s for each of %.0f channels, of %zu chains",
-                    1e-9 / machine->nccl_channel_s_per_byte.value, channels, count);
+    fit_note(work, "nccl.channel_s_per_byte", 0, "%.3g GB/s for each of %.0f channels, of %zu chains",
+             1e-9 / machine->nccl_channel_s_per_byte.value, channels, count);
 }
 
 /* The error of extrapolation per doubling of GPUs: the 95 percent quantile over pairs of jobs. */
-static pto_status_t fit_doubling(fit_work_t *work, const cells_t *cells, double *scratch) {
+static void fit_doubling(fit_work_t *work, const cells_t *cells, double *scratch) {
     pto_machine_t *machine = work->fit->machine;
     size_t count = of_pairs(machine, cells, error_per_doubling, 0, scratch);
     if (count < ERRORS_MIN) {
         machine->nccl_doubling = exact_param(h200_doubling);
-        return fit_note(work, "nccl.doubling", count, "as on four H200s: one number of GPUs tells no error");
+        fit_note(work, "nccl.doubling", count, "as on four H200s: one number of GPUs tells no error");
+    } else {
+        machine->nccl_doubling = exact_param(round(fit_conformal(scratch, count, coverage) * 1000) / 1000);
+        fit_note(work, "nccl.doubling", count, "holds 95%% of times predicted from fewer GPUs");
     }
-    machine->nccl_doubling = exact_param(round(fit_conformal(scratch, count, coverage) * 1000) / 1000);
-    return fit_note(work, "nccl.doubling", count, "holds 95%% of times predicted from fewer GPUs");
 }
 
 static void set_defaults(pto_machine_t *machine, const cells_t *cells, double simple_bytes) {
@@ -238,30 +234,24 @@ static void set_defaults(pto_machine_t *machine, const cells_t *cells, double si
     machine->nccl_sampled_bytes = exact_param(most);
 }
 
-static pto_status_t fit_all(fit_work_t *work, const cells_t *cells, double *scratch, size_t room) {
-    pto_machine_t *machine = work->fit->machine;
-    double simple_bytes = find_simple(cells, scratch);
-    set_defaults(machine, cells, simple_bytes);
-    pto_status_t status = fit_note(work, "nccl.hop, nccl.net_hop", 0,
-                                   "NCCL 2.28.3's own (src/graph/tuning.cc), except those named below");
-    if (status == PTO_OK && simple_bytes <= 0)
-        status = fit_note(work, "nccl.simple_bytes", 0, "as on four H200s: no times jump");
-    if (status == PTO_OK)
-        status = fit_channels(work, scratch);
-    if (status == PTO_OK)
-        status = fit_hops(work, cells, scratch, room);
-    return status == PTO_OK ? fit_doubling(work, cells, scratch) : status;
-}
-
-pto_status_t fit_nccl_structure(fit_work_t *work) {
-    cells_t cells;
+void fit_nccl_structure(fit_work_t *work) {
+    const cells_t cells = find_cells(work);
     size_t rows = 0;
-    pto_status_t status = find_cells(work, &cells);
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
         rows += (size_t)work->fit->machine->nccl[kind].count;
-    if (status != PTO_OK || rows == 0 || cells.count == 0)
-        return status;
+    if (rows == 0 || cells.count == 0)
+        return;
     size_t room = cells.count * rows; /* for all pairs */
     double *scratch = fit_alloc(work, SLOPES * room, sizeof *scratch);
-    return scratch ? fit_all(work, &cells, scratch, room) : PTO_ERR_MEMORY;
+    if (!scratch)
+        return;
+    double simple_bytes = find_simple(&cells, scratch);
+    set_defaults(work->fit->machine, &cells, simple_bytes);
+    fit_note(work, "nccl.hop, nccl.net_hop", 0,
+             "NCCL 2.28.3's own (src/graph/tuning.cc), except those named below");
+    if (simple_bytes <= 0)
+        fit_note(work, "nccl.simple_bytes", 0, "as on four H200s: no times jump");
+    fit_channels(work, scratch);
+    fit_hops(work, &cells, scratch, room);
+    fit_doubling(work, &cells, scratch);
 }

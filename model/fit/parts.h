@@ -5,35 +5,37 @@
 #include "entries.h"
 #include "segments.h"
 
-/* Each fits one part and adds its entries; an absent entry if there are too few samples. */
-pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level);
-pto_status_t fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level);
-pto_status_t fit_injection(fit_work_t *work, pto_space_t space);
-pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space);
-pto_status_t fit_copies(fit_work_t *work);
-pto_status_t fit_shared_copies(fit_work_t *work);
-pto_status_t fit_gaps(fit_work_t *work, pto_space_t space);
-pto_status_t fit_latency(fit_work_t *work, pto_space_t space); /* after the gaps */
-pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
-pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space);
-pto_status_t fit_remote(fit_work_t *work);
-pto_status_t fit_times(fit_work_t *work);
-pto_status_t fit_host_memory(fit_work_t *work);
-pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space);
-pto_status_t fit_staged_messages(fit_work_t *work);
-pto_status_t fit_setup(fit_work_t *work);
+/* Each fits one part and adds its entries; an absent entry if there are too few samples. Errors are in the
+ * work's status. */
+void fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level);
+void fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level);
+void fit_injection(fit_work_t *work, pto_space_t space);
+void fit_message_rate(fit_work_t *work, pto_space_t space);
+void fit_copies(fit_work_t *work);
+void fit_shared_copies(fit_work_t *work);
+void fit_gaps(fit_work_t *work, pto_space_t space);
+void fit_latency(fit_work_t *work, pto_space_t space); /* after the gaps */
+void fit_reduce(fit_work_t *work, pto_space_t space);
+void fit_extra_input(fit_work_t *work, pto_space_t space);
+void fit_remote(fit_work_t *work);
+void fit_times(fit_work_t *work);
+void fit_host_memory(fit_work_t *work);
+void fit_both_ways(fit_work_t *work, pto_space_t space);
+void fit_staged_messages(fit_work_t *work);
+void fit_setup(fit_work_t *work);
 
-pto_status_t fit_runs(fit_work_t *work);
-pto_status_t fit_run_lines(fit_work_t *work);
-pto_status_t fit_nccl(fit_work_t *work);
-pto_status_t fit_nccl_structure(fit_work_t *work);
+void fit_runs(fit_work_t *work);
+void fit_run_lines(fit_work_t *work);
+void fit_nccl(fit_work_t *work);
+void fit_nccl_structure(fit_work_t *work);
 
 /* Fit a table by numbers of GPUs and nodes, each in pieces by size. */
-pto_status_t fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost);
+void fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost);
 
-/* Append a row like `like`, fitted to the points in its range. If they allow no fit it stays unknown. */
-pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
-                          const pto_cost_row_t *like, pto_cost_table_t *cost);
+/* Append a row like `like`, fitted to the points in its range. Returns whether they allow a fit; if not,
+ * there is no row. */
+bool fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points, const pto_cost_row_t *like,
+                  pto_cost_table_t *cost);
 
 /* Completes the k-th of a table's rows, and names it in the report by the table's key. */
 typedef void (*fit_row_name_t)(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]);
@@ -43,13 +45,16 @@ void fit_name_range(const char *key, int k, pto_cost_row_t *row, char name[PTO_F
 void fit_name_row(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]);
 
 /* Append a row like `like` to `cost` for each piece between the breaks; none if one cannot be fitted. */
-pto_status_t fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
-                      const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost);
+void fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
+              const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost);
+
+/* fit_find_breaks; none after an error. */
+fit_breaks_t fit_breaks_of(fit_work_t *work, const fit_points_t *points, int max_pieces);
 
 /* Fit a cost by size in up to FIT_PIECE_MAX rows, from points sorted by bytes. */
-pto_status_t fit_cost(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost);
+void fit_cost(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost);
 
 /* Fit the robust centre of times that do not depend on size. No entry if there are no samples. */
-pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param);
+void fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param);
 
 #endif

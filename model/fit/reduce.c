@@ -39,36 +39,27 @@ static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t 
 }
 
 /* Median of the residuals over all pieces. */
-static pto_status_t whole_residual(fit_work_t *work, pto_space_t space, const fit_points_t *points,
-                                   double *residual) {
-    double *scratch = fit_alloc(work, points->count, sizeof *scratch);
-    if (scratch == NULL)
-        return PTO_ERR_MEMORY;
+static double whole_residual(const fit_work_t *work, pto_space_t space, const fit_points_t *points) {
     for (size_t i = 0; i < points->count; i++) {
         double seconds = points->point[i].seconds;
-        scratch[i] =
+        work->scratch[i] =
             fabs(fitted_seconds(work, space, points->point[i].bytes) - seconds) / pto_error_scale(seconds);
     }
-    *residual = fit_median(scratch, points->count);
-    return PTO_OK;
+    return fit_median(work->scratch, points->count);
 }
 
 /* Median ratio measured / fitted of the samples of one operation and type above the grain. */
-static pto_status_t add_to_spread(fit_work_t *work, pto_space_t space, const char *pair, spread_t *spread) {
-    fit_points_t points;
-    fit_filter_t filter = filter_of(space, pair);
-    pto_status_t status = fit_select(work, &filter, &points);
-    double *ratio = status == PTO_OK ? fit_alloc(work, points.count, sizeof *ratio) : NULL;
+static void add_to_spread(fit_work_t *work, pto_space_t space, const char *pair, spread_t *spread) {
+    const fit_points_t points = fit_select(work, filter_of(space, pair));
+    double *ratio = work->scratch;
     size_t count = 0;
-    if (ratio == NULL)
-        return PTO_ERR_MEMORY;
     for (size_t i = 0; i < points.count; i++) {
         double fitted = fitted_seconds(work, space, points.point[i].bytes);
         if (fmax(points.point[i].seconds, fitted) > pto_timing_grain_s)
             ratio[count++] = points.point[i].seconds / fitted;
     }
     if (count == 0)
-        return PTO_OK;
+        return;
     double middle = fit_median(ratio, count);
     if (spread->count == 0 || middle < spread->least) {
         spread->least = middle;
@@ -79,70 +70,47 @@ static pto_status_t add_to_spread(fit_work_t *work, pto_space_t space, const cha
         snprintf(spread->most_pair, sizeof spread->most_pair, "%s", pair);
     }
     spread->count++;
-    return PTO_OK;
 }
 
 /* Report the spread of operations and types, and whether one represents all. */
-static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool usual_only) {
+static void report_spread(fit_work_t *work, pto_space_t space, bool usual_only) {
     spread_t spread = {0};
     for (int i = 0; i < OPERATION_COUNT * TYPE_COUNT; i++) {
         char pair[PAIR_TEXT_MAX];
         snprintf(pair, sizeof pair, "%s-%s", operations[i / TYPE_COUNT], types[i % TYPE_COUNT]);
-        pto_status_t status = add_to_spread(work, space, pair, &spread);
-        if (status != PTO_OK)
-            return status;
+        add_to_spread(work, space, pair, &spread);
     }
     if (spread.count < 2)
-        return PTO_OK;
+        return;
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "reduce.%s by operation", pto_space_name(space));
-    return fit_note(work, name, 0,
-                    "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
-                    usual_only ? "fitted to sum-float alone" : "pooled", spread.count, spread.least,
-                    spread.least_pair, spread.most, spread.most_pair);
+    fit_note(work, name, 0, "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
+             usual_only ? "fitted to sum-float alone" : "pooled", spread.count, spread.least,
+             spread.least_pair, spread.most, spread.most_pair);
 }
 
-/* Returns whether the pooled fit describes its samples. */
-static pto_status_t judge_pooled(fit_work_t *work, pto_space_t space, const fit_points_t *points,
-                                 pto_status_t fitted, bool *good) {
-    double residual = HUGE_VAL;
-    pto_status_t status = PTO_OK;
-    if (fitted == PTO_OK && work->fit->machine->reduce[space].count > 0)
-        status = whole_residual(work, space, points, &residual);
-    *good = residual <= fit_doubtful_residual;
-    return status;
-}
-
-/* Fits all samples or, if that describes them badly, those of the usual pair, if there are any. */
-static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
-                                        const fit_points_t *usual, bool *usual_only) {
+/* Fits all samples or, if that describes them badly, those of the usual pair, if there are any. Returns
+ * whether those alone. */
+static bool fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
+                                const fit_points_t *usual) {
+    pto_cost_table_t *cost = &work->fit->machine->reduce[space];
     int entry_count = work->fit->entry_count;
-    pto_status_t status = fit_cost(work, pooled, &work->fit->machine->reduce[space]);
-    *usual_only = false;
-    if ((status != PTO_OK && status != PTO_ERR_NOT_FOUND) || usual->count == 0 ||
-        usual->count == pooled->count)
-        return status;
-    bool good;
-    pto_status_t judged = judge_pooled(work, space, pooled, status, &good);
-    if (judged != PTO_OK || good)
-        return judged;
-    pto_cost_fini(&work->fit->machine->reduce[space]);
+    fit_cost(work, pooled, cost);
+    if (usual->count == 0 || usual->count == pooled->count ||
+        (cost->count > 0 && whole_residual(work, space, pooled) <= fit_doubtful_residual))
+        return false;
+    pto_cost_fini(cost);
     work->fit->entry_count = entry_count;
-    *usual_only = true;
-    return fit_cost(work, usual, &work->fit->machine->reduce[space]);
+    fit_cost(work, usual, cost);
+    return true;
 }
 
-pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
-    fit_points_t pooled, usual;
-    fit_filter_t one = filter_of(space, usual_pair);
-    bool usual_only = false;
-    pto_status_t status = fit_select_in(work, PTO_BENCHMARK_REDUCE, space, &pooled);
-    if (status == PTO_OK)
-        status = fit_select(work, &one, &usual);
-    if (status != PTO_OK || pooled.count == 0)
-        return status;
-    status = fit_pooled_or_usual(work, space, &pooled, &usual, &usual_only);
-    return status == PTO_OK && work->fit->machine->reduce[space].count > 0
-               ? report_spread(work, space, usual_only)
-               : status;
+void fit_reduce(fit_work_t *work, pto_space_t space) {
+    const fit_points_t pooled = fit_select_in(work, PTO_BENCHMARK_REDUCE, space);
+    const fit_points_t usual = fit_select(work, filter_of(space, usual_pair));
+    if (pooled.count == 0)
+        return;
+    bool usual_only = fit_pooled_or_usual(work, space, &pooled, &usual);
+    if (work->fit->machine->reduce[space].count > 0)
+        report_spread(work, space, usual_only);
 }

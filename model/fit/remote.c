@@ -36,44 +36,31 @@ static bool fill_access(const fit_point_t *point, const void *context, fit_row_t
 }
 
 /* Fits the points of one number of thread blocks. */
-static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_points_t *points,
-                               pto_postal_t *postal) {
+static void fit_access(fit_work_t *work, const char *name, const fit_points_t *points, pto_postal_t *postal) {
     fit_regression_t line;
     if (points->point[0].bytes > 0)
-        return fit_give_up(work, name, "without samples of 0 bytes the launch can't be told from the access");
-    if (fit_size_count(points) < 3)
-        return fit_give_up(work, name, "samples of fewer than two sizes above 0 are too little");
-    pto_status_t status;
-    if (!fit_line(work, name, points, &(fit_model_t){COLUMN_COUNT, fill_access, NULL},
-                  "useless samples: half of them are far from any line", &line, &status))
-        return status;
-    if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
-        return fit_give_up(work, name, "useless samples: bytes cost nothing in them");
-    return fit_keep_postal(work, name, points, &line, COLUMN_ALPHA, "", postal);
+        fit_give_up(work, name, "without samples of 0 bytes the launch can't be told from the access");
+    else if (fit_size_count(points) < 3)
+        fit_give_up(work, name, "samples of fewer than two sizes above 0 are too little");
+    else if (!fit_line(work, name, points, &(fit_model_t){COLUMN_COUNT, fill_access, NULL},
+                       "useless samples: half of them are far from any line", &line))
+        return;
+    else if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
+        fit_give_up(work, name, "useless samples: bytes cost nothing in them");
+    else
+        fit_keep_postal(work, name, points, &line, COLUMN_ALPHA, "", postal);
 }
 
 /* --- rates for the report ------------------------------------------------------------------------------- */
 
-/* The rows that are compared. */
-typedef struct {
-    fit_work_t *work;
-    pto_sample_level_t place;
-    double *scratch; /* room for all samples */
-} compared_t;
-
 /* Bytes per second beyond the launch, at the largest measured size; 0 if there are no data. */
-static pto_status_t find_rate(const compared_t *compared, pto_benchmark_t benchmark, int32_t procs,
-                              double *bytes_per_s) {
-    fit_points_t points;
-    *bytes_per_s = 0;
-    pto_status_t status = fit_select(
-        compared->work, &(fit_filter_t){benchmark, PTO_IN_COUNT, compared->place, procs, 0}, &points);
+static double find_rate(fit_work_t *work, pto_benchmark_t benchmark, pto_reach_t reach, int32_t procs) {
+    const fit_points_t points =
+        fit_select(work, (fit_filter_t){benchmark, PTO_IN_COUNT, fit_place_of_reach[reach], procs, 0});
     int64_t bytes = points.count > 0 ? points.point[points.count - 1].bytes : 0;
-    double seconds = fit_median_at(&points, 0, bytes, compared->scratch);
-    double launch_s = fit_median_at(&points, 0, 0, compared->scratch);
-    if (bytes > 0 && seconds > launch_s)
-        *bytes_per_s = (double)bytes / (seconds - launch_s);
-    return status;
+    double seconds = fit_median_at(&points, 0, bytes, work->scratch);
+    double launch_s = fit_median_at(&points, 0, 0, work->scratch);
+    return bytes > 0 && seconds > launch_s ? (double)bytes / (seconds - launch_s) : 0;
 }
 
 /* A list of rates for a report. */
@@ -82,75 +69,59 @@ typedef struct {
     int count;
 } rates_t;
 
-/* Append the rate that a benchmark reached, if it was measured. `opening` precedes the first one. */
-static pto_status_t add_rate(const compared_t *compared, pto_benchmark_t benchmark, int32_t procs,
-                             const char *opening, const char *label, rates_t *rates) {
-    double bytes_per_s;
+/* Append a rate that was measured. `opening` precedes the first one. */
+static void add_rate(double bytes_per_s, const char *opening, const char *label, rates_t *rates) {
     size_t length = strlen(rates->text);
-    pto_status_t status = find_rate(compared, benchmark, procs, &bytes_per_s);
     if (bytes_per_s > 0)
         snprintf(rates->text + length, sizeof rates->text - length, "%s%s %.3g GB/s",
                  rates->count++ > 0 ? ", " : opening, label, 1e-9 * bytes_per_s);
-    return status;
 }
 
-static pto_status_t report(fit_work_t *work, const char *name, const char *by, const rates_t *rates) {
+static void report(fit_work_t *work, const char *name, const char *by, const rates_t *rates) {
     char what[PTO_FIT_NAME_MAX];
     snprintf(what, sizeof what, "%.48s by %s", name, by);
-    return rates->count > 1 ? fit_note(work, what, 0, "%s", rates->text) : PTO_OK;
+    if (rates->count > 1)
+        fit_note(work, what, 0, "%s", rates->text);
 }
 
-static pto_status_t report_widths(fit_work_t *work, const compared_t *compared, pto_remote_t remote,
-                                  int32_t procs, const char *name) {
+static void report_widths(fit_work_t *work, pto_remote_t remote, pto_reach_t reach, int32_t procs,
+                          const char *name) {
     static const char *const labels[] = {"4 B a thread", "8 B", "16 B", "every second 4 B"};
     const pto_benchmark_t benchmarks[] = {widths[remote].benchmark[0], widths[remote].benchmark[1],
                                           widths[remote].benchmark[2], PTO_BENCHMARK_REMOTE_STORE_STRIDED};
     rates_t rates = {.count = 0};
-    pto_status_t status = PTO_OK;
-    for (int i = 0; i < (remote == PTO_REMOTE_STORE ? 4 : 3) && status == PTO_OK; i++)
-        status = add_rate(compared, benchmarks[i], procs, "", labels[i], &rates);
-    return status == PTO_OK ? report(work, name, "width", &rates) : status;
+    for (int i = 0; i < (remote == PTO_REMOTE_STORE ? 4 : 3); i++)
+        add_rate(find_rate(work, benchmarks[i], reach, procs), "", labels[i], &rates);
+    report(work, name, "width", &rates);
 }
 
 /* `points` are those of the fitted width, for all numbers of blocks. */
-static pto_status_t report_blocks(fit_work_t *work, const compared_t *compared, const fit_points_t *points,
-                                  pto_benchmark_t benchmark, const char *name) {
+static void report_blocks(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
+                          const fit_points_t *points, const char *name) {
     rates_t rates = {.count = 0};
-    pto_status_t status = PTO_OK;
-    for (size_t i = 0; i < points->count && status == PTO_OK; i++) {
+    for (size_t i = 0; i < points->count; i++) {
         int32_t procs = points->point[i].procs;
         char label[16];
         snprintf(label, sizeof label, "%d", (int)procs);
         if (i == 0 || points->point[i - 1].procs != procs)
-            status = add_rate(compared, benchmark, procs, "blocks of threads: ", label, &rates);
+            add_rate(find_rate(work, widths[remote].benchmark[2], reach, procs), "blocks of threads: ", label,
+                     &rates);
     }
-    return status == PTO_OK ? report(work, name, "blocks", &rates) : status;
+    report(work, name, "blocks", &rates);
 }
 
-static pto_status_t report_others(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
-                                  const fit_points_t *points, const char *name) {
-    compared_t compared = {work, fit_place_of_reach[reach],
-                           fit_alloc(work, work->samples->count, sizeof(double))};
-    if (compared.scratch == NULL)
-        return PTO_ERR_MEMORY;
-    pto_status_t status = report_widths(work, &compared, remote, fit_max_procs(points), name);
-    return status == PTO_OK ? report_blocks(work, &compared, points, widths[remote].benchmark[2], name)
-                            : status;
-}
-
-static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t reach) {
-    fit_points_t points;
+static void fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t reach) {
     char key[PTO_PARAM_KEY_MAX];
     pto_postal_t *postal = &work->fit->machine->remote[remote][reach];
     const char *name = fit_key(work, postal, key);
-    pto_status_t status = fit_select(
-        work, &(fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0},
-        &points);
-    fit_points_t widest = fit_with_max_procs(&points);
+    const fit_points_t points = fit_select(
+        work, (fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0});
+    const fit_points_t widest = fit_with_max_procs(&points);
     if (points.count == 0)
-        return status;
-    status = fit_access(work, name, &widest, postal);
-    return status == PTO_OK ? report_others(work, remote, reach, &points, name) : status;
+        return;
+    fit_access(work, name, &widest, postal);
+    report_widths(work, remote, reach, fit_max_procs(&points), name);
+    report_blocks(work, remote, reach, &points, name);
 }
 
 /* --- all GPUs to all others ---------------------------------------------------------------------------- */
@@ -163,43 +134,40 @@ static bool fill_all(const fit_point_t *point, const void *context, fit_row_t *r
     return true;
 }
 
-static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_points_t *points,
-                             const fit_regression_t *line) {
+static void keep_all(fit_work_t *work, const char *name, const fit_points_t *points,
+                     const fit_regression_t *line) {
     const pto_postal_t *store = pto_machine_remote(work->fit->machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
     char than[64] = "";
     if (store != NULL && store->beta_s_per_byte.value > 0)
         snprintf(than, sizeof than, "; %.2f times what a store to one other costs",
                  line->value[ALL_COLUMN_BYTES] / store->beta_s_per_byte.value);
-    return fit_keep_param(work, PTO_FIT_RATE, name, fit_param(line, ALL_COLUMN_BYTES), line,
-                          &work->fit->machine->remote_all_s_per_byte, "that leaves one of %d GPUs%s",
-                          (int)points->point[0].procs, than);
+    fit_keep_param(work, PTO_FIT_RATE, name, fit_param(line, ALL_COLUMN_BYTES), line,
+                   &work->fit->machine->remote_all_s_per_byte, "that leaves one of %d GPUs%s",
+                   (int)points->point[0].procs, than);
 }
 
-static pto_status_t fit_all_of(fit_work_t *work, const fit_points_t *points) {
+static void fit_all_pairs(fit_work_t *work) {
     static const char name[] = "remote.all_s_per_byte";
     static const char useless[] = "useless samples: no line shows what a byte costs";
+    static const fit_model_t model = {ALL_COLUMN_COUNT, fill_all, NULL};
     fit_regression_t line;
-    pto_status_t status;
-    if (points->point[0].procs < 2 || fit_size_count(points) < 2)
-        return fit_give_up(work, name, "samples of two sizes and two GPUs are the least");
-    const fit_model_t model = {ALL_COLUMN_COUNT, fill_all, NULL};
-    if (!fit_line(work, name, points, &model, useless, &line, &status))
-        return status;
-    return line.held[ALL_COLUMN_BYTES] ? fit_give_up(work, name, useless)
-                                       : keep_all(work, name, points, &line);
+    const fit_points_t all = fit_select_all(work, PTO_BENCHMARK_REMOTE_STORE_ALL);
+    const fit_points_t points = fit_with_max_procs(&all);
+    if (points.count == 0)
+        return;
+    if (points.point[0].procs < 2 || fit_size_count(&points) < 2)
+        fit_give_up(work, name, "samples of two sizes and two GPUs are the least");
+    else if (!fit_line(work, name, &points, &model, useless, &line))
+        return;
+    else if (line.held[ALL_COLUMN_BYTES])
+        fit_give_up(work, name, useless);
+    else
+        keep_all(work, name, &points, &line);
 }
 
-static pto_status_t fit_all_pairs(fit_work_t *work) {
-    fit_points_t points;
-    pto_status_t status = fit_select_all(work, PTO_BENCHMARK_REMOTE_STORE_ALL, &points);
-    fit_points_t max_procs = fit_with_max_procs(&points);
-    return points.count > 0 ? fit_all_of(work, &max_procs) : status;
-}
-
-pto_status_t fit_remote(fit_work_t *work) {
-    pto_status_t status = PTO_OK;
+void fit_remote(fit_work_t *work) {
     for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++)
-        for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++)
-            status = fit_reach(work, (pto_remote_t)remote, (pto_reach_t)reach);
-    return status == PTO_OK ? fit_all_pairs(work) : status;
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
+            fit_reach(work, (pto_remote_t)remote, (pto_reach_t)reach);
+    fit_all_pairs(work);
 }

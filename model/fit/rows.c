@@ -4,39 +4,42 @@
 #include "parts.h"
 #include "segments.h"
 
-pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
-                          const pto_cost_row_t *like, pto_cost_table_t *cost) {
+bool fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points, const pto_cost_row_t *like,
+                  pto_cost_table_t *cost) {
+    int before = cost->count;
     pto_cost_row_t *row = pto_cost_add(cost);
-    if (row == NULL)
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for %s", name);
+    if (row == NULL) {
+        fit_fail(work, pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for %s", name));
+        return false;
+    }
     *row = *like;
     fit_points_t own = fit_slice(points, row->from_bytes, row->below_bytes);
-    pto_status_t status = fit_postal_entry(work, name, &own, &row->postal);
-    if (status == PTO_OK)
+    fit_postal_entry(work, name, &own, &row->postal);
+    if (work->status == PTO_OK)
         work->fit->entry[work->fit->entry_count - 1].below_bytes = row->below_bytes;
-    return status;
+    bool known = work->status == PTO_OK && pto_postal_known(&row->postal);
+    if (!known)
+        pto_cost_truncate(cost, before);
+    return known;
 }
 
 /* A missing row would be priced by a neighboring one, so all rows are kept or none. */
-pto_status_t fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
-                      const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost) {
+void fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
+              const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost) {
     char key[PTO_PARAM_KEY_MAX];
     fit_key(work, cost, key);
     int before = cost->count;
-    pto_status_t status = PTO_OK;
     bool known = true;
-    for (int k = 0; status == PTO_OK && known && k <= breaks->count; k++) {
+    for (int k = 0; known && k <= breaks->count; k++) {
         char row_name[PTO_FIT_NAME_MAX];
         pto_cost_row_t row = *like;
         row.from_bytes = k > 0 ? breaks->below_bytes[k - 1] : 0;
         row.below_bytes = k < breaks->count ? breaks->below_bytes[k] : INT64_MAX;
         name(key, k, &row, row_name);
-        status = fit_cost_row(work, row_name, points, &row, cost);
-        known = status == PTO_OK && pto_postal_known(&cost->row[cost->count - 1].postal);
+        known = fit_cost_row(work, row_name, points, &row, cost);
     }
     if (!known)
         pto_cost_truncate(cost, before);
-    return status;
 }
 
 void fit_name_range(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]) {
@@ -55,9 +58,14 @@ void fit_name_row(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT
     snprintf(name, PTO_FIT_NAME_MAX, "%.20s.%.40s", key, row_name);
 }
 
-pto_status_t fit_cost(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost) {
+fit_breaks_t fit_breaks_of(fit_work_t *work, const fit_points_t *points, int max_pieces) {
     fit_breaks_t breaks;
-    pto_status_t status = fit_find_breaks(points, FIT_PIECE_MAX, &breaks, work->err);
+    fit_fail(work, fit_find_breaks(points, max_pieces, &breaks, work->err));
+    return breaks;
+}
+
+void fit_cost(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost) {
+    const fit_breaks_t breaks = fit_breaks_of(work, points, FIT_PIECE_MAX);
     const pto_cost_row_t like = {.below_bytes = INT64_MAX};
-    return status == PTO_OK ? fit_rows(work, points, &breaks, &like, fit_name_range, cost) : status;
+    fit_rows(work, points, &breaks, &like, fit_name_range, cost);
 }

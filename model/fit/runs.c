@@ -11,38 +11,37 @@ static bool depends_on_runs(const pto_sample_t *sample) {
 }
 
 /* Files without the line are older than it; their runs were waited for. */
-static pto_status_t runs_of_file(const fit_work_t *work, int file, pto_runs_t *runs) {
+static pto_runs_t runs_of_file(fit_work_t *work, int file) {
     const char *said = fit_provenance(work->samples, file, "runs");
-    for (*runs = PTO_RUNS_WAITED; *runs < PTO_RUNS_COUNT; (*runs)++)
-        if (!said || strcmp(said, pto_runs_name(*runs)) == 0)
-            return PTO_OK;
-    return pto_error_set_at(work->err, PTO_ERR_TYPE, work->samples->path[file], 0, 0,
-                            "runs=%s is none of waited, enqueued and graph", said);
+    for (pto_runs_t runs = PTO_RUNS_WAITED; runs < PTO_RUNS_COUNT; runs++)
+        if (!said || strcmp(said, pto_runs_name(runs)) == 0)
+            return runs;
+    fit_fail(work, pto_error_set_at(work->err, PTO_ERR_TYPE, work->samples->path[file], 0, 0,
+                                    "runs=%s is none of waited, enqueued and graph", said));
+    return PTO_RUNS_WAITED;
 }
 
-pto_status_t fit_runs(fit_work_t *work) {
+void fit_runs(fit_work_t *work) {
     const pto_samples_t *samples = work->samples;
+    pto_runs_t *runs = &work->fit->machine->runs;
     int first = -1, file = -1;
-    pto_status_t status = PTO_OK;
-    for (size_t i = 0; i < samples->count && status == PTO_OK; i++) {
-        pto_runs_t own;
+    for (size_t i = 0; i < samples->count && work->status == PTO_OK; i++) {
         if (!depends_on_runs(&samples->sample[i]) || samples->sample[i].file == file)
             continue;
         file = samples->sample[i].file;
-        status = runs_of_file(work, file, &own);
-        if (status == PTO_OK && first >= 0 && own != work->fit->machine->runs)
-            return pto_error_set(
-                work->err, PTO_ERR_NOT_APPLICABLE,
-                "the runs of %s are %s, those of %s %s: each kind needs a machine file of its "
-                "own (--inherits)",
-                samples->path[first], pto_runs_name(work->fit->machine->runs), samples->path[file],
-                pto_runs_name(own));
-        work->fit->machine->runs = own;
+        pto_runs_t own = runs_of_file(work, file);
+        if (work->status == PTO_OK && first >= 0 && own != *runs)
+            fit_fail(work, pto_error_set(
+                               work->err, PTO_ERR_NOT_APPLICABLE,
+                               "the runs of %s are %s, those of %s %s: each kind needs a machine file of its "
+                               "own (--inherits)",
+                               samples->path[first], pto_runs_name(*runs), samples->path[file],
+                               pto_runs_name(own)));
+        *runs = own;
         first = file;
     }
-    return status;
 }
 
-pto_status_t fit_run_lines(fit_work_t *work) {
-    return fit_by_gpus(work, PTO_BENCHMARK_RUN_LINES, &work->fit->machine->remote_lines);
+void fit_run_lines(fit_work_t *work) {
+    fit_by_gpus(work, PTO_BENCHMARK_RUN_LINES, &work->fit->machine->remote_lines);
 }

@@ -83,33 +83,30 @@ static void set_ratios(cell_t *cells, size_t count, double *scratch) {
     }
 }
 
-static pto_status_t skip_job(fit_work_t *work, const pto_sample_t *job, double ratio) {
+static void skip_job(fit_work_t *work, const pto_sample_t *job, double ratio) {
     for (size_t i = 0; i < work->samples->count; i++)
         if (compare_job(&work->samples->sample[i], job) == 0)
             work->skip[i] = true;
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "job %s.%s.%d", pto_benchmark_name((pto_benchmark_t)job->benchmark),
              pto_sample_space_name((pto_sample_space_t)job->where), (int)job->run);
-    return fit_note(work, name, 0, "left out: a slow job, %.2f times the middle one of its cells", ratio);
+    fit_note(work, name, 0, "left out: a slow job, %.2f times the middle one of its cells", ratio);
 }
 
 /* Judge each job by the quantiles of its ratios; cells are sorted by job. */
-static pto_status_t judge_jobs(fit_work_t *work, const cell_t *cells, size_t count, double *scratch) {
+static void judge_jobs(fit_work_t *work, const cell_t *cells, size_t count) {
+    double *ratio = work->scratch;
     for (size_t first = 0, past; first < count; first = past) {
         size_t shared = 0;
         for (past = first; past < count && by_job(&cells[first], &cells[past]) == 0; past++)
             if (cells[past].ratio > 0)
-                scratch[shared++] = cells[past].ratio;
+                ratio[shared++] = cells[past].ratio;
         if (shared < SLOW_CELLS_MIN)
             continue;
-        gsl_sort(scratch, 1, shared);
-        if (gsl_stats_quantile_from_sorted_data(scratch, 1, shared, slow_quantile) > slow_ratio) {
-            pto_status_t status = skip_job(work, cells[first].sample, fit_median(scratch, shared));
-            if (status != PTO_OK)
-                return status;
-        }
+        gsl_sort(ratio, 1, shared);
+        if (gsl_stats_quantile_from_sorted_data(ratio, 1, shared, slow_quantile) > slow_ratio)
+            skip_job(work, cells[first].sample, fit_median(ratio, shared));
     }
-    return PTO_OK;
 }
 
 static int by_cell(const void *a, const void *b) {
@@ -120,7 +117,7 @@ static bool same_benchmark(const pto_sample_t *a, const pto_sample_t *b) {
     return a->benchmark == b->benchmark && a->where == b->where;
 }
 
-static pto_status_t skip_benchmark(fit_work_t *work, const pto_sample_t *like, double ratio) {
+static void skip_benchmark(fit_work_t *work, const pto_sample_t *like, double ratio) {
     char name[PTO_FIT_NAME_MAX], why[PTO_FIT_NOTE_MAX];
     for (size_t i = 0; i < work->samples->count; i++)
         work->skip[i] = work->skip[i] || same_benchmark(&work->samples->sample[i], like);
@@ -130,20 +127,29 @@ static pto_status_t skip_benchmark(fit_work_t *work, const pto_sample_t *like, d
              "useless minima: half of the samples take %.3g times their size's least or more, as on a loaded "
              "host (fit without --minima)",
              ratio);
-    return fit_give_up(work, name, why);
+    fit_give_up(work, name, why);
+}
+
+/* Returns all samples in an order; NULL if out of memory. */
+static const pto_sample_t **sorted_samples(fit_work_t *work, int (*order)(const void *, const void *)) {
+    size_t count = work->samples->count;
+    const pto_sample_t **sorted = fit_alloc(work, count, sizeof *sorted);
+    if (!sorted)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &work->samples->sample[i];
+    qsort(sorted, count, sizeof *sorted, order);
+    return sorted;
 }
 
 /* Judge each benchmark by the median over its cells of median / minimum. */
-static pto_status_t skip_loaded(fit_work_t *work) {
+static void skip_loaded(fit_work_t *work) {
     size_t count = work->samples->count;
-    const pto_sample_t **sorted = fit_alloc(work, count, sizeof *sorted);
-    double *scratch = fit_alloc(work, count, sizeof *scratch), *ratio = fit_alloc(work, count, sizeof *ratio);
-    pto_status_t status = sorted && scratch && ratio ? PTO_OK : PTO_ERR_MEMORY;
-    for (size_t i = 0; i < count && status == PTO_OK; i++)
-        sorted[i] = &work->samples->sample[i];
-    if (status == PTO_OK)
-        qsort(sorted, count, sizeof *sorted, by_cell);
-    for (size_t first = 0, cells = 0, past; first < count && status == PTO_OK; first = past) {
+    const pto_sample_t **sorted = sorted_samples(work, by_cell);
+    double *scratch = work->scratch, *ratio = fit_alloc(work, count, sizeof *ratio);
+    if (!sorted || !ratio)
+        return;
+    for (size_t first = 0, cells = 0, past; first < count; first = past) {
         for (past = first; past < count && compare_cell(sorted[first], sorted[past]) == 0; past++)
             scratch[past - first] = sorted[past]->seconds;
         if (past - first >= LOADED_SAMPLES_MIN) {
@@ -155,27 +161,24 @@ static pto_status_t skip_loaded(fit_work_t *work) {
         double usual = fit_median(ratio, cells);
         cells = 0;
         if (usual > loaded_ratio)
-            status = skip_benchmark(work, sorted[first], usual);
+            skip_benchmark(work, sorted[first], usual);
     }
-    return status;
 }
 
-pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
-    if (work->options->minima)
-        return skip_loaded(work);
+void fit_skip_slow_jobs(fit_work_t *work) {
+    if (work->options->minima) {
+        skip_loaded(work);
+        return;
+    }
     size_t count = work->samples->count;
-    const pto_sample_t **sorted = fit_alloc(work, count, sizeof *sorted);
+    const pto_sample_t **sorted = sorted_samples(work, by_cell_then_job);
     cell_t *cells = fit_alloc(work, count, sizeof *cells);
-    double *scratch = fit_alloc(work, count, sizeof *scratch);
-    if (sorted == NULL || cells == NULL || scratch == NULL)
-        return PTO_ERR_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = &work->samples->sample[i];
-    qsort(sorted, count, sizeof *sorted, by_cell_then_job);
-    size_t cell_count = make_cells(sorted, count, scratch, cells);
-    set_ratios(cells, cell_count, scratch);
+    if (!sorted || !cells)
+        return;
+    size_t cell_count = make_cells(sorted, count, work->scratch, cells);
+    set_ratios(cells, cell_count, work->scratch);
     qsort(cells, cell_count, sizeof *cells, by_job);
-    return judge_jobs(work, cells, cell_count, scratch);
+    judge_jobs(work, cells, cell_count);
 }
 
 static bool passes(const pto_sample_t *sample, const fit_filter_t *filter) {
@@ -212,48 +215,43 @@ static size_t collect(const fit_work_t *work, const fit_filter_t *filter, fit_po
     return count;
 }
 
-pto_status_t fit_select(fit_work_t *work, const fit_filter_t *filter, fit_points_t *points) {
-    size_t count = collect(work, filter, NULL);
-    *points = (fit_points_t){.point = fit_alloc(work, count, sizeof *points->point)};
-    if (points->point == NULL)
-        return PTO_ERR_MEMORY;
-    points->count = collect(work, filter, points->point);
-    qsort(points->point, count, sizeof *points->point, fit_compare_points);
+fit_points_t fit_select(fit_work_t *work, fit_filter_t filter) {
+    size_t count = work->status == PTO_OK ? collect(work, &filter, NULL) : 0;
+    fit_points_t points = {.point = count > 0 ? fit_alloc(work, count, sizeof *points.point) : NULL};
+    if (points.point == NULL)
+        return points;
+    points.count = collect(work, &filter, points.point);
+    qsort(points.point, count, sizeof *points.point, fit_compare_points);
     if (work->options->minima)
-        keep_minima(points);
-    return PTO_OK;
+        keep_minima(&points);
+    return points;
 }
 
-pto_status_t fit_select_all(fit_work_t *work, pto_benchmark_t benchmark, fit_points_t *points) {
-    return fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, points);
+fit_points_t fit_select_all(fit_work_t *work, pto_benchmark_t benchmark) {
+    return fit_select(work, (fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0});
 }
 
-pto_status_t fit_select_in(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
-                           fit_points_t *points) {
-    return fit_select(work, &(fit_filter_t){benchmark, fit_where_of_space[space], PTO_AT_COUNT, 0, 0},
-                      points);
+fit_points_t fit_select_in(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space) {
+    return fit_select(work, (fit_filter_t){benchmark, fit_where_of_space[space], PTO_AT_COUNT, 0, 0});
 }
 
 size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where,
                        pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
                        double *seconds) {
-    bool *skip = calloc(samples->count + 1, sizeof *skip);
-    pto_fit_options_t options = {0};
-    fit_work_t work = {.samples = samples, .options = &options, .skip = skip};
-    double *scratch = fit_alloc(&work, samples->count, sizeof *scratch);
+    const pto_fit_options_t options = {0};
+    fit_work_t work;
     fit_points_t points = {0};
     size_t sizes = 0;
-    if (skip != NULL && scratch != NULL)
-        fit_select(&work, &(fit_filter_t){benchmark, where, place, procs, 0}, &points);
+    if (fit_work_init(samples, &options, NULL, &work, NULL) == PTO_OK)
+        points = fit_select(&work, (fit_filter_t){benchmark, where, place, procs, 0});
     for (size_t first = 0, past; first < points.count; first = past, sizes++) {
         past = fit_end_of_equal(&points, first);
         if (sizes < capacity) {
             bytes[sizes] = points.point[first].bytes;
-            seconds[sizes] = fit_median_of(&points, first, past, scratch);
+            seconds[sizes] = fit_median_of(&points, first, past, work.scratch);
         }
     }
-    fit_free_all(&work);
-    free(skip);
+    fit_work_fini(&work);
     return sizes;
 }
 

@@ -29,16 +29,15 @@ typedef struct {
 const char *fit_provenance(const pto_samples_t *samples, int file, const char *key);
 
 /* Mark the samples of slow jobs and report these jobs. In minima mode, slow jobs do no harm; there, mark the
- * samples of benchmarks whose minima a loaded host has made useless. Errors: PTO_ERR_MEMORY. */
-pto_status_t fit_skip_slow_jobs(fit_work_t *work);
+ * samples of benchmarks whose minima a loaded host has made useless. */
+void fit_skip_slow_jobs(fit_work_t *work);
 
 /* The samples that a filter selects, without slow jobs; in minima mode the minimum of each (procs, messages,
- * bytes). They last until fit_free_all. Errors: PTO_ERR_MEMORY; there are no points then. */
-pto_status_t fit_select(fit_work_t *work, const fit_filter_t *filter, fit_points_t *points);
+ * bytes). They last until fit_free_all. After an error, there are none. */
+fit_points_t fit_select(fit_work_t *work, fit_filter_t filter);
 
 /* Those of a benchmark in all spaces, or in one, at all levels. */
-pto_status_t fit_select_all(fit_work_t *work, pto_benchmark_t benchmark, fit_points_t *points);
-pto_status_t fit_select_in(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
-                           fit_points_t *points);
+fit_points_t fit_select_all(fit_work_t *work, pto_benchmark_t benchmark);
+fit_points_t fit_select_in(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space);
 
 #endif

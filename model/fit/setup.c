@@ -4,15 +4,7 @@
 #include "parts.h"
 #include "select.h"
 
-static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
-                              pto_cost_table_t *cost) {
-    fit_points_t points;
-    pto_status_t status = fit_select_in(work, benchmark, space, &points);
-    fit_points_t max_procs = fit_with_max_procs(&points);
-    return max_procs.count > 0 ? fit_cost(work, &max_procs, cost) : status;
-}
-
-pto_status_t fit_setup(fit_work_t *work) {
+void fit_setup(fit_work_t *work) {
     pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
@@ -23,8 +15,11 @@ pto_status_t fit_setup(fit_work_t *work) {
         {PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_GPU, &machine->setup_allocate[PTO_SPACE_GPU]},
         {PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_CPU, &machine->setup_allocate[PTO_SPACE_CPU]},
     };
-    pto_status_t status = PTO_OK;
-    for (size_t i = 0; status == PTO_OK && i < sizeof sized / sizeof *sized; i++)
-        status = fit_sized(work, sized[i].benchmark, sized[i].space, sized[i].cost);
-    return status == PTO_OK ? fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, &machine->setup_segment_s) : status;
+    for (size_t i = 0; i < sizeof sized / sizeof *sized; i++) {
+        fit_points_t points = fit_select_in(work, sized[i].benchmark, sized[i].space);
+        fit_points_t max_procs = fit_with_max_procs(&points);
+        if (max_procs.count > 0)
+            fit_cost(work, &max_procs, sized[i].cost);
+    }
+    fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, &machine->setup_segment_s);
 }

@@ -30,36 +30,33 @@ static bool are_enough(const fit_work_t *work, int procs) {
     return 2 * procs * machine->node.sockets >= machine->node.cores;
 }
 
-pto_status_t fit_host_memory(fit_work_t *work) {
+void fit_host_memory(fit_work_t *work) {
     const pto_postal_t *alone = &work->fit->machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
     pto_param_t *param = &work->fit->machine->host_memory_s_per_byte;
-    char key[PTO_PARAM_KEY_MAX];
-    fit_points_t points;
+    char key[PTO_PARAM_KEY_MAX], note[PTO_FIT_NOTE_MAX];
     fit_regression_t line;
-    pto_status_t status = fit_select(
-        work, &(fit_filter_t){PTO_BENCHMARK_MEMCPY_H2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 0, 0}, &points);
-    fit_points_t most = fit_with_max_procs(&points);
+    const fit_points_t points =
+        fit_select(work, (fit_filter_t){PTO_BENCHMARK_MEMCPY_H2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 0, 0});
+    const fit_points_t most = fit_with_max_procs(&points);
     int procs = (int)fit_max_procs(&points);
     fit_key(work, param, key);
-    if (status == PTO_OK && procs > 1 && !are_enough(work, procs))
-        status =
-            fit_note(work, key, most.count,
-                     "%d processes at most copy at once, which does not show the rate of a socket's memory: "
-                     "it takes half of its %d cores",
-                     procs, (int)(work->fit->machine->node.cores / work->fit->machine->node.sockets));
-    else if (procs > 1 && pto_postal_known(alone) &&
-             fit_line(work, key, &most, &(fit_model_t){COLUMN_COUNT, fill_memory, NULL}, no_line, &line,
-                      &status)) {
-        char note[PTO_FIT_NOTE_MAX];
-        double slower = 2 * procs * line.value[COLUMN_SHARED] / alone->beta_s_per_byte.value;
-        snprintf(note, sizeof note, "%d processes copy at once, for %.2f times as long as one alone", procs,
-                 slower);
-        status = slower < slower_ratio
-                     ? fit_note(work, key, most.count, "%s: not the memory's rate", note)
-                     : fit_keep_param(work, PTO_FIT_RATE, key, fit_param(&line, COLUMN_SHARED), &line, param,
-                                      "%s", note);
+    if (procs > 1 && !are_enough(work, procs)) {
+        fit_note(work, key, most.count,
+                 "%d processes at most copy at once, which does not show the rate of a socket's memory: "
+                 "it takes half of its %d cores",
+                 procs, (int)(work->fit->machine->node.cores / work->fit->machine->node.sockets));
+        return;
     }
-    return status;
+    if (procs <= 1 || !pto_postal_known(alone) ||
+        !fit_line(work, key, &most, &(fit_model_t){COLUMN_COUNT, fill_memory, NULL}, no_line, &line))
+        return;
+    double slower = 2 * procs * line.value[COLUMN_SHARED] / alone->beta_s_per_byte.value;
+    snprintf(note, sizeof note, "%d processes copy at once, for %.2f times as long as one alone", procs,
+             slower);
+    if (slower < slower_ratio)
+        fit_note(work, key, most.count, "%s: not the memory's rate", note);
+    else
+        fit_keep_param(work, PTO_FIT_RATE, key, fit_param(&line, COLUMN_SHARED), &line, param, "%s", note);
 }
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
@@ -78,41 +75,37 @@ static bool fill_slower(const fit_point_t *point, const void *context, fit_row_t
 static double above_one(double value) { return fit_round(fmax(value - 1, 0)); }
 
 /* Fits a slowdown at one level, whose messages are `messages`. */
-static pto_status_t fit_slowdown_at(fit_work_t *work, const fit_filter_t *filter,
-                                    const pto_cost_table_t *messages, pto_param_t *param) {
+static void fit_slowdown_at(fit_work_t *work, fit_filter_t filter, const pto_cost_table_t *messages,
+                            pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
-    fit_points_t points;
     fit_regression_t line;
-    pto_status_t status = fit_select(work, filter, &points);
+    const fit_points_t points = fit_select(work, filter);
     fit_key(work, param, key);
-    if (points.count > 0 && messages->count > 0 &&
-        fit_line(work, key, &points, &(fit_model_t){COLUMN_COUNT, fill_slower, messages}, no_line, &line,
-                 &status)) {
-        pto_param_t ratio = fit_param(&line, COLUMN_SHARED);
-        ratio.value = above_one(ratio.value);
-        ratio.low = above_one(ratio.low);
-        ratio.high = above_one(ratio.high);
-        status = fit_keep_param(work, PTO_FIT_TIME, key, ratio, &line, param, "%s", "");
-    }
-    return status;
+    if (points.count == 0 || messages->count == 0 ||
+        !fit_line(work, key, &points, &(fit_model_t){COLUMN_COUNT, fill_slower, messages}, no_line, &line))
+        return;
+    pto_param_t ratio = fit_param(&line, COLUMN_SHARED);
+    ratio.value = above_one(ratio.value);
+    ratio.low = above_one(ratio.low);
+    ratio.high = above_one(ratio.high);
+    fit_keep_param(work, PTO_FIT_TIME, key, ratio, &line, param, "%s", "");
 }
 
 /* Fits a slowdown to samples on one socket; if there are none, to those between sockets. */
-static pto_status_t fit_slowdown(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
-                                 pto_param_t *param) {
+static void fit_slowdown(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space, pto_param_t *param) {
     const pto_cost_table_t *messages = work->fit->machine->messages[space];
     fit_filter_t filter = {benchmark, fit_where_of_space[space], PTO_AT_ON_SOCKET, 0, 0};
-    pto_status_t status = fit_slowdown_at(work, &filter, &messages[PTO_LEVEL_ON_SOCKET], param);
-    if (status != PTO_OK || pto_param_known(param))
-        return status;
+    fit_slowdown_at(work, filter, &messages[PTO_LEVEL_ON_SOCKET], param);
+    if (pto_param_known(param))
+        return;
     filter.place = PTO_AT_ON_NODE;
-    return fit_slowdown_at(work, &filter, &messages[PTO_LEVEL_ON_NODE], param);
+    fit_slowdown_at(work, filter, &messages[PTO_LEVEL_ON_NODE], param);
 }
 
-pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space) {
-    return fit_slowdown(work, PTO_BENCHMARK_EXCHANGE, space, &work->fit->machine->both_ways[space]);
+void fit_both_ways(fit_work_t *work, pto_space_t space) {
+    fit_slowdown(work, PTO_BENCHMARK_EXCHANGE, space, &work->fit->machine->both_ways[space]);
 }
 
-pto_status_t fit_staged_messages(fit_work_t *work) {
-    return fit_slowdown(work, PTO_BENCHMARK_STAGED, PTO_SPACE_CPU, &work->fit->machine->staged_message);
+void fit_staged_messages(fit_work_t *work) {
+    fit_slowdown(work, PTO_BENCHMARK_STAGED, PTO_SPACE_CPU, &work->fit->machine->staged_message);
 }
