@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/slots.h"
 #include "decide/kept_price.h"
-
-enum { SLOTS_FIRST = 1024 };
 
 /* All that a price depends on besides the machine, as numbers that can be compared and hashed as bytes. */
 enum { KEY_NUMBERS = 29 };
@@ -18,36 +16,41 @@ typedef struct {
 } price_key_t;
 
 struct fit_price {
-    price_key_t key;
     int64_t call_bytes; /* as in pto_score_price; known once it has been priced */
     pto_kept_price_t kept;
     pto_fit_prices_t *all;
 };
 
+typedef struct {
+    price_key_t key;
+    fit_price_t *price;
+} slot_t;
+
 struct pto_fit_prices {
     char digest[PTO_MACHINE_DIGEST_MAX];
-    int count;
-    int slots; /* a power of two */
-    fit_price_t **slot;
+    pto_slots_t slots;
     pto_kept_scratch_t scratch;
 };
 
 /* --- all prices ----------------------------------------------------------------------------------------- */
 
-pto_fit_prices_t *pto_fit_prices_create(void) { return calloc(1, sizeof(pto_fit_prices_t)); }
-
-static void price_destroy(fit_price_t *price) {
-    if (price)
-        pto_kept_price_fini(&price->kept);
-    free(price);
+static void forget_all(pto_fit_prices_t *prices) {
+    for (size_t i = 0; i < prices->slots.capacity; i++) {
+        fit_price_t *price = ((slot_t *)pto_slots_at(&prices->slots, i))->price;
+        if (price)
+            pto_kept_price_fini(&price->kept);
+        free(price);
+    }
+    free(prices->slots.slot);
+    free(prices->scratch.place);
+    *prices = (pto_fit_prices_t){.slots = {.slot_size = sizeof(slot_t), .key_words = KEY_NUMBERS}};
 }
 
-static void forget_all(pto_fit_prices_t *prices) {
-    for (int i = 0; i < prices->slots; i++)
-        price_destroy(prices->slot[i]);
-    free(prices->slot);
-    free(prices->scratch.place);
-    *prices = (pto_fit_prices_t){0};
+pto_fit_prices_t *pto_fit_prices_create(void) {
+    pto_fit_prices_t *prices = calloc(1, sizeof *prices);
+    if (prices)
+        forget_all(prices);
+    return prices;
 }
 
 void pto_fit_prices_destroy(pto_fit_prices_t *prices) {
@@ -63,29 +66,6 @@ void fit_prices_use(pto_fit_prices_t *prices, const pto_machine_t *machine) {
         return;
     forget_all(prices);
     memcpy(prices->digest, digest, sizeof digest);
-}
-
-static fit_price_t **slot_of(const pto_fit_prices_t *prices, const price_key_t *key) {
-    size_t mask = (size_t)prices->slots - 1;
-    size_t at = (size_t)pto_hash_bytes(PTO_HASH_START, key->number, sizeof key->number) & mask;
-    while (prices->slot[at] && memcmp(prices->slot[at]->key.number, key->number, sizeof key->number) != 0)
-        at = (at + 1) & mask;
-    return &prices->slot[at];
-}
-
-static bool grow(pto_fit_prices_t *prices) {
-    pto_fit_prices_t larger = *prices;
-    larger.slots = prices->slots > 0 ? 2 * prices->slots : SLOTS_FIRST;
-    larger.slot = calloc((size_t)larger.slots, sizeof *larger.slot);
-    if (!larger.slot)
-        return false;
-    for (int i = 0; i < prices->slots; i++)
-        if (prices->slot[i])
-            *slot_of(&larger, &prices->slot[i]->key) = prices->slot[i];
-    free(prices->slot);
-    prices->slot = larger.slot;
-    prices->slots = larger.slots;
-    return true;
 }
 
 /* --- one price ------------------------------------------------------------------------------------------ */
@@ -142,18 +122,13 @@ static price_key_t key_of(const fit_price_call_t *call, const pto_library_rule_t
 
 fit_price_t *fit_price_find(pto_fit_prices_t *prices, const fit_price_call_t *call) {
     price_key_t key = key_of(call, pto_score_rule(call->cell, call->candidate, call->machine, call->rule));
-    if (2 * prices->count >= prices->slots && !grow(prices))
+    slot_t *slot = pto_slots_add(&prices->slots, &key);
+    if (slot && !slot->price)
+        slot->price = calloc(1, sizeof *slot->price);
+    if (!slot || !slot->price)
         return NULL;
-    fit_price_t **slot = slot_of(prices, &key);
-    if (!*slot) {
-        *slot = calloc(1, sizeof **slot);
-        if (!*slot)
-            return NULL;
-        (*slot)->key = key;
-        (*slot)->all = prices;
-        prices->count++;
-    }
-    return *slot;
+    slot->price->all = prices;
+    return slot->price;
 }
 
 /* --- its tapes ------------------------------------------------------------------------------------------ */
