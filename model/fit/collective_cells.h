@@ -16,7 +16,7 @@ typedef struct {
     pto_fit_prices_t *prices;
     fit_price_t **price; /* cache: of each candidate of each cell, by the machine's tables; NULL: none yet */
     pto_error_t *err;
-    pto_status_t status; /* of the first price that failed */
+    pto_status_t status; /* the first error */
 } collective_fit_t;
 
 /* Whether a cell takes part in the fit. */

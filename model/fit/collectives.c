@@ -190,10 +190,10 @@ static void shrink(gsl_multimin_fminimizer *simplex) {
             return;
 }
 
-static pto_status_t minimise(search_t *search) {
+static void minimise(search_t *search) {
     size_t count = (size_t)search->count;
     if (count == 0)
-        return PTO_OK;
+        return;
     gsl_vector *at = gsl_vector_alloc(count), *step = gsl_vector_alloc(count);
     gsl_multimin_fminimizer *simplex =
         gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, count);
@@ -220,7 +220,8 @@ static pto_status_t minimise(search_t *search) {
     gsl_vector_free(at);
     gsl_vector_free(step);
     gsl_multimin_fminimizer_free(simplex);
-    return has_room ? search->fit->status : out_of_memory(search->fit->err);
+    if (!has_room)
+        search->fit->status = out_of_memory(search->fit->err);
 }
 
 /* Record by how much each term improves the fit, and leave out those that do not. */
@@ -279,11 +280,10 @@ static start_t typical(double factor) {
 }
 
 /* Search from a start, alternating tables and terms. The result may be only a local optimum. */
-static pto_status_t search_from(collective_fit_t *fit, const start_t *start, pto_fit_collectives_t *result) {
+static void search_from(collective_fit_t *fit, const start_t *start, pto_fit_collectives_t *result) {
     search_t search = {.fit = fit};
     collective_switch_t switches[SWITCHES_MAX];
     int switch_count = 0;
-    pto_status_t status = PTO_OK;
     for (int i = 0; i < TERM_COUNT; i++)
         if (!terms[i].measured(fit->machine)) {
             search.index[search.count] = i;
@@ -291,26 +291,22 @@ static pto_status_t search_from(collective_fit_t *fit, const start_t *start, pto
         }
     set_all(&search);
     double before = INFINITY;
-    for (int round = 0; round < ROUNDS_MAX && status == PTO_OK; round++) {
-        status = collective_fit_library(fit, SWITCHES_MAX, switches, &switch_count);
-        if (status == PTO_OK && round == 0)
+    for (int round = 0; round < ROUNDS_MAX && fit->status == PTO_OK; round++) {
+        collective_fit_library(fit, SWITCHES_MAX, switches, &switch_count);
+        if (round == 0)
             drop_insensitive(&search);
-        if (status == PTO_OK)
-            status = minimise(&search);
+        minimise(&search);
         result->badness = mean_badness(fit);
         if (result->badness > before * converged || pto_is_stopped())
             break;
         before = result->badness;
     }
-    if (status == PTO_OK) {
-        drop_useless(&search, result);
-        for (int i = 0; i < switch_count; i++)
-            note_switch(result, &switches[i]);
-        result->badness = mean_badness(fit);
-        status = fit->status != PTO_OK ? fit->status
-                                       : flag_fitted(fit->machine, "fitted to collectives", fit->err);
-    }
-    return status;
+    drop_useless(&search, result);
+    for (int i = 0; i < switch_count; i++)
+        note_switch(result, &switches[i]);
+    result->badness = mean_badness(fit);
+    if (fit->status == PTO_OK)
+        fit->status = flag_fitted(fit->machine, "fitted to collectives", fit->err);
 }
 
 /* --- the fit ------------------------------------------------------------------------------------------- */
@@ -331,30 +327,29 @@ static void forget_terms(pto_machine_t *machine) {
 }
 
 /* One search; the result replaces `best` if it is better or the first. */
-static pto_status_t run_search(collective_fit_t *work, const pto_machine_t *machine, const start_t *start,
-                               bool first, pto_fit_collectives_t *best) {
+static void run_search(collective_fit_t *work, const pto_machine_t *machine, const start_t *start, bool first,
+                       pto_fit_collectives_t *best) {
     pto_fit_collectives_t result = {0};
-    pto_status_t status = pto_machine_duplicate(machine, &work->machine, work->err);
-    if (status != PTO_OK)
-        return status;
+    work->status = pto_machine_duplicate(machine, &work->machine, work->err);
+    if (work->status != PTO_OK)
+        return;
     forget_terms(work->machine);
     fit_prices_use(work->prices, work->machine);
-    status = search_from(work, start, &result);
-    if (status == PTO_OK && (first || result.badness < best->badness)) {
+    search_from(work, start, &result);
+    if (work->status == PTO_OK && (first || result.badness < best->badness)) {
         pto_machine_destroy(best->machine);
         result.machine = work->machine;
         *best = result;
     } else {
         pto_machine_destroy(work->machine);
     }
-    return status;
 }
 
 /* A term can compensate for a wrong algorithm, which is then kept: if only large machines have large
  * messages, contention looks like the additional copies of another algorithm. So for each term, the search
  * starts again from the best values with this term divided by 16. */
-static pto_status_t restart_without_each(collective_fit_t *work, const pto_machine_t *machine,
-                                         pto_fit_collectives_t *best) {
+static void restart_without_each(collective_fit_t *work, const pto_machine_t *machine,
+                                 pto_fit_collectives_t *best) {
     start_t found = typical(1);
     bool known[TERM_COUNT] = {false};
     for (int i = 0; i < TERM_COUNT; i++)
@@ -363,14 +358,12 @@ static pto_status_t restart_without_each(collective_fit_t *work, const pto_machi
                 found.value[i] = best->parameter[p].value;
                 known[i] = true;
             }
-    pto_status_t status = PTO_OK;
-    for (int i = 0; i < TERM_COUNT && status == PTO_OK && !pto_is_stopped(); i++) {
+    for (int i = 0; i < TERM_COUNT && work->status == PTO_OK && !pto_is_stopped(); i++) {
         start_t start = found;
         start.value[i] /= 16;
         if (known[i])
-            status = run_search(work, machine, &start, false, best);
+            run_search(work, machine, &start, false, best);
     }
-    return status;
 }
 
 /* Record the files and node counts that the terms were fitted to. */
@@ -405,35 +398,34 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
     pto_fit_collectives_t best = {0};
     if (nodes)
         options.nodes = *nodes;
-    pto_status_t status =
+    work.status =
         work.prices ? pto_score_collect(collectives, &options, &work.score, err) : out_of_memory(err);
-    if (status == PTO_OK && !any_cell(&work))
-        status = pto_error_set(err, PTO_ERR_NOT_FOUND, "no collective is left to fit to");
-    if (status == PTO_OK)
-        status = collective_fit_allocate(&work);
+    if (work.status == PTO_OK && !any_cell(&work))
+        work.status = pto_error_set(err, PTO_ERR_NOT_FOUND, "no collective is left to fit to");
+    if (work.status == PTO_OK)
+        work.status = collective_fit_allocate(&work);
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     const bool shown = pto_progress_begin("fitting", sizeof factors / sizeof *factors, 0);
-    for (size_t i = 0; i < sizeof factors / sizeof *factors && status == PTO_OK; i++) {
+    for (size_t i = 0; i < sizeof factors / sizeof *factors && work.status == PTO_OK; i++) {
         if (i > 0 && pto_is_stopped())
             break;
         const start_t start = typical(factors[i]);
-        status = run_search(&work, machine, &start, i == 0, &best);
+        run_search(&work, machine, &start, i == 0, &best);
         if (shown)
             pto_progress_add(1);
     }
-    if (status == PTO_OK)
-        status = restart_without_each(&work, machine, &best);
+    restart_without_each(&work, machine, &best);
     if (shown)
         pto_progress_end();
     gsl_set_error_handler(handler);
     collective_fit_release(&work);
     pto_fit_prices_destroy(own);
     best.interrupted = pto_is_stopped();
-    if (status == PTO_OK)
-        status = record(best.machine, collectives, nodes, err);
-    if (status != PTO_OK) {
+    if (work.status == PTO_OK)
+        work.status = record(best.machine, collectives, nodes, err);
+    if (work.status != PTO_OK) {
         pto_machine_destroy(best.machine);
-        return status;
+        return work.status;
     }
     *fit = best;
     return PTO_OK;

@@ -106,20 +106,20 @@ pto_library_rule_t library_rule(const library_variant_t *variant, bool staged, i
                                 .segment_bytes = variant->segment_bytes};
 }
 
-static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_t collective,
-                                    trials_t *trials) {
+static void allocate_trials(collective_fit_t *fit, pto_collective_t collective, trials_t *trials) {
     size_t cells = (size_t)fit->score.cell_count + 1;
     *trials = (trials_t){0};
     trials->variant_count = library_variants(collective, max_procs(fit, collective), trials->variant);
     trials->cell = calloc(cells, sizeof *trials->cell);
     trials->bytes = calloc(cells * COLLECTIVE_CANDIDATES_MAX, sizeof *trials->bytes);
     trials->miss = calloc(cells * COLLECTIVE_CANDIDATES_MAX * LIBRARY_VARIANTS_MAX, sizeof *trials->miss);
-    if (!trials->cell || !trials->bytes || !trials->miss)
-        return pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+    if (!trials->cell || !trials->bytes || !trials->miss) {
+        fit->status = pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+        return;
+    }
     for (int64_t i = 0; i < fit->score.cell_count; i++)
         if (belongs(&fit->score.cell[i], collective))
             trials->cell[trials->cell_count++] = &fit->score.cell[i];
-    return PTO_OK;
 }
 
 static double *miss_at(const trials_t *trials, int variant, int64_t cell) {
@@ -130,10 +130,9 @@ static bool uses_gpu_buffers(const trials_t *trials, int64_t cell, int candidate
     return trials->cell[cell]->candidate[candidate].strategy->collective_space == PTO_SPACE_GPU;
 }
 
-static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collective, bool staged,
-                               trials_t *trials) {
-    pto_status_t status = allocate_trials(fit, collective, trials);
-    for (int64_t i = 0; i < trials->cell_count && status == PTO_OK; i++)
+static void run_trials(collective_fit_t *fit, pto_collective_t collective, bool staged, trials_t *trials) {
+    allocate_trials(fit, collective, trials);
+    for (int64_t i = 0; i < trials->cell_count; i++)
         for (int c = 0; c < trials->cell[i]->candidate_count; c++) {
             bool on_gpu = uses_gpu_buffers(trials, i, c);
             int64_t *bytes = &trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
@@ -145,7 +144,6 @@ static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collectiv
             }
             note_size(trials, *bytes);
         }
-    return status == PTO_OK ? fit->status : status;
 }
 
 static int variant_for(const choice_t *choice, int64_t bytes) {
@@ -337,56 +335,49 @@ pto_status_t library_add_row(pto_machine_t *machine, pto_collective_t collective
     return PTO_OK;
 }
 
-static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
-                              bool staged, const trials_t *trials, const choice_t *choice, pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    for (int row = 0; row < choice->count && status == PTO_OK; row++) {
+static void add_table(collective_fit_t *fit, pto_collective_t collective, pto_space_t space, bool staged,
+                      const trials_t *trials, const choice_t *choice) {
+    for (int row = 0; row < choice->count && fit->status == PTO_OK; row++) {
         char name[PTO_FIT_NAME_MAX];
         const pto_library_rule_t rule =
             library_rule(&trials->variant[choice->variant[row]], staged, choice->below_bytes[row], name);
-        status = library_add_row(machine, collective, space, &rule, err);
+        fit->status = library_add_row(fit->machine, collective, space, &rule, fit->err);
     }
-    return status;
 }
 
-/* Decides whether GPU buffers are staged, with the host's table, or have their own algorithm (`*own`). */
-static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collective, double staged_miss,
-                               bool *stages, choice_t *own) {
+/* Returns whether GPU buffers are staged, with the host's table; otherwise they have the algorithm `*own`. */
+static bool choose_gpu(collective_fit_t *fit, pto_collective_t collective, double staged_miss,
+                       choice_t *own) {
     trials_t direct;
-    pto_status_t status = run_trials(fit, collective, false, &direct);
+    run_trials(fit, collective, false, &direct);
     *own = one_row(0);
-    for (int v = 0; v < direct.variant_count && status == PTO_OK; v++) {
+    for (int v = 0; v < direct.variant_count; v++) {
         choice_t one = one_row(v);
         int64_t count;
         one.badness = gpu_miss(&direct, &one, &count);
         if (one.badness < own->badness)
             *own = one;
     }
-    *stages = staged_miss <= own->badness;
     trials_fini(&direct);
-    return status;
+    return staged_miss <= own->badness;
 }
 
 /* Fits the tables of one collective. If the library stages, one table explains the times of host and GPU
  * buffers. If it does not, the host table is chosen again without the times of GPU buffers. */
-static pto_status_t fit_tables(collective_fit_t *fit, pto_collective_t collective, int switches_left,
-                               trials_t *trials, choice_t *host) {
+static void fit_tables(collective_fit_t *fit, pto_collective_t collective, int switches_left,
+                       trials_t *trials, choice_t *host) {
     int64_t count;
     *host = choose(trials, collective, switches_left);
     double staged_miss = gpu_miss(trials, host, &count);
-    bool stages = true;
     choice_t own;
-    pto_status_t status = count > 0 ? choose_gpu(fit, collective, staged_miss, &stages, &own) : PTO_OK;
-    if (status == PTO_OK && !stages && count < timing_count(trials)) {
+    bool stages = count == 0 || choose_gpu(fit, collective, staged_miss, &own);
+    if (!stages && count < timing_count(trials)) {
         trials->host_only = true;
         *host = choose(trials, collective, switches_left);
     }
-    if (status == PTO_OK)
-        status = add_table(fit->machine, collective, PTO_SPACE_CPU, false, trials, host, fit->err);
-    if (status == PTO_OK && count > 0)
-        status = add_table(fit->machine, collective, PTO_SPACE_GPU, stages, trials, stages ? host : &own,
-                           fit->err);
-    return status;
+    add_table(fit, collective, PTO_SPACE_CPU, false, trials, host);
+    if (count > 0)
+        add_table(fit, collective, PTO_SPACE_GPU, stages, trials, stages ? host : &own);
 }
 
 pto_status_t collective_fit_library(collective_fit_t *fit, int switches_left, collective_switch_t *switches,
@@ -394,18 +385,17 @@ pto_status_t collective_fit_library(collective_fit_t *fit, int switches_left, co
     collective_fit_forget_tables(fit);
     pto_library_tables_clear(&fit->machine->library, &fit->machine->library_count);
     *switch_count = 0;
-    pto_status_t status = PTO_OK;
-    for (pto_collective_t collective = 0; collective < PTO_COLLECTIVE_COUNT && status == PTO_OK;
+    for (pto_collective_t collective = 0; collective < PTO_COLLECTIVE_COUNT && fit->status == PTO_OK;
          collective++) {
         trials_t trials;
-        status = run_trials(fit, collective, true, &trials);
-        if (status == PTO_OK && trials.cell_count > 0) {
+        run_trials(fit, collective, true, &trials);
+        if (fit->status == PTO_OK && trials.cell_count > 0) {
             choice_t choice;
-            status = fit_tables(fit, collective, switches_left - *switch_count, &trials, &choice);
+            fit_tables(fit, collective, switches_left - *switch_count, &trials, &choice);
             for (int row = 0; row < choice.count - 1; row++)
                 switches[(*switch_count)++] = (collective_switch_t){collective, choice.below_bytes[row]};
         }
         trials_fini(&trials);
     }
-    return status;
+    return fit->status;
 }
