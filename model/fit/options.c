@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "portolan/fit.h"
 
 /* Copy the text before `stop`; false if it does not fit. */
@@ -51,36 +52,19 @@ static pto_status_t read_limits(const char *text, pto_fit_breaks_t *breaks, pto_
     return PTO_OK;
 }
 
-/* Parse `cpu`, `gpu.off_node` or nothing (everything) into a range of spaces and levels. */
-static pto_status_t read_scope(const char *scope, int space[2], int level[2], pto_error_t *err) {
+static PTO_NAME_LIST(space_at, pto_space_t, 0, PTO_SPACE_COUNT, pto_space_name);
+static PTO_NAME_LIST(level_at, pto_level_t, 0, PTO_LEVEL_COUNT, pto_level_name);
+
+/* Parse `cpu` or `gpu.off_node`; the level stays as it is if there is none. */
+static pto_status_t read_scope(const char *scope, int *space, int *level, pto_error_t *err) {
     char part[32];
-    space[0] = 0;
-    space[1] = PTO_SPACE_COUNT;
-    level[0] = 0;
-    level[1] = PTO_LEVEL_COUNT;
-    if (scope[0] == '\0')
-        return PTO_OK;
     const char *dot = strchr(scope, '.');
-    bool known = false;
-    if (copy_part(scope, dot != NULL ? dot : scope + strlen(scope), part, sizeof part)) {
-        for (int s = 0; s < PTO_SPACE_COUNT && !known; s++) {
-            known = strcmp(part, pto_space_name((pto_space_t)s)) == 0;
-            space[0] = s;
-            space[1] = s + 1;
-        }
-    }
-    if (known && dot != NULL) {
-        known = false;
-        for (int l = 0; l < PTO_LEVEL_COUNT && !known; l++) {
-            known = strcmp(dot + 1, pto_level_name((pto_level_t)l)) == 0;
-            level[0] = l;
-            level[1] = l + 1;
-        }
-    }
-    return known ? PTO_OK
-                 : pto_error_set(err, PTO_ERR_NOT_FOUND,
-                                 "'%s': expected cpu or gpu, or one of them with a level, as in cpu.off_node",
-                                 scope);
+    if (copy_part(scope, dot != NULL ? dot : scope + strlen(scope), part, sizeof part) &&
+        pto_name_find(part, "space", space_at, space, NULL) == PTO_OK &&
+        (dot == NULL || pto_name_find(dot + 1, "level", level_at, level, NULL) == PTO_OK))
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                         "'%s': expected cpu or gpu, or one of them with a level, as in cpu.off_node", scope);
 }
 
 pto_status_t pto_fit_breaks_parse(const char *text, pto_fit_options_t *options, pto_error_t *err) {
@@ -88,17 +72,17 @@ pto_status_t pto_fit_breaks_parse(const char *text, pto_fit_options_t *options, 
     const char *equals = strchr(text, '=');
     if (equals != NULL && !copy_part(text, equals, scope, sizeof scope))
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "'%s': no such space or level", text);
-    int space[2];
-    int level[2];
+    int space = -1, level = -1; /* all */
     pto_fit_breaks_t breaks;
-    pto_status_t status = read_scope(scope, space, level, err);
+    pto_status_t status = scope[0] != '\0' ? read_scope(scope, &space, &level, err) : PTO_OK;
     if (status == PTO_OK)
         status = read_limits(equals != NULL ? equals + 1 : text, &breaks, err);
     if (status != PTO_OK)
         return status;
-    for (int s = space[0]; s < space[1]; s++)
-        for (int l = level[0]; l < level[1]; l++)
-            options->breaks[s][l] = breaks;
+    for (int s = 0; s < PTO_SPACE_COUNT; s++)
+        for (int l = 0; l < PTO_LEVEL_COUNT; l++)
+            if ((space < 0 || s == space) && (level < 0 || l == level))
+                options->breaks[s][l] = breaks;
     return PTO_OK;
 }
 
