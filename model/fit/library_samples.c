@@ -6,7 +6,6 @@
  */
 #include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
+#include "base/text.h"
 #include "library_tables.h"
 #include "select.h"
 
@@ -254,8 +254,8 @@ static const char *staged_text(const guess_t *guess) { return guess->staged ? " 
 
 /* Writes the different guesses `among` all: "ring", "linear, pairwise or ring staged". A long list is cut. */
 static void name_guesses(const study_t *study, const bool *among, char *text, size_t text_size) {
+    pto_line_t line = {.text = text, .size = text_size};
     int named[GUESSES_MAX], count = 0;
-    size_t length = 0;
     for (int g = 0; g < study->guess_count; g++) {
         bool is_new = among[g];
         for (int i = 0; i < count; i++)
@@ -263,23 +263,11 @@ static void name_guesses(const study_t *study, const bool *among, char *text, si
         if (is_new)
             named[count++] = g;
     }
-    for (int i = 0; i < count && length < text_size; i++) {
+    for (int i = 0; i < count; i++) {
         const guess_t *guess = &study->guess[named[i]];
-        length += (size_t)snprintf(text + length, text_size - length, "%s%s%s",
-                                   i == 0          ? ""
-                                   : i + 1 < count ? ", "
-                                                   : " or ",
-                                   guess->variant.algorithm->name, staged_text(guess));
+        const char *before = i == 0 ? "" : i + 1 < count ? ", " : " or ";
+        pto_line_add(&line, "%s%s%s", before, guess->variant.algorithm->name, staged_text(guess));
     }
-}
-
-static void flag(verdict_t *verdict, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
-
-static void flag(verdict_t *verdict, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(verdict->flagged, sizeof verdict->flagged, format, arguments);
-    va_end(arguments);
 }
 
 /* Chooses, of the algorithms that cannot be distinguished at a size, the one nearest over all sizes. */
@@ -303,10 +291,12 @@ static void judge(study_t *study, int s) {
     char names[PTO_FIT_NOTE_MAX / 2];
     name_guesses(study, verdict->rival, names, sizeof names);
     if (least > plausible_miss)
-        flag(verdict, "its times of %lld bytes are a factor of %.2g from the nearest, %s",
-             (long long)verdict->bytes, exp(least), names);
+        snprintf(verdict->flagged, sizeof verdict->flagged,
+                 "its times of %lld bytes are a factor of %.2g from the nearest, %s",
+                 (long long)verdict->bytes, exp(least), names);
     else if (others > 0)
-        flag(verdict, "its times of %lld bytes do not tell which: %s", (long long)verdict->bytes, names);
+        snprintf(verdict->flagged, sizeof verdict->flagged, "its times of %lld bytes do not tell which: %s",
+                 (long long)verdict->bytes, names);
 }
 
 static void add_guess(study_t *study, const study_t *host, guess_t guess) {
