@@ -32,57 +32,44 @@ typedef struct {
     void *staging;
 } workload_t;
 
-/* Keeps this process in a state for some time. */
-typedef pto_status_t (*state_t)(const settings_t *settings, const workload_t *workload, double seconds,
-                                pto_error_t *err);
-
-static pto_status_t sleep_for(const settings_t *settings, const workload_t *workload, double seconds,
-                              pto_error_t *err) {
-    (void)workload, (void)err;
-    bool reads = settings->job.source[ENERGY_GPUS].meter || settings->job.source[ENERGY_CPUS].meter;
-    rest(reads ? seconds : seconds + sleep_longer_s);
-    return PTO_OK;
-}
+/* What a process does again and again while it is in a state. */
+typedef pto_status_t (*state_t)(const workload_t *workload, pto_error_t *err);
 
 /* As a process does while it waits for a message. */
-static pto_status_t poll(const settings_t *settings, const workload_t *workload, double seconds,
-                         pto_error_t *err) {
-    (void)settings, (void)workload, (void)err;
+static pto_status_t poll(const workload_t *workload, pto_error_t *err) {
+    (void)workload, (void)err;
     int there = 0;
-    for (double began_s = now_s(); now_s() - began_s < seconds;)
-        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     return PTO_OK;
 }
 
-static pto_status_t copy(const settings_t *settings, const workload_t *workload, double seconds,
-                         pto_error_t *err) {
-    if (!workload->stream)
-        return sleep_for(settings, workload, seconds, err);
+static pto_status_t copy(const workload_t *workload, pto_error_t *err) {
     const pto_move_t out = {workload->staging, workload->source, WORK_BYTES, 1, WORK_BYTES, WORK_BYTES};
     const pto_move_t in = {workload->target, workload->staging, WORK_BYTES, 1, WORK_BYTES, WORK_BYTES};
-    pto_status_t status = PTO_OK;
-    for (double began_s = now_s(); now_s() - began_s < seconds && status == PTO_OK;) {
-        status = workload->device->copy(&out, workload->stream, err);
-        if (status == PTO_OK)
-            status = workload->device->copy(&in, workload->stream, err);
-        if (status == PTO_OK)
-            status = workload->device->finish(workload->stream, err);
-    }
-    return status;
+    pto_status_t status = workload->device->copy(&out, workload->stream, err);
+    if (status == PTO_OK)
+        status = workload->device->copy(&in, workload->stream, err);
+    return status == PTO_OK ? workload->device->finish(workload->stream, err) : status;
 }
 
-static pto_status_t reduce(const settings_t *settings, const workload_t *workload, double seconds,
-                           pto_error_t *err) {
-    if (!workload->stream)
-        return sleep_for(settings, workload, seconds, err);
+static pto_status_t reduce(const workload_t *workload, pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    for (double began_s = now_s(); now_s() - began_s < seconds && status == PTO_OK;) {
-        for (int i = 0; i < 16 && status == PTO_OK; i++)
-            status = workload->device->reduce(workload->target, workload->source, WORK_BYTES / sizeof(float),
-                                              PTO_DATATYPE_FLOAT, PTO_OP_MAX, workload->stream, err);
-        if (status == PTO_OK)
-            status = workload->device->finish(workload->stream, err);
-    }
+    for (int i = 0; i < 16 && status == PTO_OK; i++)
+        status = workload->device->reduce(workload->target, workload->source, WORK_BYTES / sizeof(float),
+                                          PTO_DATATYPE_FLOAT, PTO_OP_MAX, workload->stream, err);
+    return status == PTO_OK ? workload->device->finish(workload->stream, err) : status;
+}
+
+/* Keeps this process in a state for some time; NULL: asleep, as are those that have no GPU to keep busy. */
+static pto_status_t stay_in(const settings_t *settings, const workload_t *workload, state_t state,
+                            double seconds, pto_error_t *err) {
+    bool reads = settings->job.source[ENERGY_GPUS].meter || settings->job.source[ENERGY_CPUS].meter;
+    pto_status_t status = PTO_OK;
+    if (!state || (state != poll && !workload->stream))
+        rest(reads ? seconds : seconds + sleep_longer_s);
+    else
+        for (double began_s = now_s(); now_s() - began_s < seconds && status == PTO_OK;)
+            status = state(workload, err);
     return status;
 }
 
@@ -121,7 +108,7 @@ static pto_status_t measure_window(const settings_t *settings, const workload_t 
     pto_status_t status = energy_read(&settings->job, before, err);
     double began_s = now_s();
     if (status == PTO_OK)
-        status = state(settings, workload, window_share * settings->job.window_s, err);
+        status = stay_in(settings, workload, state, window_share * settings->job.window_s, err);
     if (status == PTO_OK)
         status = energy_read(&settings->job, after, err);
     double seconds = now_s() - began_s;
@@ -193,7 +180,7 @@ pto_status_t measure_powers(const settings_t *settings, const pto_options_t *opt
     if (status == PTO_OK)
         status = prepare(settings, pto_layout_rank(layout, rank).gpu, &workload, err);
     if (status == PTO_OK)
-        status = measure_state(settings, &workload, sleep_for, &idle, err);
+        status = measure_state(settings, &workload, NULL, &idle, err);
     if (status == PTO_OK)
         status = measure_state(settings, &workload, poll, &polling, err);
     if (status == PTO_OK && source[ENERGY_GPUS].counter_count > 0)

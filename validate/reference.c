@@ -242,18 +242,31 @@ void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, in
 
 /* --- reductions ----------------------------------------------------------------------------------------- */
 
-/* An owner's output that is compared. */
+/* A part of an owner's output that is compared. */
 typedef struct {
     const pto_request_t *request;
     uint64_t seed;
     int64_t owner;
     const unsigned char *out;
-    /* Of reductions: */
-    pto_op_t op;
+    int64_t place; /* index of the first byte, value, or component in the inputs */
+    int64_t count; /* of bytes, values, or components */
+    int64_t from;  /* of blocks: the owner whose input it is */
+    pto_op_t op;   /* of reductions */
     int64_t owners;
-    int64_t place; /* index of the first value, or component, in the inputs */
-    int64_t count; /* of values, or components */
 } output_t;
+
+/* Compares a chunk of the output from `first` on. */
+typedef pto_status_t (*compare_t)(const output_t *output, int64_t first, pto_error_t *err);
+
+/* The error names the first wrong value. */
+static pto_status_t compare_all(const output_t *output, compare_t compare, pto_error_t *err) {
+    int64_t first_wrong = output->count;
+#pragma omp parallel for reduction(min : first_wrong) if (output->count >= PARALLEL_MIN)
+    for (int64_t first = 0; first < output->count; first += CHUNK)
+        if (compare(output, first, NULL) != PTO_OK && first < first_wrong)
+            first_wrong = first;
+    return first_wrong < output->count ? compare(output, first_wrong, err) : PTO_OK;
+}
 
 static pto_status_t report_wrong(pto_error_t *err, int64_t owner, int64_t i, double actual, double expected) {
     return pto_error_set(err, PTO_ERR_RANGE,
@@ -261,7 +274,6 @@ static pto_status_t report_wrong(pto_error_t *err, int64_t owner, int64_t i, dou
                          (long long)owner, (long long)i, actual, expected);
 }
 
-/* Compares a chunk of the values from `first` on. */
 static pto_status_t compare_integers(const output_t *output, int64_t first, pto_error_t *err) {
     pto_datatype_t datatype = output->request->datatype;
     int64_t count = chunk_end(first, output->count) - first;
@@ -358,56 +370,34 @@ static pto_status_t compare_real(const output_t *output, int64_t first, pto_erro
     return PTO_OK;
 }
 
-/* The error names the first wrong value. */
-static pto_status_t compare_values(const output_t *output, pto_error_t *err) {
-    pto_status_t (*compare)(const output_t *, int64_t, pto_error_t *) =
-        is_integer(output->request->datatype) ? compare_integers : compare_real;
-    int64_t first_wrong = output->count;
-#pragma omp parallel for reduction(min : first_wrong) if (output->count >= PARALLEL_MIN)
-    for (int64_t first = 0; first < output->count; first += CHUNK)
-        if (compare(output, first, NULL) != PTO_OK && first < first_wrong)
-            first_wrong = first;
-    return first_wrong < output->count ? compare(output, first_wrong, err) : PTO_OK;
-}
-
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
-/* Returns the first wrong byte of a chunk; -1: none. */
-static int64_t wrong_byte(uint64_t value_seed, int64_t place, const unsigned char *actual, int64_t first,
-                          int64_t bytes) {
+static pto_status_t compare_bytes(const output_t *output, int64_t first, pto_error_t *err) {
     unsigned char expected[CHUNK];
-    int64_t count = chunk_end(first, bytes) - first;
-    fill_chunk(value_seed, place + first, expected, count);
-    if (memcmp(expected, actual + first, (size_t)count) == 0)
-        return -1;
-    for (int64_t i = 0; i < count; i++)
-        if (actual[first + i] != expected[i])
-            return first + i;
-    return -1;
+    const unsigned char *actual = output->out + first;
+    int64_t count = chunk_end(first, output->count) - first, i = 0;
+    fill_chunk(owner_seed(output->seed, output->from), output->place + first, expected, count);
+    if (memcmp(expected, actual, (size_t)count) == 0)
+        return PTO_OK;
+    while (actual[i] == expected[i])
+        i++;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "wrong result: owner %lld, byte %lld from owner %lld is 0x%02x and should be 0x%02x",
+                         (long long)output->owner, (long long)(first + i), (long long)output->from, actual[i],
+                         expected[i]);
 }
 
 /* Compares `bytes` of the output at offset `at` with the input of `from` at offset `place`. */
 static pto_status_t compare_block(const output_t *output, int64_t at, int64_t from, int64_t place,
                                   int64_t bytes, pto_error_t *err) {
-    uint64_t value_seed = owner_seed(output->seed, from);
-    int64_t first_wrong = bytes;
+    output_t block = *output;
     if (bytes <= 0)
         return PTO_OK; /* an empty buffer has no address */
-    const unsigned char *actual = output->out + at;
-#pragma omp parallel for reduction(min : first_wrong) if (bytes >= PARALLEL_MIN)
-    for (int64_t first = 0; first < bytes; first += CHUNK) {
-        int64_t i = wrong_byte(value_seed, place, actual, first, bytes);
-        if (i >= 0 && i < first_wrong)
-            first_wrong = i;
-    }
-    if (first_wrong == bytes)
-        return PTO_OK;
-    unsigned char expected;
-    fill_chunk(value_seed, place + first_wrong, &expected, 1);
-    return pto_error_set(err, PTO_ERR_RANGE,
-                         "wrong result: owner %lld, byte %lld from owner %lld is 0x%02x and should be 0x%02x",
-                         (long long)output->owner, (long long)first_wrong, (long long)from,
-                         actual[first_wrong], expected);
+    block.out += at;
+    block.place = place;
+    block.count = bytes;
+    block.from = from;
+    return compare_all(&block, compare_bytes, err);
 }
 
 /* Every owner's block for this one, in the order of owners. */
@@ -530,7 +520,7 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
     output.owners = pto_layout_owner_count(&request->layout);
     output.count = bytes / pto_datatype_bytes(request->datatype) * components_of(request->datatype);
     output.place = data == PTO_DATA_SCATTERED ? owner * output.count : 0;
-    return compare_values(&output, err);
+    return compare_all(&output, is_integer(request->datatype) ? compare_integers : compare_real, err);
 }
 
 /* --- host buffers --------------------------------------------------------------------------------------- */
