@@ -10,9 +10,8 @@
 #include "engine.h"
 #include "fatal.h"
 #include "guard.h"
-#include "node_topology.h"
 #include "portolan/api.h"
-#include "provenance.h"
+#include "topology.h"
 
 /* --- options -------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
-/* Writes the topology of a node (node_topology.h): hwloc's XML, read by model/traces, and NVLinks from NVML,
+/* Writes the topology of a node (topology.h): hwloc's XML, read by model/traces, and NVLinks from NVML,
  * or without NVML as hwloc recorded them. */
-#include "node_topology.h"
+#include "topology.h"
 
 #include <hwloc.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Writes the provenance of samples (provenance.h). */
-#include "provenance.h"
+/* Writes the provenance of samples (samples.h). */
+#include "samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>

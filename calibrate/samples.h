@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "benchmark.h"
+#include "command_line/calibrate_options.h"
 
 typedef struct samples samples_t;
 
@@ -17,6 +18,11 @@ samples_t *samples_create(const char *path, bool force);
 /* Line breaks in the formatted value become blanks. */
 void samples_provenance(samples_t *samples, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Writes the machine, its software, the layout of the job, and how it was measured, with the command line
+ * `argv`. Call it in the process that writes the file. */
+void provenance_write(samples_t *samples, const job_t *job, const pto_calibrate_options_t *options, int argc,
+                      char **argv);
 
 /* Ends the provenance: the line that says whether the file is complete, and the names of the columns. */
 void samples_begin(samples_t *samples);

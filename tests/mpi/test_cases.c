@@ -5,7 +5,7 @@
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/pairs.h"
-#include "../../calibrate/provenance.h"
+#include "../../calibrate/samples.h"
 #include "../chance.h"
 #include "nccl/nccl_dl.h"
 #include "test.h"
