@@ -15,32 +15,31 @@
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-/* Returns whether the comma-separated `names` contain `name`. */
-static bool contains(const char *names, const char *name) {
-    size_t length = strlen(name);
-    for (const char *at = names; at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 static const char *group_of(const benchmark_t *benchmark) {
     return benchmark->group != NULL ? benchmark->group : benchmark->name;
 }
 
-static bool is_known(const char *name, size_t length) {
-    for (int i = 0; i < benchmark_count; i++) {
-        const char *known[] = {benchmark_registry[i]->name, group_of(benchmark_registry[i])};
-        for (int j = 0; j < 2; j++)
-            if (strlen(known[j]) == length && memcmp(known[j], name, length) == 0)
-                return true;
-    }
+/* Returns whether the first of comma-separated names is a benchmark's, or its group's. */
+static bool is_called(const benchmark_t *benchmark, const char *names) {
+    const char *const own[] = {benchmark->name, group_of(benchmark)};
+    size_t length = strcspn(names, ",");
+    for (int i = 0; i < 2; i++)
+        if (strlen(own[i]) == length && memcmp(own[i], names, length) == 0)
+            return true;
     return false;
 }
 
+/* Returns the names after the first one; NULL: there are no more. */
+static const char *next_name(const char *names) {
+    const char *comma = strchr(names, ',');
+    return comma != NULL ? comma + 1 : NULL;
+}
+
 static bool is_wanted(const pto_calibrate_options_t *options, const benchmark_t *benchmark) {
-    return options->only == NULL || contains(options->only, benchmark->name) ||
-           contains(options->only, group_of(benchmark));
+    const char *at = options->only;
+    while (at != NULL && !is_called(benchmark, at))
+        at = next_name(at);
+    return options->only == NULL || at != NULL;
 }
 
 static bool supports_runs(const benchmark_t *benchmark, pto_runs_t runs) {
@@ -49,14 +48,13 @@ static bool supports_runs(const benchmark_t *benchmark, pto_runs_t runs) {
 }
 
 static pto_status_t check_names(const char *names, pto_error_t *err) {
-    for (const char *at = names; at != NULL;) {
-        const char *comma = strchr(at, ',');
-        size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
-        if (!is_known(at, length)) {
+    for (const char *at = names; at != NULL; at = next_name(at)) {
+        int i = 0, length = (int)strcspn(at, ",");
+        while (i < benchmark_count && !is_called(benchmark_registry[i], at))
+            i++;
+        if (i == benchmark_count)
             return pto_error_set(err, PTO_ERR_NOT_FOUND, "--only: no benchmark '%.*s'; --list shows them all",
-                                 (int)(length < 60 ? length : 60), at);
-        }
-        at = comma != NULL ? comma + 1 : NULL;
+                                 length < 60 ? length : 60, at);
     }
     return PTO_OK;
 }
