@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "portolan/samples.h"
+#include "portolan/score.h"
 
 int compare_values(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -45,13 +46,6 @@ bool median_is_settled(double *value, int count, double fraction) {
     return median - low <= fraction * median && high - median <= fraction * median;
 }
 
-/* Returns a quantile, interpolated linearly between the two values that enclose it. */
-static double quantile_of(const double *sorted, int count, double fraction) {
-    double at = fraction * (count - 1);
-    int below = (int)at < count - 1 ? (int)at : count - 2;
-    return sorted[below] + (at - below) * (sorted[below + 1] - sorted[below]);
-}
-
 /* Returns the median and its error, as if the values were normal: the standard error of their median is
  * sqrt(pi / 2) times that of their mean. Their interquartile range is 1.349 standard deviations, and for few
  * values about (n - 1.35) / n times as much (by order statistics: within 2 percent from n = 5). */
@@ -66,7 +60,7 @@ median_t median_of(double *value, int count) {
         median.error =
             1.2533 * half_by_range[count - RANGE_VALUES_MIN] * range_s / pto_error_scale(median.value);
     } else if (count >= MEDIAN_VALUES_MIN) {
-        double range_s = quantile_of(value, count, 0.75) - quantile_of(value, count, 0.25);
+        double range_s = pto_quantile(value, count, 0.75) - pto_quantile(value, count, 0.25);
         double deviation_s = range_s / 1.349 * count / (count - 1.35);
         median.error = half_of_deviation * deviation_s / sqrt(count) / pto_error_scale(median.value);
     }
