@@ -131,13 +131,6 @@ int job_processes_on(const job_t *job, int node) {
     return count;
 }
 
-int job_rank_at(const job_t *job, int node, int node_rank) {
-    for (int rank = 0; rank < job->size; rank++)
-        if (job->process[rank].node == node && job->process[rank].node_rank == node_rank)
-            return rank;
-    return -1;
-}
-
 int job_process_of_device(const job_t *job, int device, int index) {
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];

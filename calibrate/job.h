@@ -53,9 +53,6 @@ void job_fini(job_t *job);
 /* Returns the number of processes on a node. Nodes are numbered by their lowest ranks. */
 int job_processes_on(const job_t *job, int node);
 
-/* Returns the rank of the node's `node_rank`-th process; -1: there is none. */
-int job_rank_at(const job_t *job, int node, int node_rank);
-
 /* Returns the index-th process of node 0 that uses a device; -1: none. */
 int job_process_of_device(const job_t *job, int device, int index);
 

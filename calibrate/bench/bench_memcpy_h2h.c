@@ -3,6 +3,7 @@
  * (off_socket). `procs` counts the processes that copy. They synchronize before and after every copy, so that
  * all n share the memory's bandwidth. Every copy is at another offset, because the data of a plan's copies
  * are not in the CPU's caches either. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fatal.h"
@@ -14,54 +15,44 @@ enum { TAG_SEGMENT = 8, PLACE_BYTES = 65 * 1024 };
 /* Copies go through buffers of at least this size. Off the socket none is larger: /dev/shm may be small. */
 static const int64_t region_bytes = INT64_C(1) << 24;
 
-/* Returns the index-th process of node 0 on a socket; -1: none. */
-static int process_of_socket(const job_t *job, int socket, int index) {
+/* Finds the processes of node 0 on rank 0's socket, or on the first other one. Returns how many. */
+static int find_processes(const job_t *job, bool on_socket, int *found) {
+    int count = 0;
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];
-        if (process->node == job->process[0].node && process->socket == socket && index-- == 0)
-            return rank;
+        if (process->node == job->process[0].node &&
+            (process->socket == job->process[0].socket) == on_socket &&
+            (count == 0 || process->socket == job->process[found[0]].socket))
+            found[count++] = rank;
     }
-    return -1;
-}
-
-/* Returns a socket of node 0 that is not rank 0's; -1: none. */
-static int other_socket(const job_t *job) {
-    for (int rank = 0; rank < job->size; rank++)
-        if (job->process[rank].node == job->process[0].node &&
-            job->process[rank].socket != job->process[0].socket)
-            return job->process[rank].socket;
-    return -1;
-}
-
-static int count_of(const job_t *job, int socket) {
-    int count = 0;
-    while (process_of_socket(job, socket, count) >= 0)
-        count++;
     return count;
 }
 
 /* Members 0 .. procs - 1 copy; off the socket, each from the memory of the member `procs` after it. */
-static void add_case(const job_t *job, int from_socket, int procs, case_list_t *list) {
-    int socket = job->process[0].socket;
-    bool on_socket = from_socket == socket;
+static void add_case(const int *copying, const int *partners, int procs, case_list_t *list) {
+    bool on_socket = partners == NULL;
     case_t *added = case_add_in(list, "memcpy_h2h", PTO_SPACE_CPU, on_socket ? procs : 2 * procs);
     added->procs = procs;
     added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);
     added->max_bytes = on_socket ? added->max_bytes : region_bytes;
-    for (int i = 0; i < added->member_count; i++)
-        added->member[i] = process_of_socket(job, i < procs ? socket : from_socket, i % procs);
+    memcpy(added->member, copying, (size_t)procs * sizeof *copying);
+    if (partners != NULL)
+        memcpy(added->member + procs, partners, (size_t)procs * sizeof *partners);
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    int socket = job->process[0].socket, other = other_socket(job);
-    int max = count_of(job, socket), most_there = other < 0 ? 0 : count_of(job, other);
+    int *here = must_allocate((size_t)job->size, sizeof *here);
+    int *there = must_allocate((size_t)job->size, sizeof *there);
+    int max = find_processes(job, true, here), most_there = find_processes(job, false, there);
     for (int procs = 1; procs != 0; procs = next_count(procs, max))
-        add_case(job, socket, procs, list);
+        add_case(here, NULL, procs, list);
     max = max < most_there ? max : most_there; /* off the socket, each has a partner there */
     if (max == 0)
         case_skip(list, "all processes of the first node sit on one socket", "memcpy_h2h_off_socket");
     for (int procs = max > 0 ? 1 : 0; procs != 0; procs = next_count(procs, max))
-        add_case(job, other, procs, list);
+        add_case(here, there, procs, list);
+    free(here);
+    free(there);
 }
 
 typedef struct {

@@ -31,35 +31,31 @@ typedef struct {
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
+/* Members are the sender and its partners. */
 static void add_case(case_list_t *list, pto_space_t space, pto_level_t level, kind_t kind, int messages,
-                     int sender, const int *partners) {
-    int partner_count = kind == TO_MANY ? messages : 1;
-    case_t *added = case_add_in(list, kind_names[kind], space, 1 + partner_count);
+                     const int *members) {
+    case_t *added = case_add_in(list, kind_names[kind], space, 1 + (kind == TO_MANY ? messages : 1));
     added->level = pto_level_name(level);
     added->messages = messages;
     added->max_bytes = room_bytes / messages;
     added->detail[0] = (int)kind;
-    added->member[0] = sender;
-    memcpy(added->member + 1, partners, (size_t)partner_count * sizeof *partners);
+    memcpy(added->member, members, (size_t)added->member_count * sizeof *members);
 }
 
 static void list_level(const job_t *job, pto_space_t space, pto_level_t level, case_list_t *list) {
-    int *partners = must_allocate((size_t)job->size, sizeof *partners);
-    int max = pairs_partners(job, space, level, 0, partners);
-    if (max == 0) {
+    int *members = must_allocate((size_t)job->size, sizeof *members); /* rank 0 first */
+    int max = pairs_partners(job, space, level, 0, members + 1);
+    if (max == 0)
         case_skip(list, pairs_why_none(level), "multi_message_%s_%s", pto_space_name(space),
                   pto_level_name(level));
-        free(partners);
-        return;
-    }
-    for (int messages = 1; messages != 0; messages = next_count(messages, max))
-        add_case(list, space, level, TO_MANY, messages, 0, partners);
-    for (int messages = 1; messages <= MESSAGES_TO_ONE_MAX; messages *= 4) {
-        add_case(list, space, level, TO_ONE, messages, 0, partners);
+    for (int messages = 1; messages != 0 && max > 0; messages = next_count(messages, max))
+        add_case(list, space, level, TO_MANY, messages, members);
+    for (int messages = 1; messages <= MESSAGES_TO_ONE_MAX && max > 0; messages *= 4) {
+        add_case(list, space, level, TO_ONE, messages, members);
         if (messages > 1)
-            add_case(list, space, level, TO_ONE_REVERSED, messages, 0, partners);
+            add_case(list, space, level, TO_ONE_REVERSED, messages, members);
     }
-    free(partners);
+    free(members);
 }
 
 static void list_cases(const job_t *job, pto_space_t space, case_list_t *list) {

@@ -3,9 +3,10 @@
  * or allocating pinned host memory (setup_allocate), and a segment of shared memory that one process creates
  * and the others open (setup_segment). Freeing is not timed. */
 #include <stdlib.h>
+#include <string.h>
 
-#include "benchmark.h"
 #include "fatal.h"
+#include "pairs.h"
 #include "shm.h"
 
 typedef enum { OPEN, ALLOCATE, SEGMENT } kind_t;
@@ -14,70 +15,58 @@ enum { SEGMENT_BYTES = 4096 };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
-static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_space_t space, int members) {
-    case_t *added = case_add_in(list, name, space, members);
-    added->procs = members;
+/* Adds a case of the first processes of a list. */
+static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_space_t space, const int *ranks,
+                        int count) {
+    case_t *added = case_add_in(list, name, space, count);
+    added->procs = count;
     added->detail[0] = (int)kind;
+    memcpy(added->member, ranks, (size_t)count * sizeof *ranks);
     return added;
 }
 
-/* The first processes of node 0. */
-static void fill_members(const job_t *job, case_t *added) {
-    for (int i = 0; i < added->member_count; i++)
-        added->member[i] = job_rank_at(job, 0, i);
-}
-
-static void list_allocations(const job_t *job, pto_space_t space, case_list_t *list) {
-    int max = job_processes_on(job, 0);
-    for (int count = 1; count > 0; count = next_count(count, max))
-        fill_members(job, add_case(list, ALLOCATE, "setup_allocate", space, count));
-}
-
-/* Finds the processes of node 0 whose GPUs can access that of rank `owner`; returns how many. */
-static int find_openers(const job_t *job, int owner, int *found) {
+/* Puts the processes whose GPUs can access the first one's to the front, behind it; returns how many. */
+static int select_openers(const job_t *job, int *ranks, int rank_count) {
     int count = 0;
-    for (int i = 0; i < job_processes_on(job, 0); i++) {
-        int rank = job_rank_at(job, 0, i);
-        int device = job->process[rank].device, there = job->process[owner].device;
-        if (rank != owner && (device == there || job->reach[device][there]))
-            found[count++] = rank;
+    for (int i = 1; i < rank_count; i++) {
+        int device = job->process[ranks[i]].device, there = job->process[ranks[0]].device;
+        if (device == there || job->reach[device][there])
+            ranks[++count] = ranks[i];
     }
     return count;
 }
 
 static void list_openings(const job_t *job, case_list_t *list) {
-    int *opener = must_allocate((size_t)job->size, sizeof *opener);
-    int owner = job_rank_at(job, 0, 0);
-    int max = find_openers(job, owner, opener);
+    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
+    int max = select_openers(job, ranks, pairs_on_node(job, PTO_SPACE_CPU, 0, ranks));
     if (max == 0)
         case_skip(list, "no other process of the first node reaches the first one's GPU", "setup_open");
-    for (int count = max > 0 ? 1 : 0; count > 0; count = next_count(count, max)) {
-        case_t *added = add_case(list, OPEN, "setup_open", PTO_SPACE_GPU, count + 1);
-        added->procs = count;
-        added->member[0] = owner;
-        for (int i = 0; i < count; i++)
-            added->member[i + 1] = opener[i];
-    }
-    free(opener);
+    for (int count = max > 0 ? 1 : 0; count > 0; count = next_count(count, max))
+        add_case(list, OPEN, "setup_open", PTO_SPACE_GPU, ranks, count + 1)->procs = count;
+    free(ranks);
+}
+
+static void list_allocations(pto_space_t space, const int *ranks, int max, case_list_t *list) {
+    for (int count = 1; count > 0; count = next_count(count, max))
+        add_case(list, ALLOCATE, "setup_allocate", space, ranks, count);
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    int max = job_processes_on(job, 0);
+    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
+    int max = pairs_on_node(job, PTO_SPACE_CPU, 0, ranks);
     if (job->no_gpu[0] == '\0') {
         list_openings(job, list);
-        list_allocations(job, PTO_SPACE_GPU, list);
-        list_allocations(job, PTO_SPACE_CPU, list);
+        list_allocations(PTO_SPACE_GPU, ranks, max, list);
+        list_allocations(PTO_SPACE_CPU, ranks, max, list);
     } else {
         case_skip(list, job->no_gpu, "setup_open");
         case_skip(list, job->no_gpu, "setup_allocate");
     }
-    if (max > 1) {
-        case_t *added = add_case(list, SEGMENT, "setup_segment", PTO_SPACE_CPU, max);
-        added->sized = false;
-        fill_members(job, added);
-    } else {
+    if (max > 1)
+        add_case(list, SEGMENT, "setup_segment", PTO_SPACE_CPU, ranks, max)->sized = false;
+    else
         case_skip(list, "only one process is on the first node", "setup_segment");
-    }
+    free(ranks);
 }
 
 /* --- trials: members start each iteration together ------------------------------------------------------ */
