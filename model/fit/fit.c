@@ -135,14 +135,9 @@ static const char *gpu_of(const pto_samples_t *samples) {
 
 static bool name_machine(pto_machine_t *machine, const pto_samples_t *samples, const char *name,
                          const char *source, const char *inherits) {
-    const char *gpu = gpu_of(samples);
-    machine->name = pto_text_copy(name);
-    machine->gpu = gpu ? pto_text_copy(gpu) : NULL;
     machine->basis = PTO_BASIS_MEASURED;
-    machine->source = source != NULL ? pto_text_copy(source) : NULL;
-    machine->inherits = inherits != NULL ? pto_text_copy(inherits) : NULL;
-    return machine->name != NULL && (!gpu || machine->gpu) && (source == NULL || machine->source != NULL) &&
-           (inherits == NULL || machine->inherits != NULL);
+    return pto_text_copy_any(name, &machine->name) && pto_text_copy_any(gpu_of(samples), &machine->gpu) &&
+           pto_text_copy_any(source, &machine->source) && pto_text_copy_any(inherits, &machine->inherits);
 }
 
 pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, const char *source,
