@@ -102,19 +102,14 @@ case_t *pairs_collective_case(const job_t *job, const char *library, pto_collect
     added->procs = added->member_count;
     added->messages = nodes;
     added->detail[0] = (int)collective;
-    added->max_bytes =
-        pto_collective_is_vector(collective) ? buffer_bytes : buffer_bytes / added->member_count;
+    added->room = pto_collective_is_vector(collective) ? 1 : added->member_count;
+    added->max_bytes = buffer_bytes / added->room;
     for (int node = 0; node < nodes; node++) {
         pairs_on_node(job, members, node, ranks);
         memcpy(added->member + (size_t)node * (size_t)per_node, ranks, (size_t)per_node * sizeof *ranks);
     }
     free(ranks);
     return added;
-}
-
-int64_t pairs_collective_bytes(const work_t *work) {
-    bool is_vector = pto_collective_is_vector((pto_collective_t)work->bench_case->detail[0]);
-    return work->max_bytes * (is_vector ? 1 : work->bench_case->member_count);
 }
 
 int pairs_fewest(const job_t *job, pto_space_t space) {

@@ -19,13 +19,11 @@ case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair)
 
 /* Adds a case of a collective, named LIBRARY_COLLECTIVE, among the first `per_node` processes (pairs_on_node)
  * of each of the first `nodes` nodes. `procs` is their number, `messages` the nodes, detail[0] the
- * collective. Sizes are of a vector, or of a member's block; no buffer is larger than `buffer_bytes`. */
+ * collective. Sizes are of a vector, or of a member's block, of which a buffer has one for each member; no
+ * buffer is larger than `buffer_bytes`. */
 case_t *pairs_collective_case(const job_t *job, const char *library, pto_collective_t collective,
                               pto_space_t members, pto_space_t buffers, int nodes, int per_node,
                               int64_t buffer_bytes, case_list_t *list);
-
-/* Returns the bytes of an input and of an output buffer of such a case. */
-int64_t pairs_collective_bytes(const work_t *work);
 
 /* Returns why there is no pair at a level. */
 const char *pairs_why_none(pto_level_t level);

@@ -52,13 +52,12 @@ static void open_case(const work_t *work) {
     pto_library_call_t *call = work->state;
     size_t members = (size_t)work->bench_case->member_count;
     pto_collective_t collective = (pto_collective_t)work->bench_case->detail[0];
-    int64_t bytes = pairs_collective_bytes(work);
     int *counts = memory_array(work, 2 * members, sizeof *counts);
     *call = (pto_library_call_t){.comm = work->comm,
                                  .collective = collective,
                                  .equal = collective == PTO_COLLECTIVE_ALLTOALL,
-                                 .in = memory_zeroed(work, work->bench_case->buffers, bytes),
-                                 .out = memory_zeroed(work, work->bench_case->buffers, bytes),
+                                 .in = memory_zeroed(work, work->bench_case->buffers, work->room_bytes),
+                                 .out = memory_zeroed(work, work->bench_case->buffers, work->room_bytes),
                                  .send_counts = counts,
                                  .send_displs = counts + members,
                                  .receive_counts = counts,

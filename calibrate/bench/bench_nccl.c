@@ -97,7 +97,6 @@ static void enqueue(const work_t *work, int64_t bytes) {
 static void open_case(const work_t *work) {
     state_t *state = work->state;
     int members = work->bench_case->member_count;
-    int64_t bytes = pairs_collective_bytes(work);
     pto_collective_t collective = (pto_collective_t)work->bench_case->detail[0];
     bool reduces = pto_collective_reduces(collective);
     state->block = memory_array(work, (size_t)members, sizeof *state->block);
@@ -107,8 +106,8 @@ static void open_case(const work_t *work) {
                                     .members = members,
                                     .send = state->block,
                                     .receive = state->block};
-    state->call.in = memory_buffer(work, PTO_SPACE_GPU, bytes);
-    state->call.out = memory_buffer(work, PTO_SPACE_GPU, bytes);
+    state->call.in = memory_buffer(work, PTO_SPACE_GPU, work->room_bytes);
+    state->call.out = memory_buffer(work, PTO_SPACE_GPU, work->room_bytes);
     GPU_DO(pto_comms_create(work->comm, &state->comms, &gpu_error));
     GPU_DO(pto_nccl_cuda.create(&state->comms.team, &state->group, &gpu_error));
 }
