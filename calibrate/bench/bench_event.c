@@ -6,41 +6,35 @@
 /* In the order of the rows. */
 typedef enum { RECORD, QUERY, SIGNAL } kind_t;
 
-typedef struct {
-    kind_t kind;
-    void *event;
-} state_t;
-
 static void open_case(const work_t *work) {
-    state_t *state = work->state;
-    state->kind = (kind_t)work->bench_case->detail[0];
-    GPU_DO(gpu.device->event_create(&state->event, &gpu_error));
-    GPU_DO(gpu.device->event_record(state->event, gpu.stream, &gpu_error));
+    void **event = work->state;
+    GPU_DO(gpu.device->event_create(event, &gpu_error));
+    GPU_DO(gpu.device->event_record(*event, gpu.stream, &gpu_error));
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
-static void once(const state_t *state) {
-    if (state->kind != QUERY)
-        GPU_DO(gpu.device->event_record(state->event, gpu.stream, &gpu_error));
-    bool happened = state->kind == RECORD;
+static void once(kind_t kind, void *event) {
+    if (kind != QUERY)
+        GPU_DO(gpu.device->event_record(event, gpu.stream, &gpu_error));
+    bool happened = kind == RECORD;
     while (!happened)
-        GPU_DO(gpu.device->event_poll(state->event, &happened, &gpu_error));
+        GPU_DO(gpu.device->event_poll(event, &happened, &gpu_error));
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     (void)bytes;
-    const state_t *state = work->state;
+    void *const *event = work->state;
     double start = now_s();
     for (int i = 0; i < iterations; i++)
-        once(state);
+        once((kind_t)work->bench_case->detail[0], *event);
     double elapsed = now_s() - start;
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     return elapsed;
 }
 
 static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    GPU_DO(gpu.device->event_destroy(state->event, &gpu_error));
+    void *const *event = work->state;
+    GPU_DO(gpu.device->event_destroy(*event, &gpu_error));
 }
 
 const benchmark_t bench_event = {
@@ -49,7 +43,7 @@ const benchmark_t bench_event = {
     .rows = "event_record, event_query, signal_event",
     .summary = "recording an event, asking for it, and both until the host sees it",
     .gpu_only = "event",
-    .state_bytes = sizeof(state_t),
+    .state_bytes = sizeof(void *),
     .open = open_case,
     .trial = trial,
     .close = close_case,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "fatal.h"
+#include "memcpy_common.h"
 #include "memory.h"
 
 enum { DETAIL_KIND, DETAIL_BY_IPC };
@@ -87,31 +88,24 @@ static void open_case(const work_t *work) {
     share_buffer(work);
 }
 
-static pto_move_t move_of(const work_t *work, int64_t bytes) {
+static pto_move_t move_of(const work_t *work, size_t bytes) {
     const mixed_t *mixed = work->state;
-    size_t size = (size_t)bytes;
-    bool to_gpu = work->bench_case->detail[DETAIL_KIND] == PTO_COPY_H2D;
-    pto_move_t move = {.bytes = size, .rows = 1, .target_pitch_bytes = size, .source_pitch_bytes = size};
-    if (mixed->by_ipc) {
-        move.target = (char *)mixed->shared + work->me * work->max_bytes;
-        move.source = mixed->own;
-    } else {
-        move.target = to_gpu ? mixed->own : mixed->host;
-        move.source = to_gpu ? mixed->host : mixed->own;
-    }
-    return move;
+    if (mixed->by_ipc)
+        return move_of_bytes((char *)mixed->shared + work->me * work->max_bytes, mixed->own, bytes);
+    return work->bench_case->detail[DETAIL_KIND] == PTO_COPY_H2D
+               ? move_of_bytes(mixed->own, mixed->host, bytes)
+               : move_of_bytes(mixed->host, mixed->own, bytes);
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     mixed_t *mixed = work->state;
-    const pto_move_t move = move_of(work, bytes);
+    const pto_move_t move = move_of(work, (size_t)bytes);
     double seconds = 0;
     mixed->part_s = 0;
     for (int i = 0; i < iterations; i++) {
         together_wait(work->together);
         double start = now_s();
-        GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
-        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+        copy_and_wait(move);
         together_wait(mixed->part);
         mixed->part_s += now_s() - start;
         together_wait(work->together);
