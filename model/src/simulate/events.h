@@ -72,13 +72,6 @@ static inline void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double ti
         pto_agenda_put(agenda, slot, time_s, late);
 }
 
-/* Returns the slot that is `distance` behind the next one in the first bucket; UINT32_MAX: there is none. */
-static inline uint32_t pto_agenda_ahead(const pto_agenda_t *agenda, uint32_t distance) {
-    const pto_agenda_bucket_t *bucket = agenda->heap[0].bucket;
-    uint32_t at = bucket->next + distance;
-    return at < bucket->count ? bucket->slot[at] : UINT32_MAX;
-}
-
 /* Takes the next slot and sets it to never; false if there is none. */
 static inline bool pto_agenda_take(pto_agenda_t *agenda, uint32_t *slot, double *time_s) {
     do {

@@ -11,7 +11,6 @@
 #include <math.h>
 
 #include "portolan/progress.h"
-#include "simulate/ahead.h"
 #include "simulate/moves.h"
 
 PTO_SIM_HOT bool messages_ended(const pto_proc_t *proc) {
@@ -539,8 +538,6 @@ PTO_SIM_HOT void run(pto_sims_t *all, pto_agenda_t *agenda, bool plain) {
                 break;
             }
         }
-        if (plain && first->ranks >= PTO_RANKS_TO_PREFETCH)
-            pto_sim_prefetch(first, agenda);
         sim = handle(first, slot, plain);
     }
     first->events += EVENTS_PER_POLL - until_poll;

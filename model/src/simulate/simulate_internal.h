@@ -6,7 +6,6 @@
  *
  *     simulate.c  the local steps of ranks, and the simulation as a whole
  *     run.c       its events: sending, matching, receiving, and passing from stage to stage
- *     ahead.h     prefetching for the next events
  *     passages.c  the sequence of stages, which all ranks pass, and what is the same for all of them
  *     delays.c    what delays a message at its ends
  *     pool.c      records of messages in flight, their queues and heaps
