@@ -250,31 +250,23 @@ bool pto_tape_replay(const pto_tape_t *tape, double *seconds) {
 
 /* --- short tapes ---------------------------------------------------------------------------------------- */
 
-/* The places of an operation's operands. */
+/* An operation on two places. */
 typedef struct {
+    double number; /* as in its record */
+    pto_tape_op_t op;
     int a;
     int b;
-} operands_t;
-
-/* Consecutive operations of one kind. */
-typedef struct {
-    pto_tape_op_t op;
-    int count;
-} run_t;
+} operation_t;
 
 /* The values of a replay are in the order parameters, numbers, results of operations; an index of them is a
- * place. A fit replays thousands of tapes in turns, which no cache holds, so a tape has little to read: of
- * most operations only the operands. The places are scratch that all tapes share. */
+ * place. The places are scratch that all tapes share. */
 struct pto_short_tape {
     int params;
     int first; /* place of the first operation */
     int operations;
     int result;
     double *constant; /* the numbers */
-    operands_t *operands;
-    double *number; /* of each operation; sums, products and maxima have none */
-    int run_count;
-    run_t run[];
+    operation_t *operation;
 };
 
 static int index_of(const pto_param_t *param, const pto_param_t *const *among, int count) {
@@ -288,16 +280,10 @@ static int index_of(const pto_param_t *param, const pto_param_t *const *among, i
 typedef struct {
     bool varies; /* it depends on the few parameters */
     bool needed; /* by the price, or by a comparison that varies */
-    int phase;   /* of the replay; -1: it is a number */
     int place;
 } record_info_t;
 
-enum { OPERATIONS = PTO_TAPE_SAME + 1 };
-
 static bool is_comparison(pto_tape_op_t op) { return op >= PTO_TAPE_LESS; }
-
-/* In a short tape, the value of a parameter is an operand. */
-static pto_tape_op_t short_op(pto_tape_op_t op) { return op == PTO_TAPE_PARAM ? PTO_TAPE_SCALE : op; }
 
 static void find_needed(const pto_tape_t *tape, const pto_param_t *const *param, int count,
                         record_info_t *info) {
@@ -315,72 +301,38 @@ static void find_needed(const pto_tape_t *tape, const pto_param_t *const *param,
     }
 }
 
-/* A replay has phases of one kind of operation each: phase p has kind p % OPERATIONS. A record is in the
- * first phase of its kind that is not before those of its operands. Returns the number of phases. */
-static int find_phases(const pto_tape_t *tape, record_info_t *info) {
-    int phases = 0;
-    for (int i = 0; i < tape->count; i++) {
-        const pto_tape_record_t *record = &tape->record[i];
-        int op = (int)short_op(record->op), phase = op;
-        info[i].phase = -1;
-        if (!info[i].needed || !info[i].varies)
-            continue;
-        if (record->op != PTO_TAPE_PARAM) {
-            int a = info[record->a].phase, b = info[record->b].phase, least = a > b ? a : b;
-            if (phase < least)
-                phase += (least - phase + OPERATIONS - 1) / OPERATIONS * OPERATIONS;
-        }
-        info[i].phase = phase;
-        phases = phase >= phases ? phase + 1 : phases;
-    }
-    return phases;
-}
-
-static pto_short_tape_t *short_tape_create(int params, int numbers, int operations, int phases) {
-    pto_short_tape_t *reduced = calloc(1, sizeof *reduced + (size_t)phases * sizeof *reduced->run);
+static pto_short_tape_t *short_tape_create(int params, int numbers, int operations) {
+    pto_short_tape_t *reduced = calloc(1, sizeof *reduced);
     if (!reduced)
         return NULL;
     *reduced = (pto_short_tape_t){.params = params, .first = params + numbers, .operations = operations};
     reduced->constant = calloc((size_t)numbers + 1, sizeof *reduced->constant);
-    reduced->operands = calloc((size_t)operations + 1, sizeof *reduced->operands);
-    reduced->number = calloc((size_t)operations + 1, sizeof *reduced->number);
-    if (reduced->constant && reduced->operands && reduced->number)
+    reduced->operation = calloc((size_t)operations + 1, sizeof *reduced->operation);
+    if (reduced->constant && reduced->operation)
         return reduced;
     pto_short_tape_destroy(reduced);
     return NULL;
 }
 
-/* Assigns places by phase. next[phase + 1] is its number of records, and becomes the place after them. */
-static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short_tape_t *reduced,
-                        record_info_t *info) {
-    int place = reduced->params;
-    for (int p = -1; p < phases; p++) {
-        int count = next[p + 1];
-        if (p >= 0 && count > 0)
-            reduced->run[reduced->run_count++] = (run_t){(pto_tape_op_t)(p % OPERATIONS), count};
-        next[p + 1] = place;
-        place += count;
-    }
-    for (int i = 0; i < tape->count; i++)
-        if (info[i].needed)
-            info[i].place = next[info[i].phase + 1]++;
-}
-
-static void fill(const pto_tape_t *tape, const pto_param_t *const *param, const record_info_t *info,
+/* Numbers and operations keep the order of their records. In a short tape, a parameter is an operand. */
+static void fill(const pto_tape_t *tape, const pto_param_t *const *param, record_info_t *info,
                  pto_short_tape_t *reduced) {
+    int number = reduced->params, operation = reduced->first;
     for (int i = 0; i < tape->count; i++) {
         const pto_tape_record_t *from = &tape->record[i];
-        int operation = info[i].place - reduced->first;
         if (!info[i].needed)
             continue;
-        if (!info[i].varies) {
+        info[i].place = info[i].varies ? operation++ : number++;
+        if (!info[i].varies)
             reduced->constant[info[i].place - reduced->params] = tape->value[i];
-            continue;
-        }
-        reduced->number[operation] = from->number;
-        reduced->operands[operation] = from->op == PTO_TAPE_PARAM
-                                           ? (operands_t){.a = index_of(from->param, param, reduced->params)}
-                                           : (operands_t){info[from->a].place, info[from->b].place};
+        else if (from->op == PTO_TAPE_PARAM)
+            reduced->operation[info[i].place - reduced->first] =
+                (operation_t){.number = from->number,
+                              .op = PTO_TAPE_SCALE,
+                              .a = index_of(from->param, param, reduced->params)};
+        else
+            reduced->operation[info[i].place - reduced->first] =
+                (operation_t){from->number, from->op, info[from->a].place, info[from->b].place};
     }
     reduced->result = info[tape->result].place;
 }
@@ -390,21 +342,13 @@ pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *co
     if (!info)
         return NULL;
     find_needed(tape, param, count, info);
-    int phases = find_phases(tape, info);
-    int *of_phase = calloc((size_t)phases + 1, sizeof *of_phase); /* [phase + 1]: its number of records */
-    int needed = 0;
-    for (int i = 0; i < tape->count && of_phase; i++)
-        if (info[i].needed) {
-            of_phase[info[i].phase + 1]++;
-            needed++;
-        }
-    pto_short_tape_t *reduced =
-        of_phase ? short_tape_create(count, of_phase[0], needed - of_phase[0], phases) : NULL;
-    if (reduced) {
-        find_places(tape, phases, of_phase, reduced, info);
+    int numbers = 0, operations = 0;
+    for (int i = 0; i < tape->count; i++)
+        if (info[i].needed)
+            ++*(info[i].varies ? &operations : &numbers);
+    pto_short_tape_t *reduced = short_tape_create(count, numbers, operations);
+    if (reduced)
         fill(tape, param, info, reduced);
-    }
-    free(of_phase);
     free(info);
     return reduced;
 }
@@ -413,8 +357,7 @@ void pto_short_tape_destroy(pto_short_tape_t *tape) {
     if (!tape)
         return;
     free(tape->constant);
-    free(tape->operands);
-    free(tape->number);
+    free(tape->operation);
     free(tape);
 }
 
@@ -422,52 +365,17 @@ size_t pto_short_tape_places(const pto_short_tape_t *tape) {
     return (size_t)tape->first + (size_t)tape->operations;
 }
 
-/* `op` is a constant in each call, so that the compiler makes a loop for each kind. */
-static inline bool operate_all(pto_tape_op_t op, const operands_t *operands, const double *number, int count,
-                               const double *place, double *results) {
-    for (int i = 0; i < count; i++) {
-        results[i] = operate(op, number[i], 0, place[operands[i].a], place[operands[i].b]);
-        if (is_comparison(op) && results[i] != number[i])
-            return false;
-    }
-    return true;
-}
-
-static bool replay_run(run_t run, const operands_t *operands, const double *number, const double *place,
-                       double *results) {
-    switch (run.op) {
-    case PTO_TAPE_NUMBER:
-    case PTO_TAPE_PARAM:
-        return false;
-    case PTO_TAPE_SCALE:
-        return operate_all(PTO_TAPE_SCALE, operands, number, run.count, place, results);
-    case PTO_TAPE_ADD:
-        return operate_all(PTO_TAPE_ADD, operands, number, run.count, place, results);
-    case PTO_TAPE_SUBTRACT:
-        return operate_all(PTO_TAPE_SUBTRACT, operands, number, run.count, place, results);
-    case PTO_TAPE_MULTIPLY:
-        return operate_all(PTO_TAPE_MULTIPLY, operands, number, run.count, place, results);
-    case PTO_TAPE_DIVIDE:
-        return operate_all(PTO_TAPE_DIVIDE, operands, number, run.count, place, results);
-    case PTO_TAPE_MAXIMUM:
-        return operate_all(PTO_TAPE_MAXIMUM, operands, number, run.count, place, results);
-    case PTO_TAPE_LESS:
-        return operate_all(PTO_TAPE_LESS, operands, number, run.count, place, results);
-    case PTO_TAPE_SAME:
-        return operate_all(PTO_TAPE_SAME, operands, number, run.count, place, results);
-    }
-    return false;
-}
-
 bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *value, double *place,
                            double *seconds) {
     memcpy(place, value, (size_t)tape->params * sizeof *place);
     memcpy(place + tape->params, tape->constant, (size_t)(tape->first - tape->params) * sizeof *place);
-    for (int i = 0, done = 0; i < tape->run_count; i++) {
-        if (!replay_run(tape->run[i], tape->operands + done, tape->number + done, place,
-                        place + tape->first + done))
+    for (int i = 0; i < tape->operations; i++) {
+        const operation_t *operation = &tape->operation[i];
+        double result =
+            operate(operation->op, operation->number, 0, place[operation->a], place[operation->b]);
+        if (is_comparison(operation->op) && result != operation->number)
             return false;
-        done += tape->run[i].count;
+        place[tape->first + i] = result;
     }
     *seconds = place[tape->result];
     return true;
