@@ -148,13 +148,10 @@ static const pto_passage_t *make_next(pto_sim_t *sim) {
     }
     pto_passage_t *passage = &block->passage[block->count++];
     passage->next = NULL;
-    passage->next_plain = NULL;
     passage->block = block;
     passage->walk = passages->walk;
     make_passage(sim, passage);
     passages->last->next = passage;
-    if (passage->plain && passage->block == passages->last->block)
-        passages->last->next_plain = passage;
     passages->last = passage;
     return passage;
 }
@@ -186,7 +183,7 @@ static void move_to(pto_sim_t *sim, pto_proc_t *proc, const pto_passage_t *to) {
         free_passed(sim);
 }
 
-bool pto_sim_find_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
+bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
     const pto_passage_t *at = proc->at, *next;
     while ((next = at->next ? at->next : make_next(sim)) && next->walk.lane != (int)proc->lane)
         at = next;

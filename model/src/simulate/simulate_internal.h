@@ -75,8 +75,11 @@ typedef struct {
     pto_local_t *local;   /* one per process */
     pto_local_hot_t *hot; /* one per process */
     double *copy_held_s;  /* of each process of the job at each pto_copy_resource_t: see engines.c */
-    void *memory[3];      /* the allocations of proc, local and engines */
-    uint32_t *owner;      /* of each process, the number of its sim; NULL if there is only one */
+    void **memory;        /* all that the simulation has allocated, but for what grows */
+    size_t memory_count;
+    size_t memory_room;
+    bool out_of_memory;
+    uint32_t *owner; /* of each process, the number of its sim; NULL if there is only one */
     int calls;
     int64_t ranks;        /* of the job that are simulated */
     uint32_t lanes;       /* of a rank of the job, over all calls */
@@ -240,14 +243,7 @@ bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machin
 void pto_passages_begin(pto_sim_t *sim, uint32_t procs);
 void pto_passages_fini(pto_passages_t *passages);
 /* Moves a process to the next stage of its lane; false if there is none, or out of memory. */
-bool pto_sim_find_next_stage(pto_sim_t *sim, pto_proc_t *proc);
-static inline bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
-    const pto_passage_t *next = proc->at->next_plain;
-    if (!next)
-        return pto_sim_find_next_stage(sim, proc);
-    proc->at = next;
-    return true;
-}
+bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc);
 
 /* --- simulate.c ----------------------------------------------------------------------------------------- */
 

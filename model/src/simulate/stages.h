@@ -134,7 +134,6 @@ typedef struct {
 /* A passage: a stage in one iteration. All ranks pass the same ones, each at its own pace. */
 typedef struct pto_passage {
     struct pto_passage *next;        /* NULL: none, or not made yet */
-    struct pto_passage *next_plain;  /* `next`, if it is plain and in the same block; else NULL */
     struct pto_passage_block *block; /* NULL: before the first stage */
     const pto_stage_view_t *view;
     pto_sim_move_t *move;       /* one for each step */
