@@ -150,32 +150,14 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-/* Returns whether two buffers have the same size on every rank. */
-static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
-    return a->core_first == b->core_first && a->core_count == b->core_count && a->group == b->group &&
-           a->held_first == b->held_first && a->held_stride == b->held_stride && a->blocks == b->blocks &&
-           a->block_count == b->block_count && a->block_bytes == b->block_bytes &&
-           a->granularity_bytes == b->granularity_bytes && a->split == b->split && a->cyclic == b->cyclic &&
-           a->cyclic_count == b->cyclic_count && pto_role_is_host(a->role) == pto_role_is_host(b->role);
-}
-
-enum { SIZES_KEPT = 16 };
-
-/* Adds one rank's needs to both sums. The size of a table takes a walk, so it is found once for all buffers
- * of equal size. */
+/* Adds one rank's needs to both sums. */
 static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context, int64_t rank,
                       int64_t *device, int64_t *host) {
-    int64_t bytes[SIZES_KEPT];
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         const pto_buffer_t *buffer = pto_buffer_at(plan, b);
-        int same = 0;
-        while (same < b && same < SIZES_KEPT && !same_size(pto_buffer_at(plan, same), buffer))
-            same++;
-        int64_t needs = same < b && same < SIZES_KEPT ? bytes[same] : bytes_of(context, plan, b, rank);
-        if (b < SIZES_KEPT)
-            bytes[b] = needs;
         if (!pto_buffer_stands_in(plan, b))
-            *(buffer->space == PTO_SPACE_GPU ? device : host) += needs * (buffer->double_buffered ? 2 : 1);
+            *(buffer->space == PTO_SPACE_GPU ? device : host) +=
+                bytes_of(context, plan, b, rank) * (buffer->double_buffered ? 2 : 1);
     }
 }
 
