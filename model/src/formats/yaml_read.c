@@ -46,9 +46,9 @@ pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t 
     return fault->status;
 }
 
-static pto_status_t fail_at_key(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
+static pto_status_t fail_at_key(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                 const char *message) {
-    return pto_error_set_at(reader->err, status, pto_reader_path(reader, node), node->key_line,
+    return pto_error_set_at(reader->err, PTO_ERR_KEY, pto_reader_path(reader, node), node->key_line,
                             node->key_column, "%s", message);
 }
 
@@ -104,8 +104,7 @@ static pto_status_t unknown_key(const pto_reader_t *reader, const pto_yaml_node_
     const pto_yaml_table_t *from = table;
     do {
         for (int i = 0; i < from->field_count && count < PTO_YAML_FIELDS_MAX; i++)
-            if (!from->field[i].reserved)
-                names[count++] = from->field[i].key;
+            names[count++] = from->field[i].key;
     } while ((from = from->base));
     char advice[LIST_TEXT_MAX + 32], message[PTO_ERROR_MESSAGE_MAX];
     if (new_name(node->key))
@@ -114,25 +113,20 @@ static pto_status_t unknown_key(const pto_reader_t *reader, const pto_yaml_node_
         advise(node->key, names, count, advice, sizeof advice);
     snprintf(message, sizeof message, "unknown key '%.*s' in %s%s", QUOTE_MAX, node->key, table->what,
              advice);
-    return fail_at_key(reader, node, PTO_ERR_KEY, message);
+    return fail_at_key(reader, node, message);
 }
 
 static pto_status_t check_key(const pto_reader_t *reader, const pto_yaml_node_t *mapping,
                               const pto_yaml_node_t *node, const pto_yaml_table_t *table) {
     char message[PTO_ERROR_MESSAGE_MAX];
-    const pto_yaml_field_t *field = find_field(table, node->key);
-    if (!field)
+    if (!find_field(table, node->key))
         return unknown_key(reader, node, table);
-    if (field->reserved) {
-        snprintf(message, sizeof message, "'%s' is reserved and not supported yet", node->key);
-        return fail_at_key(reader, node, PTO_ERR_KEY, message);
-    }
     const pto_yaml_node_t *first = pto_yaml_find(mapping, node->key);
     if (first == node)
         return PTO_OK;
     snprintf(message, sizeof message, "duplicate key '%s' in %s; the first is on line %d", node->key,
              table->what, first->key_line);
-    return fail_at_key(reader, node, PTO_ERR_KEY, message);
+    return fail_at_key(reader, node, message);
 }
 
 static pto_status_t check_keys(const pto_reader_t *reader, const pto_yaml_node_t *mapping,

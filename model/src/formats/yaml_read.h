@@ -1,5 +1,5 @@
 /* Table-driven reading of YAML mappings. A table declares the keys of a mapping, with the reader of each
- * value and where it is stored. Unknown, duplicate, missing and reserved keys are handled here for all files.
+ * value and where it is stored. Unknown, duplicate and missing keys are handled here for all files.
  */
 #ifndef PTO_YAML_READ_H
 #define PTO_YAML_READ_H
@@ -34,7 +34,6 @@ typedef struct {
     size_t offset; /* of the slot in the table's target */
     int argument;
     bool required;
-    bool reserved;                 /* refused as not supported yet */
     const pto_yaml_table_t *table; /* instead of `read`: a nested mapping, whose target is the slot */
     pto_name_at_t name_at;         /* instead of `read`: an enum or int, `argument` + the index of the name */
 } pto_yaml_field_t;
