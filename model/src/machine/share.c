@@ -2,8 +2,6 @@
  * whose shared resources take k times as long for every byte and message. */
 #include "machine/share.h"
 
-#include <stdlib.h>
-
 #include "machine/topology_internal.h"
 
 static void slow_down(pto_param_t *param, int64_t times) {
@@ -30,14 +28,10 @@ static void slow_nccl(pto_machine_t *machine, int64_t times) {
 
 pto_status_t pto_machine_share(const pto_machine_t *machine, pto_sharers_t sharers, pto_machine_t **shared,
                                pto_error_t *err) {
-    pto_machine_t *made = calloc(1, sizeof *made);
-    if (!made)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine");
-    pto_status_t status = pto_machine_clone(machine, made, err);
-    if (status != PTO_OK) {
-        free(made);
+    pto_machine_t *made = NULL;
+    pto_status_t status = pto_machine_duplicate(machine, &made, err);
+    if (status != PTO_OK)
         return status;
-    }
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         slow_down(&made->injection_s_per_byte[space], sharers.network);
         slow_down(&made->injection_s_per_message[space], sharers.network);
