@@ -18,7 +18,7 @@ void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *members, int 
     place.buffer = gathered;
     place.anchor = PTO_ANCHOR_ME;
     place.anchor_step = blocks_of(builder, source);
-    pto_intranode_copy_in(builder, "gather", members, own, place);
+    pto_intranode_copy_in(builder, members, own, place);
     if (members->n > 1)
         pto_flag_to_root(builder, "copied", members);
 }
@@ -55,7 +55,7 @@ void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *members, int
     bool has_block_for_each = blocks_of(builder, source) > blocks_of(builder, target);
     if (members->n > 1)
         pto_flag_to_others(builder, "complete", members);
-    pto_intranode_copy_out(builder, "copy out", members,
+    pto_intranode_copy_out(builder, members,
                            has_block_for_each ? pto_slice_block(source, PTO_ANCHOR_ME)
                                               : pto_slice_all(builder, source),
                            pto_slice_all(builder, target));

@@ -95,8 +95,7 @@ typedef struct {
  * exchanges again only when all have raised "gathered" of the next run, after they have copied out. */
 static void build_through_leaders(const context_t *context, const leaders_t *leaders) {
     pto_builder_t *builder = context->builder;
-    pto_intranode_copy_in(builder, "gather", &context->node, pto_slice_all(builder, context->user.in),
-                          leaders->place);
+    pto_intranode_copy_in(builder, &context->node, pto_slice_all(builder, context->user.in), leaders->place);
     pto_flag_to_root(builder, "gathered", &context->node);
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                .core_count = 1,
@@ -105,7 +104,7 @@ static void build_through_leaders(const context_t *context, const leaders_t *lea
                                .bundle = leaders->bundle};
     build_exchange(context, exchange);
     pto_flag_to_others(builder, "complete", &context->node);
-    pto_intranode_copy_out(builder, "copy out", &context->node, leaders->output,
+    pto_intranode_copy_out(builder, &context->node, leaders->output,
                            pto_slice_all(builder, context->user.out));
 }
 

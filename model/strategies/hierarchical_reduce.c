@@ -42,10 +42,10 @@ static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request
                       .runs = ordered ? PTO_RUN_ORDERED : PTO_RUN_LOOSE};
 }
 
-/* A copy by the leaders whose index is below `n`. */
-static void copy_at_leaders(const levels_t *levels, const char *name, int64_t n, int source, int target) {
+/* A copy by the first leader. */
+static void copy_at_leader(const levels_t *levels, const char *name, int source, int target) {
     pto_exchange_t members = levels->leaders;
-    members.n = n;
+    members.n = 1;
     pto_build_copy(levels->builder, name, &members, pto_slice_all(levels->builder, source),
                    pto_slice_all(levels->builder, target));
 }
@@ -89,14 +89,14 @@ static void build_reduce(const levels_t *levels) {
     if (!is_level(&levels->leaders))
         return;
     build_among_leaders(levels, of_node);
-    copy_at_leaders(levels, "copy out", 1, of_node, levels->user.out);
+    copy_at_leader(levels, "copy out", of_node, levels->user.out);
 }
 
 static void build_broadcast(const levels_t *levels) {
     int of_node = levels->user.in, of_gpu = -1;
     if (is_level(&levels->leaders)) {
         of_node = pto_intranode_buffer(levels->builder, &levels->leaders, levels->user.in, "of node", 1, 1);
-        copy_at_leaders(levels, "place input", 1, levels->user.in, of_node);
+        copy_at_leader(levels, "place input", levels->user.in, of_node);
         build_among_leaders(levels, of_node);
     }
     if (is_level(&levels->node) && is_level(&levels->gpu))

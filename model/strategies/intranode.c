@@ -32,17 +32,17 @@ pto_step_t pto_intranode_root_alone(pto_step_kind_t kind, const pto_exchange_t *
     return step;
 }
 
-void pto_intranode_copy_in(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
-                           pto_slice_t source, pto_slice_t target) {
-    pto_build_local(builder, name, pto_intranode_root_alone(PTO_STEP_COPY, members), source, target);
+void pto_intranode_copy_in(pto_builder_t *builder, const pto_exchange_t *members, pto_slice_t source,
+                           pto_slice_t target) {
+    pto_build_local(builder, "gather", pto_intranode_root_alone(PTO_STEP_COPY, members), source, target);
     if (members->n > 1)
         pto_build_move(builder, pto_step_of_others(PTO_STEP_COPY, members), source,
                        pto_slice_of_peer(target));
 }
 
-void pto_intranode_copy_out(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
-                            pto_slice_t source, pto_slice_t target) {
-    pto_build_local(builder, name, pto_intranode_root_alone(PTO_STEP_COPY, members), source, target);
+void pto_intranode_copy_out(pto_builder_t *builder, const pto_exchange_t *members, pto_slice_t source,
+                            pto_slice_t target) {
+    pto_build_local(builder, "copy out", pto_intranode_root_alone(PTO_STEP_COPY, members), source, target);
     if (members->n > 1)
         pto_build_move(builder, pto_step_of_others(PTO_STEP_COPY, members), pto_slice_of_peer(source),
                        target);

@@ -65,11 +65,11 @@ int pto_intranode_host_buffer(pto_builder_t *builder, const pto_exchange_t *memb
 pto_step_t pto_intranode_root_alone(pto_step_kind_t kind, const pto_exchange_t *members);
 
 /* Builds a stage in which all members copy their `source` into `target` of member 0. */
-void pto_intranode_copy_in(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
-                           pto_slice_t source, pto_slice_t target);
+void pto_intranode_copy_in(pto_builder_t *builder, const pto_exchange_t *members, pto_slice_t source,
+                           pto_slice_t target);
 /* Builds a stage in which all members copy `source` of member 0 into their `target`. */
-void pto_intranode_copy_out(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
-                            pto_slice_t source, pto_slice_t target);
+void pto_intranode_copy_out(pto_builder_t *builder, const pto_exchange_t *members, pto_slice_t source,
+                            pto_slice_t target);
 
 /* Returns a temporary before it is built, for callers that change it. */
 pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *members, int like,

@@ -157,7 +157,7 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
     case COLUMN_OWNERS_PER_GPU:
         return pto_csv_count(csv, column, field, 1, &row->owners_per_gpu);
     case COLUMN_BYTES:
-        return pto_csv_whole(csv, column, field, 0, &row->bytes);
+        return pto_csv_whole(csv, column, field, &row->bytes);
     case COLUMN_RUN:
         return pto_csv_count(csv, column, field, 0, &row->run);
     case COLUMN_SECONDS:

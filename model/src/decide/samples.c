@@ -89,7 +89,7 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
     case COLUMN_MESSAGES:
         return pto_csv_count(csv, column, field, 1, &sample->messages);
     case COLUMN_BYTES:
-        return pto_csv_whole(csv, column, field, 0, &sample->bytes);
+        return pto_csv_whole(csv, column, field, &sample->bytes);
     case COLUMN_RUN:
         return pto_csv_count(csv, column, field, 0, &sample->run);
     case COLUMN_SECONDS:

@@ -69,9 +69,8 @@ static pto_status_t read_whole(const pto_csv_t *csv, int column, pto_text_span_t
     return PTO_OK;
 }
 
-pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
-                           int64_t *value) {
-    return read_whole(csv, column, field, least, INT64_MAX, value);
+pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t *value) {
+    return read_whole(csv, column, field, 0, INT64_MAX, value);
 }
 
 pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,

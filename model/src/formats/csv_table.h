@@ -69,8 +69,8 @@ pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t
                                const char *wanted);
 /* Check a name by pto_name_check. */
 pto_status_t pto_csv_check_name(const pto_csv_t *csv, int column, const char *name);
-pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
-                           int64_t *value);
+/* 0 or more. */
+pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t *value);
 pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                            int32_t *value);
 /* Above 0. */

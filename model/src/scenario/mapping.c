@@ -42,7 +42,7 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
     int64_t *const number[COLUMN_COUNT] = {&row->process, &row->at.place.node, &row->at.place.gpu,
                                            &row->at.place.core};
     row->at.line = csv->line;
-    return pto_csv_whole(csv, column, field, 0, number[column]);
+    return pto_csv_whole(csv, column, field, number[column]);
 }
 
 static const pto_csv_format_t format = {.what = "placements",

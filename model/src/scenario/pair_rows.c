@@ -58,7 +58,7 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
     if (column >= COLUMN_REQUIRED)
         return PTO_OK;
     int64_t *number = &rows->row[rows->count - 1].number[column];
-    pto_status_t status = pto_csv_whole(csv, column, field, 0, number);
+    pto_status_t status = pto_csv_whole(csv, column, field, number);
     if (status != PTO_OK || column == COLUMN_BYTES)
         return status;
     if (*number >= ORDER_MAX)

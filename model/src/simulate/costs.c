@@ -86,22 +86,22 @@ void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved
 
 /* --- links of nodes ------------------------------------------------------------------------------------- */
 
-/* Returns price's limit on a node's sends, which is linear in their bytes. Contention for receivers is left
- * out, since it is simulated. */
-static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messages, double bytes_each) {
+/* Returns price's limit on a node that sends one message, which is linear in its bytes. Contention for
+ * receivers is left out, since it is simulated. */
+static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double bytes) {
     pto_outflow_t outflow = {0};
     pto_charge_t charge = {.stage = ""};
     charge.moved[PTO_LEVEL_OFF_NODE] = true;
     pto_outflow_add_sum(&outflow, pto_plan_buffer(sim->plan, step->source.buffer)->space, step->peers.kind,
-                        false, pto_plan_request(sim->plan)->layout.nodes, messages, messages * bytes_each);
+                        false, pto_plan_request(sim->plan)->layout.nodes, 1, bytes);
     return pto_charge_time(&charge, sim->machine, &outflow).s;
 }
 
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step) {
-    return limit_s(sim, step, 1, 1) - limit_s(sim, step, 1, 0);
+    return limit_s(sim, step, 1) - limit_s(sim, step, 0);
 }
 
-double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step) { return limit_s(sim, step, 1, 0); }
+double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step) { return limit_s(sim, step, 0); }
 
 /* The limit of injection, since machine files do not distinguish the two. */
 double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space) {
