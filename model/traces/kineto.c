@@ -138,35 +138,48 @@ static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *eve
 
 /* --- kernels of symmetric memory ------------------------------------------------------------------------ */
 
-/* Stores an operator of symmetric memory (symm_mem::...), which has the tensor. Its kernels have no such
- * `args`, but the same "External id". The group is taken to be all processes of the node, which they cannot
- * leave. */
+/* An operator of symmetric memory (symm_mem::...). Its kernels have the same "External id", but only the
+ * operator has the tensor. A trace has all operators before its kernels. */
+typedef struct {
+    int64_t id;
+    pto_collective_t collective;
+    double bytes;
+} operator_t;
+
 static pto_status_t store_operator(pto_recording_reader_t *reader, const json_t *event, const json_t *args) {
+    enum { OPERATORS_MAX = 1 << 20 };
     const char *name = pto_json_text(event, "name") + strlen("symm_mem::");
     const json_t *dims = json_array_get(json_object_get(args, "Input Dims"), 0), *dim;
     const char *type = json_string_value(json_array_get(json_object_get(args, "Input type"), 0));
     double bytes = type ? pto_recording_element_bytes(type) : 0;
     const pto_collective_t collective = pto_recording_collective(name);
+    const int64_t id = whole_of(args, "External id");
     size_t i;
     json_array_foreach(dims, i, dim) { bytes *= json_number_value(dim); }
-    if (collective == PTO_COLLECTIVE_COUNT || !(bytes > 0 && bytes < 1e15))
+    if (collective == PTO_COLLECTIVE_COUNT || !(bytes > 0 && bytes < 1e15) || id <= 0 ||
+        reader->operators.count >= OPERATORS_MAX)
         return PTO_OK;
-    pto_launch_t launch = {whole_of(args, "External id"), collective, bytes};
-    return pto_launches_add(&reader->launches, &launch)
-               ? PTO_OK
-               : pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for operators");
+    reader->operators.slot_size = sizeof(operator_t);
+    reader->operators.key_words = 1;
+    operator_t *stored = pto_slots_add(&reader->operators, &id);
+    if (!stored)
+        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for operators");
+    *stored = (operator_t){id, collective, bytes};
+    return PTO_OK;
 }
 
+/* Counts a kernel of an operator. Its group is taken to be all processes of the node, which it cannot leave.
+ */
 static pto_status_t count_launched(pto_recording_reader_t *reader, const json_t *event,
-                                   const pto_launch_t *launch) {
+                                   const operator_t *launched_by) {
     const int64_t node = reader->options->gpus_per_node;
     double seconds = 1e-6 * json_number_value(json_object_get(event, "dur"));
     if (!(seconds >= 0 && seconds < 1e9))
         return pto_recording_fail(reader, PTO_ERR_RANGE, "dur is not a time");
     reader->trace->groups_assumed++;
     return pto_recording_count(
-        reader, &(pto_recorded_call_t){.collective = launch->collective,
-                                       .input_bytes = launch->bytes,
+        reader, &(pto_recorded_call_t){.collective = launched_by->collective,
+                                       .input_bytes = launched_by->bytes,
                                        .output_bytes = -1,
                                        .procs = reader->job_procs < node ? reader->job_procs : node,
                                        .communicator = -1,
@@ -207,9 +220,10 @@ pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *even
         return store_operator(reader, event, args);
     if (!is_kernel || !communicates(name))
         return PTO_OK;
-    const pto_launch_t *launch = pto_launches_find(&reader->launches, whole_of(args, "External id"));
-    if (launch && reader->job_procs > 0)
-        return count_launched(reader, event, launch);
+    const int64_t id = whole_of(args, "External id");
+    const operator_t *launched_by = pto_slots_find(&reader->operators, &id);
+    if (launched_by && reader->job_procs > 0)
+        return count_launched(reader, event, launched_by);
     reader->trace->skipped.sizeless++;
     return PTO_OK;
 }

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "base/slots.h"
 #include "portolan/recording.h"
 #include "source.h"
 #include "texts.h"
@@ -86,18 +87,6 @@ typedef struct {
     char debug_host[PTO_BENCH_DEBUG_HOSTS][64]; /* of debug lines; "" behind the last */
 } pto_bench_t;
 
-/* An operator that launches a kernel. */
-typedef struct {
-    int64_t id; /* from 1 on; 0 if none */
-    pto_collective_t collective;
-    double bytes;
-} pto_launch_t;
-
-typedef struct {
-    size_t count, slots; /* a power of two, or 0 */
-    pto_launch_t *slot;
-} pto_launches_t;
-
 /* Kineto: which process wrote the file, and of how many. */
 typedef struct {
     int64_t rank, procs; /* -1 and 0 if unknown */
@@ -124,7 +113,7 @@ typedef struct {
     pto_recording_listed_t listed;
     int64_t goal_ranks;      /* GOAL */
     int64_t goal_rank;       /* GOAL: of the open block; -1 if none */
-    pto_launches_t launches; /* Kineto */
+    pto_slots_t operators;   /* Kineto: those of symmetric memory */
     bool has_first_us;       /* Kineto, NCCL inspector */
     double first_us;         /* of the first timed call; times count from there, which keeps them exact */
     char process[256];       /* NCCL inspector: of the first call */
@@ -193,13 +182,6 @@ pto_collective_t pto_recording_collective(const char *name);
 pto_timed_way_t pto_recording_way(pto_collective_t collective, const char *name);
 /* Returns the bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0 if unknown. */
 int pto_recording_element_bytes(const char *type);
-
-/* --- launches ------------------------------------------------------------------------------------------- */
-
-/* Adds a launch that has an id, up to 2^20 of them. False if out of memory. */
-bool pto_launches_add(pto_launches_t *launches, const pto_launch_t *launch);
-/* NULL if there is none. */
-const pto_launch_t *pto_launches_find(const pto_launches_t *launches, int64_t id);
 
 /* --- texts ---------------------------------------------------------------------------------------------- */
 

@@ -455,7 +455,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     pto_recording_groups_fini(&reader.own_groups);
     pto_text_index_fini(&reader.kinds);
     free(reader.kind);
-    free(reader.launches.slot);
+    free(reader.operators.slot);
     free(reader.listed.host);
     free(reader.listed.has_rank);
     if (status == PTO_OK)
