@@ -77,39 +77,21 @@ static void join_row(const char *prefix, char *row) {
     }
 }
 
-/* Stores the text of a prefix, unless what follows it may be a part of its last run of digits or word. */
-static void store_text(pto_prefix_t *prefix, const char *line, size_t length, int blanks) {
-    const char end = prefix->form[strlen(prefix->form) - 1];
-    const bool is_apart = blanks > 0 || (end != DIGITS && end != WORD && end != ' ');
-    prefix->last_length = 0;
-    if (blanks < prefix->blanks || !is_apart || length >= sizeof prefix->last)
-        return;
-    memcpy(prefix->last, line, length);
-    prefix->last[length] = '\0';
-    prefix->last_length = length;
-}
-
-char *pto_prefix_skip(pto_prefix_t *prefix, char *line) {
+char *pto_prefix_skip(const pto_prefix_t *prefix, char *line) {
     if (!prefix->form[0]) {
         for (int i = 0; i < prefix->blanks && (*line == ' ' || *line == '\t'); i++)
             line++;
         return line;
     }
-    if (prefix->last_length > 0 && strncmp(line, prefix->last, prefix->last_length) == 0) {
-        join_row(line, line + prefix->last_length);
-        return line + prefix->last_length;
-    }
     const char *at = line;
-    int blanks = 0;
     while (*at == ' ' || *at == '\t')
         at++;
     for (const char *form = prefix->form; *form; form++)
         if (*at == '\0' || next_run(&at, NULL) != *form)
             return line;
-    for (; blanks < prefix->blanks && (*at == ' ' || *at == '\t'); blanks++)
+    for (int blanks = 0; blanks < prefix->blanks && (*at == ' ' || *at == '\t'); blanks++)
         at++;
     char *row = line + (at - line);
-    store_text(prefix, line, (size_t)(row - line), blanks);
     join_row(line, row);
     return row;
 }

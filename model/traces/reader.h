@@ -26,8 +26,6 @@ enum { PTO_RECORDING_COLUMNS_MAX = 24, PTO_BENCH_ROW_MAX = 1024, PTO_BENCH_DEBUG
 typedef struct {
     char form[128];
     int blanks; /* that follow the prefix */
-    size_t last_length;
-    char last[256]; /* the last prefix's text, which the next line often has as well */
 } pto_prefix_t;
 
 /* A host, and how many processes a benchmark lists on it. */
@@ -281,7 +279,7 @@ pto_status_t pto_bench_end(pto_recording_reader_t *reader);
 /* Stores the form of the first `length` bytes of a line as prefix; false if they are too long, or none. */
 bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length);
 /* Returns the text after the prefix; the whole line if it has no prefix. */
-char *pto_prefix_skip(pto_prefix_t *prefix, char *line);
+char *pto_prefix_skip(const pto_prefix_t *prefix, char *line);
 
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);

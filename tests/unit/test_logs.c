@@ -1,9 +1,8 @@
 /* The outputs of benchmarks as people keep them: with a launcher's prefix, in part, torn by other output,
  * several programs in one log. */
-#include "base/hash.h"
+#include "portolan/recording.h"
 #include "prefixed.h"
 #include "test.h"
-#include "traces/reader.h"
 
 #define HEAD "# nThread 1 nGpus 1 minBytes 1024 maxBytes 4096 step: 2(factor)\n# Using devices\n"
 #define RANK(rank, host)                                                                                     \
@@ -77,47 +76,6 @@ TEST(marks_within_a_row_are_taken_out) {
     pto_recording_t trace = parsed("0: " OSU "0: 1024 11.00\n0: 2048 0: 12.00\n", &two_gpus);
     assert_int_equal(trace.count, 1);
     pto_recording_fini(&trace);
-}
-
-static size_t draw(uint64_t *random, size_t below) { return (size_t)(pto_random(random) % below); }
-
-static void draw_text(uint64_t *random, size_t below, char *text) {
-    static const char characters[] = "0129aB:[]>#- \t";
-    const size_t length = draw(random, below);
-    for (size_t i = 0; i < length; i++)
-        text[i] = characters[draw(random, sizeof characters - 1)];
-    text[length] = '\0';
-}
-
-/* A prefix that is the last one's text is not parsed again; what is left of a line is the same. */
-TEST(a_prefix_that_comes_again_is_taken_off_as_any_other) {
-    enum { LOGS = 20000, LINES = 8, LENGTH = 24 };
-    uint64_t random = 7;
-    int learned = 0, again = 0;
-    for (int log = 0; log < LOGS; log++) {
-        char first[LENGTH], begin[LENGTH], line[2 * LENGTH], same[2 * LENGTH];
-        pto_prefix_t remembering = {.blanks = 0};
-        draw_text(&random, 7, first);
-        if (!pto_prefix_learn(&remembering, first, strlen(first)))
-            continue;
-        learned++;
-        for (int i = 0; i < LINES; i++) {
-            pto_prefix_t fresh = remembering;
-            fresh.last_length = 0;
-            if (i == 0 || draw(&random, 3) == 0)
-                draw_text(&random, 7, begin);
-            snprintf(line, sizeof line, "%s", draw(&random, 2) ? first : begin);
-            draw_text(&random, LENGTH, line + strlen(line));
-            memcpy(same, line, strlen(line) + 1);
-            again +=
-                remembering.last_length > 0 && strncmp(line, remembering.last, remembering.last_length) == 0;
-            const char *left = pto_prefix_skip(&remembering, line), *wanted = pto_prefix_skip(&fresh, same);
-            if (strcmp(left, wanted) != 0)
-                fail_msg("of '%s', in a log of '%s', '%s' is left, not '%s'", same, first, left, wanted);
-        }
-    }
-    assert_in_range(learned, LOGS / 2, LOGS);
-    assert_in_range(again, LOGS, LINES * LOGS);
 }
 
 /* What follows a torn row's first half keeps its blanks. */
