@@ -11,17 +11,17 @@
 
 /* --- processes that a file lists ------------------------------------------------------------------------ */
 
-enum { HOSTS_MAX = 1 << 14, HOSTS_PER_ITEM = 16, RANKS_MAX = 1 << 20, RANKS_PER_ITEM = 256 };
+enum { HOST_NAME_MAX_BYTES = 64, HOSTS_MAX = 1 << 14, RANKS_MAX = 1 << 20, RANKS_PER_ITEM = 256 };
 
 void pto_bench_forget_processes(pto_recording_reader_t *reader) {
     pto_recording_listed_t *listed = &reader->listed;
-    const int64_t ranks = listed->procs > 0 ? listed->last_rank + 1 : 0;
+    const int64_t ranks = listed->processes.count > 0 ? listed->last_rank + 1 : 0;
     if (ranks > 0)
-        memset(listed->has_rank, 0, (size_t)ranks);
+        memset(listed->processes.has, 0, (size_t)ranks);
     reader->source->items += ranks / RANKS_PER_ITEM;
-    listed->procs = 0;
-    listed->host_count = 0;
+    listed->processes.count = 0;
     listed->last_rank = 0;
+    pto_text_index_fini(&listed->hosts);
     listed->has_torn_host = false;
 }
 
@@ -31,70 +31,53 @@ static pto_status_t add_rank(pto_recording_reader_t *reader, int64_t rank) {
     if (rank < 0 || rank >= RANKS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "process %lld of more than 2^20",
                                   (long long)rank);
-    if (rank >= listed->rank_room) {
-        int64_t room = listed->rank_room ? listed->rank_room : 64;
-        while (room <= rank)
-            room *= 2;
-        bool *grown = realloc(listed->has_rank, (size_t)room);
-        if (!grown)
-            return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for processes");
-        memset(grown + listed->rank_room, 0, (size_t)(room - listed->rank_room));
-        listed->has_rank = grown;
-        listed->rank_room = room;
-    }
-    if (listed->has_rank[rank])
-        return pto_recording_fail(
-            reader, PTO_ERR_RANGE,
-            "process %lld is listed twice: each process ran alone, so no time is that of a "
-            "collective; build nccl-tests with MPI=1 to run them as one job",
-            (long long)rank);
-    listed->has_rank[rank] = true;
+    const int64_t before = listed->processes.count;
+    if (!pto_recording_members_add(&listed->processes, rank))
+        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for processes");
     listed->last_rank = rank > listed->last_rank ? rank : listed->last_rank;
-    return PTO_OK;
+    return listed->processes.count > before
+               ? PTO_OK
+               : pto_recording_fail(
+                     reader, PTO_ERR_RANGE,
+                     "process %lld is listed twice: each process ran alone, so no time is that of a "
+                     "collective; build nccl-tests with MPI=1 to run them as one job",
+                     (long long)rank);
 }
 
 pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, const char *host,
                                size_t length) {
     pto_recording_listed_t *listed = &reader->listed;
-    int at = listed->host_count - 1;
+    const int before = listed->hosts.count;
+    char name[HOST_NAME_MAX_BYTES];
     pto_status_t status = add_rank(reader, rank);
     if (status != PTO_OK)
         return status;
-    listed->procs++;
-    length = length < sizeof listed->host->name ? length : sizeof listed->host->name - 1;
-    while (at >= 0 && (strncmp(listed->host[at].name, host, length) != 0 || listed->host[at].name[length]))
-        at--;
-    reader->source->items += (listed->host_count - at) / HOSTS_PER_ITEM;
-    if (at >= 0) {
-        listed->host[at].procs++;
-        return PTO_OK;
-    }
-    if (listed->host_count == HOSTS_MAX)
+    snprintf(name, sizeof name, "%.*s", (int)length, host);
+    const int at = pto_text_index_add(&listed->hosts, name);
+    if (at == HOSTS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "more than %d hosts", HOSTS_MAX);
-    if (!PTO_RESERVE(listed->host, listed->host_room, listed->host_count + 1))
+    if (at < 0 || !PTO_RESERVE(listed->host_procs, listed->host_room, at + 1))
         return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for hosts");
-    pto_recording_host_t *added = &listed->host[listed->host_count++];
-    *added = (pto_recording_host_t){.procs = 1};
-    memcpy(added->name, host, length);
+    listed->host_procs[at] = at < before ? listed->host_procs[at] + 1 : 1;
     return PTO_OK;
 }
 
 /* Returns how many nodes are listed; -1 if their numbers of processes differ, 0 if a host has no name. */
 static int64_t listed_nodes(const pto_recording_listed_t *listed) {
-    for (int i = 0; i < listed->host_count; i++) {
-        if (listed->host[i].name[0] == '\0')
+    for (int i = 0; i < listed->hosts.count; i++) {
+        if (listed->hosts.text[i][0] == '\0')
             return 0;
-        if (listed->host[i].procs != listed->host[0].procs)
+        if (listed->host_procs[i] != listed->host_procs[0])
             return -1;
     }
-    return listed->host_count;
+    return listed->hosts.count;
 }
 
 /* Fails as a host has more processes than a node of the machine has places. */
 static pto_status_t fail_crowded(pto_recording_reader_t *reader, int64_t on_host) {
     const int64_t places = reader->options->gpus_per_node;
     int64_t fitting = places;
-    while (fitting > 1 && reader->listed.procs % fitting != 0)
+    while (fitting > 1 && reader->listed.processes.count % fitting != 0)
         fitting--;
     if (reader->options->nodes > 0)
         return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
@@ -126,11 +109,11 @@ static pto_status_t fail_processes(pto_recording_reader_t *reader, int64_t state
 static pto_status_t fail_missing(pto_recording_reader_t *reader) {
     const pto_recording_listed_t *listed = &reader->listed;
     int64_t missing = 0;
-    while (listed->has_rank[missing])
+    while (listed->processes.has[missing])
         missing++;
     return pto_recording_fail(reader, PTO_ERR_RANGE,
                               "the file lists %lld process%s up to %lld, and not process %lld",
-                              (long long)listed->procs, listed->procs == 1 ? "" : "es",
+                              (long long)listed->processes.count, listed->processes.count == 1 ? "" : "es",
                               (long long)listed->last_rank, (long long)missing);
 }
 
@@ -139,16 +122,16 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
     const pto_recording_options_t *options = reader->options;
     const pto_recording_listed_t *listed = &reader->listed;
     const int64_t asked = options->nodes * options->gpus_per_node;
-    const int64_t stated = listed->procs > 0 ? listed->procs : reader->benchmark.procs;
+    const int64_t stated = listed->processes.count > 0 ? listed->processes.count : reader->benchmark.procs;
     kind->procs = stated > 0 ? stated : asked;
     if (stated == 0)
         return PTO_OK;
     if (options->nodes == 0) {
-        kind->nodes = options->places_assumed && listed->procs > 0 ? listed_nodes(listed) : 0;
+        kind->nodes = options->places_assumed && listed->processes.count > 0 ? listed_nodes(listed) : 0;
         return PTO_OK;
     }
     /* hosts as many as these nodes, but with unequal numbers of processes */
-    const bool is_uneven = listed_nodes(listed) < 0 && listed->host_count == options->nodes;
+    const bool is_uneven = listed_nodes(listed) < 0 && listed->hosts.count == options->nodes;
     kind->nodes = is_uneven ? -1 : options->nodes;
     bool fits = options->places_assumed ? stated % options->nodes == 0 : stated == asked;
     return fits ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
@@ -157,7 +140,7 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
 /* Skips a row whose processes the options' nodes do not fit: a log may have runs on several numbers. */
 static pto_status_t skip_procs(pto_recording_reader_t *reader, int64_t stated) {
     pto_bench_t *benchmark = &reader->benchmark;
-    if (reader->listed.procs > 0)
+    if (reader->listed.processes.count > 0)
         return fail_processes(reader, stated);
     if (reader->trace->skipped.other_procs++ == 0) {
         benchmark->unfit_procs = stated;
@@ -192,7 +175,7 @@ static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
 static pto_status_t check_rate(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds) {
     /* If the file does not say how many processes there were, the options may name any number. */
-    const bool is_stated = reader->listed.procs > 0 || reader->benchmark.procs > 0;
+    const bool is_stated = reader->listed.processes.count > 0 || reader->benchmark.procs > 0;
     const double rate = seconds > 0 ? least_sent(kind, is_stated ? kind->procs : 2) / seconds : 0;
     const double most = fastest_link(reader->trace->gpu);
     if (rate <= most)
@@ -318,7 +301,7 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
     }
     if (find_processes(reader, &kind) != PTO_OK)
         return skip_procs(reader, kind.procs);
-    if (reader->listed.procs > 0 && reader->listed.procs != reader->listed.last_rank + 1)
+    if (reader->listed.processes.count > 0 && reader->listed.processes.count != reader->listed.last_rank + 1)
         return fail_missing(reader);
     if (reader->listed.has_torn_host && options->nodes == 0)
         return pto_recording_fail(reader, PTO_ERR_KEY,
@@ -326,7 +309,7 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
     if (options->places_assumed && kind.nodes > 0 && kind.procs / kind.nodes > options->gpus_per_node)
         return fail_crowded(reader, kind.procs / kind.nodes);
     const int64_t listed = listed_nodes(&reader->listed);
-    reader->trace->listed_nodes = listed < 0 ? reader->listed.host_count : listed;
+    reader->trace->listed_nodes = listed < 0 ? reader->listed.hosts.count : listed;
     if (kind.procs == 0)
         return pto_recording_fail(reader, PTO_ERR_KEY,
                                   "the file does not say how many processes there were: give --nodes");

@@ -111,9 +111,9 @@ static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) 
         return status;
     const bool is_lost = listed->torn_at > 0 && !isdigit((unsigned char)*number);
     return pto_bench_process(reader,
-                             !is_lost            ? atoll(number)
-                             : listed->procs > 0 ? listed->last_rank + 1
-                                                 : 0,
+                             !is_lost                      ? atoll(number)
+                             : listed->processes.count > 0 ? listed->last_rank + 1
+                                                           : 0,
                              is_torn ? "" : host, is_torn ? 0 : (size_t)(end - host));
 }
 

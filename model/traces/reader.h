@@ -28,23 +28,16 @@ typedef struct {
     int blanks; /* that follow the prefix */
 } pto_prefix_t;
 
-/* A host, and how many processes a benchmark lists on it. */
+/* The processes that a benchmark lists. */
 typedef struct {
-    char name[64];
-    int64_t procs;
-} pto_recording_host_t;
-
-typedef struct {
-    int64_t procs; /* 0 if none yet */
-    int host_count;
+    pto_recording_members_t processes;
+    int64_t last_rank; /* the highest */
+    pto_text_index_t hosts;
     size_t host_room;
-    pto_recording_host_t *host;
-    int64_t last_rank;  /* the highest */
-    bool has_torn_host; /* other output is in a host's name */
-    char torn[256];     /* the beginning of a process's line that other output has interrupted; "" if none */
-    size_t torn_at;     /* where letters of it may be lost; 0 if none are */
-    int64_t rank_room;
-    bool *has_rank;
+    int64_t *host_procs; /* of each host */
+    bool has_torn_host;  /* other output is in a host's name */
+    char torn[256];      /* the beginning of a process's line that other output has interrupted; "" if none */
+    size_t torn_at;      /* where letters of it may be lost; 0 if none are */
 } pto_recording_listed_t;
 
 /* The table of a benchmark that is being read. */
@@ -109,12 +102,12 @@ typedef struct {
     pto_prefix_t prefix;
     pto_bench_t benchmark;
     pto_recording_listed_t listed;
-    int64_t goal_ranks;      /* GOAL */
-    int64_t goal_rank;       /* GOAL: of the open block; -1 if none */
-    pto_slots_t operators;   /* Kineto: those of symmetric memory */
-    bool has_first_us;       /* Kineto, NCCL inspector */
-    double first_us;         /* of the first timed call; times count from there, which keeps them exact */
-    char process[256];       /* NCCL inspector: of the first call */
+    int64_t goal_ranks;    /* GOAL */
+    int64_t goal_rank;     /* GOAL: of the open block; -1 if none */
+    pto_slots_t operators; /* Kineto: those of symmetric memory */
+    bool has_first_us;     /* Kineto, NCCL inspector */
+    double first_us;       /* of the first timed call; times count from there, which keeps them exact */
+    char process[256];     /* NCCL inspector: of the first call */
     int64_t job_procs;
     pto_recording_job_t *job;
     int64_t most_rank; /* the highest rank in messages */

@@ -153,26 +153,6 @@ pto_status_t pto_recording_time(pto_recording_reader_t *reader, const char *comm
                : pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for the times of calls");
 }
 
-static pto_status_t reserve_members(pto_recording_reader_t *reader, pto_recording_members_t *members,
-                                    int64_t rank) {
-    int64_t ranks = members->ranks ? members->ranks : 64;
-    if (rank < members->ranks)
-        return PTO_OK;
-    while (ranks <= rank)
-        ranks *= 2;
-    reader->groups->room += ranks - members->ranks;
-    if (reader->groups->room > ALL_MEMBERS_MAX)
-        return pto_recording_fail(reader, PTO_ERR_TOO_LARGE,
-                                  "communicators of more than 2^26 processes in all");
-    bool *grown = realloc(members->has, (size_t)ranks);
-    if (!grown)
-        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for communicators");
-    memset(grown + members->ranks, 0, (size_t)(ranks - members->ranks));
-    members->has = grown;
-    members->ranks = ranks;
-    return PTO_OK;
-}
-
 int pto_recording_known_communicator(const pto_recording_reader_t *reader, const char *id) {
     return pto_text_index_find(&reader->groups->names, id);
 }
@@ -191,11 +171,13 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
         reader->groups->count++;
     }
     pto_recording_members_t *members = &reader->groups->members[*number];
-    pto_status_t status = reserve_members(reader, members, rank);
-    if (status != PTO_OK)
-        return status;
-    members->count += !members->has[rank];
-    members->has[rank] = true;
+    reader->groups->room -= members->ranks;
+    if (!pto_recording_members_add(members, rank))
+        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for communicators");
+    reader->groups->room += members->ranks;
+    if (reader->groups->room > ALL_MEMBERS_MAX)
+        return pto_recording_fail(reader, PTO_ERR_TOO_LARGE,
+                                  "communicators of more than 2^26 processes in all");
     if (rank >= reader->groups->procs)
         reader->groups->procs = rank + 1;
     if (reader->groups->procs > reader->job_procs)
@@ -456,8 +438,9 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     pto_text_index_fini(&reader.kinds);
     free(reader.kind);
     free(reader.operators.slot);
-    free(reader.listed.host);
-    free(reader.listed.has_rank);
+    pto_text_index_fini(&reader.listed.hosts);
+    free(reader.listed.host_procs);
+    free(reader.listed.processes.has);
     if (status == PTO_OK)
         *trace = recording;
     else

@@ -55,6 +55,7 @@ void pto_text_index_fini(pto_text_index_t *index) {
         free(index->text[i]);
     free(index->text);
     free(index->slot);
+    *index = (pto_text_index_t){.count = 0};
 }
 
 void pto_drop_escapes(char *text) {

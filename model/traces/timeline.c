@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 
@@ -14,6 +15,23 @@ pto_timeline_t *pto_timeline_create(void) {
     if (timeline)
         timeline->calls_max = INT32_MAX;
     return timeline;
+}
+
+bool pto_recording_members_add(pto_recording_members_t *members, int64_t rank) {
+    int64_t ranks = members->ranks ? members->ranks : 64;
+    while (ranks <= rank)
+        ranks *= 2;
+    if (ranks > members->ranks) {
+        bool *grown = realloc(members->has, (size_t)ranks);
+        if (!grown)
+            return false;
+        memset(grown + members->ranks, 0, (size_t)(ranks - members->ranks));
+        members->has = grown;
+        members->ranks = ranks;
+    }
+    members->count += !members->has[rank];
+    members->has[rank] = true;
+    return true;
 }
 
 void pto_recording_groups_fini(pto_recording_groups_t *groups) {

@@ -42,10 +42,10 @@ typedef struct {
     double outside_s; /* outside of all calls since the process's last collective; NaN if unknown */
 } pto_timed_t;
 
-/* The processes with calls on a communicator. */
+/* A set of processes, as those with calls on a communicator. */
 typedef struct {
-    bool *has; /* by rank */
-    int64_t ranks;
+    bool *has;     /* by rank */
+    int64_t ranks; /* that there is room for */
     int64_t count;
     int64_t on_a_node; /* members on each node, once all are known; 0 if it differs */
 } pto_recording_members_t;
@@ -104,6 +104,8 @@ void pto_timeline_end_file(pto_timeline_t *timeline, const int *call_of_kind);
 /* Sets the ranks of processes that have memberships to those in the largest communicator, and drops the calls
  * of processes that are not in it. False if out of memory. */
 bool pto_timeline_place(pto_timeline_t *timeline);
+/* Adds a process, unless it is there already. False if out of memory. */
+bool pto_recording_members_add(pto_recording_members_t *members, int64_t rank);
 void pto_recording_groups_fini(pto_recording_groups_t *groups);
 
 #endif

@@ -51,8 +51,8 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     char *host = NULL;
     for (int i = 0; i < PTO_BENCH_DEBUG_HOSTS && !host; i++)
         host = find_host(at, benchmark->debug_host[i]);
-    for (int i = 0; i < listed->host_count && !host; i++)
-        host = find_host(at, listed->host[i].name);
+    for (int i = 0; i < listed->hosts.count && !host; i++)
+        host = find_host(at, listed->hosts.text[i]);
     if (host)
         return host;
     const bool may_begin_row = benchmark->is_numeric && benchmark->column > 0 && isdigit((unsigned char)*at);
