@@ -122,8 +122,8 @@ static bool may_apply(const pto_ucc_section_t *section, const pto_export_table_t
 
 static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
     const pto_ucc_rules_t *rules = reader->rules;
-    bool team = setting->team_begin == setting->team_end;
-    for (int i = setting->team_begin; i < setting->team_end && !team; i++)
+    bool team = setting->teams.begin == setting->teams.end;
+    for (int i = setting->teams.begin; i < setting->teams.end && !team; i++)
         team = within(&rules->range[i], reader->table->ranks);
     return team && (setting->collectives & reader->collective) &&
            (setting->memories & 1u << PTO_UCC_MEMORY_CUDA) &&
@@ -133,9 +133,9 @@ static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
 
 /* Returns whether a setting applies from this size up to the next limit. */
 static bool holds(const reader_t *reader, const pto_ucc_setting_t *setting, int64_t bytes) {
-    if (setting->bytes_begin == setting->bytes_end)
+    if (setting->bytes.begin == setting->bytes.end)
         return true;
-    for (int i = setting->bytes_begin; i < setting->bytes_end; i++)
+    for (int i = setting->bytes.begin; i < setting->bytes.end; i++)
         if (reader->rules->range[i].first <= bytes && bytes < reader->rules->range[i].last)
             return true;
     return false;
@@ -148,7 +148,7 @@ static int64_t next_limit(const reader_t *reader, int64_t bytes) {
         const pto_ucc_setting_t *setting = &reader->rules->setting[s];
         if (!is_for(reader, setting))
             continue;
-        for (int i = setting->bytes_begin; i < setting->bytes_end; i++) {
+        for (int i = setting->bytes.begin; i < setting->bytes.end; i++) {
             const pto_ucc_range_t *range = &reader->rules->range[i];
             next = range->first > bytes && range->first < next ? range->first : next;
             next = range->last > bytes && range->last < next ? range->last : next;

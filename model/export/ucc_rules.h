@@ -45,7 +45,11 @@ typedef struct {
     int64_t last;
 } pto_ucc_range_t;
 
-/* A setting without ranges applies to all sizes or teams. */
+/* Indices of the rules' ranges. A list without any has all values. */
+typedef struct {
+    int begin, end;
+} pto_ucc_ranges_t;
+
 typedef struct {
     pto_ucc_owner_t owner;
     int section;                           /* the index of its section; -1: outside sections */
@@ -53,8 +57,7 @@ typedef struct {
     unsigned memories;                     /* bits of pto_ucc_memory_t */
     int64_t score;                         /* -1: the owner's default; 0: never runs */
     char algorithm[PTO_UCC_ALGORITHM_MAX]; /* "": the owner's default */
-    int bytes_begin, bytes_end;            /* indices of the rules' ranges */
-    int team_begin, team_end;
+    pto_ucc_ranges_t bytes, teams;
     int line, column;
 } pto_ucc_setting_t;
 

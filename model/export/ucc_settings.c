@@ -130,55 +130,44 @@ static pto_status_t add_range(const reader_t *reader, const char *at, pto_ucc_ra
     return PTO_OK;
 }
 
-static pto_status_t read_sizes(const reader_t *reader, char *list) {
+/* Reads ranges of sizes or of teams, where a number of ranks alone is a range as well. */
+static pto_status_t read_ranges(const reader_t *reader, char *list, bool of_teams, pto_ucc_ranges_t *ranges) {
     pto_status_t status = PTO_OK;
-    pto_ucc_setting_t *setting = reader->setting;
-    setting->bytes_begin = reader->rules->range_count;
+    ranges->begin = reader->rules->range_count;
     for (char *part; status == PTO_OK && (part = next_part(&list, ","));) {
         pto_ucc_range_t range = {0};
         const char *begin = part;
         char *first = next_part(&part, "-"), *last = first ? next_part(&part, "-") : NULL;
-        if (!last || *part)
-            return fault(reader, PTO_ERR_SYNTAX, begin, "is not a range of sizes A-B");
-        status = read_size(reader, first, &range.first);
+        if (!(of_teams ? first : last) || *part)
+            return fault(reader, PTO_ERR_SYNTAX, begin,
+                         of_teams ? "is not a size of teams or a range of them"
+                                  : "is not a range of sizes A-B");
+        status = of_teams ? read_ranks(reader, first, false, &range.first)
+                          : read_size(reader, first, &range.first);
         if (status == PTO_OK)
-            status = read_size(reader, last, &range.last);
-        if (status == PTO_OK && range.first >= range.last)
-            status = fault(reader, PTO_ERR_RANGE, first, "begins a range that does not end above it");
+            status = of_teams ? read_ranks(reader, last ? last : first, last, &range.last)
+                              : read_size(reader, last, &range.last);
+        if (status == PTO_OK && (range.first > range.last || (!of_teams && range.first == range.last)))
+            status = fault(reader, PTO_ERR_RANGE, first,
+                           of_teams ? "begins a range of teams that ends below it"
+                                    : "begins a range that does not end above it");
         if (status == PTO_OK)
             status = add_range(reader, first, range);
     }
-    setting->bytes_end = reader->rules->range_count;
+    ranges->end = reader->rules->range_count;
     return status;
 }
 
 static pto_status_t read_teams(const reader_t *reader, char *list) {
-    pto_status_t status = PTO_OK;
-    pto_ucc_setting_t *setting = reader->setting;
-    size_t length = strlen(list);
+    pto_ucc_ranges_t *teams = &reader->setting->teams;
+    const size_t length = strlen(list);
     if (list[length - 1] != ']')
         return fault(reader, PTO_ERR_SYNTAX, list, "is not a list of team sizes in brackets");
     list[length - 1] = '\0';
-    char *rest = list + 1;
-    setting->team_begin = reader->rules->range_count;
-    for (char *part; status == PTO_OK && (part = next_part(&rest, ","));) {
-        pto_ucc_range_t range = {0};
-        const char *begin = part;
-        char *first = next_part(&part, "-"), *last = first ? next_part(&part, "-") : NULL;
-        if (!first || *part)
-            return fault(reader, PTO_ERR_SYNTAX, begin, "is not a size of teams or a range of them");
-        status = read_ranks(reader, first, false, &range.first);
-        if (status == PTO_OK)
-            status = read_ranks(reader, last ? last : first, last, &range.last);
-        if (status == PTO_OK && range.first > range.last)
-            status = fault(reader, PTO_ERR_RANGE, first, "begins a range of teams that ends below it");
-        if (status == PTO_OK)
-            status = add_range(reader, first, range);
-    }
-    setting->team_end = reader->rules->range_count;
-    if (status == PTO_OK && setting->team_begin == setting->team_end)
-        status = fault(reader, PTO_ERR_SYNTAX, list, "names no size of teams");
-    return status;
+    pto_status_t status = read_ranges(reader, list + 1, true, teams);
+    return status == PTO_OK && teams->begin == teams->end
+               ? fault(reader, PTO_ERR_SYNTAX, list, "names no size of teams")
+               : status;
 }
 
 /* --- words ---------------------------------------------------------------------------------------------- */
@@ -233,11 +222,12 @@ static pto_status_t read_qualifier(const reader_t *reader, char *text) {
         return *setting->algorithm ? fault(reader, PTO_ERR_SYNTAX, text, again)
                                    : read_algorithm(reader, text);
     if (*text == '[')
-        return setting->team_end ? fault(reader, PTO_ERR_SYNTAX, text, again) : read_teams(reader, text);
+        return setting->teams.end ? fault(reader, PTO_ERR_SYNTAX, text, again) : read_teams(reader, text);
     if (strcasecmp(text, "inf") == 0 || strspn(text, digits) == strlen(text))
         return setting->score >= 0 ? fault(reader, PTO_ERR_SYNTAX, text, again) : read_score(reader, text);
     if (strchr(text, '-'))
-        return setting->bytes_end ? fault(reader, PTO_ERR_SYNTAX, text, again) : read_sizes(reader, text);
+        return setting->bytes.end ? fault(reader, PTO_ERR_SYNTAX, text, again)
+                                  : read_ranges(reader, text, false, &setting->bytes);
     return read_words(reader, text);
 }
 
@@ -282,35 +272,26 @@ static pto_status_t read_setting(const reader_t *reader, char *text) {
 
 /* --- settings that overlap ------------------------------------------------------------------------------ */
 
-static bool teams_overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a,
-                          const pto_ucc_setting_t *b) {
-    if (a->team_begin == a->team_end || b->team_begin == b->team_end)
-        return true;
-    for (int i = a->team_begin; i < a->team_end; i++)
-        for (int k = b->team_begin; k < b->team_end; k++)
-            if (rules->range[i].first <= rules->range[k].last &&
-                rules->range[k].first <= rules->range[i].last)
+/* Whether two lists have a value in common, or two ranges of one list. Ranges of sizes may share an end. */
+static bool ranges_overlap(const pto_ucc_rules_t *rules, pto_ucc_ranges_t a, pto_ucc_ranges_t b,
+                           bool of_sizes) {
+    for (int i = a.begin; i < a.end; i++)
+        for (int k = a.begin == b.begin ? i + 1 : b.begin; k < b.end; k++)
+            if (rules->range[i].first <= rules->range[k].last - of_sizes &&
+                rules->range[k].first <= rules->range[i].last - of_sizes)
                 return true;
     return false;
 }
 
-/* Ranges may share an end. */
-static bool sizes_overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a,
-                          const pto_ucc_setting_t *b) {
-    if (a->bytes_begin == a->bytes_end || b->bytes_begin == b->bytes_end)
-        return true;
-    for (int i = a->bytes_begin; i < a->bytes_end; i++)
-        for (int k = a == b ? i + 1 : b->bytes_begin; k < b->bytes_end; k++)
-            if (rules->range[i].first < rules->range[k].last && rules->range[k].first < rules->range[i].last)
-                return true;
-    return false;
+static bool have_common(const pto_ucc_rules_t *rules, pto_ucc_ranges_t a, pto_ucc_ranges_t b, bool of_sizes) {
+    return a.begin == a.end || b.begin == b.end || ranges_overlap(rules, a, b, of_sizes);
 }
 
 static bool overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a, const pto_ucc_setting_t *b) {
     if (a == b)
-        return a->bytes_begin < a->bytes_end && sizes_overlap(rules, a, a);
-    return (a->collectives & b->collectives) && (a->memories & b->memories) && sizes_overlap(rules, a, b) &&
-           teams_overlap(rules, a, b);
+        return ranges_overlap(rules, a->bytes, a->bytes, true);
+    return (a->collectives & b->collectives) && (a->memories & b->memories) &&
+           have_common(rules, a->bytes, b->bytes, true) && have_common(rules, a->teams, b->teams, false);
 }
 
 static pto_status_t check_overlaps(const reader_t *reader, int begin) {
