@@ -84,7 +84,8 @@ typedef struct pto_export_target {
     pto_status_t (*write)(const pto_export_t *export, FILE *stream, pto_error_t *err);
     /* Write lines on how to use the file and what it cannot express. */
     pto_status_t (*write_notes)(const pto_export_t *export, FILE *stream, pto_error_t *err);
-    /* Fill in the export's tables from a file of this format, for the export's sizes. What the library would
+    /* Fill in the export's tables, in which the library decides, from a file of this format, for the export's
+     * sizes. What the library would
      * ignore or reject is an error: PTO_ERR_SYNTAX, _RANGE, _TYPE, _TOO_LARGE with the file, and with line
      * and column except in JSON; and those of reading a file. */
     pto_status_t (*read)(const char *path, pto_export_t *export, pto_error_t *err);
@@ -96,12 +97,39 @@ extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_5, pto
 /* `read` of Open MPI's JSON. */
 pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err);
 
+/* The advice for a file that has parameters of Open MPI's where rules are read. */
+extern const char pto_openmpi_parameter[];
+
 /* Returns the number of one of Open MPI 6.0's algorithms, which is asked for by its name or (NULL) number;
  * -1: it has no such algorithm. */
 int pto_openmpi_algorithm(const pto_export_collective_t *collective, const char *name, int64_t number);
 
-/* Refuses a file that has parameters where rules are read. */
-pto_status_t pto_openmpi_fail_parameter(const char *path, int line, pto_error_t *err);
+/* Refuses a text that sets variables, whose names begin with `prefix`, where rules are read. PTO_ERR_SYNTAX
+ * with the advice. */
+pto_status_t pto_export_refuse_variables(const char *text, const char *prefix, const char *advice,
+                                         const char *path, pto_error_t *err);
+
+/* Reads JSON; the caller releases it. Errors: as above for a file that is not JSON; those of reading a file;
+ * PTO_ERR_SYNTAX with line and column. */
+pto_status_t pto_export_read_json(const char *path, const char *prefix, const char *advice,
+                                  struct json_t **json, pto_error_t *err);
+
+/* A range of values, with both ends; INT64_MAX is no limit. */
+typedef struct {
+    int64_t first, last;
+} pto_export_range_t;
+
+bool pto_export_range_has(const pto_export_range_t *range, int64_t value);
+
+/* An entry of a file, for sizes as the library counts them. The rule is from 0 bytes. */
+typedef struct {
+    pto_export_range_t bytes;
+    pto_export_rule_t rule;
+} pto_export_entry_t;
+
+/* Fills in a table with entries, of which the first with the size applies, else the library decides. False if
+ * these are too many rules. */
+bool pto_export_fill(pto_export_table_t *table, const pto_export_entry_t *entry, size_t count);
 
 /* Checks that all tables can be priced within the limit: each size by the library's algorithms, and once more
  * by all strategies. Errors: those of pto_check_work. */

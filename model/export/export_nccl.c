@@ -12,7 +12,6 @@
 #include "portolan/machine.h"
 #include "price/nccl.h"
 #include "rules.h"
-#include "variables.h"
 
 /* `id` is a pto_nccl_algorithm_t times PTO_NCCL_PROTOCOL_COUNT and a pto_nccl_protocol_t. */
 #define ROW(algorithm_, protocol_, name_)                                                                    \
@@ -157,44 +156,28 @@ static bool is_for(const tuner_rule_t *rule, const pto_export_table_t *table) {
            (rule->registered < 0 || rule->registered == 0);
 }
 
-static const tuner_rule_t *first_rule(const tuner_rules_t *rules, const pto_export_table_t *table,
-                                      uint64_t bytes) {
-    for (int i = 0; i < rules->count; i++) {
-        const tuner_rule_t *rule = &rules->rule[i];
-        if (is_for(rule, table) && rule->first_bytes <= bytes && bytes <= rule->last_bytes)
-            return rule;
-    }
-    return NULL;
-}
-
-/* The next size at which a rule begins or has ended; UINT64_MAX if there is none. */
-static uint64_t next_limit(const tuner_rules_t *rules, const pto_export_table_t *table, uint64_t bytes) {
-    uint64_t next = UINT64_MAX;
-    for (int i = 0; i < rules->count; i++) {
-        const tuner_rule_t *rule = &rules->rule[i];
-        if (!is_for(rule, table))
-            continue;
-        next = rule->first_bytes > bytes && rule->first_bytes < next ? rule->first_bytes : next;
-        next = rule->last_bytes >= bytes && rule->last_bytes < next - 1 ? rule->last_bytes + 1 : next;
-    }
-    return next;
-}
-
 static pto_status_t fill_table(const tuner_rules_t *rules, const char *path, pto_export_table_t *table,
                                pto_error_t *err) {
-    table->rule_count = 0;
-    for (uint64_t bytes = 0; bytes <= INT64_MAX; bytes = next_limit(rules, table, bytes)) {
-        const tuner_rule_t *rule = first_rule(rules, table, bytes);
-        if (table->rule_count == PTO_EXPORT_RULES_MAX)
-            return pto_error_set_at(err, PTO_ERR_RANGE, path, 0, 0, "more than %d ranges of sizes",
-                                    PTO_EXPORT_RULES_MAX);
-        pto_export_rule_t *filled = &table->rule[table->rule_count++];
-        *filled = (pto_export_rule_t){.from_bytes = (int64_t)bytes};
-        filled->algorithm = rule ? algorithm_of(table->collective, rule) : NULL;
-        if (rule && !filled->algorithm)
-            snprintf(filled->unpriced, sizeof filled->unpriced, "an algorithm without a price");
+    pto_export_entry_t *entry = malloc(((size_t)rules->count + 1) * sizeof *entry);
+    size_t count = 0;
+    if (!entry)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for rules");
+    for (int i = 0; i < rules->count; i++) {
+        const tuner_rule_t *rule = &rules->rule[i];
+        if (!is_for(rule, table) || rule->first_bytes > INT64_MAX)
+            continue;
+        const uint64_t last_bytes = rule->last_bytes < INT64_MAX ? rule->last_bytes : INT64_MAX;
+        pto_export_rule_t *named = &entry[count].rule;
+        entry[count++].bytes = (pto_export_range_t){(int64_t)rule->first_bytes, (int64_t)last_bytes};
+        *named = (pto_export_rule_t){.algorithm = algorithm_of(table->collective, rule)};
+        if (!named->algorithm)
+            snprintf(named->unpriced, sizeof named->unpriced, "an algorithm without a price");
     }
-    return PTO_OK;
+    const bool fits = pto_export_fill(table, entry, count);
+    free(entry);
+    return fits ? PTO_OK
+                : pto_error_set_at(err, PTO_ERR_RANGE, path, 0, 0, "more than %d ranges of sizes",
+                                   PTO_EXPORT_RULES_MAX);
 }
 
 static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
@@ -206,14 +189,17 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
     if (status != PTO_OK)
         return status;
     bool right = tuner_rules_read(text, size, &rules, &fault);
-    int variable_line = right ? 0 : pto_variables_find(text, "NCCL_");
-    free(text);
-    if (variable_line > 0)
-        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable_line, 1,
-                                "a variable of the environment, which NCCL reads itself; --check reads rules "
-                                "of the tuner plugin, as `portolan export --for nccl` writes them");
     if (!right)
-        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, fault.line, 1, "%s", fault.message);
+        status = pto_export_refuse_variables(
+            text, "NCCL_",
+            "a variable of the environment, which NCCL reads itself; --check reads rules of the tuner "
+            "plugin, as `portolan export --for nccl` writes them",
+            path, err);
+    free(text);
+    if (!right)
+        return status != PTO_OK
+                   ? status
+                   : pto_error_set_at(err, PTO_ERR_SYNTAX, path, fault.line, 1, "%s", fault.message);
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
         status = fill_table(&rules, path, &export->table[t], err);
     tuner_rules_fini(&rules);

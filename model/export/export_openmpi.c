@@ -13,7 +13,6 @@
 #include "base/text_file.h"
 #include "export.h"
 #include "portolan/units.h"
-#include "variables.h"
 
 /* Reductions of GPU buffers are always staged through host memory (component `cuda`, in 6.0 `accelerator`);
  * other collectives get GPU buffers. A ring that a file selects does not reduce in the order of the ranks:
@@ -431,11 +430,9 @@ static pto_status_t read_all(reader_t *reader, pto_export_t *export) {
     return status;
 }
 
-pto_status_t pto_openmpi_fail_parameter(const char *path, int line, pto_error_t *err) {
-    return pto_error_set_at(err, PTO_ERR_SYNTAX, path, line, 1,
-                            "an MCA parameter, which Open MPI reads itself; --check reads the file of rules "
-                            "that coll_tuned_dynamic_rules_filename names");
-}
+const char pto_openmpi_parameter[] =
+    "an MCA parameter, which Open MPI reads itself; --check reads the file of rules that "
+    "coll_tuned_dynamic_rules_filename names";
 
 static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
     char *text;
@@ -443,16 +440,12 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
     pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
     if (status != PTO_OK)
         return status;
-    for (int i = 0; i < export->table_count; i++) {
-        export->table[i].rule_count = 1; /* without a rule of the file, Open MPI decides */
-        export->table[i].rule[0] = (pto_export_rule_t){.from_bytes = 0};
-    }
     reader_t reader = {path, text, 1, text, 4, err};
-    const int by_name = pto_variables_find(text, "coll_"),
-              by_environment = pto_variables_find(text, "OMPI_MCA_");
-    status = by_name + by_environment > 0
-                 ? pto_openmpi_fail_parameter(path, by_name > 0 ? by_name : by_environment, err)
-                 : read_all(&reader, export);
+    status = pto_export_refuse_variables(text, "coll_", pto_openmpi_parameter, path, err);
+    if (status == PTO_OK)
+        status = pto_export_refuse_variables(text, "OMPI_MCA_", pto_openmpi_parameter, path, err);
+    if (status == PTO_OK)
+        status = read_all(&reader, export);
     free(text);
     return status;
 }

@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_file.h"
 #include "export.h"
-#include "variables.h"
 
-enum { FILE_BYTES_MAX = 16 << 20, VERSION = 3, WHERE_MAX = 96 };
+enum { VERSION = 3, WHERE_MAX = 96 };
 
 /* clang-format off */
 static const char *const collectives[] = {
@@ -57,11 +55,6 @@ static pto_status_t check_keys(const reader_t *reader, const json_t *object, con
 
 /* --- ranges --------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    int64_t first;
-    int64_t last; /* INT64_MAX: no limit */
-} range_t;
-
 static pto_status_t read_end(const reader_t *reader, const json_t *object, const char *key, int64_t *end) {
     const json_t *value = json_object_get(object, key);
     char message[80];
@@ -79,8 +72,8 @@ static pto_status_t read_end(const reader_t *reader, const json_t *object, const
 }
 
 static pto_status_t read_range(const reader_t *reader, const json_t *object, const char *first,
-                               const char *last, range_t *range) {
-    *range = (range_t){0, INT64_MAX};
+                               const char *last, pto_export_range_t *range) {
+    *range = (pto_export_range_t){0, INT64_MAX};
     pto_status_t status = read_end(reader, object, first, &range->first);
     if (status == PTO_OK)
         status = read_end(reader, object, last, &range->last);
@@ -89,16 +82,7 @@ static pto_status_t read_range(const reader_t *reader, const json_t *object, con
     return status;
 }
 
-static bool holds(const range_t *range, int64_t value) {
-    return value >= range->first && value <= range->last;
-}
-
 /* --- rules ---------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    range_t bytes;          /* as Open MPI compares them */
-    pto_export_rule_t rule; /* from 0 bytes */
-} entry_t;
 
 /* Names are printed, and Open MPI's have no other characters. */
 static bool is_printable(const char *name) {
@@ -138,7 +122,8 @@ static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
 }
 
 static pto_status_t read_entries(reader_t *reader, const json_t *list,
-                                 const pto_export_collective_t *collective, entry_t *entry, size_t *count) {
+                                 const pto_export_collective_t *collective, pto_export_entry_t *entry,
+                                 size_t *count) {
     size_t end = strlen(reader->where);
     *count = json_array_size(list);
     if (*count == 0)
@@ -161,47 +146,9 @@ static pto_status_t read_entries(reader_t *reader, const json_t *list,
 
 /* --- from the file's entries to tables ------------------------------------------------------------------ */
 
-static const pto_export_rule_t *rule_for(const entry_t *entry, size_t count, int64_t bytes) {
-    static const pto_export_rule_t library_decides;
-    for (size_t i = 0; i < count; i++)
-        if (holds(&entry[i].bytes, bytes))
-            return &entry[i].rule;
-    return &library_decides;
-}
-
-/* The next size at which an entry begins or has ended; INT64_MAX if there is none. */
-static int64_t next_limit(const entry_t *entry, size_t count, int64_t bytes) {
-    int64_t next = INT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        const range_t *range = &entry[i].bytes;
-        next = range->first > bytes && range->first < next ? range->first : next;
-        next = range->last >= bytes && range->last < next - 1 ? range->last + 1 : next;
-    }
-    return next;
-}
-
-/* If the file's sizes are those of all ranks' blocks, they are divided by the ranks: portolan counts one
- * block. Different limits of the file can then become the same size, and the later one applies. */
-static pto_status_t fill_table(const reader_t *reader, pto_export_table_t *table, const entry_t *entry,
-                               size_t count) {
-    int64_t blocks = table->collective->total ? table->ranks : 1;
-    table->rule_count = 0;
-    for (int64_t bytes = 0; bytes <= INT64_MAX - blocks; bytes = next_limit(entry, count, bytes)) {
-        int64_t from_bytes = bytes / blocks + (bytes % blocks > 0);
-        int last = table->rule_count - 1;
-        bool is_same_size = last >= 0 && table->rule[last].from_bytes == from_bytes;
-        if (!is_same_size && ++last == PTO_EXPORT_RULES_MAX)
-            return fault(reader, PTO_ERR_RANGE, "rules has too many ranges");
-        /* The entry that applies is that of the rounded-up size. */
-        table->rule[last] = *rule_for(entry, count, from_bytes * blocks);
-        table->rule[last].from_bytes = from_bytes;
-        table->rule_count = last + 1;
-    }
-    return PTO_OK;
-}
-
-static bool applies(const pto_export_table_t *table, const range_t *ranks, const char *distribution) {
-    if (!holds(ranks, table->ranks))
+static bool applies(const pto_export_table_t *table, const pto_export_range_t *ranks,
+                    const char *distribution) {
+    if (!pto_export_range_has(ranks, table->ranks))
         return false;
     if (strcmp(distribution, "single-node") == 0)
         return table->nodes == 1;
@@ -211,8 +158,8 @@ static bool applies(const pto_export_table_t *table, const range_t *ranks, const
 /* Reads an entry for communicators into the tables that no earlier entry has filled. */
 static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_export_collective_t *collective,
                               pto_export_t *export, bool *is_filled) {
-    entry_t entry[PTO_EXPORT_RULES_MAX];
-    range_t ranks;
+    pto_export_entry_t entry[PTO_EXPORT_RULES_MAX];
+    pto_export_range_t ranks;
     size_t count;
     pto_status_t status = check_keys(reader, comm, comm_keys);
     if (status != PTO_OK)
@@ -230,7 +177,8 @@ static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_ex
         if (is_filled[t] || table->collective != collective || !applies(table, &ranks, distribution))
             continue;
         is_filled[t] = true;
-        status = fill_table(reader, table, entry, count);
+        if (!pto_export_fill(table, entry, count))
+            status = fault(reader, PTO_ERR_RANGE, "rules has too many ranges");
     }
     return status;
 }
@@ -280,23 +228,10 @@ static pto_status_t read_all(reader_t *reader, const json_t *file, pto_export_t 
 }
 
 pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err) {
-    char *text;
-    size_t size;
-    json_error_t reason;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    json_t *file;
+    pto_status_t status = pto_export_read_json(path, "OMPI_MCA_", pto_openmpi_parameter, &file, err);
     if (status != PTO_OK)
         return status;
-    json_t *file = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-    const int parameter_line = file ? 0 : pto_variables_find(text, "OMPI_MCA_");
-    free(text);
-    if (parameter_line > 0)
-        return pto_openmpi_fail_parameter(path, parameter_line, err);
-    if (!file)
-        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
-    for (int i = 0; i < export->table_count; i++) {
-        export->table[i].rule_count = 1; /* without a rule of the file, Open MPI decides */
-        export->table[i].rule[0] = (pto_export_rule_t){.from_bytes = 0};
-    }
     reader_t reader = {.path = path, .err = err};
     status = read_all(&reader, file, export);
     json_decref(file);

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "base/text_file.h"
-#include "export.h"
 #include "ucc_rules.h"
 
 /* clang-format off */
@@ -110,21 +109,18 @@ typedef struct {
     bool ucp_is_set;     /* outside sections, so that UCC ignores UCP's settings in sections */
 } reader_t;
 
-static bool within(const pto_ucc_range_t *range, int64_t value) {
-    return range->first <= value && value <= range->last;
-}
-
 /* Whether no condition that is known here excludes a section. */
 static bool may_apply(const pto_ucc_section_t *section, const pto_export_table_t *table) {
-    return within(&section->ranks, table->ranks) && within(&section->nodes, table->nodes) &&
-           within(&section->ranks_per_node, table->ranks / table->nodes);
+    return pto_export_range_has(&section->ranks, table->ranks) &&
+           pto_export_range_has(&section->nodes, table->nodes) &&
+           pto_export_range_has(&section->ranks_per_node, table->ranks / table->nodes);
 }
 
 static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
     const pto_ucc_rules_t *rules = reader->rules;
     bool team = setting->teams.begin == setting->teams.end;
     for (int i = setting->teams.begin; i < setting->teams.end && !team; i++)
-        team = within(&rules->range[i], reader->table->ranks);
+        team = pto_export_range_has(&rules->range[i], reader->table->ranks);
     return team && (setting->collectives & reader->collective) &&
            (setting->memories & 1u << PTO_UCC_MEMORY_CUDA) &&
            (setting->section < 0 ||
@@ -149,7 +145,7 @@ static int64_t next_limit(const reader_t *reader, int64_t bytes) {
         if (!is_for(reader, setting))
             continue;
         for (int i = setting->bytes.begin; i < setting->bytes.end; i++) {
-            const pto_ucc_range_t *range = &reader->rules->range[i];
+            const pto_export_range_t *range = &reader->rules->range[i];
             next = range->first > bytes && range->first < next ? range->first : next;
             next = range->last > bytes && range->last < next ? range->last : next;
         }

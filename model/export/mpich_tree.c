@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_file.h"
+#include "export.h"
 #include "portolan/units.h"
-#include "variables.h"
 
-enum { FILE_BYTES_MAX = 16 << 20, PATH_BYTES_MAX = 512, DEPTH_MAX = 24, NUMBER_DIGITS_MAX = 10 };
+enum { PATH_BYTES_MAX = 512, DEPTH_MAX = 24, NUMBER_DIGITS_MAX = 10 };
 
 static const char leaf[] = "algorithm=";
 
@@ -196,21 +195,14 @@ pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *n
 }
 
 pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, pto_error_t *err) {
-    char *text;
-    size_t size;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    json_t *read;
+    pto_status_t status = pto_export_read_json(
+        path, "MPIR_CVAR_",
+        "a variable of the environment, which MPICH reads itself; --check reads the file that "
+        "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE names",
+        &read, err);
     if (status != PTO_OK)
         return status;
-    json_error_t reason;
-    json_t *read = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-    const int variable_line = read ? 0 : pto_variables_find(text, "MPIR_CVAR_");
-    free(text);
-    if (variable_line > 0)
-        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable_line, 1,
-                                "a variable of the environment, which MPICH reads itself; --check reads the "
-                                "file that MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE names");
-    if (!read)
-        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
     status = pto_mpich_check(read, path, names, err);
     if (status == PTO_OK)
         *tree = read;

@@ -36,7 +36,7 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, int line,
 /* --- sections ------------------------------------------------------------------------------------------- */
 
 /* Read N or N-N. */
-static bool read_range(const char *text, pto_ucc_range_t *range) {
+static bool read_range(const char *text, pto_export_range_t *range) {
     int64_t end[2] = {0};
     for (int i = 0; i < 2; i++) {
         size_t length = strspn(text, "0123456789");
@@ -45,7 +45,7 @@ static bool read_range(const char *text, pto_ucc_range_t *range) {
         for (; length > 0; length--)
             end[i] = 10 * end[i] + (*text++ - '0');
         if (!*text) {
-            *range = (pto_ucc_range_t){end[0], end[i]};
+            *range = (pto_export_range_t){end[0], end[i]};
             return true;
         }
         if (*text++ != '-')
@@ -56,7 +56,7 @@ static bool read_range(const char *text, pto_ucc_range_t *range) {
 
 /* Read a KEY=VALUE of a section. Vendor, model and socket are ignored, as a machine file lacks them. */
 static bool read_condition(char *text, pto_ucc_section_t *section) {
-    pto_ucc_range_t any;
+    pto_export_range_t any;
     char *value = strchr(text, '=');
     if (!value || !value[1] || strchr(value + 1, '='))
         return false;
@@ -65,16 +65,16 @@ static bool read_condition(char *text, pto_ucc_section_t *section) {
         return true;
     if (strcmp(text, "sock") == 0)
         return read_range(value, &any);
-    pto_ucc_range_t *known = strcmp(text, "team_size") == 0 ? &section->ranks
-                             : strcmp(text, "ppn") == 0     ? &section->ranks_per_node
-                             : strcmp(text, "nnodes") == 0  ? &section->nodes
-                                                            : NULL;
+    pto_export_range_t *known = strcmp(text, "team_size") == 0 ? &section->ranks
+                                : strcmp(text, "ppn") == 0     ? &section->ranks_per_node
+                                : strcmp(text, "nnodes") == 0  ? &section->nodes
+                                                               : NULL;
     return known && read_range(value, known);
 }
 
 static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable) {
     pto_ucc_rules_t *rules = reader->rules;
-    static const pto_ucc_range_t any = {0, INT64_MAX};
+    static const pto_export_range_t any = {0, INT64_MAX};
     pto_ucc_section_t section = {any, any, any};
     char name[SECTION_NAME_MAX + 1];
     size_t length = strlen(variable->section);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "portolan/api.h"
+#include "export.h"
 #include "variables.h"
 
 enum { PTO_UCC_ALGORITHM_MAX = 20, PTO_UCC_SCORE_INFINITE = INT32_MAX, PTO_UCC_LINE_MAX = 8191 };
@@ -39,12 +39,6 @@ typedef enum {
     PTO_UCC_MEMORY_COUNT
 } pto_ucc_memory_t;
 
-/* INT64_MAX is no limit. Both ends are included, but two ranges of bytes may share an end. */
-typedef struct {
-    int64_t first;
-    int64_t last;
-} pto_ucc_range_t;
-
 /* Indices of the rules' ranges. A list without any has all values. */
 typedef struct {
     int begin, end;
@@ -63,13 +57,13 @@ typedef struct {
 
 /* The conditions of a section. Those about CPUs are not stored: a machine file cannot decide them. */
 typedef struct {
-    pto_ucc_range_t ranks, ranks_per_node, nodes;
+    pto_export_range_t ranks, ranks_per_node, nodes;
 } pto_ucc_section_t;
 
 typedef struct {
     int setting_count, range_count, section_count;
     pto_ucc_setting_t *setting;
-    pto_ucc_range_t *range;
+    pto_export_range_t *range; /* those of bytes may share an end */
     pto_ucc_section_t *section;
     bool layers_given;     /* by UCC_CL_BASIC_TLS or UCC_TLS */
     unsigned layers_used;  /* bits of pto_ucc_owner_t, if layers_given */

@@ -120,7 +120,7 @@ static pto_status_t read_ranks(const reader_t *reader, const char *text, bool ma
     return read_digits(reader, text, length, INT32_MAX, ranks);
 }
 
-static pto_status_t add_range(const reader_t *reader, const char *at, pto_ucc_range_t range) {
+static pto_status_t add_range(const reader_t *reader, const char *at, pto_export_range_t range) {
     pto_ucc_rules_t *rules = reader->rules;
     if (rules->range_count == RANGES_MAX)
         return fault(reader, PTO_ERR_TOO_LARGE, at, "is one range too many");
@@ -135,7 +135,7 @@ static pto_status_t read_ranges(const reader_t *reader, char *list, bool of_team
     pto_status_t status = PTO_OK;
     ranges->begin = reader->rules->range_count;
     for (char *part; status == PTO_OK && (part = next_part(&list, ","));) {
-        pto_ucc_range_t range = {0};
+        pto_export_range_t range = {0};
         const char *begin = part;
         char *first = next_part(&part, "-"), *last = first ? next_part(&part, "-") : NULL;
         if (!(of_teams ? first : last) || *part)

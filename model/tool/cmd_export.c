@@ -123,8 +123,8 @@ static pto_status_t create_tables(pto_export_t *export, pto_collective_t only, p
             int64_t nodes = export->nodes.value[i];
             int64_t ranks = nodes * export->options.scenario.layout.gpus_per_node;
             if ((only == PTO_COLLECTIVE_COUNT || only == collective->collective) && ranks > 1)
-                export->table[export->table_count++] =
-                    (pto_export_table_t){.collective = collective, .nodes = nodes, .ranks = ranks};
+                export->table[export->table_count++] = (pto_export_table_t){
+                    .collective = collective, .nodes = nodes, .ranks = ranks, .rule_count = 1};
         }
     if (export->table_count == 0)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "nothing to tell %s about one rank",

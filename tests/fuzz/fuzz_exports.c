@@ -14,8 +14,10 @@ static void make_tables(pto_export_t *export) {
         for (size_t i = 0; i < sizeof communicators / sizeof *communicators; i++) {
             if (export->table_count == TABLES_MAX)
                 abort();
-            export->table[export->table_count++] = (pto_export_table_t){
-                .collective = collective, .nodes = communicators[i].nodes, .ranks = communicators[i].ranks};
+            export->table[export->table_count++] = (pto_export_table_t){.collective = collective,
+                                                                        .nodes = communicators[i].nodes,
+                                                                        .ranks = communicators[i].ranks,
+                                                                        .rule_count = 1};
         }
 }
 

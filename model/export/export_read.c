@@ -1,0 +1,76 @@
+/* What the readers of tuning files have in common. */
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/text_file.h"
+#include "export.h"
+#include "variables.h"
+
+enum { FILE_BYTES_MAX = 16 << 20 };
+
+pto_status_t pto_export_refuse_variables(const char *text, const char *prefix, const char *advice,
+                                         const char *path, pto_error_t *err) {
+    const int line = pto_variables_find(text, prefix);
+    return line > 0 ? pto_error_set_at(err, PTO_ERR_SYNTAX, path, line, 1, "%s", advice) : PTO_OK;
+}
+
+pto_status_t pto_export_read_json(const char *path, const char *prefix, const char *advice, json_t **json,
+                                  pto_error_t *err) {
+    char *text;
+    size_t size;
+    json_error_t reason;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
+    if (!*json)
+        status = pto_export_refuse_variables(text, prefix, advice, path, err);
+    free(text);
+    return *json || status != PTO_OK
+               ? status
+               : pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
+}
+
+/* --- from a file's entries to a table ------------------------------------------------------------------- */
+
+bool pto_export_range_has(const pto_export_range_t *range, int64_t value) {
+    return range->first <= value && value <= range->last;
+}
+
+static const pto_export_rule_t *rule_for(const pto_export_entry_t *entry, size_t count, int64_t bytes) {
+    static const pto_export_rule_t library_decides;
+    for (size_t i = 0; i < count; i++)
+        if (pto_export_range_has(&entry[i].bytes, bytes))
+            return &entry[i].rule;
+    return &library_decides;
+}
+
+/* The next size at which an entry begins or has ended; INT64_MAX if there is none. */
+static int64_t next_limit(const pto_export_entry_t *entry, size_t count, int64_t bytes) {
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const pto_export_range_t *range = &entry[i].bytes;
+        next = range->first > bytes && range->first < next ? range->first : next;
+        next = range->last >= bytes && range->last < next - 1 ? range->last + 1 : next;
+    }
+    return next;
+}
+
+/* If the file's sizes are those of all ranks' blocks, they are divided by the ranks: portolan counts one
+ * block. Different limits of the file can then become the same size, and the later one applies. */
+bool pto_export_fill(pto_export_table_t *table, const pto_export_entry_t *entry, size_t count) {
+    int64_t blocks = table->collective->total ? table->ranks : 1;
+    table->rule_count = 0;
+    for (int64_t bytes = 0; bytes <= INT64_MAX - blocks; bytes = next_limit(entry, count, bytes)) {
+        int64_t from_bytes = bytes / blocks + (bytes % blocks > 0);
+        int last = table->rule_count - 1;
+        bool is_same_size = last >= 0 && table->rule[last].from_bytes == from_bytes;
+        if (!is_same_size && ++last == PTO_EXPORT_RULES_MAX)
+            return false;
+        /* The entry that applies is that of the rounded-up size. */
+        table->rule[last] = *rule_for(entry, count, from_bytes * blocks);
+        table->rule[last].from_bytes = from_bytes;
+        table->rule_count = last + 1;
+    }
+    return true;
+}
