@@ -2,12 +2,9 @@
  * the file that NCCL_TUNER_CONFIG_FILE names, as `portolan export --for nccl` writes it: when NCCL asks for
  * the costs of a call, it sets the cost of the rule's algorithm and protocol to 0. A faulty file turns the
  * plugin off with a warning in NCCL's log, and NCCL decides by itself. */
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/text_file.h"
 #include "portolan/printable.h"
 #include "rules.h"
 
@@ -19,48 +16,21 @@ typedef struct {
     tuner_rules_t rules;
 } tuner_t;
 
-/* Returns a descriptor; -1: the file cannot be opened or is not regular. Does not block on a named pipe. */
-static int open_regular(const char *path) {
-    struct stat found;
-    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (descriptor < 0 || (fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode)))
-        return descriptor;
-    close(descriptor);
-    return -1;
-}
-
-/* Returns the content of a file, which the caller frees; NULL: it is not regular, unreadable or too large. */
-static char *read_text(const char *path, size_t *size) {
-    const int descriptor = open_regular(path);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
-    char *text = file ? malloc(FILE_BYTES_MAX + 1) : NULL;
-    *size = text ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
-    if (text && (ferror(file) || *size > FILE_BYTES_MAX)) {
-        free(text);
-        text = NULL;
-    }
-    if (file)
-        fclose(file);
-    else if (descriptor >= 0)
-        close(descriptor);
-    return text;
-}
-
 #define LOG(level, ...) log((level), NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__, __VA_ARGS__)
 
 /* False: the reason is in NCCL's log. */
 static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     const char *path = getenv("NCCL_TUNER_CONFIG_FILE");
-    size_t size;
+    char *text = NULL;
+    size_t size = 0;
     tuner_fault_t fault;
     char name[PATH_TEXT_MAX], message[2 * sizeof fault.message];
     if (!path || !*path) {
         LOG(NCCL_LOG_WARN, "portolan: off, as NCCL_TUNER_CONFIG_FILE names no file");
         return false;
     }
-    char *text = read_text(path, &size);
     pto_escape_text(path, name, sizeof name);
-    if (!text) {
+    if (pto_text_read(path, FILE_BYTES_MAX, &text, &size, NULL) != PTO_OK) {
         LOG(NCCL_LOG_WARN,
             "portolan: off, as %s cannot be read, is not a regular file, or has more than %d bytes", name,
             FILE_BYTES_MAX);
