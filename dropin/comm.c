@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "dropin.h"
+#include "environment.h"
 #include "mpi_team.h"
 #include "ranks.h"
 
@@ -23,7 +24,7 @@ static pto_status_t refuse(drop_comm_t *comm, pto_error_t *err) {
     static bool said;
     comm->why_not = "plans on many other communicators";
     if (!said)
-        drop_say("%d communicators have plans, so other ones are left to MPI", OPEN_MAX);
+        preload_say("%d communicators have plans, so other ones are left to MPI", OPEN_MAX);
     said = true;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s", comm->why_not);
 }

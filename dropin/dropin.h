@@ -62,9 +62,6 @@ extern drop_settings_t drop;
 /* Collective over MPI_COMM_WORLD: read the environment and agree on whether to be on. */
 void drop_begin(void);
 
-/* Process 0 prints a line to standard error. */
-void drop_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 typedef struct drop_comm drop_comm_t;
 
 /* --- call.c: one call ----------------------------------------------------------------------------------- */

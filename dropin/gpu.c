@@ -1,6 +1,5 @@
 /* CUDA contexts: the executor runs in the context of the program's buffers, on their GPU, and the program's
  * own current context is restored after each call. The host device, which emulates GPUs, has no contexts. */
-#include <pthread.h>
 #include <string.h>
 
 #include "driver.h"
@@ -8,12 +7,6 @@
 
 /* From cuda.h, which need not be installed. */
 enum { ATTRIBUTE_CONTEXT = 1, ATTRIBUTE_DEVICE_ORDINAL = 9 };
-
-static int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);
-
-static void look_for_attributes(void) {
-    preload_find_in_driver("cuPointerGetAttributes", &get_attributes, sizeof get_attributes);
-}
 
 static bool is_host(void) { return strcmp(drop.device->name, "host") == 0; }
 
@@ -25,7 +18,6 @@ static uint64_t emulated_gpu(void) {
 /* Pooled and virtual memory has no context, and its GPU need not be the current one: it is left to MPI. */
 bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
     static const int attributes[] = {ATTRIBUTE_CONTEXT, ATTRIBUTE_DEVICE_ORDINAL};
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static _Thread_local int last_device = -1;
     static _Thread_local uint64_t last_gpu;
     void *context = NULL;
@@ -35,9 +27,9 @@ bool drop_gpu_enter(const void *memory, uint64_t *gpu) {
         *gpu = emulated_gpu();
         return true;
     }
-    pthread_once(&once, look_for_attributes);
-    if (!get_attributes || get_attributes(2, attributes, data, (unsigned long long)(uintptr_t)memory) != 0 ||
-        !context)
+    const preload_driver_t *driver = preload_driver();
+    if (!driver->get_attributes ||
+        driver->get_attributes(2, attributes, data, (unsigned long long)(uintptr_t)memory) != 0 || !context)
         return false;
     *gpu = device == last_device ? last_gpu : preload_gpu_id(device);
     if (*gpu == 0)

@@ -69,7 +69,7 @@ static const char *const why_of[] = {[NOT_FASTER] = "host buffers, where MPI is 
 static bool is_forced(void) { return drop.strategy != NULL; }
 
 bool drop_host_begin(void) {
-    if (!preload_is_on("PORTOLAN_HOST", false, drop_say) || drop.assumes_gpu)
+    if (!preload_is_on("PORTOLAN_HOST", false) || drop.assumes_gpu)
         return false;
     if (is_forced())
         return strcmp(drop.strategy, "own_algorithm") == 0;

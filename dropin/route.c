@@ -8,6 +8,7 @@
 
 #include "decide/candidates.h"
 #include "dropin.h"
+#include "environment.h"
 #include "mpi_team.h"
 #include "portolan/strategy.h"
 
@@ -332,8 +333,8 @@ static void create_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_rou
             continue;
         }
         if (!comm->why_not && (status != PTO_ERR_NOT_APPLICABLE || drop.strategy))
-            drop_say("%s of %lld bytes by %s is left out: %s", pto_collective_name(route->key.collective),
-                     (long long)route->key.bytes, predictions->strategy[best]->name, err.message);
+            preload_say("%s of %lld bytes by %s is left out: %s", pto_collective_name(route->key.collective),
+                        (long long)route->key.bytes, predictions->strategy[best]->name, err.message);
         prediction->applicable = false;
         best = choose(comm, route, predictions);
     }

@@ -1,7 +1,6 @@
 /* The start of the drop-in, within MPI_Init: the settings from environment variables, and the agreement of
  * all processes on whether it is on. It is off, with a message, where any process lacks what it needs. */
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +19,6 @@ enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1, TRIALS_DEFAULT = 4, TRIALS_MAX =
 static const int64_t memory_default_bytes = (int64_t)1 << 30;
 
 drop_settings_t drop;
-
-void drop_say(const char *format, ...) {
-    va_list arguments;
-    if (drop.rank != 0)
-        return;
-    va_start(arguments, format);
-    preload_print("portolan", format, arguments);
-    va_end(arguments);
-}
 
 enum { VERSION_MAX = 1 << 15 }; /* of any MPI library: Open MPI's constant is too small for MPICH's text */
 
@@ -65,7 +55,7 @@ static void use_own_library(pto_machine_t *machine) {
 static pto_status_t read_machine(pto_error_t *err) {
     const char *name = preload_text("PORTOLAN_MACHINE");
     char *path = NULL;
-    if (!preload_is_on("PORTOLAN_DROPIN", true, drop_say))
+    if (!preload_is_on("PORTOLAN_DROPIN", true))
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "%s", "");
     if (!name)
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
@@ -125,7 +115,7 @@ static pto_status_t allow_threads(pto_error_t *err) {
                              "the program has MPI_THREAD_MULTIPLE, so all collectives are left to MPI %s",
                              promise);
     drop.takes_host = false;
-    drop_say(
+    preload_say(
         "the program has MPI_THREAD_MULTIPLE, so collectives run by copies in host memory, or are left to "
         "MPI %s",
         promise);
@@ -133,23 +123,23 @@ static pto_status_t allow_threads(pto_error_t *err) {
 }
 
 static void read_numbers(void) {
-    drop.misprices = preload_number("PORTOLAN_MISPRICE", 0, INT_MAX, -1, drop_say) == drop.rank;
-    drop.emulated_gpus = (int)preload_number("PORTOLAN_EMULATED_GPUS", 1, INT_MAX, 0, drop_say);
-    drop.plans_max = (int)preload_number("PORTOLAN_PLANS", 1, INT_MAX, PLANS_DEFAULT, drop_say);
-    drop.trials = (int)preload_number("PORTOLAN_TRIALS", 0, TRIALS_MAX, TRIALS_DEFAULT, drop_say);
-    drop.repeats = preload_number("PORTOLAN_REPEATS", 0, INT64_MAX, REPEATS_TO_PAY, drop_say);
-    drop.bytes_max = preload_number("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes, drop_say);
+    drop.misprices = preload_number("PORTOLAN_MISPRICE", 0, INT_MAX, -1) == drop.rank;
+    drop.emulated_gpus = (int)preload_number("PORTOLAN_EMULATED_GPUS", 1, INT_MAX, 0);
+    drop.plans_max = (int)preload_number("PORTOLAN_PLANS", 1, INT_MAX, PLANS_DEFAULT);
+    drop.trials = (int)preload_number("PORTOLAN_TRIALS", 0, TRIALS_MAX, TRIALS_DEFAULT);
+    drop.repeats = preload_number("PORTOLAN_REPEATS", 0, INT64_MAX, REPEATS_TO_PAY);
+    drop.bytes_max = preload_number("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes);
 }
 
 static void read_words(void) {
     static const char *const spaces[] = {"device", "host"}, *const serial[] = {"serial"},
                              *const messages[] = {"messages"};
-    int space = preload_word("PORTOLAN_ASSUME", spaces, 2, -1, drop_say);
+    int space = preload_word("PORTOLAN_ASSUME", spaces, 2, -1);
     drop.assumes_gpu = space == 0;
     drop.assumes_host = space == 1;
-    drop.threads_are_serial = preload_word("PORTOLAN_THREADS", serial, 1, -1, drop_say) == 0;
-    drop.forces_messages = preload_word("PORTOLAN_AGREE", messages, 1, -1, drop_say) == 0;
-    drop.prints_summary = preload_is_on("PORTOLAN_EXPLAIN", false, drop_say);
+    drop.threads_are_serial = preload_word("PORTOLAN_THREADS", serial, 1, -1) == 0;
+    drop.forces_messages = preload_word("PORTOLAN_AGREE", messages, 1, -1) == 0;
+    drop.prints_summary = preload_is_on("PORTOLAN_EXPLAIN", false);
 }
 
 static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
@@ -222,8 +212,8 @@ static pto_status_t share_gpus(bool has_gpu, pto_error_t *err) {
     drop.has_other_gpus = any[1];
     drop.multithreaded = any[2];
     if (drop.has_other_gpus && drop.prints_summary)
-        drop_say("host buffers are left to MPI, as %s is loaded: memory of its GPUs looks like the host's",
-                 foreign ? foreign : "a runtime of AMD's or Intel's GPUs");
+        preload_say("host buffers are left to MPI, as %s is loaded: memory of its GPUs looks like the host's",
+                    foreign ? foreign : "a runtime of AMD's or Intel's GPUs");
     drop.takes_host &= !drop.has_other_gpus;
     return status;
 }
@@ -231,7 +221,7 @@ static pto_status_t share_gpus(bool has_gpu, pto_error_t *err) {
 static void say_error(const pto_error_t *err) {
     char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX];
     pto_error_format(err, text, sizeof text);
-    drop_say("%s", text);
+    preload_say("%s", text);
 }
 
 void drop_begin(void) {
@@ -245,6 +235,7 @@ void drop_begin(void) {
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &drop.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
+    preload_speak_as(drop.rank == 0 ? "portolan" : NULL);
     drop.began_s = pto_now_s();
     pto_status_t status = read_settings(&has_gpu, &err);
     status = pto_mpi_agree_same(MPI_COMM_WORLD, status, settings_digest(), &err);

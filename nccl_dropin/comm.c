@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "call_rows.h"
+#include "environment.h"
 #include "tap.h"
 #include "team.h"
 
@@ -158,8 +159,8 @@ static void begin(void *handle, uint64_t id, int size, int rank) {
     pthread_mutex_init(&comm->lock, NULL);
     pto_status_t status = set_up(comm, &err);
     if (status != PTO_OK) {
-        if (tap_settings()->explains || tap_settings()->informs)
-            tap_say(rank, "a communicator of %d is left to NCCL: %s", size, err.message);
+        if (rank == 0 && (tap_settings()->explains || tap_settings()->informs))
+            preload_say("a communicator of %d is left to NCCL: %s", size, err.message);
         tap_symmetric_close(&comm->symmetric);
         release(comm); /* its GPU memory is not freed, as others may have it open */
         return;
@@ -221,15 +222,15 @@ static void summarize(const tap_comm_t *comm) {
     preload_call_rows_flush();
     if (!tap_settings()->explains || comm->rank != 0)
         return;
-    tap_say(0, "communicator of %d processes, %lld calls left to NCCL", comm->size,
-            (long long)atomic_load(&comm->passed));
+    preload_say("communicator of %d processes, %lld calls left to NCCL", comm->size,
+                (long long)atomic_load(&comm->passed));
     if (comm->messages.taken > 0)
-        tap_say(0, "%8lld x send or receive: pipes", (long long)comm->messages.taken);
+        preload_say("%8lld x send or receive: pipes", (long long)comm->messages.taken);
     for (const tap_pick_t *pick = comm->picks; pick; pick = pick->next)
-        tap_say(0, "%8lld x %-14s %-9s %10lld bytes: %s%s%s", (long long)pick->calls,
-                pto_collective_name(pick->key.collective), pto_datatype_name(pick->key.datatype),
-                (long long)pick->key.bytes, pick->why_not ? "NCCL (" : pick->name,
-                pick->why_not ? pick->why_not : "", pick->why_not ? ")" : "");
+        preload_say("%8lld x %-14s %-9s %10lld bytes: %s%s%s", (long long)pick->calls,
+                    pto_collective_name(pick->key.collective), pto_datatype_name(pick->key.datatype),
+                    (long long)pick->key.bytes, pick->why_not ? "NCCL (" : pick->name,
+                    pick->why_not ? pick->why_not : "", pick->why_not ? ")" : "");
 }
 
 /* Collective. Returns whether all processes come here in time; the others may still use this one's memory. */

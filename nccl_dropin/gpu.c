@@ -8,20 +8,6 @@
 /* From cuda.h, which need not be installed. */
 enum { CAPTURE_NONE = 0, CAPTURE_ACTIVE = 1 };
 
-static int (*get_device)(int *device);
-static int (*get_capture)(void *stream, int *status, unsigned long long *id, void *graph, void *dependencies,
-                          void *count);
-
-static void look_for_driver(void) {
-    preload_find_in_driver("cuCtxGetDevice", &get_device, sizeof get_device);
-    preload_find_in_driver("cuStreamGetCaptureInfo_v2", &get_capture, sizeof get_capture);
-}
-
-static bool has_driver(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    return pthread_once(&once, look_for_driver) == 0 && get_device && get_capture;
-}
-
 bool tap_gpu_is_host(void) {
     const pto_device_t *device = tap_settings()->device;
     return device && strcmp(device->name, "host") == 0;
@@ -34,14 +20,15 @@ void *tap_gpu_context(void) {
     void *context = NULL;
     if (tap_gpu_is_host())
         memcpy(&context, &host, sizeof context);
-    else if (has_driver())
+    else
         context = preload_context();
     return context;
 }
 
 uint64_t tap_gpu_id(void) {
+    const preload_driver_t *driver = preload_driver();
     int device = 0;
-    return has_driver() && get_device(&device) == 0 ? preload_gpu_id(device) : 0;
+    return driver->get_device && driver->get_device(&device) == 0 ? preload_gpu_id(device) : 0;
 }
 
 bool tap_gpu_enter(void *context) { return tap_gpu_is_host() || preload_context_enter(context); }
@@ -65,7 +52,8 @@ bool tap_gpu_capture(void *stream, uint64_t *capture) {
         *capture = pto_host_stream_capture(stream);
         return true;
     }
-    if (!has_driver() || get_capture(stream, &status, &id, NULL, NULL, NULL) != 0)
+    const preload_driver_t *driver = preload_driver();
+    if (!driver->get_capture || driver->get_capture(stream, &status, &id, NULL, NULL, NULL) != 0)
         return false;
     *capture = status == CAPTURE_ACTIVE ? id : 0;
     return status == CAPTURE_NONE || (status == CAPTURE_ACTIVE && id != 0);

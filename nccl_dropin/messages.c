@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "environment.h"
 #include "tap.h"
 
 enum { SENDING, RECEIVING, DIRECTIONS };
@@ -239,7 +240,7 @@ static int do_here(tap_comm_t *comm, tap_call_t *first, const tap_call_t *calls,
         return TAP_SYSTEM_ERROR;
     pto_status_t status = list_and_pass(comm, pipes, first, calls, count, in_side_stream, &err);
     if (status != PTO_OK)
-        tap_say(0, "messages of rank %d: %s", comm->rank, err.message);
+        preload_say("messages of rank %d: %s", comm->rank, err.message);
     return status == PTO_OK ? TAP_SUCCESS : status == PTO_ERR_RANGE ? TAP_INVALID_USAGE : TAP_SYSTEM_ERROR;
 }
 

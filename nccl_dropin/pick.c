@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decide/candidates.h"
+#include "environment.h"
 #include "portolan/pick.h"
 #include "tap.h"
 
@@ -135,13 +136,13 @@ static void choose(const tap_comm_t *comm, tap_pick_t *pick, const pto_predictio
 }
 
 static void inform(const tap_comm_t *comm, const tap_pick_t *pick) {
-    if (!tap_settings()->informs)
+    if (!tap_settings()->informs || comm->rank != 0)
         return;
-    tap_say(comm->rank, "INFO %s of %lld bytes, %s, on %d GPUs: %s, predicted %.2f us, NCCL's %.2f us%s%s",
-            pto_collective_name(pick->key.collective), (long long)pick->key.bytes,
-            pto_datatype_name(pick->key.datatype), comm->size, pick->why_not ? "NCCL" : pick->name,
-            pick->predicted_s * 1e6, pick->nccl_s * 1e6, pick->why_not ? ": " : "",
-            pick->why_not ? pick->why_not : "");
+    preload_say("INFO %s of %lld bytes, %s, on %d GPUs: %s, predicted %.2f us, NCCL's %.2f us%s%s",
+                pto_collective_name(pick->key.collective), (long long)pick->key.bytes,
+                pto_datatype_name(pick->key.datatype), comm->size, pick->why_not ? "NCCL" : pick->name,
+                pick->predicted_s * 1e6, pick->nccl_s * 1e6, pick->why_not ? ": " : "",
+                pick->why_not ? pick->why_not : "");
 }
 
 static tap_pick_t *make(const tap_comm_t *comm, const tap_key_t *key) {

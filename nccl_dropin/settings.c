@@ -1,6 +1,5 @@
 /* Settings from environment variables. Those that must be equal on all processes are hashed into a digest,
  * which the processes of a communicator compare. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +17,6 @@ enum { PLANS_DEFAULT = 256, PLANS_MAX = 1 << 20 };
 static const int64_t memory_default_bytes = (int64_t)512 << 20;
 
 static tap_settings_t settings;
-
-void tap_say(int rank, const char *format, ...) {
-    va_list arguments;
-    if (rank != 0)
-        return;
-    va_start(arguments, format);
-    preload_print("portolan", format, arguments);
-    va_end(arguments);
-}
-
-/* Print a line from every process: ranks are not known yet. */
-static void say(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    preload_print("portolan", format, arguments);
-    va_end(arguments);
-}
 
 /* Returns the process's rank according to torchrun, Open MPI, MPICH or Slurm; -1: unknown. */
 static int rank_of(void) {
@@ -96,7 +78,7 @@ static unsigned takes_of(const char *list) {
                 strncmp(pto_collective_name((pto_collective_t)i), name, length) == 0)
                 known = 1u << i;
         if (known == 0 && length > 0)
-            say("PORTOLAN_TAKE: '%.*s' is not a collective, such as allreduce", (int)length, name);
+            preload_say("PORTOLAN_TAKE: '%.*s' is not a collective, such as allreduce", (int)length, name);
         takes |= known;
         next = name + length + (name[length] == ',');
     }
@@ -118,15 +100,15 @@ static void read_environment(void) {
     const char *debug = preload_text("NCCL_DEBUG");
     pto_error_t err = {0};
     settings.rank = rank_of();
-    if (!preload_is_on("PORTOLAN_DROPIN", true, say))
+    if (!preload_is_on("PORTOLAN_DROPIN", true))
         return;
     name_tuner();
-    settings.explains = preload_is_on("PORTOLAN_EXPLAIN", false, say);
+    settings.explains = preload_is_on("PORTOLAN_EXPLAIN", false);
     settings.takes = takes_of(take ? take : "all");
     settings.informs = debug && (strcmp(debug, "INFO") == 0 || strcmp(debug, "TRACE") == 0);
-    settings.memory_bytes = preload_number("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes, say);
-    settings.plans_max = (int)preload_number("PORTOLAN_PLANS", 1, PLANS_MAX, PLANS_DEFAULT, say);
-    settings.messages_max_bytes = preload_number("PORTOLAN_MESSAGES", 0, INT64_MAX, 0, say);
+    settings.memory_bytes = preload_number("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes);
+    settings.plans_max = (int)preload_number("PORTOLAN_PLANS", 1, PLANS_MAX, PLANS_DEFAULT);
+    settings.messages_max_bytes = preload_number("PORTOLAN_MESSAGES", 0, INT64_MAX, 0);
     pto_status_t status = open_machine(&err);
     if (status == PTO_OK)
         status = find_strategy(&err);
@@ -134,8 +116,8 @@ static void read_environment(void) {
         status = pto_device_find(device ? device : "cuda", &settings.device, &err);
     if (status == PTO_OK)
         settings.digest = digest();
-    else
-        tap_say(settings.rank > 0, "%s", err.message);
+    else if (settings.rank <= 0)
+        preload_say("%s", err.message);
     settings.on = status == PTO_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "environment.h"
 #include "tap.h"
 
 /* --- the communicator's order --------------------------------------------------------------------------- */
@@ -128,10 +129,10 @@ static void create_with_all(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t 
     const bool made = create(comm, pick, run, call, &err) == PTO_OK;
     if (tap_door_pass(comm, made ? digest_of(comm, pick) : 0, meeting_s))
         return;
-    if (tap_settings()->explains || tap_settings()->informs)
-        tap_say(comm->rank, "%s of %lld bytes is left to NCCL: %s", pto_collective_name(pick->key.collective),
-                (long long)pick->key.bytes,
-                made ? "not all processes made the same executor in time" : err.message);
+    if (comm->rank == 0 && (tap_settings()->explains || tap_settings()->informs))
+        preload_say("%s of %lld bytes is left to NCCL: %s", pto_collective_name(pick->key.collective),
+                    (long long)pick->key.bytes,
+                    made ? "not all processes made the same executor in time" : err.message);
     tap_symmetric_enter(&comm->symmetric);
     if (made)
         pto_exec_destroy(run->exec);
@@ -232,7 +233,7 @@ static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *
     if (status == PTO_OK)
         tap_record_last(comm, used_call.stream, capture);
     else
-        tap_say(0, "%s on rank %d: %s", pto_collective_name(pick->key.collective), comm->rank, err.message);
+        preload_say("%s on rank %d: %s", pto_collective_name(pick->key.collective), comm->rank, err.message);
     pick->calls++;
     if (tap_reports(comm))
         tap_report(comm, call, pick, true, began_s);

@@ -47,8 +47,6 @@ typedef struct {
 
 /* Reads the environment at the first call. If it is not `on`, all calls are left to NCCL. */
 const tap_settings_t *tap_settings(void);
-/* Print a line to standard error, if `rank` is 0. */
-void tap_say(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 typedef struct tap_comm tap_comm_t;
 

@@ -10,14 +10,7 @@
 /* From cuda.h. */
 enum { CAPTURE_MODE_RELAXED = 2, BUS_ID_MAX = 32 };
 
-static struct {
-    int (*push)(void *context);
-    int (*pop)(void **context);
-    int (*get_current)(void **context);
-    int (*get_bus_id)(char *text, int length, int device);
-    int (*exchange_capture_mode)(int *mode);
-    bool found;
-} driver;
+static preload_driver_t driver;
 
 bool preload_find_in_driver(const char *name, void *function, size_t size) {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -29,24 +22,28 @@ bool preload_find_in_driver(const char *name, void *function, size_t size) {
 #define FIND(name, member) preload_find_in_driver((name), &driver.member, sizeof driver.member)
 
 static void find_driver(void) {
-    driver.found = FIND("cuCtxPushCurrent_v2", push) && FIND("cuCtxPopCurrent_v2", pop) &&
-                   FIND("cuCtxGetCurrent", get_current) && FIND("cuDeviceGetPCIBusId", get_bus_id) &&
-                   FIND("cuThreadExchangeStreamCaptureMode", exchange_capture_mode);
+    driver.has_contexts = FIND("cuCtxPushCurrent_v2", push) && FIND("cuCtxPopCurrent_v2", pop) &&
+                          FIND("cuCtxGetCurrent", get_current) && FIND("cuDeviceGetPCIBusId", get_bus_id) &&
+                          FIND("cuThreadExchangeStreamCaptureMode", exchange_capture_mode);
+    FIND("cuPointerGetAttributes", get_attributes);
+    FIND("cuCtxGetDevice", get_device);
+    FIND("cuStreamGetCaptureInfo_v2", get_capture);
 }
 
-static bool has_driver(void) {
+const preload_driver_t *preload_driver(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    return pthread_once(&once, find_driver) == 0 && driver.found;
+    pthread_once(&once, find_driver);
+    return &driver;
 }
 
 void *preload_context(void) {
     void *context = NULL;
-    return has_driver() && driver.get_current(&context) == 0 ? context : NULL;
+    return preload_driver()->has_contexts && driver.get_current(&context) == 0 ? context : NULL;
 }
 
 uint64_t preload_gpu_id(int device) {
     char bus[BUS_ID_MAX] = "";
-    if (!has_driver() || driver.get_bus_id(bus, BUS_ID_MAX, device) != 0)
+    if (!preload_driver()->has_contexts || driver.get_bus_id(bus, BUS_ID_MAX, device) != 0)
         return 0;
     return pto_hash_bytes(PTO_HASH_START, bus, strlen(bus));
 }
@@ -55,7 +52,7 @@ static _Thread_local int entered;      /* contexts that have not been left */
 static _Thread_local int program_mode; /* the program's capture mode, while in a context */
 
 bool preload_context_enter(void *context) {
-    if (!has_driver() || driver.push(context) != 0)
+    if (!preload_driver()->has_contexts || driver.push(context) != 0)
         return false;
     if (entered++ > 0)
         return true;

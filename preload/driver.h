@@ -9,6 +9,23 @@
 
 /* Store the address of a driver's function in `function`, a pointer of `size` bytes. False: there is none. */
 bool preload_find_in_driver(const char *name, void *function, size_t size);
+
+/* Functions of the driver, as in cuda.h; NULL: it lacks them. */
+typedef struct {
+    int (*push)(void *context);
+    int (*pop)(void **context);
+    int (*get_current)(void **context);
+    int (*get_bus_id)(char *text, int length, int device);
+    int (*exchange_capture_mode)(int *mode);
+    int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);
+    int (*get_device)(int *device);
+    int (*get_capture)(void *stream, int *status, unsigned long long *id, void *graph, void *dependencies,
+                       void *count);
+    bool has_contexts; /* it has all of the first five */
+} preload_driver_t;
+
+const preload_driver_t *preload_driver(void);
+
 /* The current context; NULL: none. */
 void *preload_context(void);
 /* An identifier of this process's GPU `device`, the same in all processes of the node; 0: unknown. */

@@ -49,11 +49,10 @@ PRELOAD_EXPORT void portolan_profile_memory(const void *at, size_t bytes) {
 /* From cuda.h, which need not be installed. */
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, TYPE_DEVICE = 2, TYPE_UNIFIED = 4 };
 
-static int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);
-
 /* Start of the program's static memory. This memory and the heap that follows it are host memory, for which
  * the driver, the slowest step by far, need not be asked. */
 static uintptr_t program;
+static bool has_driver;
 
 static int find_program(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size, (void)context;
@@ -68,10 +67,10 @@ static bool is_of_program(const void *memory) {
 }
 
 bool preload_spaces_begin(void) {
-    bool found = preload_find_in_driver("cuPointerGetAttributes", &get_attributes, sizeof get_attributes);
-    preload_spaces_differ |= found;
+    has_driver = preload_driver()->get_attributes != NULL;
+    preload_spaces_differ |= has_driver;
     dl_iterate_phdr(find_program, NULL);
-    return found;
+    return has_driver;
 }
 
 /* Memory that CUDA does not know is host memory, and so is page-locked memory. Answers are not cached: after
@@ -80,7 +79,7 @@ static preload_space_t ask_cuda(const void *memory) {
     static const int attributes[] = {MEMORY_TYPE, IS_MANAGED};
     unsigned type = 0, managed = 0;
     void *data[] = {&type, &managed};
-    if (get_attributes(2, attributes, data, (unsigned long long)(uintptr_t)memory) != 0)
+    if (preload_driver()->get_attributes(2, attributes, data, (unsigned long long)(uintptr_t)memory) != 0)
         return PRELOAD_CPU;
     if ((managed & 0xff) || type == TYPE_UNIFIED)
         return PRELOAD_MANAGED;
@@ -92,7 +91,7 @@ preload_space_t preload_space(const void *memory) {
     for (size_t i = 0; i < named_count; i++)
         if (at >= named[i].first && at < named[i].until)
             return PRELOAD_GPU;
-    return get_attributes && !is_of_program(memory) ? ask_cuda(memory) : PRELOAD_CPU;
+    return has_driver && !is_of_program(memory) ? ask_cuda(memory) : PRELOAD_CPU;
 }
 
 preload_space_t preload_find_message_space(const void *memory, MPI_Datatype type) {

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -349,23 +348,14 @@ static void catch_signals(void) {
     }
 }
 
-void prof_say(const char *format, ...) {
-    va_list arguments;
-    if (prof.rank != 0)
-        return;
-    va_start(arguments, format);
-    preload_print("portolan-profile", format, arguments);
-    va_end(arguments);
-}
-
 void prof_files_begin(void) {
     const char *text = getenv("PORTOLAN_PROFILE");
     if (text && strlen(text) >= sizeof prefix) {
-        prof_say("PORTOLAN_PROFILE is ignored: it has more than %zu characters", sizeof prefix - 1);
+        preload_say("PORTOLAN_PROFILE is ignored: it has more than %zu characters", sizeof prefix - 1);
         text = NULL;
     }
     memcpy(prefix, text ? text : "portolan-", strlen(text ? text : "portolan-") + 1);
-    prof.line_max = preload_number("PORTOLAN_PROFILE_CALLS", 0, INT64_MAX, LINES_DEFAULT, prof_say);
+    prof.line_max = preload_number("PORTOLAN_PROFILE_CALLS", 0, INT64_MAX, LINES_DEFAULT);
     if (prof.line_max > (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK)
         prof.line_max = (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK;
     process = getpid();
@@ -400,7 +390,7 @@ static void write_as_process_0(const table_t *table) {
     relay_others();
     int cause = preload_rows_close(&sink.rows);
     if (cause)
-        prof_say("cannot write %s: %s", path, strerror(cause));
+        preload_say("cannot write %s: %s", path, strerror(cause));
 }
 
 static void write_table(const table_t *table) {

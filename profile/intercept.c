@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "environment.h"
+
 pthread_mutex_t prof_mutex = PTHREAD_MUTEX_INITIALIZER;
 _Thread_local int prof_depth;
 
@@ -14,6 +16,7 @@ static void begin(int code) {
     prof_depth++;
     PMPI_Comm_rank(MPI_COMM_WORLD, &prof.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &prof.size);
+    preload_speak_as(prof.rank == 0 ? "portolan-profile" : NULL);
     PMPI_Query_thread(&provided);
     prof.threaded = provided == MPI_THREAD_MULTIPLE;
     prof_groups_begin();

@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "environment.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
 #include "profile.h"
@@ -53,10 +54,10 @@ static void read_names(const char *text) {
                 count++;
             }
         if (count == 0)
-            prof_say("PORTOLAN_PROFILE_ALGORITHMS: '%.*s' is ignored: it is not a collective and its "
-                     "algorithm, such "
-                     "as allreduce:ring",
-                     size < 80 ? (int)size : 80, text);
+            preload_say("PORTOLAN_PROFILE_ALGORITHMS: '%.*s' is ignored: it is not a collective and its "
+                        "algorithm, such "
+                        "as allreduce:ring",
+                        size < 80 ? (int)size : 80, text);
         text += size + (text[size] == ',');
     }
 }
@@ -66,7 +67,7 @@ void prof_plans_begin(void) {
     pto_error_t err = {0};
     read_names(getenv("PORTOLAN_PROFILE_ALGORITHMS"));
     if (path && pto_machine_open(path, &machine, &err) != PTO_OK)
-        prof_say("%s: %s", path, err.message);
+        preload_say("%s: %s", path, err.message);
 }
 
 const char *prof_plan_name(int kind) {

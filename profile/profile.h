@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/slots.h"
-#include "portolan/api.h"
 #include "spaces.h"
 
 /* The routines that are counted: PROF_Send, ... */
@@ -256,7 +255,5 @@ void prof_write_all(void);
 /* From a signal handler or at exit: write this process's tables, once. */
 void prof_write_own(void);
 void prof_files_begin(void);
-/* Process 0 prints a line. */
-void prof_say(const char *format, ...) PTO_PRINTF_LIKE(1, 2);
 
 #endif
