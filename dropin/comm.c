@@ -31,24 +31,19 @@ static pto_status_t refuse(drop_comm_t *comm, pto_error_t *err) {
 
 pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err) {
     int64_t room = open_count < OPEN_MAX;
-    if (comm->is_open)
+    pto_team_t *made = NULL;
+    if (comm->team)
         return PTO_OK;
     pto_status_t status = pto_mpi_agree_least(comm->comm, PTO_OK, &room, 1, err);
     if (status == PTO_OK && !room)
         return refuse(comm, err);
     if (status == PTO_OK)
-        status = pto_mpi_agree(comm->comm, pto_comms_create(comm->comm, &comm->comms, err), err);
-    comm->is_open = status == PTO_OK;
-    open_count += comm->is_open;
-    return status;
-}
-
-static void close_comms(drop_comm_t *comm) {
-    if (!comm->is_open)
-        return;
-    pto_comms_free(&comm->comms);
-    comm->is_open = false;
-    open_count--;
+        status = pto_mpi_agree(comm->comm, pto_team_mpi_create(comm->comm, &made, err), err);
+    if (status != PTO_OK)
+        return status;
+    comm->team = made;
+    open_count++;
+    return PTO_OK;
 }
 
 /* --- attributes ----------------------------------------------------------------------------------------- */
@@ -57,7 +52,8 @@ static void close_comms(drop_comm_t *comm) {
 static drop_comm_t out_of_memory = {.why_not = "out of memory"};
 
 static void clear(drop_comm_t *comm) {
-    close_comms(comm);
+    open_count -= comm->team != NULL;
+    pto_team_mpi_destroy(comm->team);
     drop_board_destroy(comm->board);
     drop_host_detach(comm);
     free(comm->gpus.place);

@@ -243,8 +243,7 @@ struct drop_comm {
     uint64_t gpu;        /* this process's */
     drop_layout_t gpus;
     drop_layout_t host;
-    bool is_open;                           /* `comms` exist */
-    pto_comms_t comms;                      /* of all its executors */
+    pto_team_t *team;                       /* of all its executors; NULL: none yet */
     drop_host_t *host_state;                /* NULL: calls on host buffers are left to MPI */
     uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts */
     unsigned counts_next;
@@ -265,7 +264,7 @@ bool drop_comm_find_host(drop_comm_t *comm);
 static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_key_t *key) {
     return key->in_host ? &comm->host : &comm->gpus;
 }
-/* Collective. Creates `comms`, once. PTO_ERR_NOT_APPLICABLE on all processes: too many have been created. */
+/* Collective. Creates `team`, once. PTO_ERR_NOT_APPLICABLE on all processes: too many have been created. */
 pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err);
 /* Returns how many blocks, from `place` on, one strided copy can move between the order of ranks and that of
  * places. Sets `*rank_stride` to the distance of their ranks. */

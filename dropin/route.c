@@ -202,7 +202,7 @@ static pto_status_t create_by(drop_comm_t *comm, const drop_call_t *call, drop_r
     if (status == PTO_OK && route->method == DROP_BY_PLAN)
         status = drop_comm_open(comm, err);
     if (status == PTO_OK && route->method == DROP_BY_PLAN)
-        status = pto_exec_create_in(route->plan, &comm->comms.team, route->device, route->buffer[0],
+        status = pto_exec_create_in(route->plan, comm->team, route->device, route->buffer[0],
                                     route->buffer[1], route->key.op, &options, &route->exec, err);
     free(table);
     if (status == PTO_OK && route->exec)

@@ -19,8 +19,8 @@ enum { FLOAT_BYTES = 4 };
 static const int64_t buffer_bytes_max = INT64_C(1) << 30;
 
 typedef struct {
-    pto_comms_t comms; /* of the members */
-    void *group;       /* NCCL's communicator */
+    pto_team_t *team; /* of the members */
+    void *group;      /* NCCL's communicator */
     pto_nccl_call_t call;
     pto_nccl_block_t *block; /* by member */
 } state_t;
@@ -108,14 +108,14 @@ static void open_case(const work_t *work) {
                                     .receive = state->block};
     state->call.in = memory_buffer(work, PTO_SPACE_GPU, work->room_bytes);
     state->call.out = memory_buffer(work, PTO_SPACE_GPU, work->room_bytes);
-    GPU_DO(pto_comms_create(work->comm, &state->comms, &gpu_error));
-    GPU_DO(pto_nccl_cuda.create(&state->comms.team, &state->group, &gpu_error));
+    GPU_DO(pto_team_mpi_create(work->comm, &state->team, &gpu_error));
+    GPU_DO(pto_nccl_cuda.create(state->team, &state->group, &gpu_error));
 }
 
 static void close_case(const work_t *work) {
     state_t *state = work->state;
     pto_nccl_cuda.destroy(state->group, false);
-    pto_comms_free(&state->comms);
+    pto_team_mpi_destroy(state->team);
 }
 
 const benchmark_t bench_nccl = {

@@ -7,12 +7,10 @@
 /* MPI counts are of type int, so longer ranges are split. */
 #define PIECE_BYTES_MAX ((int64_t)1 << 30)
 
-static MPI_Comm comm_of(const pto_exec_t *exec) { return pto_comms_of(exec->job.team)->comm; }
-
 /* The arguments of MPI_Send_init, MPI_Isend and their counterparts. */
 #define ARGS(exec, message, request)                                                                         \
-    (message)->at, (message)->count, (message)->type, (message)->peer, (message)->tag, comm_of(exec),        \
-        (request)
+    (message)->at, (message)->count, (message)->type, (message)->peer, (message)->tag,                       \
+        pto_comm_of((exec)->job.team), (request)
 
 /* --- requests ------------------------------------------------------------------------------------------- */
 

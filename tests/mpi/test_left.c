@@ -123,11 +123,11 @@ static void communicators_are_freed_where_one_is_missing(void) {
 static void communicators_of_failed_runs_stay(void) {
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
-    pto_comms_t shared;
+    pto_team_t *shared = NULL;
     pto_plan_t *plan = allreduce_by("cuda_aware");
     float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
-    if (pto_comms_create(MPI_COMM_WORLD, &shared, &err) != PTO_OK ||
-        pto_exec_create_in(plan, &shared.team, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+    if (pto_team_mpi_create(MPI_COMM_WORLD, &shared, &err) != PTO_OK ||
+        pto_exec_create_in(plan, shared, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
         die(err.message);
     int before = comms;
     receives = false;
@@ -135,7 +135,7 @@ static void communicators_of_failed_runs_stay(void) {
     receives = true;
     expect(status == PTO_ERR_IO && strstr(err.message, "MPI_Irecv: "), "a run", err.message);
     pto_exec_destroy(exec);
-    pto_comms_free(&shared);
+    pto_team_mpi_destroy(shared);
     expect(comms == before, "communicators stay", "one that is freed");
     pto_plan_destroy(plan);
 }
