@@ -196,9 +196,9 @@ struct pto_exec {
     pto_vector_t opened;        /* pto_opened_t */
     pto_vector_t offered;       /* pto_memory_handle_t: allocations that pto_exec_rebind has offered */
     pto_vector_t registrations; /* by number (register.c) */
-    void *mailboxes;            /* of the node's processes; NULL: none */
+    pto_team_t *mailboxes;      /* all processes, in shared memory; NULL: none (register.c) */
+    void *mailbox_memory;
     pto_shared_handle_t mailbox_handle;
-    uint64_t mailbox_exchanges; /* so far */
     pto_user_side_t side[2];
     pto_peer_memory_t *next_peer_memory; /* scratch memory of a rebinding (rebind.c): of `peer_buffers` */
     void *gathered;     /* the same: the messages of all processes; NULL: none are exchanged */

@@ -8,8 +8,11 @@
  * All processes exchange the handles of their new buffers in one message. They keep each other's allocations
  * open, so only an allocation that was never offered before has to be opened; that may fail, so the processes
  * agree on it. Everything else that may fail is done before the exchange, whose messages include the status:
- * after it, no process fails alone. Buffers in registered memory (register.c) need no handles: their places
- * are exchanged through shared memory, or are known to be the same on all processes. */
+ * after it, no process fails alone. Buffers in registered memory (register.c) are open already: the message
+ * goes through shared memory, and none is needed if their places are the same on all processes.
+ *
+ * The memory that receives the messages is allocated with the executor: a process that ran out of memory
+ * later could not take part, and the others would wait for it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,19 +24,20 @@
 #include "schedule_items.h"
 #include "watchdog.h"
 
-/* A process's message to the others. */
+/* A process's message to the others, by side: the handle of its new buffer, zero if they do not access that,
+ * and the buffer's place in registered memory. */
 typedef struct {
     pto_memory_handle_t handle[PTO_SIDES];
+    pto_registered_t place[PTO_SIDES];
     int status;
     bool fresh; /* some allocation has not been offered before */
 } rebind_message_t;
 
-/* An element of exec->gathered, which receives the messages of all processes. It is allocated with the
- * executor: a process that ran out of memory later could not take part, and the others would wait for it. */
-typedef union {
-    rebind_message_t by_handle;
-    pto_place_message_t by_place;
-} gathered_t;
+static const pto_memory_handle_t no_handle;
+
+static bool is_same_handle(const pto_memory_handle_t *one, const pto_memory_handle_t *other) {
+    return memcmp(one, other, sizeof *one) == 0;
+}
 
 /* Returns whether a buffer is the user's input or output, and sets which. */
 static bool side_of(const pto_exec_t *exec, int buffer, int *side) {
@@ -87,7 +91,7 @@ pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err) {
     exec->relocations = calloc((size_t)exec->peer_buffers.count + PTO_SIDES, sizeof(pto_relocation_t));
     const bool others = others_use_buffers(exec);
     if (others)
-        exec->gathered = calloc((size_t)exec->job.size, sizeof(gathered_t));
+        exec->gathered = calloc((size_t)exec->job.size, sizeof(rebind_message_t));
     return exec->next_peer_memory && exec->relocations && (exec->gathered || !others)
                ? PTO_OK
                : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
@@ -107,6 +111,11 @@ static pto_status_t offer(pto_exec_t *exec, int buffer, const void *user, int si
                              (long long)exec->job.logical, pto_plan_buffer(exec->plan, buffer)->name);
     if (is_private(exec, buffer, side))
         return PTO_OK;
+    message->place[side] = pto_register_place(exec, user, exec->side[side].bytes);
+    if (message->place[side].registration >= 0) {
+        message->handle[side] = pto_register_handle(exec, &message->place[side]);
+        return PTO_OK;
+    }
     pto_status_t status = exec->device->export_memory(user, &message->handle[side], err);
     message->fresh |=
         status == PTO_OK && exec->bound[buffer].shared >= 0 && !was_offered(exec, &message->handle[side]);
@@ -133,6 +142,7 @@ static pto_status_t check_rebind(pto_exec_t *exec, const void *in, const void *o
 static pto_status_t fill_message(pto_exec_t *exec, const void *in, const void *out, rebind_message_t *message,
                                  pto_error_t *err) {
     memset(message, 0, sizeof *message);
+    message->place[PTO_SIDE_IN].registration = message->place[PTO_SIDE_OUT].registration = -1;
     pto_status_t status = check_rebind(exec, in, out, err);
     for (int b = 0; b < pto_plan_buffer_count(exec->plan) && status == PTO_OK; b++) {
         int side;
@@ -154,8 +164,7 @@ static pto_status_t open_peer_buffers(pto_exec_t *exec, const rebind_message_t *
         if (peer_buffer[i].buffer < 0 || !side_of(exec, peer_buffer[i].buffer, &side))
             continue;
         const pto_memory_handle_t *handle = &messages[exec->job.team_rank[peer_buffer[i].rank]].handle[side];
-        static const pto_memory_handle_t none;
-        if (memcmp(handle, &none, sizeof none) != 0) /* otherwise it keeps its shadow buffer */
+        if (!is_same_handle(handle, &no_handle)) /* otherwise it keeps its shadow buffer */
             status = pto_exec_open_memory(exec, peer_buffer[i].rank, handle, &exec->next_peer_memory[i], err);
     }
     return status;
@@ -171,16 +180,41 @@ static void remember_offers(pto_exec_t *exec, const rebind_message_t *message) {
     }
 }
 
+/* Returns whether all buffers of a side that others access are at the same place in registered memory. */
+static bool have_same_place(const pto_exec_t *exec, const rebind_message_t *messages, int side) {
+    const pto_registered_t *first = NULL;
+    for (int i = 0; i < exec->job.size; i++) {
+        const pto_registered_t *place = &messages[i].place[side];
+        if (is_same_handle(&messages[i].handle[side], &no_handle))
+            continue;
+        first = first ? first : place;
+        if (place->registration < 0 || place->registration != first->registration ||
+            place->offset_bytes != first->offset_bytes)
+            return false;
+    }
+    return true;
+}
+
+/* Collective: through shared memory if there are mailboxes, otherwise through the team. */
+static pto_status_t gather_messages(pto_exec_t *exec, const rebind_message_t *mine, pto_error_t *err) {
+    pto_status_t status = pto_team_allgather(exec->mailboxes ? exec->mailboxes : exec->job.team, mine,
+                                             sizeof *mine, exec->gathered, err);
+    exec->failed |= status != PTO_OK && exec->mailboxes; /* the others may have gone on */
+    return status;
+}
+
 /* Collective. If it fails, nothing in the executor has changed. An allocation that some process could not
  * open counts as fresh the next time as well. */
 static pto_status_t exchange(pto_exec_t *exec, const rebind_message_t *mine, pto_error_t *err) {
-    rebind_message_t *messages = exec->gathered;
-    pto_status_t status = pto_team_allgather(exec->job.team, mine, sizeof *mine, messages, err);
+    const rebind_message_t *messages = exec->gathered;
+    pto_status_t status = gather_messages(exec, mine, err);
     bool refused = false, fresh = false;
     for (int i = 0; i < exec->job.size && status == PTO_OK; i++) {
         refused |= messages[i].status != PTO_OK;
         fresh |= messages[i].fresh;
     }
+    if (status != PTO_OK && exec->mailboxes)
+        return status;
     if (status != PTO_OK || refused)
         return pto_agree(exec->job.team, status == PTO_OK ? (pto_status_t)mine->status : status, err);
     status = open_peer_buffers(exec, messages, err);
@@ -189,6 +223,8 @@ static pto_status_t exchange(pto_exec_t *exec, const rebind_message_t *mine, pto
         if (status == PTO_OK)
             remember_offers(exec, mine);
     }
+    for (int side = 0; side < PTO_SIDES && status == PTO_OK; side++)
+        exec->same_place[side] = have_same_place(exec, messages, side);
     return status;
 }
 
@@ -291,70 +327,18 @@ static bool accesses_others(const pto_exec_t *exec, int wanted) {
     return false;
 }
 
-/* Finds the other processes' new buffers of a side: at `common_place`, or if NULL, where messages say. */
-static pto_status_t find_peer_memory(const pto_exec_t *exec, int wanted, const pto_place_message_t *everyone,
-                                     const pto_registered_t *common_place, pto_error_t *err) {
+/* Finds the other processes' new buffers of a side, which are all at one place. */
+static pto_status_t find_peer_memory(const pto_exec_t *exec, int wanted, const pto_registered_t *place,
+                                     pto_error_t *err) {
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
     pto_status_t status = PTO_OK;
-    for (int i = 0, side; i < exec->peer_buffers.count && status == PTO_OK; i++) {
-        if (peer_buffer[i].buffer < 0 || !side_of(exec, peer_buffer[i].buffer, &side) || side != wanted)
-            continue;
-        const pto_registered_t *place =
-            common_place ? common_place : &everyone[exec->job.team_rank[peer_buffer[i].rank]].place[wanted];
-        if (place->registration >= 0) /* otherwise it keeps its shadow buffer */
+    for (int i = 0, side; i < exec->peer_buffers.count && status == PTO_OK; i++)
+        if (peer_buffer[i].buffer >= 0 && side_of(exec, peer_buffer[i].buffer, &side) && side == wanted)
             status = pto_register_peer_memory(
                 exec, place, peer_buffer[i].rank, wanted,
                 pto_buffer_bytes(exec->plan, peer_buffer[i].buffer, peer_buffer[i].rank),
                 &exec->next_peer_memory[i], err);
-    }
     return status;
-}
-
-/* Returns whether all buffers of a side that are in registered memory are at the same place. */
-static bool have_same_place(const pto_exec_t *exec, const pto_place_message_t *everyone, int side) {
-    const pto_registered_t *first = NULL;
-    for (int i = 0; i < exec->job.size; i++) {
-        const pto_registered_t *place = &everyone[i].place[side];
-        if (place->registration < 0)
-            continue;
-        first = first ? first : place;
-        if (place->registration != first->registration || place->offset_bytes != first->offset_bytes)
-            return false;
-    }
-    return true;
-}
-
-static pto_place_message_t place_message_of(const pto_exec_t *exec, const rebind_message_t *message,
-                                            const void *const *user) {
-    pto_place_message_t mine = {.status = (pto_status_t)message->status};
-    for (int side = 0; side < PTO_SIDES; side++) {
-        bool is_accessed = exec->side[side].holds && !exec->side[side].is_private;
-        mine.place[side] = is_accessed ? pto_register_place(exec, user[side], exec->side[side].bytes)
-                                       : (pto_registered_t){.registration = -1};
-        mine.unknown[side] = is_accessed && exec->side[side].bytes > 0 && mine.place[side].registration < 0;
-    }
-    return mine;
-}
-
-/* Collective, through shared memory. `*done`: the new buffers are found, as all that others access are in
- * registered memory. Otherwise nothing has changed. */
-static pto_status_t exchange_places(pto_exec_t *exec, const rebind_message_t *message,
-                                    const void *const *user, bool *done, pto_error_t *err) {
-    const pto_place_message_t mine = place_message_of(exec, message, user);
-    pto_place_message_t *everyone = exec->gathered;
-    pto_status_t status = pto_register_exchange_places(exec, &mine, everyone, err);
-    bool refused = false, unknown = false;
-    for (int i = 0; i < exec->job.size && status == PTO_OK; i++) {
-        refused |= everyone[i].status != PTO_OK;
-        unknown |= everyone[i].unknown[PTO_SIDE_IN] || everyone[i].unknown[PTO_SIDE_OUT];
-    }
-    *done = status == PTO_OK && !refused && !unknown;
-    for (int side = 0; side < PTO_SIDES && *done; side++)
-        exec->same_place[side] = have_same_place(exec, everyone, side);
-    for (int side = 0; side < PTO_SIDES && status == PTO_OK && *done; side++)
-        status = find_peer_memory(exec, side, everyone, NULL, err);
-    return status == PTO_OK && refused ? pto_agree(exec->job.team, (pto_status_t)message->status, err)
-                                       : status;
 }
 
 static pto_status_t refuse_place(int side, const char *reason, pto_error_t *err) {
@@ -375,7 +359,7 @@ static pto_status_t use_common_place(const pto_exec_t *exec, int side, const voi
         return refuse_place(side, "it is not in memory that pto_register knows", err);
     if (stays)
         return refuse_place(side, "the others' are not known to be at the same place", err);
-    return find_peer_memory(exec, side, NULL, &place, err);
+    return find_peer_memory(exec, side, &place, err);
 }
 
 /* --- rebinding ------------------------------------------------------------------------------------------ */
@@ -398,20 +382,11 @@ static pto_status_t apply_places(pto_exec_t *exec, const void *in, void *out, pt
 
 static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     rebind_message_t mine;
-    const void *const user[PTO_SIDES] = {in, out};
     reset_next_peer_memory(exec);
     pto_status_t status = fill_message(exec, in, out, &mine, err);
-    bool others = others_use_buffers(exec), done = false;
-    if (others && exec->mailboxes)
-        status = exchange_places(exec, &mine, user, &done, err);
-    /* If places were exchanged, an error has ended the rebinding on all processes. Otherwise a process with
-     * an error takes part in the exchange of handles, whose messages include its status. */
-    bool has_ended = exec->mailboxes && status != PTO_OK;
-    if (others && !done && !has_ended) {
+    if (others_use_buffers(
+            exec)) /* an error here is in the message, and ends the rebinding on all processes */
         status = exchange(exec, &mine, err);
-        if (status == PTO_OK)
-            exec->same_place[PTO_SIDE_IN] = exec->same_place[PTO_SIDE_OUT] = false;
-    }
     return status == PTO_OK ? apply_places(exec, in, out, err) : status;
 }
 

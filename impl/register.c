@@ -56,6 +56,12 @@ pto_status_t pto_register_peer_memory(const pto_exec_t *exec, const pto_register
     return PTO_OK;
 }
 
+pto_memory_handle_t pto_register_handle(const pto_exec_t *exec, const pto_registered_t *place) {
+    pto_memory_handle_t handle = at(exec, place->registration)->peer[exec->job.rank].handle;
+    handle.offset_bytes += (uint64_t)place->offset_bytes;
+    return handle;
+}
+
 bool pto_register_any(const pto_exec_t *exec) {
     bool any = false;
     for (int i = 0; i < exec->registrations.count; i++)
@@ -65,67 +71,39 @@ bool pto_register_any(const pto_exec_t *exec) {
 
 /* --- mailboxes ------------------------------------------------------------------------------------------ */
 
-/* Each process has two boxes, used in turn. That is enough: a process posts message n + 1 when it has read
- * message n of all others. These have then posted n, and so read n - 1, which n + 1 overwrites. */
-typedef struct {
-    _Alignas(64) atomic_uint_fast64_t number; /* of the exchange, set when the message is complete */
-    pto_place_message_t message;
-} box_t;
-
-static box_t *box_of(const pto_exec_t *exec, int process, uint64_t number) {
-    return (box_t *)exec->mailboxes + 2 * (size_t)process + number % 2;
-}
-
-static pto_status_t await_box(pto_exec_t *exec, const box_t *box, uint64_t number, pto_error_t *err) {
-    int spins = 0;
-    while (atomic_load_explicit(&box->number, memory_order_acquire) != number) {
-        pto_status_t status = pto_job_rest(&exec->job, &spins, err);
-        if (status == PTO_OK)
-            status = pto_exec_deadline(exec, err);
-        if (status != PTO_OK) {
-            exec->failed = true; /* the others may have gone on */
-            return status;
-        }
-    }
-    return PTO_OK;
-}
-
-pto_status_t pto_register_exchange_places(pto_exec_t *exec, const pto_place_message_t *mine,
-                                          pto_place_message_t *everyone, pto_error_t *err) {
-    const uint64_t number = ++exec->mailbox_exchanges;
-    pto_status_t status = PTO_OK;
-    box_t *own = box_of(exec, exec->job.rank, number);
-    own->message = *mine;
-    atomic_store_explicit(&own->number, number, memory_order_release);
-    for (int i = 0; i < exec->job.size && status == PTO_OK; i++) {
-        const box_t *box = box_of(exec, i, number);
-        status = await_box(exec, box, number, err);
-        if (status == PTO_OK)
-            everyone[i] = box->message;
-    }
-    return status;
+static pto_status_t wait_for_message(void *context, int *looks, pto_error_t *err) {
+    const pto_exec_t *exec = context;
+    pto_status_t status = pto_job_rest(&exec->job, looks, err);
+    return status == PTO_OK ? pto_exec_deadline(exec, err) : status;
 }
 
 /* Collective. Only where all processes are on one node. */
 static pto_status_t make_mailboxes(pto_exec_t *exec, pto_error_t *err) {
+    const pto_team_t *team = exec->job.team;
+    pto_team_t *made = NULL;
+    void *memory = NULL;
     if (exec->mailboxes || exec->job.node_size < exec->job.size)
         return PTO_OK;
-    return pto_team_share(exec->job.team, 2 * (size_t)exec->job.size * sizeof(box_t), &exec->mailboxes,
-                          &exec->mailbox_handle, err);
+    pto_status_t status =
+        pto_team_share(team, pto_team_shared_bytes(team->size), &memory, &exec->mailbox_handle, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_agree(team, pto_team_shared_create(memory, team->rank, team->size, -1, &made, err), err);
+    if (status != PTO_OK || !made) {
+        pto_team_shared_destroy(made);
+        pto_team_unshare(team->rank, memory, &exec->mailbox_handle);
+        return status;
+    }
+    pto_team_shared_wait_by(made, wait_for_message, exec);
+    exec->mailboxes = made;
+    exec->mailbox_memory = memory;
+    return PTO_OK;
 }
 
 /* --- registering ---------------------------------------------------------------------------------------- */
 
-static pto_status_t check_idle(const pto_exec_t *exec, pto_error_t *err) {
-    if (!exec->active && !exec->failed)
-        return PTO_OK;
-    return pto_error_set(err, PTO_ERR_RANGE,
-                         exec->failed ? "an earlier run failed" : "a run is already active");
-}
-
-static pto_status_t check_register(const pto_exec_t *exec, const char *memory, int64_t bytes,
-                                   pto_error_t *err) {
-    pto_status_t status = check_idle(exec, err);
+static pto_status_t check_register(pto_exec_t *exec, const char *memory, int64_t bytes, pto_error_t *err) {
+    pto_status_t status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
     if (bytes < 0 || (bytes > 0) != (memory != NULL))
@@ -216,8 +194,8 @@ static bool contains(const registration_t *one, const void *memory) {
     return one->memory && place >= one->memory && place < one->memory + one->bytes;
 }
 
-static pto_status_t check_unregister(const pto_exec_t *exec, int number, pto_error_t *err) {
-    pto_status_t status = check_idle(exec, err);
+static pto_status_t check_unregister(pto_exec_t *exec, int number, pto_error_t *err) {
+    pto_status_t status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
     if (number < 0 || number >= exec->registrations.count || !at(exec, number)->peer)
@@ -312,6 +290,6 @@ void pto_register_free(pto_exec_t *exec) {
     for (int i = 0; i < exec->registrations.count; i++)
         free(at(exec, i)->peer);
     free(exec->registrations.item);
-    pto_team_unshare(exec->job.rank, exec->mailboxes, &exec->mailbox_handle);
-    exec->mailboxes = NULL;
+    pto_team_shared_destroy(exec->mailboxes);
+    pto_team_unshare(exec->job.rank, exec->mailbox_memory, &exec->mailbox_handle);
 }

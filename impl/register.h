@@ -22,17 +22,8 @@ pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, 
 pto_status_t pto_register_peer_memory(const pto_exec_t *exec, const pto_registered_t *place, int64_t rank,
                                       int side, int64_t bytes, pto_peer_memory_t *found, pto_error_t *err);
 
-/* A process's message in a rebinding: by side, the place of its new buffer, if others access it. */
-typedef struct {
-    pto_status_t status;
-    bool unknown[PTO_SIDES]; /* the buffer is not in registered memory */
-    pto_registered_t place[PTO_SIDES];
-} pto_place_message_t;
-
-/* Collective: an allgather through shared memory, by rank in the team. Only for executors with `mailboxes`.
- */
-pto_status_t pto_register_exchange_places(pto_exec_t *exec, const pto_place_message_t *mine,
-                                          pto_place_message_t *everyone, pto_error_t *err);
+/* Returns this process's handle of a place. */
+pto_memory_handle_t pto_register_handle(const pto_exec_t *exec, const pto_registered_t *place);
 
 /* Returns whether any allocation is registered. */
 bool pto_register_any(const pto_exec_t *exec);

@@ -26,6 +26,11 @@ pto_status_t pto_team_share(const pto_team_t *team, size_t bytes, void **memory,
 /* Called by the process of rank `rank`. NULL is legal. */
 void pto_team_unshare(int rank, void *memory, const pto_shared_handle_t *handle);
 
+/* While a process waits in an allgather of a team of pto_team_shared_create, it calls `wait` with `context`
+ * again and again, instead of what the team does by default. `looks` is at first 0. */
+typedef pto_status_t pto_team_wait_t(void *context, int *looks, pto_error_t *err);
+void pto_team_shared_wait_by(pto_team_t *team, pto_team_wait_t *wait, void *context);
+
 enum { PTO_AGREE_MAX = 6 };
 
 /* pto_agree, which also replaces each of `count` numbers, at most PTO_AGREE_MAX, by its minimum. */

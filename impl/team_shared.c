@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "portolan/exec.h"
+#include "team.h"
 
 enum { BOX_BYTES = 4032, SPINS = 1000, YIELDS = 10000, NAP_NS = 100000 };
 
@@ -23,6 +23,8 @@ typedef struct {
     box_t *box;
     uint64_t number;
     double timeout_s;
+    pto_team_wait_t *wait; /* NULL: wait_for */
+    void *wait_context;
 } shared_team_t;
 
 /* One box more, because the memory may have to be aligned. */
@@ -44,23 +46,33 @@ static bool has_posted(const shared_team_t *shared, int rank) {
     return atomic_load_explicit(&box_of(shared, rank)->number, memory_order_acquire) == shared->number;
 }
 
-/* Spins, then yields, then sleeps between two looks. `looks` counts up to YIELDS. */
-static pto_status_t await_post(const shared_team_t *shared, int rank, pto_error_t *err) {
-    double began_s = 0;
-    for (int looks = 0; !has_posted(shared, rank); looks += looks < YIELDS) {
-        if (looks < SPINS)
-            continue;
-        if (looks == SPINS)
-            began_s = pto_now_s();
-        if (shared->timeout_s >= 0 && pto_now_s() - began_s > shared->timeout_s)
-            return pto_error_set(err, PTO_ERR_TIMEOUT, "rank %d waited %g s for rank %d of its team",
-                                 shared->team.rank, shared->timeout_s, rank);
-        if (looks < YIELDS)
-            sched_yield();
-        else
-            nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-    }
+/* Spins, then yields, then sleeps. `looks` counts up to YIELDS. */
+static pto_status_t wait_for(const shared_team_t *shared, int rank, int *looks, double *began_s,
+                             pto_error_t *err) {
+    const int look = *looks;
+    *looks += look < YIELDS;
+    if (look < SPINS)
+        return PTO_OK;
+    if (look == SPINS)
+        *began_s = pto_now_s();
+    if (shared->timeout_s >= 0 && pto_now_s() - *began_s > shared->timeout_s)
+        return pto_error_set(err, PTO_ERR_TIMEOUT, "rank %d waited %g s for rank %d of its team",
+                             shared->team.rank, shared->timeout_s, rank);
+    if (look < YIELDS)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
     return PTO_OK;
+}
+
+static pto_status_t await_post(const shared_team_t *shared, int rank, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    double began_s = 0;
+    int looks = 0;
+    while (status == PTO_OK && !has_posted(shared, rank))
+        status = shared->wait ? shared->wait(shared->wait_context, &looks, err)
+                              : wait_for(shared, rank, &looks, &began_s, err);
+    return status;
 }
 
 static pto_status_t shared_allgather(void *context, const void *mine, size_t bytes, void *all,
@@ -113,4 +125,10 @@ pto_status_t pto_team_shared_create(void *memory, int rank, int size, double tim
 }
 
 /* The team is the first member. */
+void pto_team_shared_wait_by(pto_team_t *team, pto_team_wait_t *wait, void *context) {
+    shared_team_t *shared = (shared_team_t *)(void *)team;
+    shared->wait = wait;
+    shared->wait_context = context;
+}
+
 void pto_team_shared_destroy(pto_team_t *team) { free(team); }
