@@ -125,38 +125,25 @@ static pto_status_t run_vector(const pto_team_t *team, const pto_nccl_call_t *ca
     return status;
 }
 
-/* The part of a member's input that its blocks cover. */
-typedef struct {
-    int64_t from;
-    int64_t until;
-} extent_t;
-
-static extent_t extent_of(const pto_nccl_block_t *block, int count) {
-    extent_t extent = {INT64_MAX, 0};
-    for (int i = 0; i < count; i++) {
-        const int64_t until = block[i].offset_bytes + block[i].bytes;
-        if (block[i].bytes > 0 && block[i].offset_bytes < extent.from)
-            extent.from = block[i].offset_bytes;
-        if (block[i].bytes > 0 && until > extent.until)
-            extent.until = until;
-    }
-    return extent.until > 0 ? extent : (extent_t){0, 0};
+/* Returns where the last of a member's blocks ends in its input. */
+static int64_t end_of(const pto_nccl_block_t *block, int count) {
+    int64_t end = 0;
+    for (int i = 0; i < count; i++)
+        if (block[i].bytes > 0 && block[i].offset_bytes + block[i].bytes > end)
+            end = block[i].offset_bytes + block[i].bytes;
+    return end;
 }
 
-/* Collects the blocks of all members. All contribute as many bytes as the one that sends the most. */
-static pto_status_t gather_blocks(const pto_team_t *team, const pto_nccl_call_t *call, int64_t *max_bytes,
+/* Collects the inputs of all members up to their last blocks, padded to the longest. */
+static pto_status_t gather_padded(const pto_team_t *team, const pto_nccl_call_t *call, int64_t padded_bytes,
                                   char **all, pto_error_t *err) {
-    const extent_t own = extent_of(call->send, call->members);
-    int64_t least = own.from - own.until;
-    pto_status_t status = pto_team_least(team, &least, 1, err);
-    *max_bytes = -least;
-    char *mine = calloc(1, (size_t)*max_bytes + 1);
-    if (status == PTO_OK && !mine)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks to send");
-    if (status == PTO_OK && own.until > 0)
-        memcpy(mine, (const char *)call->in + own.from, (size_t)(own.until - own.from));
-    if (status == PTO_OK)
-        status = gather(team, mine, *max_bytes, all, err);
+    const int64_t bytes = end_of(call->send, call->members);
+    char *mine = calloc(1, (size_t)padded_bytes + 1);
+    if (!mine)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks to send");
+    if (bytes > 0)
+        memcpy(mine, call->in, (size_t)bytes);
+    pto_status_t status = gather(team, mine, padded_bytes, all, err);
     free(mine);
     return status;
 }
@@ -169,13 +156,17 @@ static pto_status_t exchange(const pto_team_t *team, const pto_nccl_call_t *call
     if (!blocks)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks of all members");
     pto_status_t status = pto_team_allgather(team, call->send, n * sizeof *blocks, blocks, err);
+    for (size_t i = 0; i < n && status == PTO_OK; i++) {
+        const int64_t bytes = end_of(&blocks[i * n], call->members);
+        max_bytes = bytes > max_bytes ? bytes : max_bytes;
+    }
     if (status == PTO_OK)
-        status = gather_blocks(team, call, &max_bytes, &all, err);
+        status = gather_padded(team, call, max_bytes, &all, err);
     for (int i = 0; i < call->members && status == PTO_OK; i++) {
-        const pto_nccl_block_t *sent = &blocks[(size_t)i * n], *receive = &call->receive[i];
-        const int64_t at = sent[team->rank].offset_bytes - extent_of(sent, call->members).from;
+        const pto_nccl_block_t *sent = &blocks[(size_t)i * n + (size_t)team->rank],
+                               *receive = &call->receive[i];
         if (receive->bytes > 0)
-            memcpy((char *)call->out + receive->offset_bytes, all + i * max_bytes + at,
+            memcpy((char *)call->out + receive->offset_bytes, all + i * max_bytes + sent->offset_bytes,
                    (size_t)receive->bytes);
     }
     free(all);
