@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "anywhere.h"
+#include "portolan/kernel.h"
 
 /* The ends of a program's phases, as numbers of ops. */
 typedef struct {
@@ -21,6 +22,17 @@ typedef struct {
     unsigned work_end;
     unsigned op_count;
 } pto_phases_t;
+
+/* Returns the phases of a program. */
+static inline pto_phases_t pto_phases_of(const pto_kernel_program_t *program) {
+    int send_end = 0, work_end = program->op_count;
+    while (send_end < program->op_count && program->ops[send_end].kind != PTO_KERNEL_WAIT)
+        send_end++;
+    while (work_end > send_end && program->ops[work_end - 1].kind == PTO_KERNEL_WAIT)
+        work_end--;
+    pto_phases_t phases = {(unsigned)send_end, (unsigned)work_end, (unsigned)program->op_count};
+    return phases;
+}
 
 /* The work of one turn: the ops from `first` to before `end` of a slice; nothing if it does not exist. */
 typedef struct {

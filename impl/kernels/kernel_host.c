@@ -137,15 +137,6 @@ static pto_status_t host_kernel_rebind(void *kernel, const pto_kernel_program_t 
     return PTO_OK;
 }
 
-static pto_phases_t phases_of(const pto_kernel_program_t *program) {
-    int first = 0, last = program->op_count;
-    while (first < program->op_count && program->ops[first].kind != PTO_KERNEL_WAIT)
-        first++;
-    while (last > first && program->ops[last - 1].kind == PTO_KERNEL_WAIT)
-        last--;
-    return (pto_phases_t){(unsigned)first, (unsigned)last, (unsigned)program->op_count};
-}
-
 static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void **kernel, pto_error_t *err) {
     host_kernel_t *host = calloc(1, sizeof *host);
     if (host) {
@@ -159,7 +150,7 @@ static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     }
     host->program = *program;
-    host->phases = phases_of(program);
+    host->phases = pto_phases_of(program);
     pto_status_t status = host_kernel_reserve(host, err);
     if (status == PTO_OK)
         status = host_kernel_rebind(host, program, err);

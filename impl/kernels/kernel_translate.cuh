@@ -80,14 +80,9 @@ static int until_lines(const pto_kernel_program_t *program) {
 
 /* Finds the program's phases (turns.h). */
 static void find_phases(const pto_kernel_program_t *program, struct program *all) {
-    const auto waits = [&](int i) { return program->ops[i].kind == PTO_KERNEL_WAIT; };
-    int first = 0, last = program->op_count;
-    while (first < program->op_count && !waits(first))
-        first++;
-    while (last > first && waits(last - 1))
-        last--;
-    all->send_end = static_cast<uint8_t>(has_lines(program) ? until_lines(program) : first);
-    all->work_end = static_cast<uint8_t>(last);
+    const pto_phases_t phases = pto_phases_of(program);
+    all->send_end = static_cast<uint8_t>(has_lines(program) ? until_lines(program) : phases.send_end);
+    all->work_end = static_cast<uint8_t>(phases.work_end);
 }
 
 /* Rounded up: 0 ms would be no limit. */
