@@ -7,6 +7,29 @@
 #include "mpi_part.h"
 #include "nccl/nccl_collective.h"
 
+static const struct {
+    const char *activity;
+    const char *needs; /* besides the device; of a copy or reduction, if it is not on the device */
+    bool keeps_stream; /* it can be executed while the lane's stream still holds work */
+} kinds[] = {
+    [PTO_TASK_POST] = {"starting messages", "MPI for messages", false},
+    [PTO_TASK_FINISH] = {"waiting for messages", "MPI for messages", true},
+    [PTO_TASK_MOVE] = {"copying", "the CPU for copies", false},
+    [PTO_TASK_REDUCE] = {"reducing", "the CPU for reductions", false},
+    [PTO_TASK_SIGNAL] = {"signalling", "the CPU for flags in host memory", false},
+    [PTO_TASK_WAIT] = {"waiting for a signal", "the CPU for flags in host memory", true},
+    [PTO_TASK_LIBRARY] = {"in MPI's collective", "the MPI library's collective", false},
+    [PTO_TASK_KERNEL] = {"in a kernel", NULL, false},
+    [PTO_TASK_NCCL] = {"in NCCL's collective", NULL, true},
+    [PTO_TASK_MARK] = {"ending a chunk", NULL, true},
+    [PTO_TASK_AFTER] = {"waiting for another lane", NULL, false},
+    [PTO_TASK_CHOOSE] = {"beginning to choose", "the CPU for choices", false},
+    [PTO_TASK_CHOSEN] = {"ending a branch", "the CPU for choices", true},
+};
+_Static_assert(sizeof kinds / sizeof *kinds == PTO_TASK_COUNT, "every kind has a row");
+
+const char *pto_task_activity(pto_task_kind_t kind) { return kinds[kind].activity; }
+
 pto_status_t pto_lane_settle(pto_exec_t *exec, pto_lane_t *lane, bool wait, bool *finished,
                              pto_error_t *err) {
     if (exec->kernel)
@@ -146,12 +169,6 @@ static pto_status_t do_after(pto_exec_t *exec, pto_lane_t *lane, const pto_task_
     return exec->device->event_follow(marked->event, lane->stream, err);
 }
 
-/* Returns whether a task can be executed while the lane's stream still holds work. */
-static bool needs_no_drained_stream(const pto_exec_t *exec, const pto_task_t *task) {
-    return on_device(exec, task) || task->kind == PTO_TASK_FINISH || task->kind == PTO_TASK_WAIT ||
-           task->kind == PTO_TASK_NCCL || task->kind == PTO_TASK_MARK || task->kind == PTO_TASK_CHOSEN;
-}
-
 static pto_status_t do_task(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
                             bool *finished, pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -160,7 +177,7 @@ static pto_status_t do_task(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t
         return pto_kernel_start(exec, task->first, wait, finished, err);
     if (task->kind == PTO_TASK_AFTER)
         return do_after(exec, lane, task, finished, err);
-    if (!needs_no_drained_stream(exec, task))
+    if (!kinds[task->kind].keeps_stream && !on_device(exec, task))
         status = pto_lane_settle(exec, lane, wait, finished, err);
     else if (exec->kernel)
         status = pto_kernel_settle(exec, wait, finished, err);
@@ -212,20 +229,9 @@ pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *t
 }
 
 const char *pto_task_needs(const pto_exec_t *exec, const pto_task_t *task) {
-    static const char *const needs[PTO_TASK_COUNT] = {
-        [PTO_TASK_POST] = "MPI for messages",
-        [PTO_TASK_FINISH] = "MPI for messages",
-        [PTO_TASK_MOVE] = "the CPU for copies",
-        [PTO_TASK_REDUCE] = "the CPU for reductions",
-        [PTO_TASK_SIGNAL] = "the CPU for flags in host memory",
-        [PTO_TASK_WAIT] = "the CPU for flags in host memory",
-        [PTO_TASK_LIBRARY] = "the MPI library's collective",
-        [PTO_TASK_CHOOSE] = "the CPU for choices",
-        [PTO_TASK_CHOSEN] = "the CPU for choices",
-    };
     if (task->choice)
-        return needs[PTO_TASK_CHOOSE];
-    return on_device(exec, task) ? NULL : needs[task->kind];
+        return kinds[PTO_TASK_CHOOSE].needs;
+    return on_device(exec, task) ? NULL : kinds[task->kind].needs;
 }
 
 pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *stream, pto_error_t *err) {

@@ -8,6 +8,8 @@
 pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
                          bool *finished, pto_error_t *err);
 
+/* Returns, for messages, what a process does in a task. */
+const char *pto_task_activity(pto_task_kind_t kind);
 /* Returns, for an error, what a task needs besides the device; NULL: nothing, so that it can be enqueued. */
 const char *pto_task_needs(const pto_exec_t *exec, const pto_task_t *task);
 /* Returns whether the other lane has passed the mark that a PTO_TASK_AFTER waits for; true for others. */

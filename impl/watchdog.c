@@ -6,29 +6,15 @@
 #include <unistd.h>
 
 #include "kernel_nodes.h"
+#include "tasks.h"
 #include "watchdog.h"
 
 enum { ABORT_GRACE_S = 5, DEFAULT_TIMEOUT_S = 20 };
 
 static const char *activity_of(const pto_exec_t *exec, const pto_task_t *task) {
-    static const char *const text[] = {
-        [PTO_TASK_POST] = "starting messages",
-        [PTO_TASK_FINISH] = "waiting for messages",
-        [PTO_TASK_MOVE] = "copying",
-        [PTO_TASK_REDUCE] = "reducing",
-        [PTO_TASK_SIGNAL] = "signalling",
-        [PTO_TASK_WAIT] = "waiting for a signal",
-        [PTO_TASK_LIBRARY] = "in MPI's collective",
-        [PTO_TASK_KERNEL] = "in a kernel",
-        [PTO_TASK_NCCL] = "in NCCL's collective",
-        [PTO_TASK_MARK] = "ending a chunk",
-        [PTO_TASK_AFTER] = "waiting for another lane",
-        [PTO_TASK_CHOOSE] = "beginning to choose",
-        [PTO_TASK_CHOSEN] = "ending a branch",
-    };
-    _Static_assert(sizeof text / sizeof *text == PTO_TASK_COUNT, "every kind has a text");
     const pto_exec_choice_t *choice = exec->choices.item;
-    return task->choice && choice[task->choice - 1].branch < 0 ? "waiting for a choice" : text[task->kind];
+    const bool waits = task->choice && choice[task->choice - 1].branch < 0;
+    return waits ? "waiting for a choice" : pto_task_activity(task->kind);
 }
 
 /* Returns the lane's current task, or NULL. A final kernel stays current until it completes. */
