@@ -177,13 +177,14 @@ void prof_note_scatter(const prof_collective_t *collective) { exchange_with_root
 /* --- by plan -------------------------------------------------------------------------------------------- */
 
 /* In a plan, the root is member 0. */
-static void by_plan(const prof_collective_t *collective, const prof_group_t *group, prof_plan_t plan,
+static void by_plan(const prof_collective_t *collective, const prof_group_t *group, pto_collective_t planned,
                     int64_t bytes, int64_t element_bytes, preload_space_t space) {
     int n = group->size, root = collective->root > 0 ? collective->root : 0,
         me = (group->rank - root + n) % n;
     const prof_parts_t *parts =
-        n > 1 && bytes > 0 ? prof_plan_parts(plan, n, me, bytes, element_bytes > 0 ? element_bytes : 1, space)
-                           : NULL;
+        n > 1 && bytes > 0
+            ? prof_plan_parts(planned, n, me, bytes, element_bytes > 0 ? element_bytes : 1, space)
+            : NULL;
     for (int i = 0; parts && i < parts->send_count; i++) {
         const prof_part_t *part = &parts->part[i];
         send_part(collective, group, parts->kind, (part->peer + root) % n, part->messages, part->bytes,
@@ -197,30 +198,35 @@ static void by_plan(const prof_collective_t *collective, const prof_group_t *gro
 }
 
 /* The elements that a reduction combines have the size of the datatype, even if it is a derived one. */
-static void reduce_by_plan(const prof_collective_t *collective, prof_plan_t plan) {
+static void reduce_by_plan(const prof_collective_t *collective, pto_collective_t planned) {
     const prof_group_t *group = group_for_parts(collective);
     bool in_place = is_in_place(&collective->in);
     if (group)
-        by_plan(collective, group, plan, bytes_for(&collective->in, 0), prof_type_bytes(collective->in.type),
+        by_plan(collective, group, planned, bytes_for(&collective->in, 0),
+                prof_type_bytes(collective->in.type),
                 space_of(in_place ? &collective->out : &collective->in));
 }
 
-static void output_by_plan(const prof_collective_t *collective, prof_plan_t plan) {
+static void output_by_plan(const prof_collective_t *collective, pto_collective_t planned) {
     const prof_group_t *group = group_for_parts(collective);
     if (group)
-        by_plan(collective, group, plan, bytes_for(&collective->out, 0), 1, space_of(&collective->out));
+        by_plan(collective, group, planned, bytes_for(&collective->out, 0), 1, space_of(&collective->out));
 }
 
-void prof_note_bcast(const prof_collective_t *collective) { output_by_plan(collective, PROF_PLAN_BROADCAST); }
-void prof_note_allgather(const prof_collective_t *collective) {
-    output_by_plan(collective, PROF_PLAN_ALLGATHER);
+void prof_note_bcast(const prof_collective_t *collective) {
+    output_by_plan(collective, PTO_COLLECTIVE_BROADCAST);
 }
-void prof_note_reduce(const prof_collective_t *collective) { reduce_by_plan(collective, PROF_PLAN_REDUCE); }
+void prof_note_allgather(const prof_collective_t *collective) {
+    output_by_plan(collective, PTO_COLLECTIVE_ALLGATHER);
+}
+void prof_note_reduce(const prof_collective_t *collective) {
+    reduce_by_plan(collective, PTO_COLLECTIVE_REDUCE);
+}
 void prof_note_allreduce(const prof_collective_t *collective) {
-    reduce_by_plan(collective, PROF_PLAN_ALLREDUCE);
+    reduce_by_plan(collective, PTO_COLLECTIVE_ALLREDUCE);
 }
 void prof_note_reduce_scatter_block(const prof_collective_t *collective) {
-    reduce_by_plan(collective, PROF_PLAN_REDUCE_SCATTER);
+    reduce_by_plan(collective, PTO_COLLECTIVE_REDUCE_SCATTER);
 }
 
 /* --- linear --------------------------------------------------------------------------------------------- */

@@ -17,25 +17,20 @@ enum { CACHE_SIZE = 1024 };
 typedef struct {
     int64_t bytes;
     int64_t element_bytes;
-    prof_plan_t plan;
+    pto_collective_t collective;
     preload_space_t space;
     int n;
     int me;
     prof_parts_t parts;
 } cached_t;
 
-static const struct {
-    pto_collective_t collective;
-    const char *algorithm;
-} defaults[PROF_PLAN_COUNT] = {
-    [PROF_PLAN_ALLREDUCE] = {PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling"},
-    [PROF_PLAN_REDUCE] = {PTO_COLLECTIVE_REDUCE, "binomial"},
-    [PROF_PLAN_BROADCAST] = {PTO_COLLECTIVE_BROADCAST, "binomial"},
-    [PROF_PLAN_ALLGATHER] = {PTO_COLLECTIVE_ALLGATHER, "ring"},
-    [PROF_PLAN_REDUCE_SCATTER] = {PTO_COLLECTIVE_REDUCE_SCATTER, "pairwise"},
+static const char *const defaults[PTO_COLLECTIVE_COUNT] = {
+    [PTO_COLLECTIVE_ALLREDUCE] = "recursive_doubling", [PTO_COLLECTIVE_REDUCE] = "binomial",
+    [PTO_COLLECTIVE_BROADCAST] = "binomial",           [PTO_COLLECTIVE_ALLGATHER] = "ring",
+    [PTO_COLLECTIVE_REDUCE_SCATTER] = "pairwise",
 };
 
-static char named_algorithm[PROF_PLAN_COUNT][32];
+static char named_algorithm[PTO_COLLECTIVE_COUNT][32];
 static pto_machine_t *machine;
 static cached_t cache[CACHE_SIZE];
 
@@ -47,9 +42,9 @@ static void read_names(const char *text) {
         const pto_algorithm_t *found;
         bool is_pair = sscanf(text, "%31[^:,]:%31[^,]", collective, algorithm) == 2;
         int count = 0;
-        for (int i = 0; is_pair && i < PROF_PLAN_COUNT; i++)
-            if (strcmp(pto_collective_name(defaults[i].collective), collective) == 0 &&
-                pto_algorithm_find(algorithm, defaults[i].collective, &found, NULL) == PTO_OK) {
+        for (pto_collective_t i = 0; is_pair && i < PTO_COLLECTIVE_COUNT; i++)
+            if (defaults[i] && strcmp(pto_collective_name(i), collective) == 0 &&
+                pto_algorithm_find(algorithm, i, &found, NULL) == PTO_OK) {
                 memcpy(named_algorithm[i], algorithm, sizeof named_algorithm[i]);
                 count++;
             }
@@ -129,7 +124,7 @@ static pto_datatype_t datatype_of(int64_t element_bytes) {
 /* The layout is one node with a GPU for each member: the algorithm depends only on their number. */
 static pto_request_t request_of(const cached_t *key) {
     pto_request_t request = {.layout = {1, key->n, 1, 1, key->n, false},
-                             .collective = defaults[key->plan].collective,
+                             .collective = key->collective,
                              .datatype = datatype_of(key->element_bytes),
                              .bytes = key->bytes,
                              .by_library = true};
@@ -137,10 +132,10 @@ static pto_request_t request_of(const cached_t *key) {
     return request;
 }
 
-static const char *algorithm_of(const pto_request_t *request, prof_plan_t plan) {
+static const char *algorithm_of(const pto_request_t *request) {
     const char *name = NULL;
-    if (named_algorithm[plan][0] != '\0')
-        return named_algorithm[plan];
+    if (named_algorithm[request->collective][0] != '\0')
+        return named_algorithm[request->collective];
     if (machine) {
         pto_scenario_t scenario;
         pto_scenario_init(&scenario);
@@ -149,12 +144,12 @@ static const char *algorithm_of(const pto_request_t *request, prof_plan_t plan) 
         name = pto_library_algorithm(&scenario, machine, &asked);
         pto_scenario_fini(&scenario);
     }
-    return name ? name : defaults[plan].algorithm;
+    return name ? name : defaults[request->collective];
 }
 
 static bool create(const cached_t *key, pto_plan_t **plan, int *kind) {
     pto_request_t request = request_of(key);
-    const char *const names[] = {algorithm_of(&request, key->plan), defaults[key->plan].algorithm};
+    const char *const names[] = {algorithm_of(&request), defaults[key->collective]};
     for (int i = 0; i < 2; i++)
         if (pto_algorithm_find(names[i], request.collective, &request.algorithm, NULL) == PTO_OK &&
             pto_plan_create(&request, plan, NULL) == PTO_OK) {
@@ -180,13 +175,13 @@ static bool decompose(cached_t *key) {
     return done;
 }
 
-const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
-                                    preload_space_t space) {
-    cached_t key = {bytes, element_bytes, plan, space, n, me, {0}};
+const prof_parts_t *prof_plan_parts(pto_collective_t collective, int n, int me, int64_t bytes,
+                                    int64_t element_bytes, preload_space_t space) {
+    cached_t key = {bytes, element_bytes, collective, space, n, me, {0}};
     uint64_t hash = ((uint64_t)bytes * 31 + (uint64_t)n * 7 + (uint64_t)me) * PTO_GOLDEN_GAMMA;
-    cached_t *slot = &cache[(hash >> 40 ^ (uint64_t)plan << 8 ^ (uint64_t)space) % CACHE_SIZE];
-    if (slot->parts.part && slot->plan == plan && slot->n == n && slot->me == me && slot->bytes == bytes &&
-        slot->element_bytes == element_bytes && slot->space == space)
+    cached_t *slot = &cache[(hash >> 40 ^ (uint64_t)collective << 8 ^ (uint64_t)space) % CACHE_SIZE];
+    if (slot->parts.part && slot->collective == collective && slot->n == n && slot->me == me &&
+        slot->bytes == bytes && slot->element_bytes == element_bytes && slot->space == space)
         return &slot->parts;
     if (!decompose(&key)) {
         free(key.parts.part);

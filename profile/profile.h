@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/slots.h"
+#include "portolan/scenario.h"
 #include "spaces.h"
 
 /* The routines that are counted: PROF_Send, ... */
@@ -230,19 +231,10 @@ typedef struct {
     prof_part_t *part; /* sends, then a separator, then receives */
 } prof_parts_t;
 
-typedef enum {
-    PROF_PLAN_ALLREDUCE,
-    PROF_PLAN_REDUCE,
-    PROF_PLAN_BROADCAST,
-    PROF_PLAN_ALLGATHER,
-    PROF_PLAN_REDUCE_SCATTER,
-    PROF_PLAN_COUNT
-} prof_plan_t;
-
 /* Returns the messages of member `me` of n in the algorithm that is assumed for a collective; the root is
  * member 0. Valid until the next call. NULL: no algorithm applies. */
-const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
-                                    preload_space_t space);
+const prof_parts_t *prof_plan_parts(pto_collective_t collective, int n, int me, int64_t bytes,
+                                    int64_t element_bytes, preload_space_t space);
 void prof_plans_begin(void);
 /* The name of a kind's algorithm; "linear": each process exchanges with every other one directly. */
 const char *prof_plan_name(int kind);
