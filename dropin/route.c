@@ -248,24 +248,10 @@ static double copies_s(const drop_comm_t *comm, const drop_route_t *route) {
 
 enum { STRATEGIES_MAX = 256 };
 
-/* Returns the index of the cheapest applicable strategy; -1: none. */
-static int cheapest(const pto_predictions_t *predictions) {
-    int best = -1;
-    if (drop.misprices)
-        return best;
-    for (int i = 0; i < predictions->strategy_count; i++) {
-        const pto_prediction_t *p = pto_prediction_at(predictions, 0, i);
-        if (p->applicable &&
-            (best < 0 || p->price.seconds < pto_prediction_at(predictions, 0, best)->price.seconds))
-            best = i;
-    }
-    return best;
-}
-
 /* Collective. Process 0 chooses for all, since prices may differ in the last bit. -1: MPI. On host buffers,
  * the gain must exceed the intervals of the prices. */
 static int choose(const drop_comm_t *comm, const drop_route_t *route, const pto_predictions_t *predictions) {
-    int best = cheapest(predictions);
+    int best = drop.misprices ? -1 : pto_pick_at(predictions, 0);
     bool by_mpi = best < 0 || method_of(predictions->strategy[best], route->key.collective) == DROP_BY_MPI;
     if (by_mpi || (route->key.in_host && !drop_host_gains(comm, predictions)))
         best = -1;

@@ -89,17 +89,6 @@ static pto_status_t bind(const tap_key_t *key, int size, pto_scenario_t *scenari
     return pto_bind_cell(&ask, tap_settings()->machine, scenario, err);
 }
 
-/* Returns the cheapest applicable strategy; -1: none. */
-static int cheapest(const pto_predictions_t *all) {
-    int best = -1;
-    for (int i = 0; i < all->strategy_count; i++) {
-        const pto_prediction_t *own = &all->prediction[i];
-        if (own->applicable && (best < 0 || own->price.seconds < all->prediction[best].price.seconds))
-            best = i;
-    }
-    return best;
-}
-
 /* Tries the strategies from the cheapest on, and takes the first whose plan is a candidate. It must be
  * cheaper than NCCL, unless the environment names it. */
 static void choose(const tap_comm_t *comm, tap_pick_t *pick, const pto_predictions_t *all) {
@@ -111,7 +100,7 @@ static void choose(const tap_comm_t *comm, tap_pick_t *pick, const pto_predictio
             pick->nccl_s = all->prediction[i].price.seconds;
         all->prediction[i].applicable &= !wanted || strcmp(all->strategy[i]->name, wanted) == 0;
     }
-    for (int best; (best = cheapest(all)) >= 0; all->prediction[best].applicable = false) {
+    for (int best; (best = pto_pick_at(all, 0)) >= 0; all->prediction[best].applicable = false) {
         pto_price_t price;
         pto_plan_t *plan = NULL;
         if (pto_plan_choose(&pick->scenario, tap_settings()->machine, 0, all->strategy[best], &plan, &price,
