@@ -39,17 +39,10 @@ static bool is_same_handle(const pto_memory_handle_t *one, const pto_memory_hand
     return memcmp(one, other, sizeof *one) == 0;
 }
 
-/* Returns whether a buffer is the user's input or output, and sets which. */
-static bool side_of(const pto_exec_t *exec, int buffer, int *side) {
-    pto_role_t role = pto_plan_buffer(exec->plan, buffer)->role;
-    *side = role == PTO_ROLE_IN ? PTO_SIDE_IN : PTO_SIDE_OUT;
-    return role == PTO_ROLE_IN || role == PTO_ROLE_OUT;
-}
-
 /* Returns whether any process accesses a user buffer of another one: the same on all processes. */
 static bool others_use_buffers(const pto_exec_t *exec) {
-    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++)
-        if (side_of(exec, b, &side) && exec->bound[b].shared >= 0)
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
+        if (pto_side_of(exec, b) >= 0 && exec->bound[b].shared >= 0)
             return true;
     return false;
 }
@@ -70,17 +63,16 @@ static bool is_private(const pto_exec_t *exec, int buffer, int side) {
            (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
 }
 
-static pto_user_side_t side_as_bound(const pto_exec_t *exec, int wanted) {
+static pto_user_side_t side_as_bound(const pto_exec_t *exec, int side) {
     pto_user_side_t found = {.is_private = true};
-    for (int b = 0, side; b < pto_plan_buffer_count(exec->plan); b++) {
-        if (!side_of(exec, b, &side) || side != wanted ||
-            !pto_buffer_is_users(exec->plan, b, exec->job.logical))
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
+        if (pto_side_of(exec, b) != side || !pto_buffer_is_users(exec->plan, b, exec->job.logical))
             continue;
         found.holds = true;
         found.is_private = found.is_private && is_private(exec, b, side);
     }
-    found.bytes = pto_exec_user_bytes(exec->plan, exec->job.logical,
-                                      wanted == PTO_SIDE_IN ? PTO_ROLE_IN : PTO_ROLE_OUT);
+    found.bytes =
+        pto_exec_user_bytes(exec->plan, exec->job.logical, side == PTO_SIDE_IN ? PTO_ROLE_IN : PTO_ROLE_OUT);
     return found;
 }
 
@@ -145,8 +137,8 @@ static pto_status_t fill_message(pto_exec_t *exec, const void *in, const void *o
     message->place[PTO_SIDE_IN].registration = message->place[PTO_SIDE_OUT].registration = -1;
     pto_status_t status = check_rebind(exec, in, out, err);
     for (int b = 0; b < pto_plan_buffer_count(exec->plan) && status == PTO_OK; b++) {
-        int side;
-        if (side_of(exec, b, &side) && pto_buffer_is_users(exec->plan, b, exec->job.logical))
+        const int side = pto_side_of(exec, b);
+        if (side >= 0 && pto_buffer_is_users(exec->plan, b, exec->job.logical))
             status = offer(exec, b, side == PTO_SIDE_IN ? in : out, side, message, err);
     }
     if (status == PTO_OK && !pto_vector_reserve(&exec->offered, PTO_SIDES, sizeof(pto_memory_handle_t)))
@@ -160,8 +152,8 @@ static pto_status_t open_peer_buffers(pto_exec_t *exec, const rebind_message_t *
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < exec->peer_buffers.count && status == PTO_OK; i++) {
-        int side;
-        if (peer_buffer[i].buffer < 0 || !side_of(exec, peer_buffer[i].buffer, &side))
+        const int side = pto_side_of(exec, peer_buffer[i].buffer);
+        if (side < 0)
             continue;
         const pto_memory_handle_t *handle = &messages[exec->job.team_rank[peer_buffer[i].rank]].handle[side];
         if (!is_same_handle(handle, &no_handle)) /* otherwise it keeps its shadow buffer */
@@ -319,23 +311,23 @@ static pto_status_t relocate_all(pto_exec_t *exec, const pto_relocations_t *relo
 /* --- registered memory ---------------------------------------------------------------------------------- */
 
 /* Returns whether this process accesses other processes' buffers of a side. */
-static bool accesses_others(const pto_exec_t *exec, int wanted) {
+static bool accesses_others(const pto_exec_t *exec, int side) {
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
-    for (int i = 0, side; i < exec->peer_buffers.count; i++)
-        if (peer_buffer[i].buffer >= 0 && side_of(exec, peer_buffer[i].buffer, &side) && side == wanted)
+    for (int i = 0; i < exec->peer_buffers.count; i++)
+        if (pto_side_of(exec, peer_buffer[i].buffer) == side)
             return true;
     return false;
 }
 
 /* Finds the other processes' new buffers of a side, which are all at one place. */
-static pto_status_t find_peer_memory(const pto_exec_t *exec, int wanted, const pto_registered_t *place,
+static pto_status_t find_peer_memory(const pto_exec_t *exec, int side, const pto_registered_t *place,
                                      pto_error_t *err) {
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
     pto_status_t status = PTO_OK;
-    for (int i = 0, side; i < exec->peer_buffers.count && status == PTO_OK; i++)
-        if (peer_buffer[i].buffer >= 0 && side_of(exec, peer_buffer[i].buffer, &side) && side == wanted)
+    for (int i = 0; i < exec->peer_buffers.count && status == PTO_OK; i++)
+        if (pto_side_of(exec, peer_buffer[i].buffer) == side)
             status = pto_register_peer_memory(
-                exec, place, peer_buffer[i].rank, wanted,
+                exec, place, peer_buffer[i].rank, side,
                 pto_buffer_bytes(exec->plan, peer_buffer[i].buffer, peer_buffer[i].rank),
                 &exec->next_peer_memory[i], err);
     return status;

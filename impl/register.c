@@ -30,6 +30,13 @@ static registration_t *at(const pto_exec_t *exec, int number) {
     return (registration_t *)exec->registrations.item + number;
 }
 
+int pto_side_of(const pto_exec_t *exec, int buffer) {
+    const pto_role_t role = buffer < 0 ? PTO_ROLE_TEMPORARY : pto_plan_buffer(exec->plan, buffer)->role;
+    if (role == PTO_ROLE_IN)
+        return PTO_SIDE_IN;
+    return role == PTO_ROLE_OUT ? PTO_SIDE_OUT : -1;
+}
+
 /* --- places --------------------------------------------------------------------------------------------- */
 
 pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, int64_t bytes) {
@@ -123,10 +130,7 @@ static pto_status_t open_peers(pto_exec_t *exec, peer_t *peer, pto_error_t *err)
     pto_status_t status = PTO_OK;
     for (int i = 0; i < exec->peer_buffers.count && status == PTO_OK; i++) {
         peer_t *theirs = &peer[exec->job.team_rank[peer_buffer[i].rank]];
-        pto_role_t role = peer_buffer[i].buffer < 0
-                              ? PTO_ROLE_TEMPORARY
-                              : pto_plan_buffer(exec->plan, peer_buffer[i].buffer)->role;
-        if ((role == PTO_ROLE_IN || role == PTO_ROLE_OUT) && theirs->bytes > 0 && !theirs->at.memory)
+        if (pto_side_of(exec, peer_buffer[i].buffer) >= 0 && theirs->bytes > 0 && !theirs->at.memory)
             status = pto_exec_open_memory(exec, peer_buffer[i].rank, &theirs->handle, &theirs->at, err);
     }
     return status;

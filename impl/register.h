@@ -14,6 +14,9 @@ typedef struct {
     int64_t offset_bytes;
 } pto_registered_t;
 
+/* Returns the side of a buffer; -1: it is no input or output of the user's. */
+int pto_side_of(const pto_exec_t *exec, int buffer);
+
 /* Returns the place of `bytes` at this process's `memory`; registration -1: not all are registered. */
 pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, int64_t bytes);
 
