@@ -28,15 +28,10 @@ enum { CANDIDATES_MAX = 9 };
 
 static bool is_path(const char *name) { return strchr(name, '/') || pto_text_ends(name, ".yaml"); }
 
-typedef bool (*folder_at_t)(int index, char folder[PTO_FOLDER_MAX]);
-
-/* A kind of file, and the folders that hold such files. */
-typedef struct {
-    const char *what; /* its name in messages */
-    const char *list; /* its argument to `portolan list` */
-    folder_at_t folder_at;
-    const char *sibling; /* the sibling of the naming file's folder that holds such files, or NULL */
-} file_kind_t;
+/* The kinds' names in messages. */
+static const char *const what[] = {[PTO_FOLDER_MACHINES] = "machine",
+                                   [PTO_FOLDER_TOPOLOGIES] = "topology",
+                                   [PTO_FOLDER_LIBRARIES] = "MPI library"};
 
 /* The path FOLDER/NAME.yaml where `ending` is ".yaml"; if `folder` is "", in the folder of `scenario`. */
 static char *candidate(const char *scenario, const char *folder, const char *name, const char *ending) {
@@ -50,7 +45,7 @@ static char *candidate(const char *scenario, const char *folder, const char *nam
     return path;
 }
 
-static pto_status_t not_found(const file_kind_t *kind, const char *name, char *const *path, int count,
+static pto_status_t not_found(pto_folder_kind_t kind, const char *name, char *const *path, int count,
                               pto_error_t *err) {
     char places[PTO_ERROR_MESSAGE_MAX / 2] = "", near[PTO_FILE_NAME_MAX];
     assert(path[0]);
@@ -64,19 +59,19 @@ static pto_status_t not_found(const file_kind_t *kind, const char *name, char *c
                 sizeof places - strlen(places) - 1);
     }
     if (count == 1 && is_folder(path[0]))
-        return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a %s file", path[0], kind->what);
+        return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a %s file", path[0], what[kind]);
     if (count == 1 && is_not_regular(path[0]))
         return pto_error_set(err, PTO_ERR_IO, "'%s' is not a regular file", path[0]);
     if (count == 1)
-        return pto_error_set(err, PTO_ERR_IO, "no %s file '%s'", kind->what, places);
-    if (pto_folders_suggest(kind->folder_at, name, near))
-        return pto_error_set(err, PTO_ERR_IO, "no %s '%.40s'; did you mean '%s'?", kind->what, name, near);
+        return pto_error_set(err, PTO_ERR_IO, "no %s file '%s'", what[kind], places);
+    if (pto_folders_suggest(kind, name, near))
+        return pto_error_set(err, PTO_ERR_IO, "no %s '%.40s'; did you mean '%s'?", what[kind], name, near);
     return pto_error_set(err, PTO_ERR_IO, "no %s '%.40s': looked for %s; `portolan list %s` shows all",
-                         kind->what, name, places, kind->list);
+                         what[kind], name, places, pto_folder_name(kind));
 }
 
 /* The paths that a name may refer to, in search order; returns their number. */
-static int candidates(const file_kind_t *kind, const char *name, const char *scenario,
+static int candidates(pto_folder_kind_t kind, const char *name, const char *scenario,
                       char *path[CANDIDATES_MAX]) {
     char folder[PTO_FOLDER_MAX];
     int count = 0;
@@ -84,16 +79,17 @@ static int candidates(const file_kind_t *kind, const char *name, const char *sce
     if (is_path(name))
         return count;
     path[count++] = candidate(scenario, "", name, ".yaml");
-    for (int i = 0; count < CANDIDATES_MAX - 1 && kind->folder_at(i, folder); i++)
+    for (int i = 0; count < CANDIDATES_MAX - 1 && pto_folder_at(kind, i, folder); i++)
         path[count++] = candidate(NULL, folder, name, ".yaml");
-    if (kind->sibling && scenario) { /* the file may be in an installation other than this program's */
-        snprintf(folder, sizeof folder, "../%s/%s", kind->sibling, name);
+    if (kind != PTO_FOLDER_MACHINES &&
+        scenario) { /* the file may be in an installation other than this program's */
+        snprintf(folder, sizeof folder, "../%s/%s", pto_folder_name(kind), name);
         path[count++] = candidate(scenario, "", folder, ".yaml");
     }
     return count;
 }
 
-static pto_status_t find_file(const file_kind_t *kind, const char *name, const char *scenario, char **path,
+static pto_status_t find_file(pto_folder_kind_t kind, const char *name, const char *scenario, char **path,
                               pto_error_t *err) {
     char *tried[CANDIDATES_MAX] = {NULL};
     int count = candidates(kind, name, scenario, tried), found = 0;
@@ -114,18 +110,15 @@ static pto_status_t find_file(const file_kind_t *kind, const char *name, const c
 }
 
 pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err) {
-    static const file_kind_t machine = {"machine", "machines", pto_machine_folder, NULL};
-    return find_file(&machine, name, scenario, path, err);
+    return find_file(PTO_FOLDER_MACHINES, name, scenario, path, err);
 }
 
 pto_status_t pto_find_library(const char *name, const char *machine, char **path, pto_error_t *err) {
-    static const file_kind_t library = {"MPI library", "libraries", pto_library_folder, "libraries"};
-    return find_file(&library, name, machine, path, err);
+    return find_file(PTO_FOLDER_LIBRARIES, name, machine, path, err);
 }
 
 pto_status_t pto_find_topology(const char *name, const char *machine, char **path, pto_error_t *err) {
-    static const file_kind_t topology = {"topology", "topologies", pto_topology_folder, "topologies"};
-    return find_file(&topology, name, machine, path, err);
+    return find_file(PTO_FOLDER_TOPOLOGIES, name, machine, path, err);
 }
 
 void pto_find_by_name(void) {
@@ -135,9 +128,9 @@ void pto_find_by_name(void) {
 }
 
 /* Returns NAME.yaml in the first of the folders that has it, or NULL. */
-static char *find_in(folder_at_t folder_at, const char *name) {
+static char *find_in(pto_folder_kind_t kind, const char *name) {
     char folder[PTO_FOLDER_MAX];
-    for (int i = 0; folder_at(i, folder); i++) {
+    for (int i = 0; pto_folder_at(kind, i, folder); i++) {
         char *path = candidate(NULL, folder, name, ".yaml");
         if (path && pto_file_is_readable(path))
             return path;
@@ -151,13 +144,13 @@ pto_status_t pto_find_scenario(const char *name, char **path, pto_error_t *err) 
     *path = NULL;
     if (is_path(name) || access(name, F_OK) == 0)
         return PTO_OK;
-    *path = find_in(pto_problem_folder, name);
+    *path = find_in(PTO_FOLDER_PROBLEMS, name);
     if (!*path)
-        *path = find_in(pto_workload_folder, name);
+        *path = find_in(PTO_FOLDER_WORKLOADS, name);
     if (*path)
         return PTO_OK;
-    if (pto_folders_suggest(pto_problem_folder, name, near) ||
-        pto_folders_suggest(pto_workload_folder, name, near))
+    if (pto_folders_suggest(PTO_FOLDER_PROBLEMS, name, near) ||
+        pto_folders_suggest(PTO_FOLDER_WORKLOADS, name, near))
         return pto_error_set(err, PTO_ERR_IO, "no file, scenario or workload '%.40s'; did you mean '%s'?",
                              name, near);
     return pto_error_set(

@@ -60,7 +60,7 @@ static bool candidate_exists(int index, char folder[PTO_FOLDER_MAX], struct stat
     return stat(folder, info) == 0 && S_ISDIR(info->st_mode);
 }
 
-bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
+static bool machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
     struct stat seen[CANDIDATE_COUNT];
     int count = 0;
     for (int i = 0; i < CANDIDATE_COUNT; i++) {
@@ -73,30 +73,21 @@ bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
     return false;
 }
 
-/* All candidates end in "machines", which `name` replaces. */
-static bool sibling_folder(int index, const char *name, char folder[PTO_FOLDER_MAX]) {
-    static const char machines[] = "machines";
-    if (!pto_machine_folder(index, folder) || strlen(folder) + strlen(name) >= PTO_FOLDER_MAX)
+PTO_NAME_FUNCTION(pto_folder_name, pto_folder_kind_t, PTO_FOLDER_COUNT, "",
+                  {[PTO_FOLDER_MACHINES] = "machines",
+                   [PTO_FOLDER_TOPOLOGIES] = "topologies",
+                   [PTO_FOLDER_LIBRARIES] = "libraries",
+                   [PTO_FOLDER_PROBLEMS] = "problems",
+                   [PTO_FOLDER_WORKLOADS] = "workloads"});
+
+/* All candidates end in "machines", which the kind's name replaces. */
+bool pto_folder_at(pto_folder_kind_t kind, int index, char folder[PTO_FOLDER_MAX]) {
+    const char *name = pto_folder_name(kind);
+    if (!machine_folder(index, folder) || strlen(folder) + strlen(name) >= PTO_FOLDER_MAX)
         return false;
-    size_t above = strlen(folder) - strlen(machines);
+    size_t above = strlen(folder) - strlen(pto_folder_name(PTO_FOLDER_MACHINES));
     snprintf(folder + above, PTO_FOLDER_MAX - above, "%s", name);
     return true;
-}
-
-bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    return sibling_folder(index, "topologies", folder);
-}
-
-bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    return sibling_folder(index, "libraries", folder);
-}
-
-bool pto_problem_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    return sibling_folder(index, "problems", folder);
-}
-
-bool pto_workload_folder(int index, char folder[PTO_FOLDER_MAX]) {
-    return sibling_folder(index, "workloads", folder);
 }
 
 /* Append the names of a folder's files that end in .yaml. Returns the new count. */
@@ -118,11 +109,10 @@ static int list_names(const char *folder, char (*name)[PTO_FILE_NAME_MAX], int c
 
 static int by_name(const void *a, const void *b) { return strcmp(a, b); }
 
-int pto_folders_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
-                      char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX]) {
+int pto_folders_names(pto_folder_kind_t kind, char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX]) {
     char folder[PTO_FOLDER_MAX];
     int count = 0;
-    for (int i = 0; folder_at(i, folder); i++)
+    for (int i = 0; pto_folder_at(kind, i, folder); i++)
         count = list_names(folder, name, count);
     qsort(name, (size_t)count, sizeof *name, by_name); /* readdir has no order */
     int kept = 0;
@@ -132,11 +122,10 @@ int pto_folders_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
     return kept;
 }
 
-bool pto_folders_suggest(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name,
-                         char near[PTO_FILE_NAME_MAX]) {
+bool pto_folders_suggest(pto_folder_kind_t kind, const char *name, char near[PTO_FILE_NAME_MAX]) {
     char(*known)[PTO_FILE_NAME_MAX] = calloc(PTO_FILE_NAMES_MAX, sizeof *known);
     const char *text[PTO_FILE_NAMES_MAX] = {NULL}, *found = NULL;
-    int count = known ? pto_folders_names(folder_at, known) : 0;
+    int count = known ? pto_folders_names(kind, known) : 0;
     for (int i = 0; i < count; i++)
         text[i] = known[i];
     found = pto_suggest(name, text, count);

@@ -62,7 +62,7 @@ enum { PATH_MAX_BYTES = PTO_FOLDER_MAX + 32 };
 /* Find a file of libraries/mpich-4.0. */
 static bool find_file(const char *name, char path[PATH_MAX_BYTES]) {
     char folder[PTO_FOLDER_MAX];
-    for (int i = 0; pto_library_folder(i, folder); i++) {
+    for (int i = 0; pto_folder_at(PTO_FOLDER_LIBRARIES, i, folder); i++) {
         snprintf(path, PATH_MAX_BYTES, "%s/mpich-4.0/%s", folder, name);
         if (pto_file_is_readable(path))
             return true;

@@ -260,12 +260,9 @@ static void print_zsh(void) {
 /* --- names ---------------------------------------------------------------------------------------------- */
 
 /* Print the names of files that a shell completes. */
-static void print_names(const char *kind) {
+static void print_names(pto_folder_kind_t kind) {
     static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
-    int count = pto_folders_names(strcmp(kind, "machines") == 0    ? pto_machine_folder
-                                  : strcmp(kind, "scenarios") == 0 ? pto_problem_folder
-                                                                   : pto_workload_folder,
-                                  name);
+    int count = pto_folders_names(kind, name);
     for (int i = 0; i < count; i++)
         puts(name[i]);
 }
@@ -393,7 +390,9 @@ static int print(const pto_arguments_t *arguments) {
     else if (status == PTO_OK && kind == ZSH)
         print_zsh();
     else if (status == PTO_OK)
-        print_names(kind_at(kind));
+        print_names(kind == MACHINES    ? PTO_FOLDER_MACHINES
+                    : kind == SCENARIOS ? PTO_FOLDER_PROBLEMS
+                                        : PTO_FOLDER_WORKLOADS);
     return status == PTO_OK ? pto_flush_output() : pto_usage_error(&syntax, "%s", err.message);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command.h"
 #include "command_line/find_machine.h"
 #include "command_line/machine_folders.h"
@@ -43,15 +44,15 @@ static void list_algorithms(void) {
     for (int i = 0; i < pto_algorithm_count(); i++) {
         const pto_algorithm_t *algorithm = pto_algorithm_at(i);
         char text[512];
-        int end = snprintf(text, sizeof text, "%s (", algorithm->summary);
-        const char *separator = "";
+        pto_line_t line = {.text = text, .size = sizeof text};
+        pto_line_add(&line, "%s", algorithm->summary);
+        const char *separator = " (";
         for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
             if (algorithm->collectives & 1u << c) {
-                end += snprintf(text + end, sizeof text - (size_t)end, "%s%s", separator,
-                                pto_collective_name((pto_collective_t)c));
+                pto_line_add(&line, "%s%s", separator, pto_collective_name((pto_collective_t)c));
                 separator = ", ";
             }
-        snprintf(text + end, sizeof text - (size_t)end, ")");
+        pto_line_add(&line, ")");
         print_item(algorithm->name, text);
     }
 }
@@ -124,17 +125,6 @@ static void list_folder(const char *folder, pto_status_t (*list_file)(const char
     globfree(&found);
 }
 
-static void list_files(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
-                       pto_status_t (*list_file)(const char *, pto_error_t *)) {
-    char folder[PTO_FOLDER_MAX];
-    for (int i = 0; folder_at(i, folder); i++)
-        list_folder(folder, list_file);
-}
-
-static void list_machines(void) { list_files(pto_machine_folder, list_machine); }
-
-static void list_topologies(void) { list_files(pto_topology_folder, list_topology); }
-
 static pto_status_t list_library(const char *path, pto_error_t *err) {
     (void)err;
     const char *name = pto_file_name(path);
@@ -144,28 +134,32 @@ static pto_status_t list_library(const char *path, pto_error_t *err) {
     return PTO_OK;
 }
 
-static void list_libraries(void) { list_files(pto_library_folder, list_library); }
-
 /* The names of the files in these folders, without reading the files. */
-static void list_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX])) {
+static void list_names(pto_folder_kind_t folders) {
     static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
-    int count = pto_folders_names(folder_at, name);
+    int count = pto_folders_names(folders, name);
     for (int i = 0; i < count; i++)
         printf("  %s\n", name[i]);
 }
 
-static void list_scenarios(void) { list_names(pto_problem_folder); }
-
-static void list_workloads(void) { list_names(pto_workload_folder); }
-
+/* What can be listed: by `print`, or the files in folders, by `list_file` or else by their names alone. */
 static const struct {
     const char *name;
     void (*print)(void);
+    pto_folder_kind_t folders;
+    pto_status_t (*list_file)(const char *path, pto_error_t *err);
 } kinds[] = {
-    {"collectives", list_collectives}, {"strategies", list_strategies}, {"algorithms", list_algorithms},
-    {"mappers", list_mappers},         {"terms", list_terms},           {"parameters", list_parameters},
-    {"machines", list_machines},       {"topologies", list_topologies}, {"libraries", list_libraries},
-    {"scenarios", list_scenarios},     {"workloads", list_workloads},
+    {.name = "collectives", .print = list_collectives},
+    {.name = "strategies", .print = list_strategies},
+    {.name = "algorithms", .print = list_algorithms},
+    {.name = "mappers", .print = list_mappers},
+    {.name = "terms", .print = list_terms},
+    {.name = "parameters", .print = list_parameters},
+    {.name = "machines", .folders = PTO_FOLDER_MACHINES, .list_file = list_machine},
+    {.name = "topologies", .folders = PTO_FOLDER_TOPOLOGIES, .list_file = list_topology},
+    {.name = "libraries", .folders = PTO_FOLDER_LIBRARIES, .list_file = list_library},
+    {.name = "scenarios", .folders = PTO_FOLDER_PROBLEMS},
+    {.name = "workloads", .folders = PTO_FOLDER_WORKLOADS},
 };
 
 static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
@@ -176,8 +170,14 @@ static const pto_syntax_t syntax = {.program = "portolan list",
                                     .operand_at = kind_at};
 
 static void print_kind(int kind) {
+    char folder[PTO_FOLDER_MAX];
     printf("%s:\n", kinds[kind].name);
-    kinds[kind].print();
+    if (kinds[kind].print)
+        kinds[kind].print();
+    else if (!kinds[kind].list_file)
+        list_names(kinds[kind].folders);
+    for (int i = 0; kinds[kind].list_file && pto_folder_at(kinds[kind].folders, i, folder); i++)
+        list_folder(folder, kinds[kind].list_file);
 }
 
 /* Lists all kinds, or the given ones, all of which are checked before anything is printed. */
