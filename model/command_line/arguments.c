@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "base/text.h"
 #include "find_machine.h"
 #include "portolan/printable.h"
 #include "portolan/units.h"
@@ -139,10 +140,9 @@ static pto_status_t parse_bytes(const char *text, double least, int64_t *bytes, 
 pto_status_t pto_word_unknown(const char *text, const char *what, const char *(*word_at)(int i),
                               pto_error_t *err) {
     char known[256] = "";
-    for (int i = 0; word_at(i); i++) {
-        strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
-        strncat(known, word_at(i), sizeof known - strlen(known) - 1);
-    }
+    pto_line_t line = {.text = known, .size = sizeof known};
+    for (int i = 0; word_at(i); i++)
+        pto_line_add(&line, "%s%s", i ? ", " : "", word_at(i));
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; known: %s", what, text, known);
 }
 
@@ -230,19 +230,16 @@ static void print_example(FILE *stream, const char *line, int length) {
 /* The usage, with its paragraphs wrapped. */
 static void print_usage(FILE *stream, const char *usage) {
     while (*usage) {
-        char paragraph[2048] = "";
-        size_t used = 0;
+        char text[2048] = "";
+        pto_line_t paragraph = {.text = text, .size = sizeof text};
         const char *line = usage;
         for (; *line && *line != '\n' && !is_example(line); line += *line == '\n') {
             size_t length = strcspn(line, "\n");
-            int added = snprintf(paragraph + used, sizeof paragraph - used, "%s%.*s", used > 0 ? " " : "",
-                                 (int)length, line);
-            used += added > 0 ? (size_t)added : 0;
-            used = used < sizeof paragraph ? used : sizeof paragraph - 1;
+            pto_line_add(&paragraph, "%s%.*s", paragraph.used > 0 ? " " : "", (int)length, line);
             line += length;
         }
         if (line > usage)
-            pto_print_wrapped(stream, paragraph, 0, help_width(stream));
+            pto_print_wrapped(stream, text, 0, help_width(stream));
         for (; *line && (*line == '\n' || is_example(line)); line += *line == '\n') {
             size_t length = strcspn(line, "\n");
             print_example(stream, line, (int)length);

@@ -48,16 +48,13 @@ static char *candidate(const char *scenario, const char *folder, const char *nam
 static pto_status_t not_found(pto_folder_kind_t kind, const char *name, char *const *path, int count,
                               pto_error_t *err) {
     char places[PTO_ERROR_MESSAGE_MAX / 2] = "", near[PTO_FILE_NAME_MAX];
+    pto_line_t line = {.text = places, .size = sizeof places};
     assert(path[0]);
-    for (int i = 0; i < count && path[i]; i++) {
-        strncat(places, i ? ", " : "", sizeof places - strlen(places) - 1);
-        strncat(places, path[i], sizeof places - strlen(places) - 1);
-        strncat(places,
-                is_folder(path[i])        ? " (a folder)"
-                : is_not_regular(path[i]) ? " (not a regular file)"
-                                          : "",
-                sizeof places - strlen(places) - 1);
-    }
+    for (int i = 0; i < count && path[i]; i++)
+        pto_line_add(&line, "%s%s%s", i ? ", " : "", path[i],
+                     is_folder(path[i])        ? " (a folder)"
+                     : is_not_regular(path[i]) ? " (not a regular file)"
+                                               : "");
     if (count == 1 && is_folder(path[0]))
         return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a %s file", path[0], what[kind]);
     if (count == 1 && is_not_regular(path[0]))

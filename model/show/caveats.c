@@ -9,10 +9,11 @@
 
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]) {
     const pto_extrapolation_t *from = &price->extrapolated;
-    int length = snprintf(text, PTO_EXTRAPOLATED_MAX, "%lld GPU%s on %lld node%s", (long long)from->gpus,
-                          from->gpus == 1 ? "" : "s", (long long)from->nodes, from->nodes == 1 ? "" : "s");
+    pto_line_t line = {.text = text, .size = PTO_EXTRAPOLATED_MAX};
+    pto_line_add(&line, "%lld GPU%s on %lld node%s", (long long)from->gpus, from->gpus == 1 ? "" : "s",
+                 (long long)from->nodes, from->nodes == 1 ? "" : "s");
     if (from->bytes > 0)
-        snprintf(text + length, PTO_EXTRAPOLATED_MAX - (size_t)length, ", %s", PTO_SIZE_TEXT(from->bytes));
+        pto_line_add(&line, ", %s", PTO_SIZE_TEXT(from->bytes));
     return from->gpus > 0;
 }
 

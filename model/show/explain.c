@@ -193,19 +193,17 @@ static void explain_missing_setup(const pto_setup_t *setup) {
 static void explain_payback(const pto_predictions_t *predictions, int64_t point,
                             const pto_prediction_t *prediction) {
     char text[2048] = "";
-    const char *opening = "paid back ";
+    pto_line_t line = {.text = text, .size = sizeof text};
     double calls;
     for (int i = 0; i < predictions->strategy_count; i++) {
-        size_t used = strlen(text);
         if (!pto_payback(prediction, pto_prediction_at(predictions, point, i), &calls))
             continue;
+        pto_line_add(&line, "%s", *text ? ", " : "paid back ");
         if (isinf(calls))
-            snprintf(text + used, sizeof text - used, "%snever against %s", opening,
-                     predictions->strategy[i]->name);
+            pto_line_add(&line, "never");
         else
-            snprintf(text + used, sizeof text - used, "%sfrom %.0f %s on against %s", opening, calls,
-                     calls > 1 ? "calls" : "call", predictions->strategy[i]->name);
-        opening = ", ";
+            pto_line_add(&line, "from %.0f %s on", calls, calls > 1 ? "calls" : "call");
+        pto_line_add(&line, " against %s", predictions->strategy[i]->name);
     }
     if (*text)
         pto_print_text(stdout, "%s", text);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "command_line/terminal.h"
 #include "portolan/units.h"
 #include "table.h"
@@ -338,20 +339,21 @@ static void write_axes(FILE *script, const pto_predictions_t *predictions) {
 /* Formats the label of a range, "nccl + 2": its winner, and how many strategies tie with it. */
 static void format_tied_count(const pto_predict_plot_t *plot, const pto_range_t *range,
                               char text[LABEL_MAX]) {
-    char count[32] = "";
+    pto_line_t line = {.text = text, .size = LABEL_MAX};
+    pto_line_add(&line, "%s", plot->predictions->strategy[range->winner]->name);
     if (range->tied > 0)
-        snprintf(count, sizeof count, " + %d", range->tied);
-    snprintf(text, LABEL_MAX, "%s%s", plot->predictions->strategy[range->winner]->name, count);
+        pto_line_add(&line, " + %d", range->tied);
 }
 
 /* Formats the longer label "nccl = gas_split": the winner and the strategies that tie with it, by name. */
 static void format_tied_names(const pto_predict_plot_t *plot, const pto_range_t *range,
                               char text[LABEL_MAX]) {
     const pto_predictions_t *predictions = plot->predictions;
-    int end = snprintf(text, LABEL_MAX, "%s", predictions->strategy[range->winner]->name);
-    for (int i = 0; i < predictions->strategy_count && end < LABEL_MAX; i++)
+    pto_line_t line = {.text = text, .size = LABEL_MAX};
+    pto_line_add(&line, "%s", predictions->strategy[range->winner]->name);
+    for (int i = 0; i < predictions->strategy_count; i++)
         if (pto_range_is_tied(predictions, range, i))
-            end += snprintf(text + end, (size_t)(LABEL_MAX - end), " = %s", predictions->strategy[i]->name);
+            pto_line_add(&line, " = %s", predictions->strategy[i]->name);
 }
 
 /* Returns whether another strategy may well be the cheapest in this range: its picks are drawn paler. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command_line/terminal.h"
 #include "more_procs.h"
 #include "portolan/printable.h"
@@ -18,7 +19,7 @@ static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 static double cheapest_s(const pto_replayed_t *replayed, int i) {
     const pto_strategy_t *strategy;
-    return pto_replayed_cheapest(replayed, i, &strategy)->price.seconds;
+    return pto_step_best(&replayed->step, i, &strategy)->price.seconds;
 }
 
 /* Returns what all calls of a kind would save by their cheapest route; 0 if the one they took has no price.
@@ -32,12 +33,11 @@ static double saving_of(const pto_replayed_t *replayed, int i) {
 
 pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err) {
     char reasons[512] = "", reason[PTO_RECORDING_REASON_MAX];
-    size_t length = 0;
+    pto_line_t line = {.text = reasons, .size = sizeof reasons};
     if (replayed->trace.count > 0)
         return PTO_OK;
-    for (int i = 0; length < sizeof reasons && pto_recording_left_out(&replayed->trace.skipped, &i, reason);)
-        length += (size_t)snprintf(reasons + length, sizeof reasons - length, "%s%s", length > 0 ? "; " : "",
-                                   reason);
+    for (int i = 0; pto_recording_left_out(&replayed->trace.skipped, &i, reason);)
+        pto_line_add(&line, "%s%s", *reasons ? "; " : "", reason);
     return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, replayed->path, 1, 1, "nothing to replay: %s",
                             *reasons ? reasons : "the file has no calls");
 }
@@ -114,18 +114,18 @@ static void print_assumed(const pto_replayed_t *replayed) {
 /* Formats "node 1", "the link between processes 2 and 3", "a node or link among nodes 0, 1 and 2". */
 static void name_places(const pto_delay_t *delay, char *text, size_t size) {
     const char *one = delay->is_node ? "node" : "process", *many = delay->is_node ? "nodes" : "processes";
-    char before[32] = "";
+    pto_line_t line = {.text = text, .size = size};
     if (delay->cause == PTO_DELAY_SLOW_LINK)
-        snprintf(before, sizeof before, "the link between ");
+        pto_line_add(&line, "the link between ");
     else if (delay->cause == PTO_DELAY_SLOW_AMONG)
-        snprintf(before, sizeof before, "a %s or link among ", one);
-    size_t used = (size_t)snprintf(text, size, "%s%s", before, delay->place_count == 1 ? one : many);
-    for (int i = 0; i < delay->place_count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s %lld",
-                                 i == 0                        ? ""
-                                 : i + 1 == delay->place_count ? " and"
-                                                               : ",",
-                                 (long long)delay->place[i]);
+        pto_line_add(&line, "a %s or link among ", one);
+    pto_line_add(&line, "%s", delay->place_count == 1 ? one : many);
+    for (int i = 0; i < delay->place_count; i++)
+        pto_line_add(&line, "%s %lld",
+                     i == 0                        ? ""
+                     : i + 1 == delay->place_count ? " and"
+                                                   : ",",
+                     (long long)delay->place[i]);
 }
 
 static void print_delay(const pto_delay_t *delay) {
@@ -393,7 +393,7 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
     char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX + 1];
     char cheapest[PTO_SECONDS_TEXT_MAX], bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
     const pto_strategy_t *strategy;
-    const pto_prediction_t *best = pto_replayed_cheapest(replayed, i, &strategy);
+    const pto_prediction_t *best = pto_step_best(&replayed->step, i, &strategy);
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)call->nodes, (long long)call->gpus_per_node);
     if (call->measured_s > 0)
         cost_text(replayed, call, call->measured_s / (double)call->times, measured);
@@ -421,7 +421,7 @@ static bool is_extrapolated(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
     const pto_strategy_t *strategy;
     return (taken && taken->price.extrapolated.gpus > 0) ||
-           pto_replayed_cheapest(replayed, i, &strategy)->price.extrapolated.gpus > 0;
+           pto_step_best(&replayed->step, i, &strategy)->price.extrapolated.gpus > 0;
 }
 
 typedef struct {

@@ -27,16 +27,11 @@ const pto_prediction_t *pto_replayed_taken(const pto_replayed_t *replayed, int i
     return pto_step_call_prediction(&replayed->step, i, strategy);
 }
 
-const pto_prediction_t *pto_replayed_cheapest(const pto_replayed_t *replayed, int i,
-                                              const pto_strategy_t **strategy) {
-    return pto_step_best(&replayed->step, i, strategy);
-}
-
 bool pto_replayed_is_refuted(const pto_replayed_t *replayed, int i) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
     const pto_strategy_t *strategy;
     return pto_replayed_is_priced(replayed, i) &&
-           pto_is_refuted((double)call->times * pto_replayed_cheapest(replayed, i, &strategy)->price.seconds,
+           pto_is_refuted((double)call->times * pto_step_best(&replayed->step, i, &strategy)->price.seconds,
                           call->measured_s);
 }
 

@@ -31,9 +31,6 @@ const char *pto_replayed_reason(const pto_replayed_t *replayed, int i);
 
 /* Returns the prediction of a call by the route that it took; NULL if no strategy of this name applies. */
 const pto_prediction_t *pto_replayed_taken(const pto_replayed_t *replayed, int i);
-/* Returns the prediction of a priced call by its cheapest route. */
-const pto_prediction_t *pto_replayed_cheapest(const pto_replayed_t *replayed, int i,
-                                              const pto_strategy_t **strategy);
 /* Returns whether a measurement refutes the prediction of the cheapest route, because it was faster.
  * measured_s is 0 if there is none. */
 static inline bool pto_is_refuted(double predicted_s, double measured_s) {

@@ -5,17 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command_line/terminal.h"
 #include "table.h"
 
 const char *score_filter_text(const pto_score_filter_t *filter, char *text, size_t text_size) {
-    int length = filter->collective == PTO_COLLECTIVE_COUNT
-                     ? snprintf(text, text_size, "all")
-                     : snprintf(text, text_size, "%s %s", pto_collective_name(filter->collective),
-                                pto_implementation_name(filter->implementation));
+    pto_line_t line = {.text = text, .size = text_size};
+    if (filter->collective == PTO_COLLECTIVE_COUNT)
+        pto_line_add(&line, "all");
+    else
+        pto_line_add(&line, "%s %s", pto_collective_name(filter->collective),
+                     pto_implementation_name(filter->implementation));
     if (filter->nodes > 0)
-        snprintf(text + length, text_size - (size_t)length, ", %lld node%s", (long long)filter->nodes,
-                 filter->nodes > 1 ? "s" : "");
+        pto_line_add(&line, ", %lld node%s", (long long)filter->nodes, filter->nodes > 1 ? "s" : "");
     return text;
 }
 
@@ -76,44 +78,29 @@ static const char *more_text(double share, const char *sign, char text[16]) {
     return text;
 }
 
-/* A dash if the share is not known. */
-static const char *share_text(double share, bool known, char text[16]) {
-    return known ? more_text(share, "", text) : "-";
-}
-
 static const char *column_text(const score_row_t *row, column_t column, char text[16]) {
     const pto_score_summary_t *summary = &row->summary;
     const bool of_model = row->picker == PTO_PICKER_MODEL, any = summary->cells > 0;
-    switch (column) {
-    case COLUMN_CELLS:
-    case COLUMN_CLEAR:
-        snprintf(text, 16, "%lld",
-                 (long long)(column == COLUMN_CELLS ? summary->cells : summary->clear_cells));
-        return text;
-    case COLUMN_RIGHT:
-        return share_text(summary->right / (double)summary->cells, any, text);
-    case COLUMN_CLEAR_RIGHT:
-        return share_text(summary->clear_right / (double)summary->clear_cells, summary->clear_cells > 0,
-                          text);
-    case COLUMN_NEAR_TIES:
-        return share_text((double)summary->near_ties / (double)summary->cells, of_model && any, text);
-    case COLUMN_MEAN:
-        return share_text(summary->regret_mean, any, text);
-    case COLUMN_95:
-        return share_text(summary->regret_95, any, text);
-    case COLUMN_MAX:
-        return share_text(summary->regret_max, any, text);
-    case COLUMN_MEDIAN:
-        return share_text(summary->error_median, summary->pairs > 0, text);
-    case COLUMN_90:
-        return share_text(summary->error_90, summary->pairs > 0, text);
-    case COLUMN_HELD:
-        return share_text((double)summary->held / (double)summary->intervals,
-                          of_model && summary->intervals > 0, text);
-    case COLUMN_COUNT:
-        break;
-    }
-    return "";
+    const struct {
+        double share;
+        bool is_known;
+    } shares[COLUMN_COUNT] = {
+        [COLUMN_RIGHT] = {summary->right / (double)summary->cells, any},
+        [COLUMN_CLEAR_RIGHT] = {summary->clear_right / (double)summary->clear_cells,
+                                summary->clear_cells > 0},
+        [COLUMN_NEAR_TIES] = {(double)summary->near_ties / (double)summary->cells, of_model && any},
+        [COLUMN_MEAN] = {summary->regret_mean, any},
+        [COLUMN_95] = {summary->regret_95, any},
+        [COLUMN_MAX] = {summary->regret_max, any},
+        [COLUMN_MEDIAN] = {summary->error_median, summary->pairs > 0},
+        [COLUMN_90] = {summary->error_90, summary->pairs > 0},
+        [COLUMN_HELD] = {(double)summary->held / (double)summary->intervals,
+                         of_model && summary->intervals > 0},
+    };
+    if (column != COLUMN_CELLS && column != COLUMN_CLEAR)
+        return shares[column].is_known ? more_text(shares[column].share, "", text) : "-";
+    snprintf(text, 16, "%lld", (long long)(column == COLUMN_CELLS ? summary->cells : summary->clear_cells));
+    return text;
 }
 
 void score_print_heading(const score_print_t *how) {

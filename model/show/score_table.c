@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command_line/terminal.h"
 #include "portolan/recording.h"
 #include "record.h"
@@ -33,11 +34,9 @@ static void print_nodes(const pto_node_counts_t *nodes) {
 static void print_measured(const pto_collectives_t *collectives) {
     const char *machine = pto_collectives_provenance(collectives, "machine");
     char files[512] = "";
-    for (int i = 0; i < collectives->file_count; i++) {
-        size_t used = strlen(files);
-        snprintf(files + used, sizeof files - used, "%s%s", i ? ", " : "",
-                 pto_file_name(collectives->path[i]));
-    }
+    pto_line_t line = {.text = files, .size = sizeof files};
+    for (int i = 0; i < collectives->file_count; i++)
+        pto_line_add(&line, "%s%s", i ? ", " : "", pto_file_name(collectives->path[i]));
     pto_print_head(stdout, "measured", "%s (%s)",
                    machine ? machine : "on a machine that the files don't name", files);
 }

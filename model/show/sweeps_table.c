@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command_line/terminal.h"
 #include "portolan/api.h"
 #include "portolan/units.h"
@@ -87,7 +88,8 @@ static bool least_cost(const pto_predictions_t *predictions, int64_t point, int 
 }
 
 /* A cell: the least cost, the letter of its strategy, and a mark as the last character. */
-static void print_cell(FILE *stream, const pto_sweeps_t *sweeps, int row, int64_t column, legend_t *legend) {
+static void add_cell(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int64_t column,
+                     legend_t *legend) {
     char text[PTO_SECONDS_TEXT_MAX], cell[CELL_MAX] = "-";
     const char *mark = " ";
     int64_t point;
@@ -101,45 +103,36 @@ static void print_cell(FILE *stream, const pto_sweeps_t *sweeps, int row, int64_
         snprintf(cell, sizeof cell, "%.16s %c", text, letter_of(legend, winner));
         mark = unsure ? "?" : " ";
     }
-    fprintf(stream, "%*s%s", CELL_WIDTH - 1, cell, mark);
-}
-
-/* Print a line without trailing blanks. */
-static void print_line(FILE *stream, const char *text) {
-    size_t length = strlen(text);
-    while (length > 0 && text[length - 1] == ' ')
-        length--;
-    fprintf(stream, "%.*s\n", (int)length, text);
+    pto_text_add(line, "%*s%s", CELL_WIDTH - 1, cell, mark);
 }
 
 /* The heading (row -1), or a row. */
-static void write_line(FILE *line, const pto_sweeps_t *sweeps, int row, int64_t first, int64_t end,
-                       legend_t *legend) {
+static void add_line(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int64_t first, int64_t end,
+                     legend_t *legend) {
     char text[PTO_AXIS_LABEL_MAX];
     int width = label_width(sweeps);
     if (row < 0)
-        fprintf(line, "# %-*s", width - 2, sweeps->row.kind == PTO_AXIS_WHAT_IF ? "" : sweeps->row.heading);
+        pto_text_add(line, "# %-*s", width - 2,
+                     sweeps->row.kind == PTO_AXIS_WHAT_IF ? "" : sweeps->row.heading);
     else
-        fprintf(line, "%-*s", width, sweeps->row.label[row]);
+        pto_text_add(line, "%-*s", width, sweeps->row.label[row]);
     for (int64_t column = first; column < end; column++)
         if (row < 0)
-            fprintf(line, "%*s   ", CELL_WIDTH - 3, pto_sweeps_column_text(sweeps, column, text));
+            pto_text_add(line, "%*s   ", CELL_WIDTH - 3, pto_sweeps_column_text(sweeps, column, text));
         else
-            print_cell(line, sweeps, row, column, legend);
+            add_cell(line, sweeps, row, column, legend);
 }
 
 static void print_block(FILE *stream, const pto_sweeps_t *sweeps, int64_t first, int64_t end,
                         legend_t *legend) {
     for (int row = -1; row < sweeps->row.count; row++) {
-        char *text = NULL;
-        size_t size;
-        FILE *line = open_memstream(&text, &size);
-        if (!line)
-            return;
-        write_line(line, sweeps, row, first, end, legend);
-        if (fclose(line) == 0)
-            print_line(stream, text);
-        free(text);
+        pto_text_t line = {0};
+        add_line(&line, sweeps, row, first, end, legend);
+        while (line.length > 0 && line.text[line.length - 1] == ' ')
+            line.length--;
+        if (!line.out_of_memory)
+            fprintf(stream, "%.*s\n", (int)line.length, line.text);
+        free(line.text);
     }
 }
 
@@ -307,9 +300,9 @@ static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) 
     return false;
 }
 
-/* Print the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". */
-static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *predictions, bool *doubtful,
-                                      pto_error_t *err) {
+/* Add the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". */
+static pto_status_t add_sweep_picks(pto_text_t *line, const pto_predictions_t *predictions, bool *doubtful,
+                                    pto_error_t *err) {
     pto_range_t *range = NULL;
     pto_crossing_t *crossing = NULL;
     int64_t ranges = 0, crossings = 0;
@@ -321,21 +314,21 @@ static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *pre
         bool at_point = i == 0 || i == crossings || crossing[i].gap > crossing[i - 1].gap;
         bool is_marked = at_point && is_doubtful(range, ranges, i > 0 ? crossing[i - 1].gap + 1 : 0);
         *doubtful = *doubtful || is_marked;
-        fprintf(stream, "%s%s%s",
-                i == 0          ? ""
-                : i < crossings ? ", "
-                                : ", then ",
-                winner < 0 ? "-" : predictions->strategy[winner]->name, is_marked ? "~" : "");
+        pto_text_add(line, "%s%s%s",
+                     i == 0          ? ""
+                     : i < crossings ? ", "
+                                     : ", then ",
+                     winner < 0 ? "-" : predictions->strategy[winner]->name, is_marked ? "~" : "");
         if (i < crossings)
-            fprintf(stream, " below %s", PTO_POINT_SHORT(predictions, crossing[i].at));
+            pto_text_add(line, " below %s", PTO_POINT_SHORT(predictions, crossing[i].at));
     }
     free(range);
     free(crossing);
     return status;
 }
 
-/* Print the picks along a range of --what-if: "three_step up to /2, then dup_devptr". */
-static void print_range_picks(FILE *stream, const pto_sweeps_t *sweeps, int row) {
+/* Add the picks along a range of --what-if: "three_step up to /2, then dup_devptr". */
+static void add_range_picks(pto_text_t *line, const pto_sweeps_t *sweeps, int row) {
     for (int64_t column = 0, start = 0; column < sweeps->column.count; column++) {
         int64_t point;
         const pto_predictions_t *here = pto_sweeps_at(sweeps, row, column, &point);
@@ -345,27 +338,27 @@ static void print_range_picks(FILE *stream, const pto_sweeps_t *sweeps, int row)
         bool last = column + 1 == sweeps->column.count;
         if (!last && winner == (next ? pto_pick_at(next, 0) : -1))
             continue;
-        fprintf(stream, "%s%s",
-                start == 0 ? ""
-                : last     ? ", then "
-                           : ", ",
-                winner < 0 ? "-" : here->strategy[winner]->name);
+        pto_text_add(line, "%s%s",
+                     start == 0 ? ""
+                     : last     ? ", then "
+                                : ", ",
+                     winner < 0 ? "-" : here->strategy[winner]->name);
         if (!last)
-            fprintf(stream, " up to %s", sweeps->column.label[column]);
+            pto_text_add(line, " up to %s", sweeps->column.label[column]);
         start = column + 1;
     }
 }
 
-static pto_status_t print_row_picks(FILE *stream, const pto_sweeps_t *sweeps, int row, bool *doubtful,
-                                    pto_error_t *err) {
+static pto_status_t add_row_picks(pto_text_t *line, const pto_sweeps_t *sweeps, int row, bool *doubtful,
+                                  pto_error_t *err) {
     const pto_sweeps_run_t *run = pto_sweeps_run(sweeps, row, 0);
     pto_status_t status = PTO_OK;
     if (sweeps->column.count > 0)
-        print_range_picks(stream, sweeps, row);
+        add_range_picks(line, sweeps, row);
     else if (run->predictions.strategy_count > 0)
-        status = print_sweep_picks(stream, &run->predictions, doubtful, err);
+        status = add_sweep_picks(line, &run->predictions, doubtful, err);
     else
-        fputc('-', stream);
+        pto_text_add(line, "-");
     return status;
 }
 
@@ -379,21 +372,18 @@ pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pt
             : sweeps->column.count > 0 ? sweeps->column.heading
                                        : pto_sweep_kind_name(pto_sweeps_any(sweeps)->sweep));
     for (int row = 0; row < sweeps->row.count; row++) {
+        pto_text_t line = {0};
         char *text = NULL;
-        size_t size;
-        FILE *line = open_memstream(&text, &size);
-        if (!line)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a line");
-        pto_status_t status = print_row_picks(line, sweeps, row, &doubtful, err);
-        if (fclose(line) != 0 && status == PTO_OK)
-            status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a line");
-        if (status == PTO_OK) {
-            fprintf(stream, "%-*s  ", label_width(sweeps), sweeps->row.label[row]);
-            pto_print_wrapped(stream, text, label_width(sweeps) + 2, pto_terminal_width(stream));
-        }
-        free(text);
+        pto_status_t status = add_row_picks(&line, sweeps, row, &doubtful, err);
+        if (status == PTO_OK)
+            status = pto_text_take(&line, "a line", &text, err);
+        else
+            free(line.text);
         if (status != PTO_OK)
             return status;
+        fprintf(stream, "%-*s  ", label_width(sweeps), sweeps->row.label[row]);
+        pto_print_wrapped(stream, text, label_width(sweeps) + 2, pto_terminal_width(stream));
+        free(text);
     }
     if (doubtful)
         pto_print_note(

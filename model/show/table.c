@@ -43,10 +43,8 @@ const char *pto_node_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_
 }
 
 const char *pto_nodes_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]) {
-    char node[PTO_LAYOUT_TEXT_MAX];
-    int length = snprintf(text, PTO_LAYOUT_TEXT_MAX, "%lld node%s, ", (long long)layout->nodes,
-                          plural(layout->nodes, "s"));
-    snprintf(text + length, PTO_LAYOUT_TEXT_MAX - (size_t)length, "%s", pto_node_text(layout, node));
+    snprintf(text, PTO_LAYOUT_TEXT_MAX, "%lld node%s, %s", (long long)layout->nodes,
+             plural(layout->nodes, "s"), PTO_NODE_TEXT(layout));
     return text;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "base/text_file.h"
 #include "command.h"
 #include "command_line/find_machine.h"
@@ -173,11 +174,10 @@ static void print_entry(const pto_fit_entry_t *entry, const report_widths_t *wid
 
 /* "reduce.cpu.beta_s_per_byte: 3.6e-10; without it the fit is worse by 12 percent" */
 static const char *collective_text(const pto_fit_collective_t *parameter, char *text, size_t text_size) {
-    int end = snprintf(text, text_size, "%s: %.5g", parameter->name, parameter->value);
-    if (isfinite(parameter->gain) && end > 0 && (size_t)end < text_size) {
-        snprintf(text + end, text_size - (size_t)end, "; without it the fit is worse by %.3g percent",
-                 100 * parameter->gain);
-    }
+    pto_line_t line = {.text = text, .size = text_size};
+    pto_line_add(&line, "%s: %.5g", parameter->name, parameter->value);
+    if (isfinite(parameter->gain))
+        pto_line_add(&line, "; without it the fit is worse by %.3g percent", 100 * parameter->gain);
     return text;
 }
 
@@ -214,31 +214,31 @@ static const char interrupted[] =
     "interrupted: the best terms so far for collectives, and the model's error is not measured";
 
 /* The comment at the head of the machine file: where the samples come from and what they lack. */
-static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_fit_t *fit,
+static void write_comment(pto_text_t *comment, const pto_samples_t *samples, const pto_fit_t *fit,
                           const pto_fit_collectives_t *collectives, const arguments_t *arguments) {
     static const char *const keys[] = {"machine", "mpi", "measured", "date", "device", "source"};
-    fprintf(stream, "Fitted by portolan fit%s from %zu samples (docs/fitting.md).\n",
-            arguments->fit.minima ? " --minima" : "", samples->count);
+    pto_text_add(comment, "Fitted by portolan fit%s from %zu samples (docs/fitting.md).\n",
+                 arguments->fit.minima ? " --minima" : "", samples->count);
     for (int i = 0; i < samples->file_count; i++)
-        fprintf(stream, "file: %s\n", pto_file_name(samples->path[i]));
+        pto_text_add(comment, "file: %s\n", pto_file_name(samples->path[i]));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *value = pto_samples_provenance(samples, keys[i]);
         if (value != NULL)
-            fprintf(stream, "%s: %s\n", keys[i], value);
+            pto_text_add(comment, "%s: %s\n", keys[i], value);
     }
     for (int i = 0; i < fit->entry_count; i++) {
         const pto_fit_entry_t *entry = &fit->entry[i];
         if (entry->kind == PTO_FIT_ABSENT || entry->kind == PTO_FIT_RATE)
-            fprintf(stream, "%s: %s\n", entry->name, entry->note);
+            pto_text_add(comment, "%s: %s\n", entry->name, entry->note);
     }
     if (collectives->interrupted)
-        fprintf(stream, "%s\n", interrupted);
+        pto_text_add(comment, "%s\n", interrupted);
     for (int i = 0; i < arguments->collectives.count; i++)
-        fprintf(stream, "collectives: %s\n", pto_file_name(arguments->collectives.item[i]));
+        pto_text_add(comment, "collectives: %s\n", pto_file_name(arguments->collectives.item[i]));
     for (int i = 0; i < collectives->parameter_count; i++) {
         char text[160];
-        fprintf(stream, "fitted to collectives: %s\n",
-                collective_text(&collectives->parameter[i], text, sizeof text));
+        pto_text_add(comment, "fitted to collectives: %s\n",
+                     collective_text(&collectives->parameter[i], text, sizeof text));
     }
 }
 
@@ -303,16 +303,13 @@ static pto_status_t write_to(const pto_machine_t *machine, const char *comment, 
 static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t *fit,
                                   const pto_fit_collectives_t *collectives, const arguments_t *arguments,
                                   pto_error_t *err) {
-    char *comment = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&comment, &size);
-    if (stream == NULL)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
-    write_comment(stream, samples, fit, collectives, arguments);
-    pto_status_t status = fclose(stream) == 0
-                              ? write_to(fit->machine, comment, arguments, err)
-                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
-    free(comment);
+    pto_text_t comment = {0};
+    char *text = NULL;
+    write_comment(&comment, samples, fit, collectives, arguments);
+    pto_status_t status = pto_text_take(&comment, "a machine file", &text, err);
+    if (status == PTO_OK)
+        status = write_to(fit->machine, text, arguments, err);
+    free(text);
     return status;
 }
 

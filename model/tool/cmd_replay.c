@@ -119,7 +119,7 @@ static pto_caveats_t caveats_of(const pto_replayed_t *replayed, int i) {
     if (taken)
         pto_caveats_add(&caveats, taken);
     if (pto_replayed_is_priced(replayed, i))
-        pto_caveats_add(&caveats, pto_replayed_cheapest(replayed, i, &strategy));
+        pto_caveats_add(&caveats, pto_step_best(&replayed->step, i, &strategy));
     return caveats;
 }
 
@@ -131,7 +131,7 @@ static void print_call(const pto_replayed_t *replayed, int i, pto_format_t forma
     const pto_strategy_t *strategy = NULL;
     const char *distance = pto_replayed_distance(call);
     if (is_priced)
-        cheapest = pto_replayed_cheapest(replayed, i, &strategy);
+        cheapest = pto_step_best(&replayed->step, i, &strategy);
     PTO_RECORD(
         stdout, format, pto_field_text("collective", pto_collective_name(call->collective)),
         pto_field_count("bytes", call->bytes), pto_field_count("nodes", call->nodes),

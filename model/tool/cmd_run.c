@@ -90,11 +90,9 @@ static const pto_syntax_t syntax = {.program = "portolan run",
  * same launcher, on the same CPUs and GPUs, and portolan fit writes the machine file as a whole or not at
  * all, and never over an existing one. */
 typedef struct {
-    const char *machine;  /* the path of the file to write */
-    const char *budget;   /* portolan-calibrate's --budget */
-    const char *library;  /* --library: its build's portolan-calibrate is used; NULL: the installed one */
-    char *const *command; /* LAUNCHER ... -- PROGRAM ...; ends with NULL */
-    int separator;        /* the index of that -- */
+    const run_t *run;
+    char *const *command; /* LAUNCHER ... PROGRAM ...; ends with NULL */
+    int launcher_words;
 } calibration_t;
 
 static const char ending[] = ".yaml";
@@ -182,6 +180,13 @@ static int find_separator(char *const *command) {
     return at > 0 && command[at] && command[at + 1] ? at : -1;
 }
 
+/* The launcher must not see the "--". */
+static void remove_word(char **command, int at) {
+    do
+        command[at] = command[at + 1];
+    while (command[at++]);
+}
+
 /* The portolan-calibrate of `library`'s or this program's build: in the same folder, or in ../bin. */
 static bool find_calibrate(const char *library, char path[2 * PTO_FOLDER_MAX]) {
     static const char *const places[] = {"/portolan-calibrate", "/../bin/portolan-calibrate"};
@@ -211,20 +216,20 @@ static void free_names(names_t *names) {
     free(names->name);
 }
 
-static pto_status_t make_names(const calibration_t *calibration, names_t *names, pto_error_t *err) {
+static pto_status_t make_names(const run_t *run, names_t *names, pto_error_t *err) {
     static const char of_samples[] = "-samples.csv";
-    size_t stem = strlen(calibration->machine) - strlen(ending);
-    const char *slash = strrchr(calibration->machine, '/');
+    size_t stem = strlen(run->machine) - strlen(ending);
+    const char *slash = strrchr(run->machine, '/');
     ssize_t length = readlink("/proc/self/exe", names->tool, sizeof names->tool - 1);
-    if (length <= 0 || !find_calibrate(calibration->library, names->calibrate))
+    if (length <= 0 || !find_calibrate(run->library, names->calibrate))
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
                              "portolan-calibrate is not beside %s, nor in a folder bin beside its own",
-                             calibration->library ? calibration->library : "this program");
+                             run->library ? run->library : "this program");
     names->samples = malloc(stem + sizeof of_samples);
-    names->name = strdup(slash ? slash + 1 : calibration->machine);
+    names->name = strdup(slash ? slash + 1 : run->machine);
     if (!names->samples || !names->name)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    memcpy(names->samples, calibration->machine, stem);
+    memcpy(names->samples, run->machine, stem);
     memcpy(names->samples + stem, of_samples, sizeof of_samples);
     names->name[strlen(names->name) - strlen(ending)] = '\0';
     return PTO_OK;
@@ -243,62 +248,40 @@ static pto_status_t run_step(char *const *command, const char *what, pto_error_t
 /* Run portolan-calibrate by the program's launcher. */
 static pto_status_t measure(const calibration_t *calibration, names_t *names, pto_error_t *err) {
     char *own[] = {names->calibrate, "--force",   "--out",
-                   names->samples,   "--budget",  (char *)calibration->budget,
+                   names->samples,   "--budget",  (char *)calibration->run->calibrate,
                    "--machine",      names->name, NULL};
-    int launcher = calibration->separator;
-    char **command = calloc((size_t)launcher + sizeof own / sizeof *own, sizeof *command);
+    const size_t launcher = (size_t)calibration->launcher_words;
+    char **command = calloc(launcher + sizeof own / sizeof *own, sizeof *command);
     if (!command)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    memcpy(command, calibration->command, (size_t)launcher * sizeof *command);
+    memcpy(command, calibration->command, launcher * sizeof *command);
     memcpy(command + launcher, own, sizeof own);
     pto_status_t status = run_step(command, "portolan-calibrate", err);
     free(command);
     return status;
 }
 
-static pto_status_t fit(const calibration_t *calibration, names_t *names, pto_error_t *err) {
-    char *command[] = {
-        names->tool, "fit", names->samples, "--name", names->name, "--out", (char *)calibration->machine,
-        NULL};
+static pto_status_t fit(const char *machine, names_t *names, pto_error_t *err) {
+    char *command[] = {names->tool, "fit",   names->samples,  "--name",
+                       names->name, "--out", (char *)machine, NULL};
     pto_status_t status = run_step(command, "portolan fit", err);
-    if (status != PTO_OK && !received && access(calibration->machine, F_OK) != 0)
+    if (status != PTO_OK && !received && access(machine, F_OK) != 0)
         return pto_error_set(err, status, "portolan fit failed; a larger --calibrate takes more samples");
     return status;
 }
 
 static pto_status_t calibrate(const calibration_t *calibration, pto_error_t *err) {
+    const run_t *run = calibration->run;
     names_t names = {.samples = NULL};
     char name[PTO_ERROR_FILE_MAX];
     fprintf(stderr, "portolan: calibrating for %s, with at most %s s for each benchmark\n",
-            pto_escape_text(calibration->machine, name, sizeof name), calibration->budget);
-    pto_status_t status = make_names(calibration, &names, err);
+            pto_escape_text(run->machine, name, sizeof name), run->calibrate);
+    pto_status_t status = make_names(run, &names, err);
     if (status == PTO_OK)
         status = measure(calibration, &names, err);
     if (status == PTO_OK)
-        status = fit(calibration, &names, err);
+        status = fit(run->machine, &names, err);
     free_names(&names);
-    return status;
-}
-
-/* The launcher must not see the "--". */
-static void remove_separator(char **command) {
-    int at = find_separator(command);
-    do
-        command[at] = command[at + 1];
-    while (command[at++]);
-}
-
-static pto_status_t run_without_library(const calibration_t *calibration, int *code, pto_error_t *err) {
-    int count = 0;
-    while (calibration->command[count])
-        count++;
-    char **command = calloc((size_t)count + 1, sizeof *command);
-    if (!command)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    memcpy(command, calibration->command, (size_t)count * sizeof *command);
-    remove_separator(command);
-    pto_status_t status = run_one(command, code, err);
-    free(command);
     return status;
 }
 
@@ -308,9 +291,9 @@ static pto_status_t run_without_library(const calibration_t *calibration, int *c
 static pto_status_t run_and_calibrate(const calibration_t *calibration, int *exit_code, pto_error_t *err) {
     pto_error_t cause = {0};
     char name[PTO_ERROR_FILE_MAX];
-    pto_escape_text(calibration->machine, name, sizeof name);
+    pto_escape_text(calibration->run->machine, name, sizeof name);
     fprintf(stderr, "portolan: there is no %s yet: all collectives of this run are left to MPI\n", name);
-    pto_status_t status = run_without_library(calibration, exit_code, err);
+    pto_status_t status = run_one(calibration->command, exit_code, err);
     if (status != PTO_OK)
         return status;
     if (received || *exit_code != 0)
@@ -402,11 +385,10 @@ static pto_status_t export_environment(pto_error_t *err) {
         "PORTOLAN_MEMORY",   "PORTOLAN_DROPIN",       "PORTOLAN_REPEATS", "PORTOLAN_TRIALS"};
     static const char listing[] = "OMPI_MCA_mca_base_env_list";
     char list[512] = "";
+    pto_line_t line = {.text = list, .size = sizeof list};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i])) {
-            strncat(list, *list ? ";" : "", sizeof list - strlen(list) - 1);
-            strncat(list, names[i], sizeof list - strlen(list) - 1);
-        }
+        if (getenv(names[i]))
+            pto_line_add(&line, "%s%s", *list ? ";" : "", names[i]);
     return getenv(listing) ? PTO_OK : set(listing, list, err);
 }
 
@@ -478,10 +460,10 @@ static bool lacks_machine(const char *name) {
 }
 
 /* Returns -1, or the exit code after printing the error. */
-static int check_calibration(const run_t *run, char **command) {
+static int check_calibration(const run_t *run, int separator) {
     if (!run->calibrate)
         return -1;
-    if (find_separator(command) < 0)
+    if (separator < 0)
         return pto_usage_error(
             &syntax, "--calibrate needs a -- between launcher and program: -- mpirun ... -- PROGRAM ...");
     if (lacks_machine(run->machine) && !pto_text_ends(run->machine, ".yaml"))
@@ -494,20 +476,17 @@ static int check_calibration(const run_t *run, char **command) {
 
 /* `command` ends with NULL. */
 static int run_command(const run_t *run, char **command) {
+    const int separator = find_separator(command);
+    const calibration_t calibration = {run, command, separator};
     pto_error_t err = {0};
-    pto_status_t status;
-    int code = check_calibration(run, command);
+    int code = check_calibration(run, separator);
     if (code >= 0)
         return code;
-    if (run->calibrate && lacks_machine(run->machine)) {
-        const calibration_t calibration = {run->machine, run->calibrate, run->library, command,
-                                           find_separator(command)};
-        status = run_and_calibrate(&calibration, &code, &err);
-    } else {
-        if (run->calibrate)
-            remove_separator(command);
-        status = start(run, command, &err);
-    }
+    if (run->calibrate)
+        remove_word(command, separator);
+    pto_status_t status = run->calibrate && lacks_machine(run->machine)
+                              ? run_and_calibrate(&calibration, &code, &err)
+                              : start(run, command, &err);
     return status == PTO_OK ? code : pto_report_error(&err);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command.h"
 #include "command_line/terminal.h"
 #include "portolan/progress.h"
@@ -52,44 +53,41 @@ static double seconds_of(const answer_t *answer, int strategy) {
     return pto_prediction_at(answer->predictions, answer->point, strategy)->price.seconds;
 }
 
-static void print_tied(FILE *stream, const answer_t *answer, double best_s) {
+static void add_tied(pto_text_t *text, const answer_t *answer, double best_s) {
     const char *before = ", tied with ";
     for (int i = 0; i < answer->predictions->strategy_count; i++) {
         bool applies = pto_prediction_at(answer->predictions, answer->point, i)->applicable;
         if (i == answer->found->winner || !applies || !pto_cost_is_same(seconds_of(answer, i), best_s))
             continue;
-        fprintf(stream, "%s%s", before, name_of(answer, i));
+        pto_text_add(text, "%s%s", before, name_of(answer, i));
         before = ", ";
     }
 }
 
-static void print_pick(FILE *stream, const answer_t *answer) {
+static void add_pick(pto_text_t *text, const answer_t *answer) {
     const pto_sensitivities_t *found = answer->found;
-    fprintf(stream, "%s: ", PTO_POINT_TITLE(answer->predictions, answer->predictions->point[answer->point]));
+    pto_text_add(text,
+                 "%s: ", PTO_POINT_TITLE(answer->predictions, answer->predictions->point[answer->point]));
     if (found->winner < 0) {
-        fprintf(stream, "no strategy applies");
+        pto_text_add(text, "no strategy applies");
         return;
     }
     double best_s = seconds_of(answer, found->winner);
-    fprintf(stream, "%s, %s", name_of(answer, found->winner), PTO_SECONDS_TEXT(best_s));
-    print_tied(stream, answer, best_s);
+    pto_text_add(text, "%s, %s", name_of(answer, found->winner), PTO_SECONDS_TEXT(best_s));
+    add_tied(text, answer, best_s);
     if (found->runner_up < 0)
-        fprintf(stream, "; nothing else applies");
+        pto_text_add(text, "; nothing else applies");
     else
-        fprintf(stream, "; %s takes %.1f%% longer", name_of(answer, found->runner_up),
-                100 * (seconds_of(answer, found->runner_up) / best_s - 1));
+        pto_text_add(text, "; %s takes %.1f%% longer", name_of(answer, found->runner_up),
+                     100 * (seconds_of(answer, found->runner_up) / best_s - 1));
 }
 
-static void print_pick_wrapped(const answer_t *answer) {
-    char *text = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream)
-        return;
-    print_pick(stream, answer);
-    if (fclose(stream) == 0)
-        pto_print_wrapped(stdout, text, 0, pto_terminal_width(stdout));
-    free(text);
+static void print_pick(const answer_t *answer) {
+    pto_text_t text = {0};
+    add_pick(&text, answer);
+    if (!text.out_of_memory)
+        pto_print_wrapped(stdout, text.text, 0, pto_terminal_width(stdout));
+    free(text.text);
 }
 
 static void print_row(const answer_t *answer, const pto_sensitivity_t *item) {
@@ -111,7 +109,7 @@ static void print_row(const answer_t *answer, const pto_sensitivity_t *item) {
 
 static void print_table(const answer_t *answer) {
     putchar('\n');
-    print_pick_wrapped(answer);
+    print_pick(answer);
     for (int i = 0; i < answer->found->count; i++)
         print_row(answer, &answer->found->item[i]);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command.h"
 #include "command_line/progress.h"
 #include "command_line/terminal.h"
@@ -144,12 +145,11 @@ static void print_where(const pto_predictions_t *predictions, const pto_simulati
 /* --- for programs -------------------------------------------------------------------------------------- */
 
 static void print_csv(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
-    char columns[2048] = "seconds,simulated_messages";
-    for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
-        size_t length = strlen(columns);
-        snprintf(columns + length, sizeof columns - length, ",%s_busy_s,%s_waiting_s",
-                 pto_resource_name((pto_resource_t)i), pto_resource_name((pto_resource_t)i));
-    }
+    char columns[2048] = "";
+    pto_line_t line = {.text = columns, .size = sizeof columns};
+    pto_line_add(&line, "seconds,simulated_messages");
+    for (pto_resource_t i = 0; i < PTO_RESOURCE_COUNT; i++)
+        pto_line_add(&line, ",%s_busy_s,%s_waiting_s", pto_resource_name(i), pto_resource_name(i));
     pto_print_csv_heading(stdout, columns);
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         bool applies = predictions->prediction[cell].applicable;

@@ -10,8 +10,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/text.h"
 
 enum { VALUE_BYTES = 2 /* half precision */, NUMBER_MOST = 1 << 20 };
 
@@ -105,64 +106,68 @@ static int64_t gradient_bytes(double values) {
     return mib > 0 ? (int64_t)mib << 20 : bytes_of(values);
 }
 
-static void write_head(FILE *stream, const pto_step_numbers_t *numbers) {
+static void write_head(pto_text_t *yaml, const pto_step_numbers_t *numbers) {
     const int64_t gpus = numbers->tp * numbers->pp * numbers->dp;
     const bool fills_nodes = gpus > numbers->gpus_per_node;
     const double params = (double)numbers->layers *
                               (layer_params(numbers) + (double)(numbers->ep - 1) * expert_params(numbers)) +
                           (double)(numbers->vocabulary + numbers->sequence) * (double)numbers->width;
-    fprintf(stream, "workload: \"%.3g billion parameters, %.4g Tflop/s a GPU\"\n", 1e-9 * params,
-            1e-12 * numbers->flops_per_s);
-    fprintf(stream, "layout: {nodes: %" PRId64 ", gpus_per_node: %" PRId64 "}\n",
-            fills_nodes ? gpus / numbers->gpus_per_node : 1, fills_nodes ? numbers->gpus_per_node : gpus);
-    fprintf(stream, "grid: {pipeline: %" PRId64 ", data: %" PRId64, numbers->pp, numbers->dp / numbers->ep);
+    pto_text_add(yaml, "workload: \"%.3g billion parameters, %.4g Tflop/s a GPU\"\n", 1e-9 * params,
+                 1e-12 * numbers->flops_per_s);
+    pto_text_add(yaml, "layout: {nodes: %" PRId64 ", gpus_per_node: %" PRId64 "}\n",
+                 fills_nodes ? gpus / numbers->gpus_per_node : 1,
+                 fills_nodes ? numbers->gpus_per_node : gpus);
+    pto_text_add(yaml, "grid: {pipeline: %" PRId64 ", data: %" PRId64, numbers->pp,
+                 numbers->dp / numbers->ep);
     if (numbers->ep > 1)
-        fprintf(stream, ", expert: %" PRId64, numbers->ep);
-    fprintf(stream, ", tensor: %" PRId64 "}\nstep:\n", numbers->tp);
+        pto_text_add(yaml, ", expert: %" PRId64, numbers->ep);
+    pto_text_add(yaml, ", tensor: %" PRId64 "}\nstep:\n", numbers->tp);
 }
 
 /* The calls of a pipeline stage for all microbatches. Each layer communicates twice in the forward pass,
  * twice in its recomputation and twice in the backward pass. */
-static void write_microbatches(FILE *stream, const pto_step_numbers_t *numbers) {
+static void write_microbatches(pto_text_t *yaml, const pto_step_numbers_t *numbers) {
     const int64_t microbatches = numbers->batch / numbers->microbatch;
     const int64_t layer_times = 6 * (numbers->layers / numbers->pp) * microbatches;
     const double values = (double)numbers->microbatch * (double)numbers->sequence * (double)numbers->width;
     if (numbers->tp > 1)
-        fprintf(stream,
-                "  - {call: activations, on: tensor, collective: allreduce, datatype: half, bytes: %" PRId64
-                ", times: %" PRId64 "}\n",
-                bytes_of(values), layer_times);
+        pto_text_add(
+            yaml,
+            "  - {call: activations, on: tensor, collective: allreduce, datatype: half, bytes: %" PRId64
+            ", times: %" PRId64 "}\n",
+            bytes_of(values), layer_times);
     if (numbers->ep > 1)
-        fprintf(stream,
-                "  - {call: tokens, on: expert, collective: alltoall, bytes: %" PRId64 ", times: %" PRId64
-                "}\n",
-                bytes_of(values / (double)(numbers->tp * numbers->ep)), layer_times);
+        pto_text_add(yaml,
+                     "  - {call: tokens, on: expert, collective: alltoall, bytes: %" PRId64
+                     ", times: %" PRId64 "}\n",
+                     bytes_of(values / (double)(numbers->tp * numbers->ep)), layer_times);
     if (numbers->pp > 1)
-        fprintf(stream,
-                "  - {call: stage to stage, on: pipeline, collective: messages, bytes: %" PRId64
-                ", times: %" PRId64 "}\n",
-                bytes_of(values / (double)numbers->tp), 2 * microbatches);
+        pto_text_add(yaml,
+                     "  - {call: stage to stage, on: pipeline, collective: messages, bytes: %" PRId64
+                     ", times: %" PRId64 "}\n",
+                     bytes_of(values / (double)numbers->tp), 2 * microbatches);
 }
 
 /* Gradients are reduced during the backward pass of the last microbatch, `last_s`. */
-static void write_gradients(FILE *stream, const pto_step_numbers_t *numbers, double last_s) {
+static void write_gradients(pto_text_t *yaml, const pto_step_numbers_t *numbers, double last_s) {
     const double share = (double)numbers->layers / (double)(numbers->tp * numbers->pp);
     const double of_vocabulary = (double)(numbers->vocabulary + numbers->sequence) * (double)numbers->width /
                                  (double)(numbers->tp * numbers->pp);
     const double dense = share * (layer_params(numbers) - expert_params(numbers)) + of_vocabulary;
     if (numbers->dp == 1)
         return;
-    fprintf(
-        stream,
+    pto_text_add(
+        yaml,
         "  - at_once:\n    - {call: gradients, on: %s, collective: allreduce, datatype: half, bytes: %" PRId64
         "}\n",
         numbers->ep > 1 ? "[data, expert]" : "data", gradient_bytes(dense));
     if (numbers->ep > 1 && numbers->dp > numbers->ep)
-        fprintf(stream,
-                "    - {call: experts' gradients, on: data, collective: allreduce, datatype: half, bytes: "
-                "%" PRId64 "}\n",
-                gradient_bytes(share * expert_params(numbers)));
-    fprintf(stream, "    - {call: last backward, compute: %.9g s}\n", last_s);
+        pto_text_add(
+            yaml,
+            "    - {call: experts' gradients, on: data, collective: allreduce, datatype: half, bytes: "
+            "%" PRId64 "}\n",
+            gradient_bytes(share * expert_params(numbers)));
+    pto_text_add(yaml, "    - {call: last backward, compute: %.9g s}\n", last_s);
 }
 
 pto_status_t pto_step_numbers_workload(const pto_step_numbers_t *numbers, pto_workload_t *workload,
@@ -171,21 +176,18 @@ pto_status_t pto_step_numbers_workload(const pto_step_numbers_t *numbers, pto_wo
     const double all_s = compute_s(numbers);
     /* The backward pass takes as long as the forward pass and its recomputation together. */
     const double last_s = numbers->dp > 1 ? all_s / (double)microbatches / 2 : 0;
+    pto_text_t yaml = {0};
     char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a workload");
-    write_head(stream, numbers);
-    write_microbatches(stream, numbers);
-    fprintf(stream, "  - {call: microbatches, compute: %.9g s}\n", all_s - last_s);
+    write_head(&yaml, numbers);
+    write_microbatches(&yaml, numbers);
+    pto_text_add(&yaml, "  - {call: microbatches, compute: %.9g s}\n", all_s - last_s);
     if (numbers->pp > 1)
-        fprintf(stream, "  - {call: bubble, compute: %.9g s}\n",
-                all_s * (double)(numbers->pp - 1) / (double)microbatches);
-    write_gradients(stream, numbers, last_s);
-    pto_status_t status = fclose(stream) == 0
-                              ? pto_workload_parse(text, size, "the step's numbers", workload, err)
-                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a workload");
+        pto_text_add(&yaml, "  - {call: bubble, compute: %.9g s}\n",
+                     all_s * (double)(numbers->pp - 1) / (double)microbatches);
+    write_gradients(&yaml, numbers, last_s);
+    pto_status_t status = pto_text_take(&yaml, "a workload", &text, err);
+    if (status == PTO_OK)
+        status = pto_workload_parse(text, yaml.length, "the step's numbers", workload, err);
     free(text);
     return status;
 }

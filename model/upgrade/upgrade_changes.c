@@ -188,15 +188,15 @@ static const pto_cost_table_t *off_node(const pto_machine_t *machine, pto_space_
 
 /* Writes the collectives in which the machine's MPI library stages GPU buffers; "" if there are none. */
 static void name_staged(const pto_machine_t *machine, char *text, size_t text_size) {
+    pto_line_t line = {.text = text, .size = text_size};
     text[0] = '\0';
     for (int t = 0; t < machine->library_count; t++) {
         const pto_library_table_t *table = &machine->library[t];
         bool staged = false;
         for (int i = 0; i < table->rule_count; i++)
             staged = staged || table->rule[i].staged;
-        size_t length = strlen(text);
         if (staged)
-            snprintf(text + length, text_size - length, "%s%s", length ? ", " : "", table->collective);
+            pto_line_add(&line, "%s%s", *text ? ", " : "", table->collective);
     }
 }
 

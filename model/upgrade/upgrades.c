@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/text_file.h"
 #include "formats/yaml_read.h"
 
@@ -30,12 +31,10 @@ void pto_upgrades_fini(pto_upgrades_t *upgrades) {
 
 pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_error_t *err) {
     char names[PTO_ERROR_MESSAGE_MAX / 2] = "";
+    pto_line_t line = {.text = names, .size = sizeof names};
     int kept = 0;
     for (int i = 0; i < upgrades->count; i++) {
-        size_t length = strlen(names);
-        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", upgrades->upgrade[i].name);
-    }
-    for (int i = 0; i < upgrades->count; i++) {
+        pto_line_add(&line, "%s%s", i ? ", " : "", upgrades->upgrade[i].name);
         if (strcasestr(upgrades->upgrade[i].name, text))
             upgrades->upgrade[kept++] = upgrades->upgrade[i];
         else
