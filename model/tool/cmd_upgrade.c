@@ -379,7 +379,7 @@ static int count_predictions(const pto_upgrades_t *upgrades) {
     for (int i = 0; i < upgrades->count; i++) {
         const pto_upgrade_t *upgrade = &upgrades->upgrade[i];
         bool of_node = false;
-        for (int c = 0; c < upgrade->change_count; c++)
+        for (int c = 0; upgrade->change[c]; c++)
             of_node = of_node || strncmp(upgrade->change[c], "node.", strlen("node.")) == 0;
         count += of_node;
     }

@@ -245,19 +245,15 @@ static double link_s_per_byte(const pto_machine_t *machine) {
     return slowest;
 }
 
-static pto_status_t set(pto_machine_t *machine, const char *key, const char *field, double value,
-                        pto_error_t *err) {
+/* Sets a cost unless it is known and as low already; counts it if it is set. */
+static pto_status_t lower(pto_machine_t *machine, const char *key, const char *field,
+                          const pto_param_t *before, double value, int *changed, pto_error_t *err) {
     char full[PTO_PARAM_KEY_MAX];
-    snprintf(full, sizeof full, "%.40s.%s", key, field);
-    return pto_machine_set(machine, full, value, err);
-}
-
-static pto_status_t lower(pto_machine_t *machine, const char *key, const char *field, double before,
-                          double value, int *changed, pto_error_t *err) {
-    if (value >= before)
+    if (pto_param_known(before) && value >= before->value)
         return PTO_OK;
+    snprintf(full, sizeof full, "%.40s.%s", key, field);
     (*changed)++;
-    return set(machine, key, field, value, err);
+    return pto_machine_set(machine, full, value, err);
 }
 
 /* Lowers the costs of GPU messages to the host's. They are set by key, so that the changes are recorded. */
@@ -272,36 +268,26 @@ static pto_status_t lower_rows(pto_machine_t *machine, int *changed, pto_error_t
             if (cpu->row[c].protocol != gpu->row[g].protocol)
                 continue;
             snprintf(key, sizeof key, "messages.gpu.off_node.%s", pto_protocol_name(gpu->row[g].protocol));
-            status = lower(machine, key, "alpha_s", to.alpha_s.value, from.alpha_s.value, changed, err);
+            status = lower(machine, key, "alpha_s", &to.alpha_s, from.alpha_s.value, changed, err);
             if (status == PTO_OK)
-                status = lower(machine, key, "beta_s_per_byte", to.beta_s_per_byte.value,
+                status = lower(machine, key, "beta_s_per_byte", &to.beta_s_per_byte,
                                fmax(from.beta_s_per_byte.value, link), changed, err);
         }
     return status;
 }
 
+/* Adds rows without costs for the protocols of the host's messages. */
 static pto_status_t add_rows(pto_machine_t *machine, pto_error_t *err) {
     const pto_cost_table_t *cpu = off_node(machine, PTO_SPACE_CPU);
-    pto_cost_table_t *gpu = &machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE];
-    const double link = link_s_per_byte(machine);
     for (int i = 0; i < cpu->count; i++) {
-        pto_cost_row_t *row = pto_cost_add(gpu);
+        pto_cost_row_t *row = pto_cost_add(&machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE]);
         if (!row)
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for messages");
         row->protocol = cpu->row[i].protocol;
         row->from_bytes = cpu->row[i].from_bytes;
         row->below_bytes = cpu->row[i].below_bytes;
     }
-    pto_status_t status = PTO_OK;
-    for (int i = 0; i < cpu->count && status == PTO_OK; i++) {
-        const pto_postal_t from = cpu->row[i].postal;
-        char key[PTO_PARAM_KEY_MAX];
-        snprintf(key, sizeof key, "messages.gpu.off_node.%s", pto_protocol_name(cpu->row[i].protocol));
-        status = set(machine, key, "alpha_s", from.alpha_s.value, err);
-        if (status == PTO_OK)
-            status = set(machine, key, "beta_s_per_byte", fmax(from.beta_s_per_byte.value, link), err);
-    }
-    return status;
+    return PTO_OK;
 }
 
 /* Limits what the GPUs of a node send at once by its NICs, as the host's data, and by the links of its GPUs.
@@ -332,8 +318,11 @@ pto_status_t pto_add_gpudirect(pto_machine_t *machine, char note[PTO_ERROR_MESSA
     if (status != PTO_OK)
         return status;
     const bool added = off_node(machine, PTO_SPACE_GPU)->count == 0;
-    status = added ? add_rows(machine, err) : lower_rows(machine, &changed, err);
-    if (status == PTO_OK && !added && changed == 0)
+    if (added)
+        status = add_rows(machine, err);
+    if (status == PTO_OK)
+        status = lower_rows(machine, &changed, err);
+    if (status == PTO_OK && changed == 0)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "no message of the host's is cheaper than the GPU's");
     if (status == PTO_OK)

@@ -86,7 +86,7 @@ static pto_status_t change(void *context, pto_options_t *options, pto_error_t *e
     pto_status_t first = PTO_OK;
     int applied = 0, excused = 0;
     fix_processes(options);
-    for (int i = 0; i < variant->upgrade->change_count; i++) {
+    for (int i = 0; variant->upgrade->change[i]; i++) {
         pto_error_t fault = {.status = PTO_OK};
         pto_status_t status = change_one(variant->upgrade->change[i], variant, options, &fault);
         applied += status == PTO_OK;

@@ -2,6 +2,7 @@
 #ifndef PTO_UPGRADES_H
 #define PTO_UPGRADES_H
 
+#include "formats/yaml_tree.h"
 #include "portolan/machine.h"
 
 /* When parameters that an upgrade cannot change make its effect unknown. */
@@ -20,17 +21,19 @@ typedef struct {
     bool bound; /* the saving without them is a lower bound, and is shown as one */
 } pto_untouched_t;
 
+enum { PTO_UPGRADE_CHANGES_MAX = 100 };
 typedef struct {
-    char *name;
-    int change_count;
-    char **change; /* each as after --what-if, or a name like "NICs" or "gpudirect" (change_one) */
-    double cost;   /* in any unit; 0 if not given */
+    const char *name;
+    /* Each as after --what-if, or a name like "NICs" or "gpudirect" (change_one); NULL after the last one. */
+    const char *change[PTO_UPGRADE_CHANGES_MAX + 1];
+    double cost; /* in any unit; 0 if not given */
     pto_untouched_t untouched[PTO_UNTOUCHED_MAX];
 } pto_upgrade_t;
 
 typedef struct {
     int count;
     pto_upgrade_t *upgrade;
+    pto_yaml_node_t *file; /* has the texts of upgrades that were read; NULL for the standard ones */
 } pto_upgrades_t;
 
 /* Reads a file of upgrades (docs/formats.md). Errors: those of reading YAML, with the place. */
