@@ -208,18 +208,21 @@ int pto_refuse_standard_output(const pto_syntax_t *syntax, const char *option, c
                : -1;
 }
 
-pto_status_t pto_options_write(const pto_options_t *options,
-                               pto_status_t (*write)(void *context, FILE *stream, pto_error_t *err),
-                               void *context, pto_error_t *err) {
+pto_status_t pto_write_file(const char *path, bool force, pto_write_t *write, void *context,
+                            pto_error_t *err) {
     pto_output_t *output = NULL;
-    if (!pto_options_name_file(options))
-        return write(context, stdout, err);
-    pto_status_t status = pto_output_open(options->out, options->force, &output, err);
+    pto_status_t status = pto_output_open(path, force, &output, err);
     if (status != PTO_OK)
         return status;
     status = write(context, pto_output_stream(output), err);
     pto_status_t closed = pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL);
     return status == PTO_OK ? closed : status;
+}
+
+pto_status_t pto_options_write(const pto_options_t *options, pto_write_t *write, void *context,
+                               pto_error_t *err) {
+    return pto_options_name_file(options) ? pto_write_file(options->out, options->force, write, context, err)
+                                          : write(context, stdout, err);
 }
 
 /* `overridden`: options have changed the scenario since it was read and checked, so it is checked again, and

@@ -87,10 +87,17 @@ bool pto_options_name_file(const pto_options_t *options);
  * standard output. Returns -1, or the exit code after printing the error. */
 int pto_refuse_standard_output(const pto_syntax_t *syntax, const char *option, const char *path);
 
-/* Call `write` with the stream of --out, or with standard output. A failure leaves no file. */
-pto_status_t pto_options_write(const pto_options_t *options,
-                               pto_status_t (*write)(void *context, FILE *stream, pto_error_t *err),
-                               void *context, pto_error_t *err);
+/* Writes something to a stream. */
+typedef pto_status_t pto_write_t(void *context, FILE *stream, pto_error_t *err);
+
+/* Call `write` with the stream of a new file, replacing an existing one if `force`. A failure leaves no new
+ * file. */
+pto_status_t pto_write_file(const char *path, bool force, pto_write_t *write, void *context,
+                            pto_error_t *err);
+
+/* The same for --out, or with standard output. */
+pto_status_t pto_options_write(const pto_options_t *options, pto_write_t *write, void *context,
+                               pto_error_t *err);
 
 /* Flush standard output. Returns the exit code; prints an error if not everything could be written. */
 int pto_flush_output(void);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "portolan/output.h"
+#include "command_line/options.h"
 #include "portolan/printable.h"
 
 enum { NOT_FOUND = 127 };
@@ -112,30 +112,29 @@ static pto_status_t run_gnuplot(FILE *script, const char *path, FILE *drawing, p
     return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "gnuplot could not draw it");
 }
 
-static pto_status_t draw(const pto_plot_t *plot, const char *path, FILE *drawing, pto_error_t *err) {
+/* A plot, and the file that it is drawn into. */
+typedef struct {
+    const pto_plot_t *plot;
+    const char *path;
+} drawn_t;
+
+static pto_status_t draw(void *context, FILE *drawing, pto_error_t *err) {
+    const drawn_t *drawn = context;
     FILE *script = tmpfile();
     pto_status_t status = PTO_OK;
     if (script != NULL)
-        status = pto_plot_script(plot, path, script, err);
+        status = pto_plot_script(drawn->plot, drawn->path, script, err);
     if (script == NULL || fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)
-        status = pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write gnuplot's script: %s",
+        status = pto_error_set_at(err, PTO_ERR_IO, drawn->path, 1, 1, "cannot write gnuplot's script: %s",
                                   strerror(errno));
     if (status == PTO_OK)
-        status = run_gnuplot(script, path, drawing, err);
+        status = run_gnuplot(script, drawn->path, drawing, err);
     if (script != NULL && fclose(script) != 0 && status == PTO_OK)
-        status = pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(errno));
+        status = pto_error_set_at(err, PTO_ERR_IO, drawn->path, 1, 1, "cannot write: %s", strerror(errno));
     return status;
 }
 
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err) {
     pto_status_t status = check_name(path, err);
-    if (status != PTO_OK)
-        return status;
-    pto_output_t *output = NULL;
-    status = pto_output_open(path, true, &output, err);
-    if (status != PTO_OK)
-        return status;
-    status = draw(plot, path, pto_output_stream(output), err);
-    pto_status_t closed = pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL);
-    return status == PTO_OK ? closed : status;
+    return status == PTO_OK ? pto_write_file(path, true, draw, &(drawn_t){plot, path}, err) : status;
 }
