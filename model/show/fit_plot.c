@@ -28,29 +28,29 @@ typedef struct {
     series_t series[SERIES_MAX];
 } panel_t;
 
-/* Buffers for one series' medians. */
 typedef struct {
+    const pto_samples_t *samples;
+    const pto_machine_t *machine; /* as fitted */
+    panel_t panel[PANELS];
+    int panel_count;
+    /* the medians of one series */
     int64_t bytes[SIZES_MAX];
     double seconds[SIZES_MAX];
-    size_t count;
-} medians_t;
+} drawing_t;
 
-static void find_medians(const pto_samples_t *samples, const series_t *series, medians_t *medians) {
-    medians->count = pto_fit_medians(samples, series->benchmark, series->where, series->place, series->procs,
-                                     SIZES_MAX, medians->bytes, medians->seconds);
-    if (medians->count > SIZES_MAX)
-        medians->count = SIZES_MAX;
+/* Finds the medians of a series; returns their number. */
+static size_t find_medians(drawing_t *drawing, const series_t *series) {
+    const size_t count = pto_fit_medians(drawing->samples, series->benchmark, series->where, series->place,
+                                         series->procs, SIZES_MAX, drawing->bytes, drawing->seconds);
+    return count < SIZES_MAX ? count : SIZES_MAX;
 }
 
-static void add_series(panel_t *panel, const pto_samples_t *samples, const series_t *series,
-                       medians_t *scratch) {
-    find_medians(samples, series, scratch);
-    if (scratch->count > 0 && panel->count < SERIES_MAX)
+static void add_series(drawing_t *drawing, panel_t *panel, const series_t *series) {
+    if (find_medians(drawing, series) > 0 && panel->count < SERIES_MAX)
         panel->series[panel->count++] = *series;
 }
 
-static void add_messages(panel_t *panel, const pto_samples_t *samples, const pto_fit_t *fit,
-                         pto_space_t space, medians_t *scratch) {
+static void add_messages(drawing_t *drawing, panel_t *panel, pto_space_t space) {
     static const pto_sample_level_t places[PTO_LEVEL_COUNT] = {PTO_AT_ON_GPU, PTO_AT_ON_SOCKET,
                                                                PTO_AT_ON_NODE, PTO_AT_OFF_NODE};
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
@@ -58,29 +58,27 @@ static void add_messages(panel_t *panel, const pto_samples_t *samples, const pto
                            .where = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
                            .place = places[level],
                            .procs = 1,
-                           .cost = &fit->machine->messages[space][level]};
+                           .cost = &drawing->machine->messages[space][level]};
         snprintf(series.title, sizeof series.title, "%s", pto_level_name((pto_level_t)level));
-        add_series(panel, samples, &series, scratch);
+        add_series(drawing, panel, &series);
     }
 }
 
-static void add_injection(panel_t *panel, const pto_samples_t *samples, const pto_fit_t *fit,
-                          pto_space_t space, medians_t *scratch) {
+static void add_injection(drawing_t *drawing, panel_t *panel, pto_space_t space) {
     static const int32_t procs[] = {1, 2, 4, 6, 8, 16, 20, 40};
     for (size_t i = 0; i < sizeof procs / sizeof *procs; i++) {
         series_t series = {.benchmark = PTO_BENCHMARK_INJECTION,
                            .where = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
                            .place = PTO_AT_OFF_NODE,
                            .procs = procs[i],
-                           .cost = &fit->machine->messages[space][PTO_LEVEL_OFF_NODE],
-                           .injection_s_per_byte = fit->machine->injection_s_per_byte[space].value};
+                           .cost = &drawing->machine->messages[space][PTO_LEVEL_OFF_NODE],
+                           .injection_s_per_byte = drawing->machine->injection_s_per_byte[space].value};
         snprintf(series.title, sizeof series.title, "%d processes", (int)procs[i]);
-        add_series(panel, samples, &series, scratch);
+        add_series(drawing, panel, &series);
     }
 }
 
-static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_fit_t *fit,
-                       medians_t *scratch) {
+static void add_copies(drawing_t *drawing, panel_t *panel) {
     static const pto_benchmark_t benchmarks[PTO_COPY_COUNT] = {
         [PTO_COPY_H2D] = PTO_BENCHMARK_MEMCPY_H2D,
         [PTO_COPY_D2H] = PTO_BENCHMARK_MEMCPY_D2H,
@@ -92,30 +90,29 @@ static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_f
             series_t series = {.benchmark = benchmarks[kind],
                                .where = PTO_IN_COUNT,
                                .place = reach == PTO_REACH_ON_SOCKET ? PTO_AT_ON_SOCKET : PTO_AT_OFF_SOCKET,
-                               .postal = &fit->machine->copies[kind][reach]};
+                               .postal = &drawing->machine->copies[kind][reach]};
             snprintf(series.title, sizeof series.title, "%s %s", pto_copy_kind_name((pto_copy_kind_t)kind),
                      pto_reach_name((pto_reach_t)reach));
-            add_series(panel, samples, &series, scratch);
+            add_series(drawing, panel, &series);
         }
     }
 }
 
-static int create_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel_t *panels,
-                         medians_t *scratch) {
+/* Keeps the panels that have samples. */
+static void create_panels(drawing_t *drawing) {
     static const char *const titles[PANELS] = {"messages, cpu", "messages, gpu", "injection, cpu",
                                                "injection, gpu", "copies"};
-    int kept = 0;
+    panel_t *panel = drawing->panel;
     for (int i = 0; i < PANELS; i++)
-        panels[i] = (panel_t){.title = titles[i]};
-    add_messages(&panels[0], samples, fit, PTO_SPACE_CPU, scratch);
-    add_messages(&panels[1], samples, fit, PTO_SPACE_GPU, scratch);
-    add_injection(&panels[2], samples, fit, PTO_SPACE_CPU, scratch);
-    add_injection(&panels[3], samples, fit, PTO_SPACE_GPU, scratch);
-    add_copies(&panels[4], samples, fit, scratch);
+        panel[i].title = titles[i];
+    add_messages(drawing, &panel[0], PTO_SPACE_CPU);
+    add_messages(drawing, &panel[1], PTO_SPACE_GPU);
+    add_injection(drawing, &panel[2], PTO_SPACE_CPU);
+    add_injection(drawing, &panel[3], PTO_SPACE_GPU);
+    add_copies(drawing, &panel[4]);
     for (int i = 0; i < PANELS; i++)
-        if (panels[i].count > 0)
-            panels[kept++] = panels[i];
-    return kept;
+        if (panel[i].count > 0)
+            panel[drawing->panel_count++] = panel[i];
 }
 
 /* The time by the fitted model; 0 if it has no parameters for it. */
@@ -128,14 +125,14 @@ static double fitted_seconds(const series_t *series, int64_t bytes) {
     return postal->alpha_s.value + (limited > per_byte ? limited : per_byte) * (double)bytes;
 }
 
-static void write_data(FILE *script, const pto_samples_t *samples, const panel_t *panel, int index,
-                       medians_t *scratch) {
+static void write_data(FILE *script, drawing_t *drawing, int index) {
+    const panel_t *panel = &drawing->panel[index];
     for (int s = 0; s < panel->count; s++) {
-        find_medians(samples, &panel->series[s], scratch);
+        const size_t count = find_medians(drawing, &panel->series[s]);
         fprintf(script, "$data_%d_%d << EOD\n", index, s);
-        for (size_t i = 0; i < scratch->count; i++) {
-            double fitted = fitted_seconds(&panel->series[s], scratch->bytes[i]);
-            fprintf(script, "%lld %.6g ", (long long)scratch->bytes[i], scratch->seconds[i]);
+        for (size_t i = 0; i < count; i++) {
+            double fitted = fitted_seconds(&panel->series[s], drawing->bytes[i]);
+            fprintf(script, "%lld %.6g ", (long long)drawing->bytes[i], drawing->seconds[i]);
             fprintf(script, fitted > 0 ? "%.6g\n" : "NaN\n", fitted);
         }
         fputs("EOD\n", script);
@@ -153,44 +150,35 @@ static void write_panel(FILE *script, const panel_t *panel, int index) {
     fputs("\n", script);
 }
 
-typedef struct {
-    const pto_samples_t *samples;
-    const panel_t *panels;
-    int count;
-    medians_t *scratch;
-} drawing_t;
-
 static void write_script(FILE *script, const void *context) {
-    const drawing_t *drawing = context;
-    int count = drawing->count;
+    drawing_t *drawing = (drawing_t *)context; /* has room for medians */
+    int count = drawing->panel_count;
     fputs("set logscale x 2\nset logscale y 10\nset format y '%.0s %cs'\n"
           "set xtics rotate by -45 ('1 B' 1, '8 B' 8, '64 B' 64, '512 B' 512, '4 KiB' 4096, '32 KiB' 32768, "
           "'256 KiB' 262144, '2 MiB' 2097152, '16 MiB' 16777216, '128 MiB' 134217728)\n"
           "set key left top\nset xlabel 'bytes'\nset ylabel 'time'\n",
           script);
     for (int i = 0; i < count; i++)
-        write_data(script, drawing->samples, &drawing->panels[i], i, drawing->scratch);
+        write_data(script, drawing, i);
     fprintf(script, "set multiplot layout %d,%d\n", (count + 1) / 2, count > 1 ? 2 : 1);
     for (int i = 0; i < count; i++)
-        write_panel(script, &drawing->panels[i], i);
+        write_panel(script, &drawing->panel[i], i);
     fputs("unset multiplot\n", script);
 }
 
 pto_status_t pto_fit_plot(const pto_samples_t *samples, const pto_fit_t *fit, const char *path,
                           pto_error_t *err) {
-    panel_t *panels = calloc(PANELS, sizeof *panels);
-    medians_t *scratch = malloc(sizeof *scratch);
-    pto_status_t status = PTO_OK;
-    if (panels == NULL || scratch == NULL) {
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plot");
-    } else {
-        int count = create_panels(samples, fit, panels, scratch);
-        drawing_t drawing = {samples, panels, count, scratch};
-        pto_plot_t plot = {count > 1 ? 1200 : 600, 450 * ((count + 1) / 2), write_script, &drawing};
-        status = count > 0 ? pto_plot_draw(&plot, path, err)
-                           : pto_error_set(err, PTO_ERR_NOT_FOUND, "no samples that a plot could show");
-    }
-    free(panels);
-    free(scratch);
+    drawing_t *drawing = calloc(1, sizeof *drawing);
+    if (drawing == NULL)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plot");
+    drawing->samples = samples;
+    drawing->machine = fit->machine;
+    create_panels(drawing);
+    const int count = drawing->panel_count;
+    const pto_plot_t plot = {count > 1 ? 1200 : 600, 450 * ((count + 1) / 2), write_script, drawing};
+    pto_status_t status = count > 0
+                              ? pto_plot_draw(&plot, path, err)
+                              : pto_error_set(err, PTO_ERR_NOT_FOUND, "no samples that a plot could show");
+    free(drawing);
     return status;
 }
