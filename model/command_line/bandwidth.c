@@ -1,14 +1,9 @@
 /* Algorithm and bus bandwidths of collectives, formatted for tables. */
 #include "bandwidth.h"
 
-const char *pto_bandwidth_name(int i) {
-    static const char *const names[] = {[PTO_BANDWIDTH_NONE] = "none",
-                                        [PTO_BANDWIDTH_ALGORITHM] = "algorithm",
-                                        [PTO_BANDWIDTH_BUS] = "bus",
-                                        [PTO_BANDWIDTH_BOTH] = "both",
-                                        [PTO_BANDWIDTH_COUNT] = NULL};
-    return names[i];
-}
+#include "base/names.h"
+
+PTO_WORD_LIST(pto_bandwidth_name, "none", "algorithm", "bus", "both");
 
 bool pto_bandwidth_replaces_times(pto_bandwidth_t bandwidth) {
     return bandwidth == PTO_BANDWIDTH_ALGORITHM || bandwidth == PTO_BANDWIDTH_BUS;

@@ -9,20 +9,16 @@
 extern const pto_option_t pto_machine_options[], pto_scenario_options[], pto_change_options[],
     pto_work_options[], pto_format_options[], pto_table_options[];
 
-/* The last option sets of every command on scenarios. */
-#define PTO_SCENARIO_SETS                                                                                    \
-    {"overriding the scenario, or instead of one", pto_machine_options}, {NULL, pto_scenario_options},       \
-        {NULL, pto_change_options}, {                                                                        \
-        NULL, NULL                                                                                           \
-    }
-
 /* The syntax of a command on a scenario, or on a workload if `names` contains PTO_NAMES_WORKLOADS. The
  * further arguments are the command's sets of options; those of the scenario follow them. */
 #define PTO_SCENARIO_SYNTAX(program_, usage_, names, ...)                                                    \
     {                                                                                                        \
         .program = (program_), .usage = (usage_), .operand = "*.yaml", .by_name = (names),                   \
         .set = (const pto_option_set_t[]) {                                                                  \
-            __VA_ARGS__, PTO_SCENARIO_SETS                                                                   \
+            __VA_ARGS__, {"overriding the scenario, or instead of one", pto_machine_options},                \
+                {NULL, pto_scenario_options}, {NULL, pto_change_options}, {                                  \
+                NULL, NULL                                                                                   \
+            }                                                                                                \
         }                                                                                                    \
     }
 

@@ -80,10 +80,5 @@ static const pto_option_t own_options[] = {
      STORE(NUMBER, timeout_s), .least = PTO_TIMEOUT_LEAST_S, .most = PTO_TIMEOUT_MOST_S, .standard = "20"},
     {.name = NULL}};
 
-static const pto_option_set_t sets[] = {{"its own options", own_options}, PTO_SCENARIO_SETS};
-
-const pto_syntax_t pto_validate_syntax = {.program = "portolan-validate",
-                                          .usage = usage,
-                                          .set = sets,
-                                          .operand = "*.yaml",
-                                          .by_name = PTO_NAMES_SCENARIOS};
+const pto_syntax_t pto_validate_syntax =
+    PTO_SCENARIO_SYNTAX("portolan-validate", usage, PTO_NAMES_SCENARIOS, {"its own options", own_options});

@@ -29,13 +29,10 @@ typedef struct {
     pto_formula_variable_t slider[PTO_REPORT_SLIDERS_MAX];
     /* tables that cells refer to by index, in the order of first use */
     int param_count;
-    size_t param_capacity;
     pto_report_param_t *param;
     int stage_count;
-    size_t stage_capacity;
     char **stage;
     int strategy_count;
-    size_t strategy_capacity;
     const pto_strategy_t **strategy;
     pto_status_t status;                /* the first error */
     char hint[PTO_MORE_PROCS_TEXT_MAX]; /* of the last panel; "" if none */

@@ -19,8 +19,7 @@ enum { SENSITIVITY_POINTS = 6 };
 
 /* Reserves one more item in a table of pto_report_t. */
 #define RESERVE_ITEM(report, table)                                                                          \
-    (PTO_RESERVE((report)->table, (report)->table##_capacity, (report)->table##_count + 1) ||                \
-     ((report)->status = PTO_ERR_MEMORY, false))
+    (PTO_EXTEND((report)->table, (report)->table##_count) || ((report)->status = PTO_ERR_MEMORY, false))
 
 static int param_index(pto_report_t *report, const pto_param_t *param, const char *key, const char *file) {
     for (int i = 0; i < report->param_count; i++)

@@ -161,12 +161,6 @@ static pto_status_t create_compare_axis(pto_axis_t *axis, pto_error_t *err) {
     return status;
 }
 
-static pto_status_t too_many(pto_error_t *err) {
-    return pto_error_set(
-        err, PTO_ERR_RANGE,
-        "more than two sweeps: of bytes, nodes, messages, ranges of --what-if and --compare, two may vary");
-}
-
 /* Whether a what-if sets the number of nodes, which the scenario sweeps. */
 static bool replaces_nodes(const pto_options_t *options) {
     static const char nodes[] = "nodes=";
@@ -194,7 +188,9 @@ static pto_status_t find_axes(pto_sweeps_t *sweeps, const pto_options_t *options
     if (options->compare && options->what_if_count == 0)
         return pto_error_set(err, PTO_ERR_KEY, "--compare: nothing differs; give --what-if");
     if (swept + ranges + options->compare > 2)
-        return too_many(err);
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "more than two sweeps: of bytes, nodes, messages, ranges of --what-if and "
+                             "--compare, two may vary");
     if (options->compare && ranges > 0)
         return pto_error_set(err, PTO_ERR_KEY, "--compare is with one machine, and --what-if names several");
     if (options->compare)
