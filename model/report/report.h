@@ -10,7 +10,7 @@
 #include "portolan/workload.h"
 #include "report/formula.h"
 #include "show/more_procs.h"
-#include "show/plot_points.h"
+#include "show/predict_plot.h"
 
 /* A slider changes a parameter by at most this factor, up or down. */
 enum { PTO_REPORT_RANGE = 16, PTO_REPORT_SLIDERS_MAX = 24 };

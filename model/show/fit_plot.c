@@ -1,12 +1,11 @@
 /* Draws samples and the fitted model with gnuplot, one panel for each kind of sample. The model is drawn at
  * every size of the samples, so that steps at protocol limits are visible. */
-#include "fit_plot.h"
+#include "drawings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "machine/machine_internal.h" /* the fitted tables, which are drawn */
-#include "plot.h"
 
 enum { SIZES_MAX = 4096, SERIES_MAX = 12, PANELS = 5, TITLE_MAX = 48 };
 

@@ -1,5 +1,5 @@
 /* Chooses the measurements of a collectives.csv that can be drawn beside a prediction. */
-#include "plot_points.h"
+#include "predict_plot.h"
 
 #include <stdlib.h>
 #include <string.h>

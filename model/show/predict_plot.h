@@ -36,4 +36,10 @@ typedef struct {
  * drawn slightly to the left or right of their size, each strategy's at a place of its own. */
 pto_plot_t pto_predict_plot(pto_predict_plot_t *plot);
 
+/* Read the measurements that match a prediction, for this plot and for portolan report: the same collective,
+ * layout and strategies, at values within the sweep. The caller frees `*point`. Errors: those of
+ * pto_collectives_read, and PTO_ERR_NOT_FOUND if no measurement matches. */
+pto_status_t pto_plot_points_read(const char *path, const pto_predictions_t *predictions,
+                                  pto_plot_point_t **point, size_t *point_count, pto_error_t *err);
+
 #endif

@@ -69,18 +69,15 @@ static pto_status_t read_range(const char *text, range_end_t *from, range_end_t 
 
 static pto_status_t allocate_axis(pto_axis_t *axis, int count, pto_error_t *err) {
     axis->count = count;
-    axis->label = calloc((size_t)count, sizeof *axis->label);
-    axis->change = calloc((size_t)count, sizeof *axis->change);
     axis->value = calloc((size_t)count, sizeof *axis->value);
-    if (axis->label && axis->change && axis->value)
-        return PTO_OK;
-    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sweep");
+    return axis->value ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sweep");
 }
 
 /* Set the i-th value of an axis to PARAMETER=TEXT. */
 static void set_value(pto_axis_t *axis, int i, const char *text) {
-    snprintf(axis->label[i], sizeof axis->label[i], "%s", text);
-    snprintf(axis->change[i], sizeof axis->change[i], "%s=%s", axis->heading, text);
+    pto_axis_value_t *value = &axis->value[i];
+    snprintf(value->label, sizeof value->label, "%s", text);
+    snprintf(value->change, sizeof value->change, "%s=%s", axis->heading, text);
 }
 
 static pto_status_t parse_list(pto_axis_t *axis, const char *text, pto_error_t *err) {
@@ -144,8 +141,8 @@ static pto_status_t create_series_axis(pto_axis_t *axis, pto_axis_kind_t kind, c
     snprintf(axis->heading, sizeof axis->heading, "%s", kind == PTO_AXIS_NODES ? "Nodes" : "Messages");
     pto_status_t status = allocate_axis(axis, (int)series->count, err);
     for (int i = 0; i < axis->count && status == PTO_OK; i++) {
-        axis->value[i] = series->value[i];
-        snprintf(axis->label[i], sizeof axis->label[i], "%lld", (long long)series->value[i]);
+        axis->value[i].number = series->value[i];
+        snprintf(axis->value[i].label, sizeof axis->value[i].label, "%lld", (long long)series->value[i]);
     }
     return status;
 }
@@ -155,8 +152,8 @@ static pto_status_t create_compare_axis(pto_axis_t *axis, pto_error_t *err) {
     snprintf(axis->heading, sizeof axis->heading, "Machine");
     pto_status_t status = allocate_axis(axis, 2, err);
     if (status == PTO_OK) {
-        snprintf(axis->label[0], sizeof axis->label[0], "as it is");
-        snprintf(axis->label[1], sizeof axis->label[1], "what if");
+        snprintf(axis->value[0].label, sizeof axis->value[0].label, "as it is");
+        snprintf(axis->value[1].label, sizeof axis->value[1].label, "what if");
     }
     return status;
 }
@@ -216,16 +213,16 @@ static pto_status_t apply_value(const pto_axis_t *axis, int i, pto_options_t *op
         return PTO_OK;
     }
     if (axis->kind == PTO_AXIS_WHAT_IF) {
-        options->what_if[axis->what_if] = axis->change[i];
+        options->what_if[axis->what_if] = axis->value[i].change;
         return PTO_OK;
     }
-    pto_status_t status = pto_series_one(axis->value[i], &one, err);
+    pto_status_t status = pto_series_one(axis->value[i].number, &one, err);
     if (status != PTO_OK)
         return status;
     pto_series_fini(series);
     *series = one;
     if (axis->kind == PTO_AXIS_NODES)
-        scenario->layout.nodes = axis->value[i];
+        scenario->layout.nodes = axis->value[i].number;
     return PTO_OK;
 }
 
@@ -343,13 +340,6 @@ pto_status_t pto_sweeps_predict(pto_sweeps_t *sweeps, const pto_arguments_t *arg
     return any || status != PTO_OK ? status : first.status;
 }
 
-static void fini_axis(pto_axis_t *axis) {
-    free(axis->label);
-    free(axis->change);
-    free(axis->value);
-    *axis = (pto_axis_t){.kind = PTO_AXIS_NONE};
-}
-
 void pto_sweeps_fini(pto_sweeps_t *sweeps) {
     for (int i = 0; sweeps->run && i < pto_sweeps_runs(sweeps); i++) {
         pto_predictions_fini(&sweeps->run[i].predictions);
@@ -358,8 +348,8 @@ void pto_sweeps_fini(pto_sweeps_t *sweeps) {
         free(sweeps->run[i].options);
     }
     free(sweeps->run);
-    fini_axis(&sweeps->row);
-    fini_axis(&sweeps->column);
+    free(sweeps->row.value);
+    free(sweeps->column.value);
 }
 
 /* --- rows and columns ----------------------------------------------------------------------------------- */
@@ -387,7 +377,7 @@ const char *pto_sweeps_column_text(const pto_sweeps_t *sweeps, int64_t column,
                                    char text[PTO_AXIS_LABEL_MAX]) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     if (sweeps->column.count > 0)
-        snprintf(text, PTO_AXIS_LABEL_MAX, "%s", sweeps->column.label[column]);
+        snprintf(text, PTO_AXIS_LABEL_MAX, "%s", sweeps->column.value[column].label);
     else if (any)
         pto_point_text(any, any->point[column], text);
     return text;

@@ -18,13 +18,17 @@ typedef enum {
 enum { PTO_AXIS_LABEL_MAX = 64, PTO_AXIS_VALUES_MAX = 64 };
 
 typedef struct {
+    char label[PTO_AXIS_LABEL_MAX];      /* "64", "/2", "50 GB/s" */
+    char change[PTO_AXIS_LABEL_MAX * 3]; /* of a range: the text after --what-if */
+    int64_t number;                      /* of nodes or messages */
+} pto_axis_value_t;
+
+typedef struct {
     pto_axis_kind_t kind;
     char heading[PTO_AXIS_LABEL_MAX]; /* "Nodes", or the parameter */
     int what_if;                      /* index of the --what-if with the range */
     int count;
-    char (*label)[PTO_AXIS_LABEL_MAX];      /* "64", "/2", "50 GB/s" */
-    char (*change)[PTO_AXIS_LABEL_MAX * 3]; /* of a range: the texts after --what-if */
-    int64_t *value;                         /* numbers of nodes or messages */
+    pto_axis_value_t *value;
 } pto_axis_t;
 
 /* Each run has its own scenario and machine. */

@@ -1,5 +1,5 @@
 /* Two sweeps as a gnuplot script: the least time of each row above a map of the picks, by column. */
-#include "sweeps_plot.h"
+#include "drawings.h"
 
 /* The legends are to the right of both panels. */
 enum {
@@ -111,7 +111,7 @@ static void write_lines(FILE *script, const pto_sweeps_t *sweeps) {
         fprintf(script,
                 ", \\\n  $row_%d using 1:2 with linespoints pt 7 ps 0.4 lw 2 dt %d lc rgb '%s' title ", row,
                 row / PTO_PLOT_COLOURS + 1, pto_plot_colour(row));
-        pto_plot_quote(script, sweeps->row.label[row]);
+        pto_plot_quote(script, sweeps->row.value[row].label);
     }
     fputc('\n', script);
 }
@@ -120,7 +120,7 @@ static void write_row_names(FILE *script, const pto_sweeps_t *sweeps) {
     fputs("set ytics (", script);
     for (int row = 0; row < sweeps->row.count; row++) {
         fputs(row > 0 ? ", " : "", script);
-        pto_plot_quote(script, sweeps->row.label[row]);
+        pto_plot_quote(script, sweeps->row.value[row].label);
         fprintf(script, " %d", row);
     }
     fputs(")\n", script);

@@ -17,7 +17,7 @@ enum { LABEL_LEAST = 9, CELL_WIDTH = 11, CELL_MAX = 32 };
 static int label_width(const pto_sweeps_t *sweeps) {
     int width = LABEL_LEAST;
     for (int row = 0; row < sweeps->row.count; row++)
-        width = pto_wider(width, sweeps->row.label[row]);
+        width = pto_wider(width, sweeps->row.value[row].label);
     return width;
 }
 
@@ -37,8 +37,8 @@ static unsigned varying(const pto_sweeps_t *sweeps) {
 
 static void print_axis(FILE *stream, const char *title, const pto_axis_t *axis) {
     if (axis->kind == PTO_AXIS_WHAT_IF)
-        pto_print_head(stream, title, "%s, %s to %s", axis->heading, axis->label[0],
-                       axis->label[axis->count - 1]);
+        pto_print_head(stream, title, "%s, %s to %s", axis->heading, axis->value[0].label,
+                       axis->value[axis->count - 1].label);
 }
 
 /* The scenario, the machine, its changes, and the quantities that do not vary. */
@@ -115,7 +115,7 @@ static void add_line(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int6
         pto_text_add(line, "# %-*s", width - 2,
                      sweeps->row.kind == PTO_AXIS_WHAT_IF ? "" : sweeps->row.heading);
     else
-        pto_text_add(line, "%-*s", width, sweeps->row.label[row]);
+        pto_text_add(line, "%-*s", width, sweeps->row.value[row].label);
     for (int64_t column = first; column < end; column++)
         if (row < 0)
             pto_text_add(line, "%*s   ", CELL_WIDTH - 3, pto_sweeps_column_text(sweeps, column, text));
@@ -150,9 +150,10 @@ static void print_reasons(FILE *stream, const pto_sweeps_t *sweeps) {
     int columns = pto_sweeps_runs(sweeps) / sweeps->row.count;
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
         if (*sweeps->run[i].reason)
-            pto_print_note(
-                stream, "%s%s%s: %s", sweeps->row.label[i / columns], sweeps->column.count > 0 ? ", " : "",
-                sweeps->column.count > 0 ? sweeps->column.label[i % columns] : "", sweeps->run[i].reason);
+            pto_print_note(stream, "%s%s%s: %s", sweeps->row.value[i / columns].label,
+                           sweeps->column.count > 0 ? ", " : "",
+                           sweeps->column.count > 0 ? sweeps->column.value[i % columns].label : "",
+                           sweeps->run[i].reason);
 }
 
 /* Returns whether a what-if changes the layout from run to run. */
@@ -344,7 +345,7 @@ static void add_range_picks(pto_text_t *line, const pto_sweeps_t *sweeps, int ro
                                 : ", ",
                      winner < 0 ? "-" : here->strategy[winner]->name);
         if (!last)
-            pto_text_add(line, " up to %s", sweeps->column.label[column]);
+            pto_text_add(line, " up to %s", sweeps->column.value[column].label);
         start = column + 1;
     }
 }
@@ -381,7 +382,7 @@ pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pt
             free(line.text);
         if (status != PTO_OK)
             return status;
-        fprintf(stream, "%-*s  ", label_width(sweeps), sweeps->row.label[row]);
+        fprintf(stream, "%-*s  ", label_width(sweeps), sweeps->row.value[row].label);
         pto_print_wrapped(stream, text, label_width(sweeps) + 2, pto_terminal_width(stream));
         free(text);
     }

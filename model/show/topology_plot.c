@@ -1,6 +1,6 @@
 /* Draws a node: GPUs in a row; above them, in rows, the devices that are one link away, two links away and so
  * on; the sockets on top; NICs above their neighbors. Links between GPUs are arcs below the row. */
-#include "topology_plot.h"
+#include "drawings.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -17,8 +17,7 @@
 #include "portolan/machine.h"
 #include "portolan/recording.h"
 #include "portolan/score.h"
-#include "show/fit_plot.h"
-#include "show/plot.h"
+#include "show/drawings.h"
 #include "show/table.h"
 
 static const char usage[] =

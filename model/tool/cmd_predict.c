@@ -3,11 +3,10 @@
 #include <stdlib.h>
 
 #include "command.h"
+#include "show/drawings.h"
 #include "show/explain.h"
-#include "show/plot_points.h"
 #include "show/predict_plot.h"
 #include "show/record.h"
-#include "show/sweeps_plot.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"
 

@@ -352,11 +352,7 @@ static int report_step(arguments_t *arguments) {
 
 static int report_scenario(arguments_t *arguments) {
     int code = pto_options_finish(arguments->given, &arguments->shared);
-    if (code >= 0) {
-        arguments->shared = (pto_options_t){.out = NULL}; /* pto_options_finish has freed it */
-        return code;
-    }
-    return make_page(arguments);
+    return code < 0 ? make_page(arguments) : code;
 }
 
 static int run(const pto_arguments_t *given) {

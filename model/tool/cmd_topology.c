@@ -11,8 +11,7 @@
 #include "formats/yaml_tree.h"
 #include "machine_links.h"
 #include "portolan/topology.h"
-#include "show/plot.h"
-#include "show/topology_plot.h"
+#include "show/drawings.h"
 
 static const char usage[] =
     "usage: portolan topology [NAME|FILE.yaml|FILE.xml|FILE.txt] [OPTIONS]\n"

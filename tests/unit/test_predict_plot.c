@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "asked.h"
-#include "show/plot_points.h"
 #include "show/predict_plot.h"
 #include "test.h"
 
