@@ -329,29 +329,3 @@ bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double
     *seconds = price;
     return true;
 }
-
-/* --- what formulas need --------------------------------------------------------------------------------- */
-
-static void mark(const pto_formulas_t *formulas, const sum_t *sum, bool *used) {
-    for (int i = sum->first; i < sum->first + sum->count; i++) {
-        int operation = formulas->term[i].of - formulas->variable_count;
-        if (operation >= 0)
-            used[operation] = true;
-    }
-}
-
-void pto_formula_mark(const pto_formulas_t *formulas, int formula, bool *guard, bool *operation) {
-    const pto_formula_t *of = &formulas->formula[formula];
-    mark(formulas, &of->price, operation);
-    for (int i = of->first; i < of->first + of->count; i++) {
-        int index = formulas->condition[i].guard;
-        guard[index] = true;
-        mark(formulas, &formulas->guard[index].ahead, operation);
-        mark(formulas, &formulas->guard[index].of, operation);
-    }
-    for (int i = formulas->operation_count - 1; i >= 0; i--)
-        if (operation[i]) {
-            mark(formulas, &formulas->operation[i].a, operation);
-            mark(formulas, &formulas->operation[i].b, operation);
-        }
-}

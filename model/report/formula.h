@@ -93,7 +93,4 @@ void pto_formulas_operate(const pto_formulas_t *formulas, double *value);
 /* Computes a formula's price from these values; false if the formula does not hold. */
 bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double *value, double *seconds);
 
-/* Marks the guards and operations that a formula needs; `guard` and `operation` have an entry for each. */
-void pto_formula_mark(const pto_formulas_t *formulas, int formula, bool *guard, bool *operation);
-
 #endif

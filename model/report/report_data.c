@@ -81,77 +81,54 @@ void pto_report_number(FILE *stream, double value) {
     fputs(text, stream);
 }
 
-/* The formulas that are written, and which of their operations and guards are used, with new numbers. */
-typedef struct {
-    FILE *stream;
-    const pto_formulas_t *formulas;
-    bool *used;
-    int *number;
-    bool *guard_used;
-    int *guard_number;
-} printed_t;
-
 /* Writes [number, of, times, of, times, ...], with eleven digits, as prices are compared by nine. */
-static void print_sum(const printed_t *printed, const pto_formula_sum_t *sum) {
-    int variables = printed->formulas->variable_count;
-    fprintf(printed->stream, "[%.11g", sum->number);
-    for (int i = sum->first; i < sum->first + sum->count; i++) {
-        pto_formula_term_t term = printed->formulas->term[i];
-        int of = term.of < variables ? term.of : variables + printed->number[term.of - variables];
-        fprintf(printed->stream, ",%d,%.11g", of, term.times);
-    }
-    fputc(']', printed->stream);
+static void print_sum(FILE *stream, const pto_formulas_t *formulas, const pto_formula_sum_t *sum) {
+    fprintf(stream, "[%.11g", sum->number);
+    for (int i = sum->first; i < sum->first + sum->count; i++)
+        fprintf(stream, ",%d,%.11g", formulas->term[i].of, formulas->term[i].times);
+    fputc(']', stream);
 }
 
 /* Writes operations, each as [operation, sum, sum]. */
-static void print_operations(const printed_t *printed) {
-    const char *between = "";
-    fputs(",\"o\":[", printed->stream);
-    for (int i = 0; i < printed->formulas->operation_count; i++) {
-        const pto_formula_operation_t *operation = &printed->formulas->operation[i];
-        if (!printed->used[i])
-            continue;
-        fprintf(printed->stream, "%s[%d,", between, (int)operation->op);
-        print_sum(printed, &operation->a);
-        fputc(',', printed->stream);
-        print_sum(printed, &operation->b);
-        fputc(']', printed->stream);
-        between = ",";
+static void print_operations(FILE *stream, const pto_formulas_t *formulas) {
+    fputs(",\"o\":[", stream);
+    for (int i = 0; i < formulas->operation_count; i++) {
+        const pto_formula_operation_t *operation = &formulas->operation[i];
+        fprintf(stream, "%s[%d,", i > 0 ? "," : "", (int)operation->op);
+        print_sum(stream, formulas, &operation->a);
+        fputc(',', stream);
+        print_sum(stream, formulas, &operation->b);
+        fputc(']', stream);
     }
-    fputc(']', printed->stream);
+    fputc(']', stream);
 }
 
 /* Writes guards, each as [ahead] or [ahead, of]. */
-static void print_guards(const printed_t *printed) {
-    const char *between = "";
-    fputs(",\"g\":[", printed->stream);
-    for (int i = 0; i < printed->formulas->guard_count; i++) {
-        const pto_formula_guard_t *guard = &printed->formulas->guard[i];
-        if (!printed->guard_used[i])
-            continue;
-        fprintf(printed->stream, "%s[", between);
-        print_sum(printed, &guard->ahead);
+static void print_guards(FILE *stream, const pto_formulas_t *formulas) {
+    fputs(",\"g\":[", stream);
+    for (int i = 0; i < formulas->guard_count; i++) {
+        const pto_formula_guard_t *guard = &formulas->guard[i];
+        fputs(i > 0 ? ",[" : "[", stream);
+        print_sum(stream, formulas, &guard->ahead);
         if (guard->same) {
-            fputc(',', printed->stream);
-            print_sum(printed, &guard->of);
+            fputc(',', stream);
+            print_sum(stream, formulas, &guard->of);
         }
-        fputc(']', printed->stream);
-        between = ",";
+        fputc(']', stream);
     }
-    fputc(']', printed->stream);
+    fputc(']', stream);
 }
 
 /* Writes [price, condition, ...]. A condition is a guard's number, from 1, negative if it must not hold. */
-static void print_formula(const printed_t *printed, int index) {
-    const pto_formula_t *formula = &printed->formulas->formula[index];
-    fputc('[', printed->stream);
-    print_sum(printed, &formula->price);
+static void print_formula(FILE *stream, const pto_formulas_t *formulas, int index) {
+    const pto_formula_t *formula = &formulas->formula[index];
+    fputc('[', stream);
+    print_sum(stream, formulas, &formula->price);
     for (int i = formula->first; i < formula->first + formula->count; i++) {
-        const pto_formula_condition_t *condition = &printed->formulas->condition[i];
-        int number = printed->guard_number[condition->guard] + 1;
-        fprintf(printed->stream, ",%d", condition->holds ? number : -number);
+        const pto_formula_condition_t *condition = &formulas->condition[i];
+        fprintf(stream, ",%d", condition->holds ? condition->guard + 1 : -(condition->guard + 1));
     }
-    fputc(']', printed->stream);
+    fputc(']', stream);
 }
 
 /* Writes "bruck, 8 chunks". */
@@ -164,9 +141,7 @@ static void print_choice(FILE *stream, const pto_algorithm_t *algorithm, const p
 }
 
 /* Writes for each algorithm [whether it is a search for chunks, [choice, formula, ...], ...]. */
-static void print_candidates(const printed_t *printed, const pto_strategy_t *strategy,
-                             const pto_cell_formulas_t *cell) {
-    FILE *stream = printed->stream;
+static void print_candidates(FILE *stream, const pto_strategy_t *strategy, const pto_cell_formulas_t *cell) {
     const pto_algorithm_t *algorithm = NULL;
     fputs(",\"f\":[", stream);
     for (int i = 0; i < cell->count; i++) {
@@ -178,46 +153,11 @@ static void print_candidates(const printed_t *printed, const pto_strategy_t *str
         print_choice(stream, algorithm, strategy, candidate->chunks, candidate->staged_members);
         for (int f = 0; f < candidate->formula_count; f++) {
             fputc(',', stream);
-            print_formula(printed, candidate->formula_first + f);
+            print_formula(stream, &cell->formulas, candidate->formula_first + f);
         }
         fputc(']', stream);
     }
     fputs(cell->count > 0 ? "]]" : "]", stream);
-}
-
-static void number_used(const bool *used, int count, int *number) {
-    int last = 0;
-    for (int i = 0; i < count; i++)
-        number[i] = used[i] ? last++ : -1;
-}
-
-static void print_formulas(pto_report_t *report, const pto_strategy_t *strategy,
-                           const pto_cell_formulas_t *cell) {
-    const pto_formulas_t *formulas = &cell->formulas;
-    size_t operations = (size_t)formulas->operation_count + 1, guards = (size_t)formulas->guard_count + 1;
-    printed_t printed = {.stream = report->stream,
-                         .formulas = formulas,
-                         .used = calloc(operations, sizeof *printed.used),
-                         .number = calloc(operations, sizeof *printed.number),
-                         .guard_used = calloc(guards, sizeof *printed.guard_used),
-                         .guard_number = calloc(guards, sizeof *printed.guard_number)};
-    if (printed.used && printed.number && printed.guard_used && printed.guard_number) {
-        for (int i = 0; i < cell->count; i++)
-            for (int f = 0; f < cell->candidate[i].formula_count; f++)
-                pto_formula_mark(formulas, cell->candidate[i].formula_first + f, printed.guard_used,
-                                 printed.used);
-        number_used(printed.used, formulas->operation_count, printed.number);
-        number_used(printed.guard_used, formulas->guard_count, printed.guard_number);
-        print_operations(&printed);
-        print_guards(&printed);
-        print_candidates(&printed, strategy, cell);
-    } else {
-        report->status = PTO_ERR_MEMORY;
-    }
-    free(printed.used);
-    free(printed.number);
-    free(printed.guard_used);
-    free(printed.guard_number);
 }
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
@@ -284,7 +224,9 @@ pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *pred
         fputs(",\"n\":", report->stream);
         pto_print_json_string(report->stream, formulas.reason);
     } else {
-        print_formulas(report, named, &formulas);
+        print_operations(report->stream, &formulas.formulas);
+        print_guards(report->stream, &formulas.formulas);
+        print_candidates(report->stream, named, &formulas);
     }
     pto_cell_formulas_fini(&formulas);
     fputc('}', report->stream);
