@@ -144,27 +144,6 @@ static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, p
 
 /* --- a cell --------------------------------------------------------------------------------------------- */
 
-static const pto_formula_t *first_of(const pto_cell_formulas_t *cell, int candidate) {
-    return &cell->formulas.formula[cell->candidate[candidate].formula_first];
-}
-
-static bool is_certain(const pto_cell_formulas_t *cell, int candidate) {
-    return !cell->candidate[candidate].in_chunks && first_of(cell, candidate)->count == 0;
-}
-
-/* Drops plans that cost more than another one for all values of the variables. */
-static void drop_dominated(pto_cell_formulas_t *cell) {
-    double least_s = INFINITY;
-    int count = 0;
-    for (int i = 0; i < cell->count; i++)
-        if (is_certain(cell, i))
-            least_s = fmin(least_s, first_of(cell, i)->price.high);
-    for (int i = 0; i < cell->count; i++)
-        if (!is_certain(cell, i) || first_of(cell, i)->price.low <= least_s)
-            cell->candidate[count++] = cell->candidate[i];
-    cell->count = count;
-}
-
 pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                const pto_strategy_t *strategy, const pto_formula_variable_t *variable,
                                int variable_count, pto_cell_formulas_t *formulas, pto_error_t *err) {
@@ -193,7 +172,6 @@ pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine
         }
         memcpy(maker.cell.reason, reason.message, sizeof maker.cell.reason);
     }
-    drop_dominated(&maker.cell);
     *formulas = maker.cell;
     return PTO_OK;
 }

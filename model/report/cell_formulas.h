@@ -25,8 +25,7 @@ typedef struct {
 } pto_cell_formulas_t;
 
 /* Makes the formulas of a strategy that applies. The variables point to parameters of `machine`, which are
- * changed and restored. Plans that are never the cheapest within the variables' bounds are left out. Errors:
- * PTO_ERR_MEMORY. */
+ * changed and restored. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                const pto_strategy_t *strategy, const pto_formula_variable_t *variable,
                                int variable_count, pto_cell_formulas_t *formulas, pto_error_t *err);
