@@ -14,10 +14,6 @@
 #include "portolan/output.h"
 #include "portolan/progress.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 /* What `portolan help TOPIC` prints. */
 static const struct {
     const char *name;
@@ -201,19 +197,7 @@ static int run(const char *name, int argc, char **argv) {
     return code;
 }
 
-/* Plans are created and freed one after another. By default, glibc returns the memory of each to the system
- * and then gets it back for the next one with a page fault for every page. glibc raises its limits to these
- * values itself once a program has freed an array of ARRAY_BYTES. */
-static void keep_freed_memory(void) {
-#ifdef __GLIBC__
-    enum { ARRAY_BYTES = 8 << 20, FREED_BYTES = 2 * ARRAY_BYTES };
-    mallopt(M_MMAP_THRESHOLD, ARRAY_BYTES);
-    mallopt(M_TRIM_THRESHOLD, FREED_BYTES);
-#endif
-}
-
 int main(int argc, char **argv) {
-    keep_freed_memory();
     catch_signals();
     if (argc < 2) {
         print_usage(stderr);
