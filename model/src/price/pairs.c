@@ -1,10 +1,67 @@
 /* Prices a loop of pairwise exchanges of a table of byte counts: in a round, each process sends one message
- * and receives one. Instead of charging each message as by_rank.c does, a few loops over arrays of all
- * processes do the same operations on the same numbers. Only the contention of a node's bytes is computed
- * from their sum. */
+ * and receives one. The operations on each number are those of by_rank.c, but each process has only its time,
+ * in an array, and, for explanations, counts of the terms on its longest path. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "price/pairs.h"
+#include "price/messages.h"
+
+/* Explanations: for each process, the messages and bytes on its longest path by row of the machine's costs,
+ * and the limits that replaced costs. A process that waits for another one takes over its counts. */
+typedef struct {
+    bool wanted;
+    int first_row[PTO_LEVEL_COUNT]; /* of the level's cost, among the rows of all */
+    int rows;
+    size_t width;    /* number of counts of each process */
+    double *number;  /* [group][member][width]: the counts before the round */
+    double *next;    /* and after it */
+    int64_t *origin; /* [group][member]: the actor with which its longest path began */
+    int64_t *next_origin;
+} terms_t;
+
+/* Counts of the limits that replaced costs, after those of the rows, which are messages and bytes. */
+typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
+
+/* The processes of one core are a group, or all owners are one, whose members exchange with each other. */
+typedef struct {
+    pto_pricing_t *pricing;
+    const pto_stage_t *stage;
+    pto_messages_t out; /* the sends of the first round */
+    pto_table_t table;
+    pto_parts_t parts;
+    bool dealt;       /* a core has only the blocks of its part */
+    int64_t size;     /* number of members of a group */
+    int64_t per_node; /* of these, on each node */
+    int64_t first_core;
+    int64_t groups;
+    /* The current round: */
+    int64_t distance;     /* from sender to receiver */
+    bool all_leave;       /* all messages leave their nodes */
+    int64_t block_core;   /* if blocks are dealt, the core that has those of this round */
+    int64_t *bytes;       /* [sender]: of the pair's entry in the table */
+    double *time_s;       /* [group][member]: the time that it has reached before the round */
+    double *next_s;       /* [group][member]: and after it */
+    pto_behind_t *behind; /* [actor]: scratch of rest_exceeds */
+    terms_t terms;
+} pairs_t;
+
+/* A message at one of its ends, under the limits of that end's node. */
+typedef struct {
+    pto_level_t level;
+    const pto_postal_t *postal;
+    int64_t bytes;
+    double time_s;
+    bool by_bytes; /* the node's limit of bytes, or that of messages and bytes, replaces the message's cost */
+    bool by_rate;
+} end_t;
+
+static double larger(double a, double b) { return b > a ? b : a; }
+
+/* Returns the actor of an index of arrays [group][member]. */
+static int64_t actor_of(const pairs_t *pairs, int64_t index) {
+    return pairs->first_core + index / pairs->size + index % pairs->size * pairs->out.per_index;
+}
 
 /* --- whether a loop is such an exchange ----------------------------------------------------------------- */
 
@@ -27,7 +84,7 @@ static bool are_matched(const pto_messages_t *out, const pto_messages_t *in) {
 }
 
 /* Fills in `pairs`, without its arrays. False: the loop is no such exchange. */
-static bool find_exchange(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
+static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs) {
     const pto_node_t *node = pto_node_at(pricing->plan, loop), *body = node + 1;
     if (pto_latency_known(pricing->machine) || node->kind != PTO_NODE_LOOP || node->span != 1 ||
         node->from >= node->to || body->kind != PTO_NODE_STAGE)
@@ -60,44 +117,149 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pto_pairs_t *p
 }
 
 bool pto_pairs_apply(const pto_pricing_t *pricing, int node) {
-    pto_pairs_t pairs = {.stage = NULL};
+    pairs_t pairs = {.stage = NULL};
     return find_exchange(pricing, node, &pairs);
 }
 
+static void swap(double **a, double **b) {
+    double *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* --- explanations --------------------------------------------------------------------------------------- */
+
 /* False: out of memory. */
-static bool allocate(pto_pairs_t *pairs) {
-    size_t n = (size_t)pairs->size, groups = (size_t)pairs->groups;
-    pairs->bytes = malloc(2 * n * sizeof *pairs->bytes);
-    pairs->alpha_s = malloc((3 + 4 * groups) * n * sizeof *pairs->alpha_s);
-    pairs->empty = calloc(groups, sizeof *pairs->empty);
-    pairs->sent = malloc((size_t)pairs->pricing->actors.node_count * sizeof *pairs->sent);
-    if (!pto_table_init(pto_plan_request(pairs->pricing->plan), &pairs->table) || !pairs->bytes ||
-        !pairs->alpha_s || !pairs->empty || !pairs->sent)
+static bool begin_terms(pairs_t *pairs) {
+    terms_t *terms = &pairs->terms;
+    size_t members = (size_t)(pairs->groups * pairs->size);
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+        terms->first_row[level] = terms->rows;
+        terms->rows += pairs->out.cost[level]->count;
+    }
+    terms->width = 2 * (size_t)terms->rows + LIMITED_COUNT;
+    terms->number = calloc(members * terms->width, sizeof *terms->number);
+    terms->next = calloc(members * terms->width, sizeof *terms->next);
+    terms->origin = malloc(members * sizeof *terms->origin);
+    terms->next_origin = malloc(members * sizeof *terms->next_origin);
+    if (!terms->number || !terms->next || !terms->origin || !terms->next_origin)
         return false;
-    pairs->own_bytes = pairs->bytes + n;
-    pairs->bytes_s = pairs->alpha_s + groups * n;
-    pairs->time_s = pairs->bytes_s + groups * n;
-    pairs->next_s = pairs->time_s + groups * n;
-    pairs->node_bytes_s = pairs->next_s + groups * n;
-    pairs->node_rate_s = pairs->node_bytes_s + n;
-    pairs->empty_s = pairs->node_rate_s + n;
+    for (size_t i = 0; i < members; i++)
+        terms->origin[i] = actor_of(pairs, (int64_t)i);
+    pto_pricing_remember(pairs->pricing, pairs->pricing->clocks.before);
     return true;
 }
 
-static void release(pto_pairs_t *pairs) {
-    pto_table_fini(&pairs->table);
-    pto_pairs_terms_release(pairs);
-    free(pairs->empty);
-    free(pairs->sent);
-    free(pairs->bytes);
-    free(pairs->alpha_s);
+static void free_terms(terms_t *terms) {
+    free(terms->number);
+    free(terms->next);
+    free(terms->origin);
+    free(terms->next_origin);
 }
 
-/* --- a round's messages --------------------------------------------------------------------------------- */
+/* Counts a message at one of its ends, or the limit that replaces it, as pto_charge_settle does. */
+static void count_end(const pairs_t *pairs, const end_t *end, const pto_outflow_t *outflow, double *number) {
+    pto_space_t space = pairs->out.space;
+    int row = 0;
+    while (&pairs->out.cost[end->level]->row[row].postal != end->postal)
+        row++;
+    double *own = number + 2 * (pairs->terms.first_row[end->level] + row);
+    double *limited = number + 2 * pairs->terms.rows;
+    own[0] += end->by_rate ? 0 : 1;
+    own[1] += end->by_bytes || end->by_rate ? 0 : (double)end->bytes;
+    if (!end->by_bytes && !end->by_rate)
+        return;
+    limited[LIMITED_BYTES] += outflow->bytes[space];
+    limited[LIMITED_WAITED] += outflow->waited[space];
+    limited[LIMITED_CONTENDED] += outflow->contended[space];
+    limited[LIMITED_MESSAGES] += end->by_rate ? outflow->messages[space] : 0;
+}
 
-pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t distance) {
-    int64_t receiver = pto_messages_wrap(sender + distance, pairs->size);
-    if (sender / pairs->per_node != receiver / pairs->per_node)
+/* Counts a member's round, in which it sends `out` and receives `in`. `followed`: itself, or the sender that
+ * it waits for. */
+static void count_member(const pairs_t *pairs, int64_t group, int64_t member, int64_t followed,
+                         const end_t *out, const end_t *in) {
+    const terms_t *terms = &pairs->terms;
+    int64_t own = group * pairs->size + member, from = group * pairs->size + followed;
+    double *number = terms->next + (size_t)own * terms->width;
+    memcpy(number, terms->number + (size_t)from * terms->width, terms->width * sizeof *number);
+    terms->next_origin[own] = terms->origin[from];
+    count_end(pairs, in->time_s > out->time_s ? in : out,
+              &pairs->pricing->shared.outflow[member / pairs->per_node], number);
+    pto_occupied_messages(pairs->pricing, actor_of(pairs, own), (pto_time_t){.s = out->time_s},
+                          (pto_time_t){.s = in->time_s});
+}
+
+static void end_round_of_terms(pairs_t *pairs) {
+    terms_t *terms = &pairs->terms;
+    int64_t *origin = terms->origin;
+    pto_occupied_stage(pairs->pricing);
+    swap(&terms->number, &terms->next);
+    terms->origin = terms->next_origin;
+    terms->next_origin = origin;
+}
+
+/* Charges the terms that are counted. */
+static void enter_terms(const pairs_t *pairs, const double *number, pto_charge_t *charge) {
+    const double *limited = number + 2 * pairs->terms.rows;
+    pto_space_t space = pairs->out.space;
+    pto_outflow_t outflow = {.limits_known = false};
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        for (int row = 0; row < pairs->out.cost[level]->count; row++) {
+            const double *own = number + 2 * (pairs->terms.first_row[level] + row);
+            pto_entry_t entry = {
+                .place = pairs->out.place[level], .space = space, .off_node = level == PTO_LEVEL_OFF_NODE};
+            pto_charge_enter_postal(charge, entry, &pairs->out.cost[level]->row[row].postal, own[0], own[1]);
+        }
+    outflow.bytes[space] = limited[LIMITED_BYTES];
+    outflow.waited[space] = limited[LIMITED_WAITED];
+    outflow.contended[space] = limited[LIMITED_CONTENDED];
+    outflow.messages[space] = limited[LIMITED_MESSAGES];
+    pto_charge_enter_limits(charge, pairs->pricing->machine, &outflow, limited[LIMITED_MESSAGES] > 0);
+}
+
+/* Sets all processes' ledgers except for the times. */
+static void end_terms(const pairs_t *pairs) {
+    pto_clocks_t *clocks = &pairs->pricing->clocks;
+    for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
+        pto_ledger_t *ledger = &clocks->ledger[actor_of(pairs, i)];
+        pto_charge_t charge;
+        pto_charge_begin(&charge, pairs->stage->name, &clocks->terms[0]);
+        enter_terms(pairs, pairs->terms.number + (size_t)i * pairs->terms.width, &charge);
+        pto_pricing_keep(pairs->pricing, pto_ledger_copy(ledger, &clocks->before[pairs->terms.origin[i]]) &&
+                                             pto_ledger_add_terms(ledger, &charge));
+    }
+}
+
+/* --- a round -------------------------------------------------------------------------------------------- */
+
+static void begin_round(pairs_t *pairs, int64_t k) {
+    pairs->distance = pto_expr_at(&pairs->out.step->peers.first, k, 0, 0);
+    pairs->all_leave = pairs->distance >= pairs->per_node && pairs->distance <= pairs->size - pairs->per_node;
+    pairs->block_core = pairs->distance % pairs->parts.count;
+}
+
+/* Reads the entries of `count` senders from `first` on, which may be negative: that many before the end. */
+static void read_bytes(pairs_t *pairs, int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; i++) {
+        int64_t sender = pto_messages_wrap(i, pairs->size);
+        int64_t receiver = pto_messages_wrap(sender + pairs->distance, pairs->size);
+        pairs->bytes[sender] = pto_table_entry(&pairs->table, sender, receiver);
+    }
+}
+
+/* Returns the bytes of a group's message. */
+static int64_t own_bytes(const pairs_t *pairs, int64_t group, int64_t sender) {
+    int64_t core = pairs->first_core + group;
+    if (pairs->parts.kind == PTO_PARTS_SHARES)
+        return pto_share_bytes(pairs->bytes[sender], pairs->parts.granularity_bytes, pairs->parts.count,
+                               core);
+    return pairs->dealt && pairs->block_core != core ? 0 : pairs->bytes[sender];
+}
+
+static pto_level_t level_of(const pairs_t *pairs, int64_t sender) {
+    int64_t receiver = pto_messages_wrap(sender + pairs->distance, pairs->size);
+    if (pairs->all_leave || sender / pairs->per_node != receiver / pairs->per_node)
         return PTO_LEVEL_OFF_NODE;
     const pto_actor_t *actor = pairs->pricing->actors.actor + pairs->first_core;
     int64_t per_index = pairs->out.per_index;
@@ -105,180 +267,201 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
                             actor[receiver * per_index].place);
 }
 
-static bool all_leave_nodes(const pto_pairs_t *pairs, int64_t distance) {
-    return distance >= pairs->per_node && distance <= pairs->size - pairs->per_node;
-}
-
-const int64_t *pto_pairs_bytes(const pto_pairs_t *pairs, int64_t group, int64_t distance) {
-    int64_t core = pairs->first_core + group;
-    if (pairs->parts.kind == PTO_PARTS_DEALT)
-        return pairs->dealt && distance % pairs->parts.count != core ? NULL : pairs->bytes;
-    for (int64_t i = 0; i < pairs->size; i++)
-        pairs->own_bytes[i] =
-            pto_share_bytes(pairs->bytes[i], pairs->parts.granularity_bytes, pairs->parts.count, core);
-    return pairs->own_bytes;
-}
-
-pto_pairs_end_t pto_pairs_end(const pto_pairs_t *pairs, int64_t sender, int64_t distance, int64_t bytes,
-                              double node_bytes_s, double node_rate_s) {
-    pto_pairs_end_t end = {.level = pto_pairs_level(pairs, sender, distance), .bytes = bytes};
-    end.postal = pto_messages_postal(pairs->out.cost[end.level], bytes);
-    end.alpha_s = end.postal->alpha_s.value;
-    end.bytes_s = (double)bytes * end.postal->beta_s_per_byte.value;
-    end.time_s = end.level == PTO_LEVEL_OFF_NODE
-                     ? pto_off_node_s(end.alpha_s, end.bytes_s, node_bytes_s, node_rate_s)
-                     : end.alpha_s + end.bytes_s;
-    return end;
-}
-
-/* Finds the cost of a group's messages without limits, and adds its off-node traffic to `sent`. */
-static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance, pto_sum_t *sent) {
-    const int64_t *bytes = pto_pairs_bytes(pairs, group, distance);
-    double *alpha_s = pairs->alpha_s + group * pairs->size, *bytes_s = pairs->bytes_s + group * pairs->size;
-    bool all_leave = all_leave_nodes(pairs, distance);
-    pairs->empty[group] = all_leave && !bytes;
-    for (int64_t node = 0; pairs->empty[group] && node < pairs->pricing->actors.node_count; node++)
-        sent[node].messages += pairs->per_node;
-    if (pairs->empty[group])
-        return;
-    for (int64_t i = 0, node = 0; node < pairs->pricing->actors.node_count; node++)
-        for (; i < (node + 1) * pairs->per_node; i++) {
-            pto_level_t level = all_leave ? PTO_LEVEL_OFF_NODE : pto_pairs_level(pairs, i, distance);
-            int64_t own = bytes ? bytes[i] : 0;
-            const pto_postal_t *postal = pto_messages_postal(pairs->out.cost[level], own);
-            alpha_s[i] = postal->alpha_s.value;
-            bytes_s[i] = (double)own * postal->beta_s_per_byte.value;
-            sent[node].messages += level == PTO_LEVEL_OFF_NODE;
-            sent[node].bytes += level == PTO_LEVEL_OFF_NODE ? own : 0;
-        }
-}
-
-/* --- a round's times ------------------------------------------------------------------------------------ */
-
-pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node) {
+/* Returns the off-node traffic of a node in this round, and its limits. */
+static pto_outflow_t outflow_of(const pairs_t *pairs, int64_t node) {
+    pto_sum_t sent = {0, 0};
+    for (int64_t member = node * pairs->per_node; member < (node + 1) * pairs->per_node; member++) {
+        if (level_of(pairs, member) != PTO_LEVEL_OFF_NODE)
+            continue;
+        sent.messages += pairs->groups;
+        for (int64_t group = 0; group < pairs->groups; group++)
+            sent.bytes += own_bytes(pairs, group, member);
+    }
     pto_outflow_t outflow = {.limits_known = false};
     pto_outflow_add_sum(&outflow, pairs->out.space, PTO_PEERS_SHIFT, pairs->out.in_one_order,
-                        pairs->pricing->actors.node_count, (double)pairs->sent[node].messages,
-                        (double)pairs->sent[node].bytes);
+                        pairs->pricing->actors.node_count, (double)sent.messages, (double)sent.bytes);
+    pto_outflow_find_limits(&outflow, pairs->pricing->machine);
     return outflow;
 }
 
-static void find_limits(const pto_pairs_t *pairs) {
-    double alpha_s = pto_messages_postal(pairs->out.cost[PTO_LEVEL_OFF_NODE], 0)->alpha_s.value;
-    for (int64_t i = 0, node = 0; node < pairs->pricing->actors.node_count; node++) {
-        pto_outflow_t outflow = pto_pairs_outflow(pairs, node);
-        pto_outflow_find_limits(&outflow, pairs->pricing->machine);
-        double empty_s = pto_off_node_s(alpha_s, 0, outflow.bytes_limit.s, outflow.rate_limit.s);
-        for (; i < (node + 1) * pairs->per_node; i++) {
-            pairs->node_bytes_s[i] = outflow.bytes_limit.s;
-            pairs->node_rate_s[i] = outflow.rate_limit.s;
-            pairs->empty_s[i] = empty_s;
-        }
+/* Returns a message at one of its ends, whose node has this traffic: pto_charge_time of one message. */
+static end_t end_of(const pairs_t *pairs, int64_t group, int64_t sender, const pto_outflow_t *outflow) {
+    end_t end = {.level = level_of(pairs, sender), .bytes = own_bytes(pairs, group, sender)};
+    end.postal = pto_messages_postal(pairs->out.cost[end.level], end.bytes);
+    double alpha_s = end.postal->alpha_s.value;
+    double bytes_s = (double)end.bytes * end.postal->beta_s_per_byte.value;
+    if (end.level == PTO_LEVEL_OFF_NODE) {
+        end.by_bytes = bytes_s < outflow->bytes_limit.s;
+        bytes_s = larger(bytes_s, outflow->bytes_limit.s);
+        end.by_rate = outflow->rate_limit.s > alpha_s + bytes_s;
     }
+    end.time_s = end.by_rate ? outflow->rate_limit.s : alpha_s + bytes_s;
+    return end;
 }
 
-/* Advances members [from, to) if all messages leave their nodes. Member i receives from member i - back. */
-static void advance(const pto_pairs_t *pairs, int64_t group, int64_t from, int64_t to, int64_t back) {
-    int64_t first = group * pairs->size;
-    const double *restrict alpha_s = pairs->alpha_s + first, *restrict bytes_s = pairs->bytes_s + first;
-    const double *restrict node_bytes_s = pairs->node_bytes_s, *restrict node_rate_s = pairs->node_rate_s;
-    const double *restrict time_s = pairs->time_s + first, *restrict empty_s = pairs->empty_s;
-    double *restrict next_s = pairs->next_s + first;
-    for (int64_t i = from; i < to && pairs->empty[group]; i++)
-        next_s[i] = pto_larger(time_s[i], time_s[i - back]) + empty_s[i];
-    for (int64_t i = from; i < to && !pairs->empty[group]; i++) {
-        double out_s = pto_off_node_s(alpha_s[i], bytes_s[i], node_bytes_s[i], node_rate_s[i]);
-        double in_s = pto_off_node_s(alpha_s[i - back], bytes_s[i - back], node_bytes_s[i], node_rate_s[i]);
-        next_s[i] = pto_larger(time_s[i], time_s[i - back]) + pto_larger(out_s, in_s);
-    }
-}
-
-/* Advances all members by a round in which some messages stay on their nodes. */
-static void advance_near(const pto_pairs_t *pairs, int64_t group, int64_t distance) {
-    const double *alpha_s = pairs->alpha_s + group * pairs->size;
-    const double *bytes_s = pairs->bytes_s + group * pairs->size;
-    const double *time_s = pairs->time_s + group * pairs->size;
-    for (int64_t i = 0; i < pairs->size; i++) {
-        int64_t sender = pto_messages_wrap(i - distance, pairs->size), end[] = {i, sender};
-        double max_s = 0;
-        for (int e = 0; e < 2; e++) {
-            int64_t from = end[e];
-            bool off_node = pto_pairs_level(pairs, from, distance) == PTO_LEVEL_OFF_NODE;
-            double own_s = off_node ? pto_off_node_s(alpha_s[from], bytes_s[from], pairs->node_bytes_s[i],
-                                                     pairs->node_rate_s[i])
-                                    : alpha_s[from] + bytes_s[from];
-            max_s = pto_larger(max_s, own_s);
-        }
-        pairs->next_s[group * pairs->size + i] = pto_larger(time_s[i], time_s[sender]) + max_s;
-    }
-}
-
-static void price_round(pto_pairs_t *pairs, int64_t distance) {
-    pto_table_read_distance(&pairs->table, distance, pairs->bytes);
-    pto_price_visits += pairs->groups * pairs->size;
-    for (int64_t node = 0; node < pairs->pricing->actors.node_count; node++)
-        pairs->sent[node] = (pto_sum_t){0, 0};
-    for (int64_t group = 0; group < pairs->groups; group++)
-        find_costs(pairs, group, distance, pairs->sent);
-    find_limits(pairs);
+/* Advances the members on a node from `time_s` to `next_s`; `never_wait`: from `next_s` on, as if none waited
+ * for its sender. */
+static void advance_node(pairs_t *pairs, int64_t node, bool never_wait) {
+    pto_outflow_t *outflow = &pairs->pricing->shared.outflow[node];
+    int64_t first = node * pairs->per_node;
+    *outflow = outflow_of(pairs, node);
+    pto_price_visits += pairs->groups * pairs->per_node;
     for (int64_t group = 0; group < pairs->groups; group++) {
-        if (all_leave_nodes(pairs, distance)) {
-            advance(pairs, group, 0, distance, distance - pairs->size);
-            advance(pairs, group, distance, pairs->size, distance);
-        } else {
-            advance_near(pairs, group, distance);
+        const double *time_s = pairs->time_s + group * pairs->size;
+        double *next_s = pairs->next_s + group * pairs->size;
+        for (int64_t member = first; member < first + pairs->per_node; member++) {
+            int64_t sender = pto_messages_wrap(member - pairs->distance, pairs->size);
+            int64_t followed = time_s[sender] > time_s[member] ? sender : member;
+            const end_t out = end_of(pairs, group, member, outflow),
+                        in = end_of(pairs, group, sender, outflow);
+            next_s[member] = (never_wait ? next_s[member] : time_s[followed]) + larger(out.time_s, in.time_s);
+            if (pairs->terms.wanted && !never_wait)
+                count_member(pairs, group, member, followed, &out, &in);
         }
     }
-    if (pairs->terms)
-        pto_pairs_terms_count(pairs, distance);
-    double *swapped_s = pairs->time_s;
-    pairs->time_s = pairs->next_s;
-    pairs->next_s = swapped_s;
+}
+
+static void price_round(pairs_t *pairs, int64_t k) {
+    begin_round(pairs, k);
+    read_bytes(pairs, 0, pairs->size);
+    pto_blocks_summed += pairs->size;
+    for (int64_t node = 0; node < pairs->pricing->actors.node_count; node++)
+        advance_node(pairs, node, false);
+    if (pairs->terms.wanted)
+        end_round_of_terms(pairs);
+    swap(&pairs->time_s, &pairs->next_s);
+}
+
+/* Sets the processes' ledgers to these times. */
+static void set_times(const pairs_t *pairs, const double *time_s) {
+    const pto_clocks_t *clocks = &pairs->pricing->clocks;
+    for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
+        clocks->ledger[actor_of(pairs, i)].time.s = time_s[i];
+        clocks->behind[actor_of(pairs, i)] = PTO_BEHIND_NOTHING;
+    }
+}
+
+/* --- the bound ------------------------------------------------------------------------------------------ */
+
+/* Messages that are sent all at once often cost less, and give a bound. Then all rounds of one node are
+ * priced as if its processes never waited, and what follows the loop after that. If that exceeds the bound,
+ * so do the rounds of all nodes, which take much more work. */
+
+/* Returns whether only stages follow that do not depend on the order in which processes arrive. */
+static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
+    const pto_plan_t *plan = pricing->plan;
+    bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte &&
+                 pricing->flags.count == 0;
+    for (int i = 0; i < pto_plan_node_count(plan) && plain; i++) {
+        const pto_node_t *node = pto_node_at(plan, i);
+        bool matters = i > loop + pto_node_at(plan, loop)->span || (i < loop && i + node->span >= loop);
+        if (matters && node->kind != PTO_NODE_STAGE)
+            plain = node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_NCCL;
+        const pto_stage_t *stage = pto_node_stage(plan, i);
+        for (int s = 0; stage && matters && s < stage->step_count; s++)
+            plain =
+                plain && !pto_step_queues(plan, pricing->machine, pto_step_at(plan, stage->step_first + s));
+    }
+    return plain;
+}
+
+/* Returns whether the price exceeds its bound if processes leave the rounds when next_s says. Prices what
+ * follows the loop, and restores the state. */
+static bool rest_exceeds(pairs_t *pairs, int loop) {
+    pto_pricing_t *pricing = pairs->pricing;
+    const pto_pricing_t before = *pricing;
+    const pto_clocks_t *clocks = &before.clocks;
+    size_t behind_size = (size_t)pricing->actors.count * sizeof *pairs->behind;
+    int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span;
+    memcpy(pairs->behind, clocks->behind, behind_size);
+    pto_pricing_remember(pricing, clocks->snapshot);
+    set_times(pairs, pairs->next_s);
+    pricing->err = NULL; /* errors are reported when the rest is priced after the rounds */
+    pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);
+    bool exceeded = pricing->outcome.exceeded, out_of_memory = pricing->clocks.out_of_memory;
+    *pricing = before;
+    pricing->clocks.out_of_memory = out_of_memory;
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++)
+        clocks->ledger[pricing->actors.priced[i]].time = clocks->snapshot[pricing->actors.priced[i]].time;
+    memcpy(clocks->behind, pairs->behind, behind_size);
+    return exceeded;
+}
+
+/* Returns the node to compute. Any would do; that of the latest process in the price that made the bound is
+ * likely to be the latest here, too, as its messages are the same in another order. */
+static int64_t choose_node(const pto_pricing_t *pricing) {
+    int64_t latest = pto_tables_latest_node(pricing->tables);
+    return latest >= 0 && latest < pricing->actors.node_count ? latest : 0;
+}
+
+/* Returns whether the price surely exceeds its bound, given the times before round `from`. */
+static bool exceeds_bound(pairs_t *pairs, int loop, int64_t from) {
+    const pto_pricing_t *pricing = pairs->pricing;
+    if (isinf(pricing->bound_s))
+        return false;
+    int64_t node = choose_node(pricing), first = node * pairs->per_node, times = pairs->groups * pairs->size;
+    double last_s = 0;
+    memcpy(pairs->next_s, pairs->time_s, (size_t)times * sizeof *pairs->next_s);
+    for (int64_t k = from; k < pto_node_at(pricing->plan, loop)->to; k++) {
+        begin_round(pairs, k);
+        read_bytes(pairs, first, pairs->per_node);
+        read_bytes(pairs, first - pairs->distance, pairs->per_node);
+        advance_node(pairs, node, true);
+    }
+    for (int64_t i = 0; i < times; i++)
+        last_s = larger(last_s, pairs->next_s[i]);
+    return last_s > pricing->bound_s || (ends_plainly(pricing, loop) && rest_exceeds(pairs, loop));
 }
 
 /* --- the loop ------------------------------------------------------------------------------------------- */
 
-/* Copies the times of the ledgers to `time_s`, or back (`to_ledgers`). */
-static void copy_times(const pto_pairs_t *pairs, bool to_ledgers) {
-    for (int64_t group = 0; group < pairs->groups; group++)
-        for (int64_t i = 0; i < pairs->size; i++) {
-            int64_t actor = pairs->first_core + group + i * pairs->out.per_index;
-            double *time_s = &pairs->time_s[group * pairs->size + i];
-            double *ledger_s = &pairs->pricing->clocks.ledger[actor].time.s;
-            if (to_ledgers)
-                *ledger_s = *time_s;
-            else
-                *time_s = *ledger_s;
-            pairs->pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
-        }
+/* False: out of memory. */
+static bool allocate(pairs_t *pairs) {
+    size_t times = (size_t)(pairs->groups * pairs->size);
+    pairs->terms.wanted = pairs->pricing->clocks.explain;
+    pairs->bytes = malloc((size_t)pairs->size * sizeof *pairs->bytes);
+    pairs->time_s = malloc(times * sizeof *pairs->time_s);
+    pairs->next_s = malloc(times * sizeof *pairs->next_s);
+    pairs->behind = malloc((size_t)pairs->pricing->actors.count * sizeof *pairs->behind);
+    return pto_table_init(pto_plan_request(pairs->pricing->plan), &pairs->table) && pairs->bytes &&
+           pairs->time_s && pairs->next_s && pairs->behind && (!pairs->terms.wanted || begin_terms(pairs));
+}
+
+static void release(pairs_t *pairs) {
+    pto_table_fini(&pairs->table);
+    free_terms(&pairs->terms);
+    free(pairs->bytes);
+    free(pairs->time_s);
+    free(pairs->next_s);
+    free(pairs->behind);
 }
 
 /* The bound is checked before the first round, after FIRST_CHECK rounds, and then after CHECK_FACTOR times as
- * many: with more rounds, processes that wait are ever later than those of pairs_bound.c. */
+ * many: with more rounds, processes that wait are ever later than those that never do. */
 enum { FIRST_CHECK = 16, CHECK_FACTOR = 4 };
 
 pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer) {
     (void)outer;
-    pto_pairs_t pairs = {.pricing = pricing};
+    pairs_t pairs = {.pricing = pricing};
     const pto_node_t *node = pto_node_at(pricing->plan, loop);
-    if (!find_exchange(pricing, loop, &pairs) || !allocate(&pairs) ||
-        (pricing->clocks.explain && !pto_pairs_terms_begin(&pairs))) {
+    if (!find_exchange(pricing, loop, &pairs) || !allocate(&pairs)) {
         pricing->clocks.out_of_memory = true;
         release(&pairs);
         return PTO_OK;
     }
-    copy_times(&pairs, false);
+    for (int64_t i = 0; i < pairs.groups * pairs.size; i++)
+        pairs.time_s[i] = pricing->clocks.ledger[actor_of(&pairs, i)].time.s;
     for (int64_t k = node->from, next_check = k; k < node->to && !pricing->outcome.exceeded; k++) {
         if (k == next_check) {
-            pricing->outcome.exceeded = pto_pairs_exceed(&pairs, loop, k);
+            pricing->outcome.exceeded = exceeds_bound(&pairs, loop, k);
             next_check = node->from + (k > node->from ? CHECK_FACTOR * (k - node->from) : FIRST_CHECK);
         }
         if (!pricing->outcome.exceeded)
-            price_round(&pairs, pto_expr_at(&pairs.out.step->peers.first, k, 0, 0));
+            price_round(&pairs, k);
     }
-    if (pairs.terms)
-        pto_pairs_terms_end(&pairs);
-    copy_times(&pairs, true);
+    if (pairs.terms.wanted)
+        end_terms(&pairs);
+    set_times(&pairs, pairs.time_s);
     release(&pairs);
     return PTO_OK;
 }

@@ -46,15 +46,6 @@ static void read_line(const pto_table_t *table, int64_t line, bool by_row, int64
             by_row ? pto_table_entry(table, line, line + d - n) : pto_table_entry(table, line - d + n, line);
 }
 
-void pto_table_read_distance(const pto_table_t *table, int64_t distance, int64_t *bytes) {
-    int64_t n = table->owners;
-    pto_blocks_summed += n;
-    for (int64_t i = 0; i < n - distance; i++)
-        bytes[i] = pto_table_entry(table, i, i + distance);
-    for (int64_t i = n - distance; i < n; i++)
-        bytes[i] = pto_table_entry(table, i, i + distance - n);
-}
-
 /* --- classes of messages -------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b) {

@@ -32,9 +32,6 @@ static inline int64_t pto_table_entry(const pto_table_t *table, int64_t source, 
                             : pto_request_bytes(table->request, source, destination);
 }
 
-/* Reads the bytes of each owner for the owner at a distance (from 0 to the number of owners), by sender. */
-void pto_table_read_distance(const pto_table_t *table, int64_t distance, int64_t *bytes);
-
 /* --- sums ----------------------------------------------------------------------------------------------- */
 
 /* How the processes of a GPU divide a line among them. */
