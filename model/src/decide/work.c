@@ -2,6 +2,7 @@
  * Prices by class take next to none, prices rank by rank about a microsecond for each message. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "decide/candidates.h"
@@ -18,8 +19,6 @@ enum {
     ROUNDS_PER_UNIT = 128,  /* messages of these rounds, unless the price is explained */
     SUMS_PER_UNIT = 128     /* entries summed for at_once.c, beside a unit for each stage */
 };
-
-enum { REFUSED = -1, NOT_COUNTED = -2 };
 
 static int64_t units(int64_t count, int64_t per_unit) { return count / per_unit + (count % per_unit > 0); }
 
@@ -58,51 +57,28 @@ static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine, 
     return messages > gathered ? messages : gathered;
 }
 
-/* Returns the work of pricing one plan; REFUSED: there is no plan, or it is not priced. */
+/* Returns the work of pricing one plan; 0 also if there is no plan, or it is not priced. */
 static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine, bool explained) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
-        return REFUSED;
-    int64_t work = REFUSED;
+        return 0;
+    int64_t work = 0;
     if (pto_price_check_size(plan, NULL) == PTO_OK && pto_price_check_copies(plan, machine, NULL) == PTO_OK)
         work = pto_plan_has_tables(plan) ? table_work(plan, machine, explained) : pto_price_work(plan);
     pto_plan_destroy(plan);
     return work;
 }
 
-/* The known work of a strategy's plans, by algorithm and by whether the library stages. */
-typedef struct {
-    int64_t *work;  /* NOT_COUNTED at first; NULL: nothing is kept */
-    bool all_sizes; /* plans of other sizes have the same work; else only if it is 0 */
-} known_work_t;
-
-static int64_t *known_place(known_work_t known, const pto_request_t *request, int algorithm) {
-    bool depends_on_size = request->segment_bytes > 0;
-    return known.work && !depends_on_size ? &known.work[2 * algorithm + request->staged] : NULL;
-}
-
-static int64_t plan_work_once(const pto_scenario_cell_t *cell, known_work_t known,
-                              const pto_request_t *request, int algorithm) {
-    int64_t *place = known_place(known, request, algorithm);
-    if (place && (*place == 0 || (known.all_sizes && *place != NOT_COUNTED)))
-        return *place;
-    int64_t work = plan_work(request, cell->machine, cell->explained);
-    if (place)
-        *place = work;
-    return work;
-}
-
 /* The search for a number of chunks is not counted, since it ends early. */
-static int64_t cell_work(const pto_scenario_cell_t *cell, known_work_t known) {
+static int64_t cell_work(const pto_scenario_cell_t *cell) {
     pto_request_t request = cell->request;
     int64_t work = 0, prices = request.strategy->stages ? 2 * request.strategy->stages(&request) : 1;
     for (int i = 0; i < pto_algorithm_count(); i++) {
         request.algorithm = pto_algorithm_at(i);
         if (!pto_scenario_cell_tries(cell, request.algorithm))
             continue;
-        int64_t once = plan_work_once(cell, known, &request, i);
-        if (once != REFUSED)
-            work = pto_saturating_sum(work, pto_saturating_product(prices, once));
+        int64_t once = plan_work(&request, cell->machine, cell->explained);
+        work = pto_saturating_sum(work, pto_saturating_product(prices, once));
     }
     return work;
 }
@@ -110,26 +86,30 @@ static int64_t cell_work(const pto_scenario_cell_t *cell, known_work_t known) {
 int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                       const pto_strategy_t *strategy) {
     const pto_scenario_cell_t cell = pto_scenario_cell(scenario, machine, point, strategy);
-    return cell_work(&cell, (known_work_t){0});
+    return cell_work(&cell);
 }
 
-/* In a sweep of sizes, plans without work at the first size have none at the others, so those are not made.
- * If nothing is cut into pieces by its size, plans with work have the same work at all sizes. */
+/* Returns whether two cells of a strategy at different sizes have the same work: nothing is cut into pieces
+ * by its size, and the library chooses alike. */
+static bool have_same_work(const pto_scenario_cell_t *a, const pto_scenario_cell_t *b) {
+    const pto_scenario_t *scenario = a->scenario;
+    const bool cut = scenario->chunks > 1 || scenario->unique_bytes > 0 || a->request.segment_bytes > 0 ||
+                     b->request.segment_bytes > 0;
+    const bool same_algorithm =
+        a->algorithm && b->algorithm ? strcmp(a->algorithm, b->algorithm) == 0 : a->algorithm == b->algorithm;
+    return !cut && same_algorithm && a->request.staged == b->request.staged;
+}
+
+/* In a sweep of sizes, most cells have the work of the first size's. */
 int64_t pto_count_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count) {
-    const pto_scenario_t *scenario = cell->scenario;
+    const bool by_size = pto_scenario_sweep(cell->scenario) == PTO_SWEEP_BYTES;
     int64_t work = 0;
-    size_t places = 2 * (size_t)pto_algorithm_count();
-    bool reusable = point_count > 1 && pto_scenario_sweep(scenario) == PTO_SWEEP_BYTES;
-    bool divided = scenario->chunks > 1 || scenario->unique_bytes > 0;
-    int64_t *known = reusable ? malloc((size_t)strategy_count * places * sizeof *known) : NULL;
-    for (size_t i = 0; known && i < (size_t)strategy_count * places; i++)
-        known[i] = NOT_COUNTED;
-    for (int64_t i = 0; i < point_count * strategy_count; i++, cell++) {
-        known_work_t own = {known ? known + (size_t)(i % strategy_count) * places : NULL, !divided};
-        cell->work = cell_work(cell, own);
-        work = pto_saturating_sum(work, cell->work);
+    for (int64_t i = 0; i < point_count * strategy_count; i++) {
+        const pto_scenario_cell_t *first = &cell[i % strategy_count];
+        const bool known = by_size && i >= strategy_count && have_same_work(first, &cell[i]);
+        cell[i].work = known ? first->work : cell_work(&cell[i]);
+        work = pto_saturating_sum(work, cell[i].work);
     }
-    free(known);
     return work;
 }
 
