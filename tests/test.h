@@ -27,6 +27,19 @@ void test_register(struct CMUnitTest test, int line);
 /* Run the tests between the set-up and the tear-down of all of them. Returns the number of failures. */
 int run_all_tests(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
+/* What a test keeps lives until it has ended, passed or failed; `end` is then called with it, for the last
+ * object first. What the set-up of all tests keeps lives until all have ended. Returns the object. */
+void *keep(void *object, void (*end)(void *));
+
+/* Zeroed memory that is kept, and freed after `end` (NULL: nothing else ends with it). */
+void *keep_new(size_t bytes, void (*end)(void *));
+
+/* What a struct of `bytes` owns now is kept: `end` is called with a copy of the struct. */
+void keep_owned(const void *object, size_t bytes, void (*end)(void *));
+
+/* All that is kept ends now: for programs that run no tests by run_all_tests. */
+void end_kept(void);
+
 /* A test with functions that run before and after it. */
 #define TEST_WITH(name, set_up, tear_down)                                                                   \
     static void name(void **test_state);                                                                     \
