@@ -1,4 +1,5 @@
-/* Executors of four processes on the host device: their plans, their buffers and what is said of them. */
+/* Executors of four processes on the host device: their plans and their buffers, which live until the program
+ * ends, and what is said of them. */
 #ifndef PTO_TEST_FOUR_H
 #define PTO_TEST_FOUR_H
 
@@ -9,6 +10,7 @@
 #include "die.h"
 #include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 enum { PROCESSES = 4, ELEMENTS = 96, BYTES = ELEMENTS * (int)sizeof(float) };
 
@@ -23,12 +25,15 @@ static inline void expect(bool right, const char *what, const char *found) {
 
 static const pto_layout_t one_node = {1, PROCESSES, 1, 1, PROCESSES, false};
 
+static inline void end_plan(void *plan) { pto_plan_destroy(plan); }
+
+static inline void end_buffer(void *buffer) { host->release(buffer, NULL); }
+
 static inline pto_plan_t *plan_of_bytes(const char *strategy, pto_collective_t collective,
                                         const char *algorithm, const pto_layout_t *layout, int64_t bytes) {
-    return plan_by(
-        (pto_request_t){
-            .layout = *layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = bytes},
-        strategy, algorithm);
+    pto_request_t request = {
+        .layout = *layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = bytes};
+    return keep(plan_by(request, strategy, algorithm), end_plan);
 }
 
 static inline pto_plan_t *plan_of(const char *strategy, pto_collective_t collective, const char *algorithm,
@@ -43,14 +48,18 @@ static inline pto_plan_t *allreduce_by(const char *strategy) {
     return plan_of(strategy, PTO_COLLECTIVE_ALLREDUCE, algorithm, &one_node);
 }
 
-/* Each process has its own value in all elements. */
-static inline float *buffer_of(const pto_device_t *device, float value) {
-    void *memory = NULL;
-    if (device->allocate(BYTES, &memory, NULL) != PTO_OK)
-        die("no memory");
+static inline void fill_with(float *buffer, float value) {
     for (int i = 0; i < ELEMENTS; i++)
-        ((float *)memory)[i] = value;
-    return memory;
+        buffer[i] = value;
+}
+
+/* Each process has its own value in all elements. */
+static inline float *buffer_of(float value) {
+    void *memory = NULL;
+    if (host->allocate(BYTES, &memory, NULL) != PTO_OK)
+        die("no memory");
+    fill_with(memory, value);
+    return keep(memory, end_buffer);
 }
 
 static inline bool holds(const float *buffer, float value) {
@@ -67,6 +76,14 @@ static inline float sum_from(float base) { return PROCESSES * base + RANK_SUM; }
 
 static const pto_exec_options_t usual = {.placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true};
 
+static inline pto_exec_t *exec_of(const pto_plan_t *plan, const pto_device_t *device, const void *in,
+                                  void *out, const pto_exec_options_t *options) {
+    pto_error_t err = {0};
+    pto_exec_t *exec = NULL;
+    MUST(pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, options, &exec, &err));
+    return exec;
+}
+
 /* Every test begins with it. */
 static inline void begin(int *argc, char ***argv) {
     MPI_Init(argc, argv);
@@ -78,6 +95,7 @@ static inline void begin(int *argc, char ***argv) {
 
 /* And ends with it: returns whether anything was wrong on any process. */
 static inline int end(void) {
+    end_kept();
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     return wrong != 0;

@@ -45,7 +45,7 @@ static void a_run_is_over_when_nccl_is(void) {
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("nccl");
-    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
+    float *in = buffer_of((float)rank), *out = buffer_of(-1);
     nccl.run = run_later;
     nccl.waits = false;
     device.nccl = &nccl;
@@ -54,16 +54,14 @@ static void a_run_is_over_when_nccl_is(void) {
         die(err.message);
     for (int run = 0; run < 3; run++) {
         bool finished = false;
-        for (int i = 0; i < ELEMENTS; i++)
-            out[i] = -1;
+        fill_with(out, -1);
         if (pto_exec_start(exec, &err) != PTO_OK)
             die(err.message);
         while (!finished)
             if (pto_exec_test(exec, &finished, &err) != PTO_OK)
                 die(err.message);
         expect(holds(out, sum_from(0)), "a run by NCCL", "the output before it");
-        for (int i = 0; i < ELEMENTS; i++)
-            out[i] = -1;
+        fill_with(out, -1);
         for (int i = 0; i < 2; i++)
             if (pto_exec_queue(exec, &err) != PTO_OK)
                 die(err.message);
@@ -73,9 +71,6 @@ static void a_run_is_over_when_nccl_is(void) {
     }
     pto_exec_destroy(exec);
     host->stream_destroy(aside, NULL);
-    pto_plan_destroy(plan);
-    host->release(in, NULL);
-    host->release(out, NULL);
 }
 
 /* --- messages that fail -------------------------------------------------------------------------------- */
@@ -128,7 +123,6 @@ static void fail_messages(int of_rank, failure_t message, const char *wanted) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank != of_rank) /* whose memory messages might still use, for all it knows */
         free(in);
-    pto_plan_destroy(plan);
 }
 
 static void a_failed_message_is_named(void) {
@@ -151,7 +145,6 @@ static void an_absent_process_is_waited_for(const char *strategy, const char *al
     static const int64_t table[PROCESSES] = {2, 0, 3, 1};
     enum { ABSENT = 3 };
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     char place[80];
     pto_plan_t *plan = plan_of(strategy, PTO_COLLECTIVE_ALLREDUCE, algorithm, &one_node);
     const pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE,
@@ -159,9 +152,8 @@ static void an_absent_process_is_waited_for(const char *strategy, const char *al
                                         .own_algorithms = true,
                                         .timeout_s = timeout_s,
                                         .wait = wait};
-    float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
-    if (pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK)
-        die(err.message);
+    float *in = buffer_of(1), *out = buffer_of(0);
+    pto_exec_t *exec = exec_of(plan, host, in, out, &options);
     MPI_Barrier(MPI_COMM_WORLD);
     double began_s = MPI_Wtime();
     if (rank != ABSENT) {
@@ -236,15 +228,13 @@ static void a_rebinding_fails_on_all_or_none(bool registered) {
     pto_kernels_t kernels;
     pto_device_t device = kernels_fail(&kernels);
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("gas_read");
-    float *in[2], *out = buffer_of(host, -1);
+    float *in[2], *out = buffer_of(-1);
     char wanted[80];
     int number;
     for (int i = 0; i < 2; i++)
-        in[i] = buffer_of(host, (float)(100 * i + rank));
-    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in[0], out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
-        die(err.message);
+        in[i] = buffer_of((float)(100 * i + rank));
+    pto_exec_t *exec = exec_of(plan, &device, in[0], out, &usual);
     for (int i = 0; i < 2 && registered; i++)
         if (pto_register(exec, in[i], BYTES, &number, &err) != PTO_OK)
             die(err.message);
@@ -261,10 +251,6 @@ static void a_rebinding_fails_on_all_or_none(bool registered) {
                "other buffers", err.message);
     }
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
-    host->release(out, NULL);
-    for (int i = 0; i < 2; i++)
-        host->release(in[i], NULL);
 }
 
 /* Of a private buffer there is nothing that the others would have to know. */
@@ -272,13 +258,11 @@ static void a_private_rebinding_keeps_its_buffers(void) {
     pto_kernels_t kernels;
     pto_device_t device = kernels_fail(&kernels);
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("gas_allgather");
-    float *in[2], *out = buffer_of(host, -1);
+    float *in[2], *out = buffer_of(-1);
     for (int i = 0; i < 2; i++)
-        in[i] = buffer_of(host, (float)rank);
-    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in[0], out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
-        die(err.message);
+        in[i] = buffer_of((float)rank);
+    pto_exec_t *exec = exec_of(plan, &device, in[0], out, &usual);
     starved = 1;
     pto_status_t status = pto_exec_rebind_private(exec, in[1], out, &err);
     expect(status == (rank == starved ? PTO_ERR_MEMORY : PTO_OK), "a lone process has no room", err.message);
@@ -286,16 +270,11 @@ static void a_private_rebinding_keeps_its_buffers(void) {
     expect(pto_exec_in(exec) == in[rank != 1], "its input", "another one");
     expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0)), "runs on it", err.message);
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
-    host->release(out, NULL);
-    for (int i = 0; i < 2; i++)
-        host->release(in[i], NULL);
 }
 
 /* Where MPI makes no persistent request for other buffers, their messages are sent without. */
 static void messages_need_no_persistent_requests(void) {
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = plan_of("cuda_aware", PTO_COLLECTIVE_ALLTOALL, "linear", &one_node);
     float *in[2], *out[2];
     for (int i = 0; i < 2; i++) {
@@ -306,8 +285,7 @@ static void messages_need_no_persistent_requests(void) {
         for (int k = 0; k < PROCESSES * ELEMENTS; k++)
             in[i][k] = (float)(100 * i + rank);
     }
-    if (pto_exec_create(plan, MPI_COMM_WORLD, host, in[0], out[0], PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, host, in[0], out[0], &usual);
     for (int run = 0; run < 6; run++) {
         int to = 1 - run % 2;
         without_requests = run < 4 ? run % PROCESSES : -1;
@@ -321,7 +299,6 @@ static void messages_need_no_persistent_requests(void) {
     }
     expect(requests_refused > 0, "a refused request", "none");
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
     for (int i = 0; i < 2; i++) {
         free(in[i]);
         free(out[i]);
@@ -335,16 +312,13 @@ static void a_lone_failure_keeps_none_waiting(bool runs) {
     pto_kernels_t kernels;
     pto_device_t device = kernels_fail(&kernels);
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("gas_read");
     pto_exec_options_t options = usual;
-    float *in[2], *out = buffer_of(host, -1);
+    float *in[2], *out = buffer_of(-1);
     for (int i = 0; i < 2; i++)
-        in[i] = buffer_of(host, (float)rank);
+        in[i] = buffer_of((float)rank);
     options.timeout_s = 0.3;
-    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in[0], out, PTO_OP_SUM, &options, &exec, &err) !=
-        PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, &device, in[0], out, &options);
     broken = ALONE;
     pto_status_t status = pto_exec_rebind(exec, in[1], out, &err);
     broken = -1;
@@ -367,7 +341,7 @@ static void one_does_not_end(void) {
     pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("gas_read");
     pto_exec_options_t options = usual;
-    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
+    float *in = buffer_of((float)rank), *out = buffer_of(-1);
     options.timeout_s = 5;
     options.on_timeout = PTO_TIMEOUT_ABORT;
     if (pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK ||

@@ -106,7 +106,7 @@ static void communicators_are_freed_where_one_is_missing(void) {
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("cuda_aware");
-    float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
+    float *in = buffer_of(1), *out = buffer_of(0);
     int before = comms;
     splits = false;
     pto_status_t status =
@@ -114,9 +114,6 @@ static void communicators_are_freed_where_one_is_missing(void) {
     splits = true;
     expect(status == PTO_ERR_IO && strstr(err.message, "MPI_Comm_split_type: "), "an executor", err.message);
     expect(comms == before, "communicators are freed", "one that is left");
-    pto_plan_destroy(plan);
-    host->release(in, NULL);
-    host->release(out, NULL);
 }
 
 /* Messages of a run that failed may still arrive. Communicators of other executors than its own stay, too. */
@@ -125,7 +122,7 @@ static void communicators_of_failed_runs_stay(void) {
     pto_exec_t *exec = NULL;
     pto_team_t *shared = NULL;
     pto_plan_t *plan = allreduce_by("cuda_aware");
-    float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
+    float *in = buffer_of(1), *out = buffer_of(0);
     if (pto_team_mpi_create(MPI_COMM_WORLD, &shared, &err) != PTO_OK ||
         pto_exec_create_in(plan, shared, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
         die(err.message);
@@ -137,7 +134,6 @@ static void communicators_of_failed_runs_stay(void) {
     pto_exec_destroy(exec);
     pto_team_mpi_destroy(shared);
     expect(comms == before, "communicators stay", "one that is freed");
-    pto_plan_destroy(plan);
 }
 
 /* --- memory --------------------------------------------------------------------------------------------- */
@@ -146,14 +142,11 @@ static void communicators_of_failed_runs_stay(void) {
 static void memory_stays_where_one_does_not_come(void) {
     enum { ABSENT = 3 };
     pto_device_t device = counted();
-    pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("gas_read");
     pto_exec_options_t options = usual;
-    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
+    float *in = buffer_of((float)rank), *out = buffer_of(-1);
     options.timeout_s = 0.3;
-    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, &device, in, out, &options);
     expect(opened > 0, "opens the others' memory", "none");
     int before = comms;
     if (rank != ABSENT) {
@@ -173,7 +166,7 @@ static pto_plan_t *plan_of_rings(void) {
                              .chunks = 7,
                              .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
                              .bytes = 4};
-    return plan_by(request, "shm_ring", "direct");
+    return keep(plan_by(request, "shm_ring", "direct"), end_plan);
 }
 
 /* Each process pins the segment, and unpins it where it has done so. */
@@ -203,7 +196,6 @@ static void segments_are_unpinned(void) {
                err.message);
     }
     full = -1;
-    pto_plan_destroy(plan);
     free(field);
 }
 
@@ -211,12 +203,10 @@ static void segments_are_unpinned(void) {
 static void what_is_not_registered_is_closed(void) {
     pto_device_t device = counted();
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("gas_read");
-    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1), *pool = buffer_of(host, 0);
+    float *in = buffer_of((float)rank), *out = buffer_of(-1), *pool = buffer_of(0);
     int number = -1;
-    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, &device, in, out, &usual);
     int before = opened;
     for (refusing = 0; refusing < PROCESSES; refusing++) {
         pto_status_t status = pto_register(exec, pool, BYTES, &number, &err);
@@ -230,22 +220,16 @@ static void what_is_not_registered_is_closed(void) {
     expect(opened == before + PROCESSES - 1, "all open it", "some that is not");
     pto_exec_destroy(exec);
     expect(opened == 0, "closes all", "some that is open");
-    pto_plan_destroy(plan);
-    host->release(in, NULL);
-    host->release(out, NULL);
-    host->release(pool, NULL);
 }
 
 /* No process returns before all have closed its memory. */
 static void unregistered_memory_is_closed_by_all(void) {
     pto_device_t device = counted();
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("gas_read");
-    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1), *pool = buffer_of(host, 0);
+    float *in = buffer_of((float)rank), *out = buffer_of(-1), *pool = buffer_of(0);
     int number = -1;
-    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, &device, in, out, &usual);
     for (int i = 0; i < PROCESSES; i++) {
         if (pto_register(exec, pool, BYTES, &number, &err) != PTO_OK)
             die(err.message);
@@ -259,10 +243,6 @@ static void unregistered_memory_is_closed_by_all(void) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
-    host->release(in, NULL);
-    host->release(out, NULL);
-    host->release(pool, NULL);
 }
 
 /* For one process, /dev/shm is full: there is the host device's memory. */
@@ -280,7 +260,6 @@ static void buffers_are_released_where_one_has_none(void) {
         expect(open_files() == files_before, "files are closed", "some that are open");
     }
     full = -1;
-    pto_plan_destroy(plan);
 }
 
 int main(int argc, char **argv) {

@@ -49,15 +49,13 @@ typedef struct {
 static void create_with(const pto_plan_t *plan, const arguments_t *own, bool works) {
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
-    float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
+    float *in = buffer_of(1), *out = buffer_of(0);
     pto_status_t status =
         pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, own->op, &own->options, &exec, &err);
     expect(status == (works ? PTO_OK : PTO_ERR_RANGE), own->what, err.message);
     expect(works || strstr(err.message, "different plans") != NULL, "another error", err.message);
     if (status == PTO_OK)
         pto_exec_destroy(exec);
-    host->release(in, NULL);
-    host->release(out, NULL);
 }
 
 /* Any two of these sets differ, and so the processes are refused wherever the odd one out is. */
@@ -80,8 +78,6 @@ static void arguments_must_be_alike(void) {
         for (int b = 0; b < SETS; b++)
             create_with(plan, &sets[rank == (a + b) % PROCESSES ? b : a], a == b);
     create_with(rank == 2 ? other : plan, &sets[0], false);
-    pto_plan_destroy(plan);
-    pto_plan_destroy(other);
 }
 
 /* --- nodes --------------------------------------------------------------------------------------------- */
@@ -144,7 +140,7 @@ static void create_unreached(const char *strategy, const char *refusal) {
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by(strategy);
-    float *in = buffer_of(host, (float)rank), *out = buffer_of(host, -1);
+    float *in = buffer_of((float)rank), *out = buffer_of(-1);
     device.mpi_reaches = does_not_reach;
     pto_status_t status =
         pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err);
@@ -154,9 +150,6 @@ static void create_unreached(const char *strategy, const char *refusal) {
         expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0)), strategy, err.message);
         pto_exec_destroy(exec);
     }
-    pto_plan_destroy(plan);
-    host->release(in, NULL);
-    host->release(out, NULL);
 }
 
 static void what_mpi_does_not_reach_is_not_sent(void) {
@@ -199,14 +192,13 @@ static void a_run_follows_a_stream(const char *strategy) {
     pto_exec_t *exec = NULL;
     void *stream = NULL;
     pto_plan_t *plan = allreduce_by(strategy);
-    float *in = buffer_of(host, -7), *out = buffer_of(host, -1);
+    float *in = buffer_of(-7), *out = buffer_of(-1);
     if (pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK ||
         host->stream_create(&stream, &err) != PTO_OK)
         die(err.message);
     for (int run = 0; run < 3; run++) {
         filling_t filling = {in, ELEMENTS, 5 + rank};
-        for (int i = 0; i < ELEMENTS; i++)
-            in[i] = -7;
+        fill_with(in, -7);
         if (pto_host_stream_step(fill_later, &filling, stream, &err) != PTO_OK ||
             pto_exec_follow(exec, stream, &err) != PTO_OK || pto_exec_run(exec, &err) != PTO_OK)
             die(err.message);
@@ -223,9 +215,6 @@ static void a_run_follows_a_stream(const char *strategy) {
         die(err.message);
     host->stream_destroy(stream, NULL);
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
-    host->release(in, NULL);
-    host->release(out, NULL);
 }
 
 /* To the root of a gather, messages leave from the input itself, without a copy that the stream would order.
@@ -248,7 +237,6 @@ static void a_message_follows_a_stream(void) {
                "those of before");
     host->stream_destroy(stream, NULL);
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
     free(in);
     free(out);
 }
@@ -258,15 +246,13 @@ static void a_message_follows_a_stream(void) {
 /* One side or both change, and back; what is not the executor's now stays as it is. */
 static void private_buffers_change(const char *strategy) {
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by(strategy);
     float *in[2], *out[2];
     for (int i = 0; i < 2; i++) {
-        in[i] = buffer_of(host, (float)(100 * i + rank));
-        out[i] = buffer_of(host, -1);
+        in[i] = buffer_of((float)(100 * i + rank));
+        out[i] = buffer_of(-1);
     }
-    if (pto_exec_create(plan, MPI_COMM_WORLD, host, in[0], out[0], PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, host, in[0], out[0], &usual);
     expect(pto_exec_user_is_private(exec, PTO_ROLE_IN) && pto_exec_user_is_private(exec, PTO_ROLE_OUT),
            strategy, "buffers that others use");
     static const int turns[][2] = {{0, 0}, {0, 1}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {0, 1}, {1, 0}};
@@ -288,11 +274,6 @@ static void private_buffers_change(const char *strategy) {
         die(err.message);
     expect(holds(out[0], sum_from(100)), strategy, "the buffers before an error");
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
-    for (int i = 0; i < 2; i++) {
-        host->release(in[i], NULL);
-        host->release(out[i], NULL);
-    }
 }
 
 /* --- buffers that others use --------------------------------------------------------------------------- */
@@ -328,14 +309,12 @@ static void run_on(pto_exec_t *exec, const float *out, float base) {
 static void new_allocations_are_agreed_on(void) {
     pto_device_t device = *host;
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = allreduce_by("gas_read");
-    float *in[4], *out = buffer_of(host, -1);
+    float *in[4], *out = buffer_of(-1);
     for (int i = 0; i < 4; i++)
-        in[i] = buffer_of(host, (float)(100 * i + rank));
+        in[i] = buffer_of((float)(100 * i + rank));
     device.open_memory = open_or_not;
-    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in[0], out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, &device, in[0], out, &usual);
     expect(!pto_exec_user_is_private(exec, PTO_ROLE_IN), "others use the input", "a private one");
     run_on(exec, out, 0);
     expect(counted_rebind(exec, in[1], out, 1, 1, &err) == PTO_OK, "a new allocation", err.message);
@@ -356,31 +335,25 @@ static void new_allocations_are_agreed_on(void) {
     expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0) + 200), "the buffers before it",
            err.message);
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
-    host->release(out, NULL);
-    for (int i = 0; i < 4; i++)
-        host->release(in[i], NULL);
 }
 
 /* A process that offers nothing itself may be the one that cannot open what the root offers: twice. */
 static void what_was_not_opened_stays_new(void) {
     pto_device_t device = *host;
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = plan_of("gas_read", PTO_COLLECTIVE_SCATTER, "direct", &one_node);
-    float *in[2] = {NULL, NULL}, *out = buffer_of(host, -1);
+    float *in[2] = {NULL, NULL}, *out = buffer_of(-1);
     for (int i = 0; i < 2 && rank == 0; i++) {
         void *memory = NULL;
         if (host->allocate((size_t)PROCESSES * BYTES, &memory, NULL) != PTO_OK)
             die("no memory");
-        in[i] = memory;
+        in[i] = keep(memory, end_buffer);
         for (int owner = 0; owner < PROCESSES; owner++)
             for (int k = 0; k < ELEMENTS; k++)
                 in[i][owner * ELEMENTS + k] = (float)(100 * i + owner);
     }
     device.open_memory = open_or_not;
-    if (pto_exec_create(plan, MPI_COMM_WORLD, &device, in[0], out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, &device, in[0], out, &usual);
     for (int i = 0; i < 2; i++) {
         refusing = 2;
         expect(counted_rebind(exec, in[1], out, 1, 1, &err) == PTO_ERR_IO &&
@@ -395,10 +368,6 @@ static void what_was_not_opened_stays_new(void) {
     expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, (float)(100 + rank)), "another input",
            err.message);
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
-    host->release(out, NULL);
-    for (int i = 0; i < 2 && rank == 0; i++)
-        host->release(in[i], NULL);
 }
 
 /* --- parts of kernels ---------------------------------------------------------------------------------- */
@@ -457,7 +426,6 @@ static void cut_kernel(const char *strategy, int64_t bytes, int64_t largest_byte
                                                 : 20),
            strategy, "another patience");
     pto_exec_destroy(exec);
-    pto_plan_destroy(plan);
     free(in);
     free(out);
 }
@@ -477,7 +445,7 @@ static void kernels_are_cut_by_their_largest_buffer(void) {
         pto_kernels_t kernels = *host->kernels;
         pto_device_t device = *host;
         pto_plan_t *plan = allreduce_by("gas_read");
-        float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
+        float *in = buffer_of(1), *out = buffer_of(0);
         int blocks = blocks_of[none];
         kernels.blocks_max = own_blocks;
         device.kernels = &kernels;
@@ -492,9 +460,6 @@ static void kernels_are_cut_by_their_largest_buffer(void) {
         expect(status == PTO_ERR_NOT_APPLICABLE &&
                    strstr(err.message, "gas_read runs kernels, but device host does not support them"),
                "a device without kernels", err.message);
-        pto_plan_destroy(plan);
-        host->release(in, NULL);
-        host->release(out, NULL);
     }
 }
 
