@@ -1,21 +1,13 @@
 /* Which processes, nodes and links make others wait, in jobs that were made with one bad part, or none. */
 #include "made_traces.h"
-#include "portolan/recording.h"
+#include "recorded.h"
 #include "sample.h"
 #include "test.h"
 
-static pto_delays_t find_delays(const char *text, int node_procs, pto_recording_t *trace) {
-    pto_recording_options_t options = {.rank = -1,
-                                       .gpus_per_node = node_procs,
-                                       .collective = PTO_COLLECTIVE_COUNT,
-                                       .timeline = pto_timeline_create()};
-    pto_delays_t delays = {.count = 0};
-    pto_error_t err = {0};
-    assert_non_null(options.timeline);
-    assert_ok(pto_recording_parse(text, strlen(text), "calls.csv", &options, trace, &err), &err);
-    assert_ok(pto_delays_find(options.timeline, &options, trace, &delays, &err), &err);
-    pto_timeline_destroy(options.timeline);
-    return delays;
+static pto_delays_t find_delays(const char *text, int node_procs) {
+    const pto_recording_options_t options = with_timeline(node_procs);
+    pto_recording_t trace = must_record(text, &options);
+    return must_find_delays(&options, &trace);
 }
 
 /* The lines after the first, the last one first; frees the text. */
@@ -36,28 +28,18 @@ static char *reverse_rows(char *text) {
 /* From the files of all processes, the first of which is read last. Process `late` began to record `first`
  * calls later than the others. */
 static pto_delays_t find_in_files(const made_job_t *job, made_format_t format, bool has_numbers, int late,
-                                  int first, pto_recording_t *trace) {
-    pto_recording_options_t options = {.rank = -1,
-                                       .gpus_per_node = job->node_procs,
-                                       .collective = PTO_COLLECTIVE_COUNT,
-                                       .timeline = pto_timeline_create()};
-    pto_delays_t delays = {.count = 0};
-    pto_error_t err = {0};
-    assert_non_null(options.timeline);
+                                  int first) {
+    pto_recording_options_t options = with_timeline(job->node_procs);
+    pto_recording_t trace = {.count = 0};
     for (int r = job->procs - 1; r >= 0; r--) {
         char *text = made_trace(job, format, r, r == late ? first : 0, has_numbers);
         if (format == MADE_CALLS && !has_numbers) /* a file need not be in the order of time */
             text = reverse_rows(text);
         options.times_only = r > 0;
-        pto_status_t status = pto_recording_parse(text, strlen(text), "trace", &options, trace, &err);
+        trace = must_record(text, &options);
         free(text);
-        assert_ok(status, &err);
-        if (r > 0)
-            pto_recording_fini(trace);
     }
-    assert_int_equal(pto_delays_find(options.timeline, &options, trace, &delays, &err), PTO_OK);
-    pto_timeline_destroy(options.timeline);
-    return delays;
+    return must_find_delays(&options, &trace);
 }
 
 static const char *const fault_name[] = {"healthy", "late process", "late node", "slow node", "slow link"};
@@ -112,20 +94,17 @@ static int run_steps_in(made_format_t format, made_fault_t fault, uint64_t seed,
     int wrong = 0;
     for (int done = 0; done < count; seed++) {
         made_job_t job;
-        pto_recording_t trace;
         made_job_init(&job, seed, fault);
         if (!is_possible(&job) || (procs > 0 && job.procs != procs))
             continue;
         job.buckets = like.buckets;
         job.is_chain = like.is_chain;
         made_job_run(&job, 40);
-        pto_delays_t delays = find_in_files(&job, format, seed % 2 == 0, -1, 0, &trace);
+        pto_delays_t delays = find_in_files(&job, format, seed % 2 == 0, -1, 0);
         if (!is_right(&job, &delays)) {
             print_wrong(&job, seed, &delays);
             wrong++;
         }
-        pto_delays_fini(&delays);
-        pto_recording_fini(&trace);
         made_job_free(&job);
         done += test_sample();
     }
@@ -256,14 +235,11 @@ static char *sums_in(bool is_chain) {
 /* So a slow node cannot be told from a distant one where all calls are of all processes. */
 TEST(a_slow_node_has_the_times_of_a_healthy_one_behind_another) {
     char *slow = sums_in(false), *healthy = sums_in(true);
-    pto_recording_t trace;
     assert_string_equal(slow, healthy);
-    pto_delays_t delays = find_delays(slow, 1, &trace);
+    pto_delays_t delays = find_delays(slow, 1);
     assert_int_equal(delays.count, 0);
     assert_true(delays.late_told);
     assert_false(delays.slow_told);
-    pto_delays_fini(&delays);
-    pto_recording_fini(&trace);
     free(slow);
     free(healthy);
 }
@@ -272,20 +248,17 @@ TEST(a_slow_node_has_the_times_of_a_healthy_one_behind_another) {
  * in which a process has fewer. */
 TEST(traces_that_begin_at_different_calls_match_by_number) {
     made_job_t job;
-    pto_recording_t trace;
     made_job_init(&job, 2000, MADE_LATE_PROCESS);
     made_job_run(&job, 40);
     int64_t compared = 0;
     for (int numbered = 1; numbered >= 0; numbered--) {
-        pto_delays_t delays = find_in_files(&job, MADE_KINETO, numbered, job.bad, 13, &trace);
+        pto_delays_t delays = find_in_files(&job, MADE_KINETO, numbered, job.bad, 13);
         if (numbered)
             assert_true(is_right(&job, &delays));
         else
             assert_int_equal(delays.count, 0);
         assert_true(numbered || delays.calls < compared);
         compared = delays.calls;
-        pto_delays_fini(&delays);
-        pto_recording_fini(&trace);
     }
     made_job_free(&job);
 }
@@ -298,7 +271,6 @@ static int compare_begins(const void *left, const void *right) {
 
 TEST(lines_of_different_processes_may_alternate) {
     made_job_t job;
-    pto_recording_t trace;
     made_job_init(&job, 2000, MADE_LATE_PROCESS);
     made_job_run(&job, 40);
     qsort(job.call, (size_t)job.count, sizeof *job.call, compare_begins);
@@ -306,11 +278,9 @@ TEST(lines_of_different_processes_may_alternate) {
     made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n");
     for (int i = 0; i < job.count; i++)
         made_calls_row(&job, &job.call[i], &text);
-    pto_delays_t delays = find_delays(text.text, job.node_procs, &trace);
+    pto_delays_t delays = find_delays(text.text, job.node_procs);
     assert_true(is_right(&job, &delays));
     assert_true(delays.late_told && delays.slow_told);
-    pto_delays_fini(&delays);
-    pto_recording_fini(&trace);
     free(text.text);
     made_job_free(&job);
 }
@@ -318,11 +288,9 @@ TEST(lines_of_different_processes_may_alternate) {
 /* What is found in a healthy job of `steps` steps; asserts that nothing is named. */
 static pto_delays_t find_in_healthy(int steps) {
     made_job_t job;
-    pto_recording_t trace;
     made_job_init(&job, 1000, MADE_HEALTHY);
     made_job_run(&job, steps);
-    pto_delays_t delays = find_in_files(&job, MADE_CALLS, false, -1, 0, &trace);
-    pto_recording_fini(&trace);
+    pto_delays_t delays = find_in_files(&job, MADE_CALLS, false, -1, 0);
     made_job_free(&job);
     assert_int_equal(delays.count, 0);
     return delays;
@@ -335,14 +303,11 @@ TEST(few_calls_tell_nothing) {
     assert_false(few.slow_told);
     assert_true(many.late_told);
     assert_true(many.slow_told);
-    pto_delays_fini(&few);
-    pto_delays_fini(&many);
 }
 
 /* What is found in 20 calls of four processes, of which process `late` comes 300 us after the others. */
 static pto_delays_t find_in_rooted(const char *routine, bool from_root, const char *root, int late) {
     made_text_t text = {.used = 0};
-    pto_recording_t trace;
     made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n");
     for (int rank = 0; rank < 4; rank++)
         for (int i = 0; i < 20; i++) {
@@ -352,8 +317,7 @@ static pto_delays_t find_in_rooted(const char *routine, bool from_root, const ch
             made_print(&text, "%d,%.7f,%.7f,%s,w,4,%s,,4096,gpu\n", rank, begin_s,
                        begin_s + 2e-5 + (waits ? late_s : 0), routine, root);
         }
-    pto_delays_t delays = find_delays(text.text, 4, &trace);
-    pto_recording_fini(&trace);
+    pto_delays_t delays = find_delays(text.text, 4);
     free(text.text);
     return delays;
 }
@@ -364,7 +328,6 @@ TEST(calls_with_a_root_are_compared_if_it_and_the_clocks_are_known) {
     assert_int_equal(late.count, 1);
     assert_int_equal(late.delay[0].cause, PTO_DELAY_LATE);
     assert_int_equal(late.delay[0].place[0], 0);
-    pto_delays_fini(&late);
     static const struct {
         const char *routine, *root;
         bool from_root;
@@ -382,7 +345,6 @@ TEST(calls_with_a_root_are_compared_if_it_and_the_clocks_are_known) {
         assert_int_equal(delays.clockless, untold[i].clockless);
         assert_false(delays.late_told);
         assert_int_equal(delays.count, 0);
-        pto_delays_fini(&delays);
     }
 }
 
@@ -401,23 +363,15 @@ static char *alternating_calls(int rank, int calls) {
 TEST(calls_that_are_kept_keep_their_kinds) {
     enum { FEW = 1000, MANY = 270000 };
     for (int calls = FEW; calls <= MANY; calls += MANY - FEW) {
-        pto_recording_options_t options = {.rank = -1,
-                                           .gpus_per_node = 2,
-                                           .collective = PTO_COLLECTIVE_COUNT,
-                                           .timeline = pto_timeline_create()};
-        pto_recording_t trace;
-        pto_delays_t delays;
-        assert_non_null(options.timeline);
+        pto_recording_options_t options = with_timeline(2);
+        pto_recording_t trace = {.count = 0};
         for (int rank = 1; rank >= 0; rank--) {
             char *text = alternating_calls(rank, calls);
             options.times_only = rank > 0;
-            assert_int_equal(pto_recording_parse(text, strlen(text), "calls.csv", &options, &trace, NULL),
-                             PTO_OK);
+            trace = must_record(text, &options);
             free(text);
-            if (rank > 0)
-                pto_recording_fini(&trace);
         }
-        assert_int_equal(pto_delays_find(options.timeline, &options, &trace, &delays, NULL), PTO_OK);
+        must_find_delays(&options, &trace);
         assert_int_equal(trace.count, 2);
         for (int i = 0; i < 2; i++) {
             const pto_recording_call_t *call = &trace.call[i];
@@ -428,9 +382,6 @@ TEST(calls_that_are_kept_keep_their_kinds) {
             if (!(fabs(each_s - (i ? 1e-4 : 1e-5)) < 1e-7))
                 fail_msg("%d calls: %g s, not %g", calls, each_s, i ? 1e-4 : 1e-5);
         }
-        pto_delays_fini(&delays);
-        pto_recording_fini(&trace);
-        pto_timeline_destroy(options.timeline);
     }
 }
 
@@ -466,7 +417,7 @@ static void send_early(steps_t *job, int from, int to) {
     add_row(job, to, posted_s, "MPI_Recv", from, 131072);
 }
 
-static pto_delays_t find_in_steps(int late, int slow, pto_recording_t *trace) {
+static pto_delays_t find_in_steps(int late, int slow) {
     steps_t *job = calloc(1, sizeof *job);
     assert_non_null(job);
     job->late = late;
@@ -493,12 +444,11 @@ static pto_delays_t find_in_steps(int late, int slow, pto_recording_t *trace) {
     for (int r = 0; r < PROCS; r++)
         used += (size_t)sprintf(all + used, "%s", job->text[r]);
     free(job);
-    pto_delays_t delays = find_delays(all, 1, trace);
-    return delays;
+    return find_delays(all, 1);
 }
 
 /* What is found in the report of the drop-in, which has no messages, or in one that has them. */
-static pto_delays_t find_in_report(const made_job_t *job, bool has_messages, pto_recording_t *trace) {
+static pto_delays_t find_in_report(const made_job_t *job, bool has_messages) {
     made_text_t text = {.used = 0};
     made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space,route\n");
     for (int i = 0; i < job->count; i++) {
@@ -508,7 +458,7 @@ static pto_delays_t find_in_report(const made_job_t *job, bool has_messages, pto
         text.used--;
         made_print(&text, ",mpi\n");
     }
-    pto_delays_t delays = find_delays(text.text, job->node_procs, trace);
+    pto_delays_t delays = find_delays(text.text, job->node_procs);
     free(text.text);
     return delays;
 }
@@ -516,63 +466,44 @@ static pto_delays_t find_in_report(const made_job_t *job, bool has_messages, pto
 /* Who waits for its messages comes late to collectives. */
 TEST(a_report_without_messages_names_no_late_process_beside_a_slow_node) {
     made_job_t job;
-    pto_recording_t trace;
     made_job_init(&job, 9315, MADE_SLOW_NODE);
     made_job_run(&job, 40);
     for (int has_messages = 0; has_messages <= 1; has_messages++) {
-        pto_delays_t delays = find_in_report(&job, has_messages, &trace);
+        pto_delays_t delays = find_in_report(&job, has_messages);
         assert_true(is_right(&job, &delays));
         assert_int_equal(delays.hides_messages, !has_messages);
         assert_int_equal(delays.late_told, has_messages);
-        pto_delays_fini(&delays);
-        pto_recording_fini(&trace);
     }
     made_job_free(&job);
 }
 
 TEST(messages_behind_others_of_their_sender_are_no_slow_link) {
-    pto_recording_t trace;
-    pto_delays_t delays = find_in_steps(-1, -1, &trace);
+    pto_delays_t delays = find_in_steps(-1, -1);
     assert_int_equal(delays.count, 0);
-    pto_delays_fini(&delays);
-    pto_recording_fini(&trace);
 }
 
 TEST(a_late_process_is_named_besides_a_slow_node) {
-    pto_recording_t trace;
-    pto_delays_t delays = find_in_steps(1, 2, &trace);
+    pto_delays_t delays = find_in_steps(1, 2);
     assert_int_equal(delays.count, 2);
     assert_int_equal(delays.delay[0].cause, PTO_DELAY_LATE);
     assert_int_equal(delays.delay[0].place[0], 1);
     assert_int_equal(delays.delay[1].cause, PTO_DELAY_SLOW);
     assert_int_equal(delays.delay[1].place[0], 2);
-    pto_delays_fini(&delays);
-    pto_recording_fini(&trace);
 }
 
 TEST(a_process_without_a_file_is_named) {
-    static char files[3][160];
-    pto_recording_options_t options = {.rank = -1,
-                                       .gpus_per_node = 4,
-                                       .collective = PTO_COLLECTIVE_COUNT,
-                                       .timeline = pto_timeline_create()};
-    pto_recording_t trace;
-    pto_delays_t delays;
-    pto_error_t err = {0};
-    assert_non_null(options.timeline);
+    const pto_recording_options_t options = with_timeline(4);
     for (int i = 0; i < 3; i++) {
-        snprintf(files[i], sizeof files[i],
+        char text[160];
+        snprintf(text, sizeof text,
                  "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n"
                  "%d,0.1,0.2,MPI_Allreduce,world,4,,,1024,gpu\n",
                  i == 2 ? 3 : i);
-        assert_ok(pto_recording_parse(files[i], strlen(files[i]), "calls", &options, &trace, &err), &err);
-        pto_recording_fini(&trace);
+        must_record(text, &options);
     }
-    trace = (pto_recording_t){.count = 0};
-    assert_int_equal(pto_delays_find(options.timeline, &options, &trace, &delays, &err), PTO_OK);
+    pto_recording_t none = {.count = 0};
+    const pto_delays_t delays = must_find_delays(&options, &none);
     assert_int_equal(delays.calls, 0);
     assert_int_equal(delays.procs, 4);
     assert_int_equal(delays.missing, 2);
-    pto_delays_fini(&delays);
-    pto_timeline_destroy(options.timeline);
 }

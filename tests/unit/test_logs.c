@@ -2,6 +2,7 @@
  * several programs in one log. */
 #include "portolan/recording.h"
 #include "prefixed.h"
+#include "recorded.h"
 #include "test.h"
 
 #define HEAD "# nThread 1 nGpus 1 minBytes 1024 maxBytes 4096 step: 2(factor)\n# Using devices\n"
@@ -22,20 +23,14 @@
 
 static const pto_recording_options_t two_gpus = {
     .rank = -1, .nodes = 1, .gpus_per_node = 2, .collective = PTO_COLLECTIVE_COUNT};
+static const pto_recording_options_t allreduces = {
+    .rank = -1, .nodes = 1, .gpus_per_node = 2, .collective = PTO_COLLECTIVE_ALLREDUCE};
 
 static pto_status_t parse(const char *text, pto_collective_t collective, pto_recording_t *trace,
                           pto_error_t *err) {
     pto_recording_options_t options = two_gpus;
     options.collective = collective;
     return pto_recording_parse(text, strlen(text), "log.txt", &options, trace, err);
-}
-
-static pto_recording_t parsed(const char *text, const pto_recording_options_t *options) {
-    pto_recording_t trace = {.count = 0};
-    pto_error_t err = {0};
-    if (pto_recording_parse(text, strlen(text), "log.txt", options, &trace, &err) != PTO_OK)
-        fail_msg("%d: %s\n%s", err.line, err.message, text);
-    return trace;
 }
 
 static void assert_row(const pto_recording_t *trace, int i, pto_collective_t collective, int64_t bytes,
@@ -48,20 +43,21 @@ static void assert_row(const pto_recording_t *trace, int i, pto_collective_t col
 }
 
 /* Two allreduces, of 1 and 2 KiB. */
-static void assert_two(const char *text, pto_collective_t collective) {
-    pto_recording_options_t options = two_gpus;
-    options.collective = collective;
-    pto_recording_t trace = parsed(text, &options);
+static void assert_two_by(const char *text, const pto_recording_options_t *options) {
+    pto_recording_t trace = must_record(text, options);
     assert_int_equal(trace.count, 2);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
     assert_row(&trace, 1, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
-    pto_recording_fini(&trace);
 }
 
+static void assert_two(const char *text) { assert_two_by(text, &allreduces); }
+
+/* Where the log names the collective. */
+static void assert_named(const char *text) { assert_two_by(text, &two_gpus); }
+
 TEST(marks_within_a_row_are_taken_out) {
-    assert_two("[0] " OSU "[0] 10[0] 24   11.00\n[0]   [0] 2048 [0] 12.[0] 00\n", PTO_COLLECTIVE_COUNT);
-    assert_two("[1,0]<stdout>:" OSU "[1,0]<stdout>:1024   1[1,0]<stdout>:1.00\n[1,0]<stdout>:2048 12.00\n",
-               PTO_COLLECTIVE_COUNT);
+    assert_named("[0] " OSU "[0] 10[0] 24   11.00\n[0]   [0] 2048 [0] 12.[0] 00\n");
+    assert_named("[1,0]<stdout>:" OSU "[1,0]<stdout>:1024   1[1,0]<stdout>:1.00\n[1,0]<stdout>:2048 12.00\n");
     char *log = prefixed("[0] ", HEAD RANK("0", "node-a") RANK("1", "node-a") COLUMNS);
     char text[8192];
     snprintf(
@@ -70,12 +66,11 @@ TEST(marks_within_a_row_are_taken_out) {
         "[0]     11.00    0.[0] 09    0.09      0    10.90    0.09    0.09      0\n"
         "[0]   2048   512   fl[0] oat     sum      -1    12.00    0.17    0.17      0    11.90    0.17    "
         "0.17      0\n");
-    assert_two(text, PTO_COLLECTIVE_ALLREDUCE);
+    assert_two(text);
     free(log);
     /* a mark that could be part of a row stays: the row is not one of three columns */
-    pto_recording_t trace = parsed("0: " OSU "0: 1024 11.00\n0: 2048 0: 12.00\n", &two_gpus);
+    pto_recording_t trace = must_record("0: " OSU "0: 1024 11.00\n0: 2048 0: 12.00\n", &two_gpus);
     assert_int_equal(trace.count, 1);
-    pto_recording_fini(&trace);
 }
 
 /* What follows a torn row's first half keeps its blanks. */
@@ -87,20 +82,18 @@ TEST(lines_are_indented_as_a_whole) {
              "        11.00    0.09    0.09      0    10.90    0.09    0.09      0\n"
              "      2048   512   float     sum      -1    12.00    0.17    0.17      0    11.90    0.17    "
              "0.17      0\n");
-    assert_two(text, PTO_COLLECTIVE_ALLREDUCE);
+    assert_two(text);
     free(log);
     assert_two(
         "       size         count      type   redop    root     time   algbw   busbw #wrong     time   "
         "algbw   busbw #wrong\n  1024   256     float     sum      -1node-a:71:80 [0] NCCL INFO x\n"
-        "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
-        PTO_COLLECTIVE_ALLREDUCE);
+        "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2);
 }
 
 /* Lines of other programs have no prefix, or that of another process. */
 TEST(a_prefix_is_taken_off_where_it_stands) {
-    assert_two("srun: job 7 started\n0: " OSU
-               "1: a warning\n0: 1024 11.00\nslurmstepd: hello\n0: 2048 12.00\n",
-               PTO_COLLECTIVE_COUNT);
+    assert_named("srun: job 7 started\n0: " OSU
+                 "1: a warning\n0: 1024 11.00\nslurmstepd: hello\n0: 2048 12.00\n");
 }
 
 TEST(json_is_not_taken_for_a_tag) {
@@ -109,66 +102,7 @@ TEST(json_is_not_taken_for_a_tag) {
     assert_int_equal(parse("[1,0]<stdout>: hello\n", PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
     assert_non_null(strstr(err.message, "neither"));
     assert_null(strstr(err.message, "Kineto"));
-    assert_int_equal(parse(" [ {\"ph\": 1} ]", PTO_COLLECTIVE_COUNT, &trace, NULL), PTO_OK);
-    assert_int_equal(trace.format, PTO_RECORDING_KINETO);
-    pto_recording_fini(&trace);
-}
-
-TEST(tables_are_known_by_their_columns) {
-    assert_two(COLUMNS ROW_1 ROW_2, PTO_COLLECTIVE_ALLREDUCE);
-    pto_recording_options_t options = two_gpus;
-    options.nodes = 0;
-    options.places_assumed = true;
-    options.collective = PTO_COLLECTIVE_ALLREDUCE;
-    pto_recording_t listed = parsed(RANK("0", "a") RANK("1", "b") COLUMNS ROW_1, &options);
-    assert_int_equal(listed.count, 1);
-    assert_int_equal(listed.call[0].nodes, 2);
-    pto_recording_fini(&listed);
-    assert_two("size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n" ROW_1 ROW_2,
-               PTO_COLLECTIVE_ALLREDUCE);
-    assert_two("# Size       Avg Latency(us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
-    assert_two("# Size          Latency (us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
-    assert_two(HEAD "  12 processes on 2 nodes\n1 2 3\n" RANK("0", "a") RANK("1", "a") COLUMNS ROW_1 ROW_2,
-               PTO_COLLECTIVE_ALLREDUCE);
-    assert_two("Size       Avg Latency(us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
-    assert_two(OSU "# Size  Min Latency(us)  Avg Latency(us)  Max Latency(us)  Iterations\n"
-                   "1024 1.00 11.00 30.00 1000\n2048 2.00 12.00 33.00 1000\n",
-               PTO_COLLECTIVE_ALLREDUCE);
-    assert_two("# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
-               "1024   42.00  20.00  11.00   4.76\n2048   42.00  20.00  12.00   4.76\n",
-               PTO_COLLECTIVE_ALLREDUCE);
-    /* of other releases, and copied into other tables */
-    assert_two("#  size  count  time  type  redop  algbw\n1024 256 11.00 float sum 0.09\n2048 512 12.00 "
-               "float sum 0.2\n",
-               PTO_COLLECTIVE_ALLREDUCE);
-    assert_two("# count size type redop time(us) algbw\n256 1024 float sum 11.00 0.09\n512 2048 float sum "
-               "12.00 0.2\n",
-               PTO_COLLECTIVE_ALLREDUCE);
-    assert_two(
-        "size,count,type,redop,root,time\r\n1024,256,float,sum,-1,11.00\r\n2048,512,float,sum,-1,12.00\r\n",
-        PTO_COLLECTIVE_ALLREDUCE);
-    assert_two("| size(B) | count | type | time |\n|---|---|---|---|\n| 1024 | 256 | float | 11.00 |\n"
-               "| 2048 | 512 | float | 12.00 |\n",
-               PTO_COLLECTIVE_ALLREDUCE);
-    assert_two("       Count        Size                Time, us\n                                 avg\n"
-               "         256        1024       11.00\n         512        2048       12.00\n",
-               PTO_COLLECTIVE_ALLREDUCE);
-    options = two_gpus;
-    options.as_gpu = true;
-    options.collective = PTO_COLLECTIVE_ALLREDUCE;
-    pto_recording_t imb = parsed("       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
-                                 "         1024         1000        10.50        11.60        11.00\n",
-                                 &options);
-    assert_row(&imb, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
-    pto_recording_fini(&imb);
-    static const char *const nameless[] = {COLUMNS ROW_1, "# Size       Avg Latency(us)\n1024 11.00\n",
-                                           "#bytes #repetitions t_avg[usec]\n1024 1000 11.00\n",
-                                           "Count  Size  Time, us\n256 1024 11.00\n"};
-    for (size_t i = 0; i < sizeof nameless / sizeof *nameless; i++) {
-        pto_recording_t trace;
-        pto_error_t err = {0};
-        assert_int_equal(parse(nameless[i], PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_KEY);
-    }
+    assert_int_equal(must_record(" [ {\"ph\": 1} ]", &two_gpus).format, PTO_RECORDING_KINETO);
 }
 
 #define INFO "node-a:71:80 [0] NCCL INFO Connected all rings\n"
@@ -198,43 +132,37 @@ TEST(torn_rows_are_put_together) {
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
         char text[4096];
         snprintf(text, sizeof text, "%s%s", HEAD RANK("0", "node-a") RANK("1", "node-a") COLUMNS, logs[i]);
-        assert_two(text, PTO_COLLECTIVE_ALLREDUCE);
+        assert_two(text);
     }
 }
 
 TEST(a_row_whose_rest_is_lost_is_left_out) {
-    pto_recording_options_t options = two_gpus;
-    options.collective = PTO_COLLECTIVE_ALLREDUCE;
-    pto_recording_t trace = parsed(COLUMNS "  1024   256     float     sum      -1" INFO ROW_2, &options);
+    pto_recording_t trace =
+        must_record(COLUMNS "  1024   256     float     sum      -1" INFO ROW_2, &allreduces);
     assert_int_equal(trace.count, 1);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
     assert_int_equal(trace.skipped.torn, 1);
-    pto_recording_fini(&trace);
     /* by output that looks like none of NCCL's, and at the end of the file */
-    trace =
-        parsed(COLUMNS "  1024   256   float   sum    -1[17.123] [node-a:71:0] a b c d e UCX INFO ep_cfg[2]\n"
-                       "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2
-                       "  4096  1024   float   sum    -1   13.00\n",
-               &options);
+    trace = must_record(
+        COLUMNS "  1024   256   float   sum    -1[17.123] [node-a:71:0] a b c d e UCX INFO ep_cfg[2]\n"
+                "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2
+                "  4096  1024   float   sum    -1   13.00\n",
+        &allreduces);
     assert_int_equal(trace.count, 1);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
     assert_int_equal(trace.skipped.torn, 2);
-    pto_recording_fini(&trace);
 }
 
 TEST(rows_of_osu_are_put_together) {
-    assert_two(OSU "1024    node-a:71:80 [0] NCCL INFO Connected\n      11.00\n2048   12.00" INFO,
-               PTO_COLLECTIVE_COUNT);
-    assert_two(OSU INFO "1024   11.00\n" INFO "node-a:71:80 [0] NCCL INFO Connected   2048   12.00\n",
-               PTO_COLLECTIVE_COUNT);
+    assert_named(OSU "1024    node-a:71:80 [0] NCCL INFO Connected\n      11.00\n2048   12.00" INFO);
+    assert_named(OSU INFO "1024   11.00\n" INFO "node-a:71:80 [0] NCCL INFO Connected   2048   12.00\n");
     /* columns without a time: those of before hold */
-    assert_two(OSU "# Size NCCL  x MB/s\n" OSU_ROWS, PTO_COLLECTIVE_COUNT);
+    assert_named(OSU "# Size NCCL  x MB/s\n" OSU_ROWS);
     /* a number alone is no row's beginning */
-    assert_two(OSU "1024   11.00\n4711\n  0.5\n2048   12.00\n", PTO_COLLECTIVE_COUNT);
+    assert_named(OSU "1024   11.00\n4711\n  0.5\n2048   12.00\n");
     assert_two("node-a:71:80 [0] NCCL INFO a\nnode-b:72:81 [1] NCCL INFO b\n" OSU
                "1024                   11.00\nnode-b:72:81 [1] NCCL INFO c\n2node-a:71:80 [0] NCCL INFO d\n"
-               "048                   12.00\n",
-               PTO_COLLECTIVE_ALLREDUCE);
+               "048                   12.00\n");
 }
 
 /* Three rows, of which other output interrupts the second or first: each call is read as it was, or it is
@@ -249,7 +177,7 @@ static void assert_read_or_counted(const char *heading, const char *const rows[3
         length += (size_t)(i == which ? snprintf(text + length, sizeof text - length, "%.*s%s%s", (int)cut,
                                                  rows[i], other, rows[i] + cut)
                                       : snprintf(text + length, sizeof text - length, "%s", rows[i]));
-    pto_recording_t trace = parsed(text, &options);
+    pto_recording_t trace = must_record(text, &options);
     const bool is_lost = trace.count == 2;
     if (trace.count + trace.skipped.torn != 3 || trace.count < 2 || trace.skipped.timeless != 0 ||
         trace.skipped.sizeless != 0)
@@ -263,7 +191,6 @@ static void assert_read_or_counted(const char *heading, const char *const rows[3
                      1e6 * trace.call[at].measured_s, text);
         at++;
     }
-    pto_recording_fini(&trace);
 }
 
 TEST(no_row_that_other_output_interrupts_is_misread) {
@@ -344,27 +271,24 @@ TEST(lists_of_processes_are_put_together) {
 #define START(program) "# Collective test starting: " program "\n"
 
 TEST(unknown_programs_of_a_log_are_counted) {
-    pto_recording_t trace = parsed(START("all_reduce_perf") NCCL START("sendrecv_perf")
-                                       NCCL START("/opt/tests/build/alltoall_perf") NCCL,
-                                   &two_gpus);
+    pto_recording_t trace = must_record(START("all_reduce_perf") NCCL START("sendrecv_perf")
+                                            NCCL START("/opt/tests/build/alltoall_perf") NCCL,
+                                        &two_gpus);
     assert_int_equal(trace.count, 4);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
     assert_row(&trace, 2, PTO_COLLECTIVE_ALLTOALL, 512, 11);
     assert_int_equal(trace.skipped.others, 2);
-    pto_recording_fini(&trace);
-    trace = parsed(OSU OSU_ROWS START("all_reduce_perf") NCCL OSU OSU_ROWS, &two_gpus);
+    trace = must_record(OSU OSU_ROWS START("all_reduce_perf") NCCL OSU OSU_ROWS, &two_gpus);
     assert_int_equal(trace.format, PTO_RECORDING_OSU);
     assert_int_equal(trace.count, 2);
     assert_int_equal(trace.call[0].times, 2);
     assert_int_equal(trace.skipped.foreign, 2);
-    pto_recording_fini(&trace);
     pto_recording_options_t options = two_gpus;
     options.format = PTO_RECORDING_NCCL_TESTS;
-    trace = parsed(OSU OSU_ROWS START("all_gather_perf") NCCL OSU OSU_ROWS, &options);
+    trace = must_record(OSU OSU_ROWS START("all_gather_perf") NCCL OSU OSU_ROWS, &options);
     assert_int_equal(trace.count, 2);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLGATHER, 512, 11);
     assert_int_equal(trace.skipped.foreign, 2);
-    pto_recording_fini(&trace);
 }
 
 static void assert_parse_fails(const char *text, pto_status_t status, int line, const char *message) {
@@ -395,20 +319,18 @@ TEST(benchmarks_with_the_names_of_collectives_are_none) {
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         char text[1024];
         snprintf(text, sizeof text, OSU OSU_ROWS "%s\n# Size  Avg Latency(us)\n1024  3.00\n", titles[i]);
-        pto_recording_t trace = parsed(text, &two_gpus);
+        pto_recording_t trace = must_record(text, &two_gpus);
         assert_int_equal(trace.count, 2);
         assert_int_equal(trace.skipped.others, 1);
-        pto_recording_fini(&trace);
     }
 }
 
 TEST(a_barrier_is_counted) {
-    pto_recording_t trace =
-        parsed(OSU OSU_ROWS "# OSU MPI Barrier Latency Test v7.4\n# Avg Latency(us)\n             5.10\n",
-               &two_gpus);
+    pto_recording_t trace = must_record(
+        OSU OSU_ROWS "# OSU MPI Barrier Latency Test v7.4\n# Avg Latency(us)\n             5.10\n",
+        &two_gpus);
     assert_int_equal(trace.count, 2);
     assert_int_equal(trace.skipped.others, 1);
-    pto_recording_fini(&trace);
 }
 
 TEST(runs_of_single_processes_are_no_job) {
@@ -418,10 +340,9 @@ TEST(runs_of_single_processes_are_no_job) {
     options.nodes = 0;
     options.collective = PTO_COLLECTIVE_ALLREDUCE;
     pto_recording_t trace =
-        parsed(HEAD RANK("0", "a") COLUMNS ROW_1 HEAD RANK("0", "b") COLUMNS ROW_1, &options);
+        must_record(HEAD RANK("0", "a") COLUMNS ROW_1 HEAD RANK("0", "b") COLUMNS ROW_1, &options);
     assert_int_equal(trace.count, 0);
     assert_int_equal(trace.skipped.sizeless, 2);
-    pto_recording_fini(&trace);
 }
 
 TEST(rates_that_no_link_has_are_refused) {
@@ -429,11 +350,8 @@ TEST(rates_that_no_link_has_are_refused) {
     "    67108864      16777216     float     sum      -1    " us                                            \
     "  1118.48    0.00      0     4.00  16777.2    0.00      0\n"
     assert_parse_fails(HEAD RANK("0", "a") RANK("1", "a") COLUMNS BIG("149.0"), PTO_ERR_RANGE, 7, "450 GB/s");
-    pto_recording_options_t options = two_gpus;
-    options.collective = PTO_COLLECTIVE_ALLREDUCE;
-    pto_recording_t trace = parsed(HEAD RANK("0", "a") RANK("1", "a") COLUMNS BIG("150.0"), &options);
+    pto_recording_t trace = must_record(HEAD RANK("0", "a") RANK("1", "a") COLUMNS BIG("150.0"), &allreduces);
     assert_int_equal(trace.count, 1);
-    pto_recording_fini(&trace);
     assert_parse_fails(OSU "67108864 33\n", PTO_ERR_RANGE, 3, "2000 GB/s");
 }
 
@@ -445,7 +363,7 @@ TEST(nccl_tests_write_json) {
     pto_recording_options_t options = two_gpus;
     options.nodes = 0;
     options.places_assumed = true;
-    pto_recording_t trace = parsed(
+    pto_recording_t trace = must_record(
         "{\"args\":[\"./build/all_reduce_perf\",\"-b\",\"1K\"],\"config\":{\"devices\":[" DEVICE(
             "0", "a") "," DEVICE("1",
                                  "b") "]},\"results\":[" RESULT("1024", "11.0",
@@ -458,20 +376,18 @@ TEST(nccl_tests_write_json) {
     assert_row(&trace, 1, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
     assert_int_equal(trace.call[0].nodes, 2);
     assert_string_equal(trace.gpu, "NVIDIA H200");
-    pto_recording_fini(&trace);
-    trace = parsed("{\"results\":[" RESULT("4096", "9", "AllGather") "],\"config\":{\"devices\":[" DEVICE(
-                       "0", "a") "," DEVICE("1", "a") "]}}",
-                   &two_gpus);
-    assert_row(&trace, 0, PTO_COLLECTIVE_ALLGATHER, 2048, 9);
-    pto_recording_fini(&trace);
     trace =
-        parsed("{\"args\":[\"./all_reduce_perf\"],\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE(
-                   "1", "a") "]},\"results\":[" RESULT("1024", "11", "AllReduce") "," RESULT("4096", "9",
-                                                                                             "SendRecv") "]}",
-               &two_gpus);
+        must_record("{\"results\":[" RESULT("4096", "9", "AllGather") "],\"config\":{\"devices\":[" DEVICE(
+                        "0", "a") "," DEVICE("1", "a") "]}}",
+                    &two_gpus);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLGATHER, 2048, 9);
+    trace = must_record(
+        "{\"args\":[\"./all_reduce_perf\"],\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE(
+            "1", "a") "]},\"results\":[" RESULT("1024", "11", "AllReduce") "," RESULT("4096", "9",
+                                                                                      "SendRecv") "]}",
+        &two_gpus);
     assert_int_equal(trace.count, 1);
     assert_int_equal(trace.skipped.others, 1);
-    pto_recording_fini(&trace);
     assert_parse_fails(
         "{\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE("0", "b") "]},\"results\":[]}",
         PTO_ERR_RANGE, 1, "listed twice");
@@ -481,7 +397,7 @@ TEST(nccl_tests_write_json) {
 
 /* The other columns of a non-blocking call contain the computation that overlaps with it. */
 TEST(non_blocking_calls_take_what_communication_alone_takes) {
-    pto_recording_t trace = parsed(
+    pto_recording_t trace = must_record(
         "# OSU MPI-CUDA Non-blocking Allreduce Latency Test v7.4\n"
         "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
         "# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
@@ -493,30 +409,28 @@ TEST(non_blocking_calls_take_what_communication_alone_takes) {
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 21);
     assert_row(&trace, 1, PTO_COLLECTIVE_ALLREDUCE, 2048, 22);
     assert_true(trace.non_blocking);
-    pto_recording_fini(&trace);
-    trace = parsed("# OSU MPI-CUDA Non-blocking Neighborhood Allgather Latency Test v7.4\n"
-                   "# Size  Overall(us)  Compute(us)  Pure Comm.(us)  Overlap(%)\n"
-                   "1024  42.00  20.00  21.00  4.76\n"
-                   "# OSU MPI-CUDA Allreduce Latency Test v7.4\n"
-                   "# Size  Avg Latency(us)\n"
-                   "1024  20.00\n",
-                   &two_gpus);
+    trace = must_record("# OSU MPI-CUDA Non-blocking Neighborhood Allgather Latency Test v7.4\n"
+                        "# Size  Overall(us)  Compute(us)  Pure Comm.(us)  Overlap(%)\n"
+                        "1024  42.00  20.00  21.00  4.76\n"
+                        "# OSU MPI-CUDA Allreduce Latency Test v7.4\n"
+                        "# Size  Avg Latency(us)\n"
+                        "1024  20.00\n",
+                        &two_gpus);
     assert_int_equal(trace.count, 1);
     assert_false(trace.non_blocking); /* the rows of non-blocking calls are left out */
-    pto_recording_fini(&trace);
 }
 
 TEST(messages_of_osu_are_pairs_and_windows) {
     pto_recording_options_t options = two_gpus;
     options.nodes = 2;
     options.gpus_per_node = 1;
-    pto_recording_t trace =
-        parsed("# OSU MPI-CUDA Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n"
-               "# OSU MPI-CUDA Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1000000   10000.0\n"
-               "# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n8   1.0\n"
-               "# OSU MPI_Put-CUDA Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n"
-               "# OSU MPI-CUDA Multi-threaded Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n",
-               &options);
+    pto_recording_t trace = must_record(
+        "# OSU MPI-CUDA Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n"
+        "# OSU MPI-CUDA Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1000000   10000.0\n"
+        "# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n8   1.0\n"
+        "# OSU MPI_Put-CUDA Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n"
+        "# OSU MPI-CUDA Multi-threaded Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n",
+        &options);
     assert_int_equal(trace.count, 2);
     assert_row(&trace, 0, PTO_COLLECTIVE_MESSAGES, 1000000, 6400);
     assert_int_equal(trace.call[0].messages, 64);
@@ -524,9 +438,8 @@ TEST(messages_of_osu_are_pairs_and_windows) {
     assert_row(&trace, 1, PTO_COLLECTIVE_PAIR, 8, 3.5);
     assert_int_equal(trace.call[1].distance, PTO_LEVEL_OFF_NODE);
     assert_int_equal(trace.skipped.others, 3);
-    pto_recording_fini(&trace);
     options.gpus_per_node = 4;
-    trace = parsed(
+    trace = must_record(
         "# OSU MPI-CUDA Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 4 ] [ window size: 32 ]\n"
         "# Size                  MB/s        Messages/s\n1000000   40000.0  1\n",
         &options);
@@ -534,27 +447,24 @@ TEST(messages_of_osu_are_pairs_and_windows) {
     assert_row(&trace, 0, PTO_COLLECTIVE_MESSAGES, 1000000, 3200);
     assert_int_equal(trace.call[0].messages, 32);
     assert_int_equal(trace.call[0].gpus_per_node, 4);
-    pto_recording_fini(&trace);
     /* numbers that no job has are not read */
     options.gpus_per_node = 1;
-    trace = parsed("# OSU MPI-CUDA Bandwidth Test v7.4\n# [ pairs: 9223372036854775807 ] [ window size: "
-                   "9223372036854775807 ]\n"
-                   "# Size      Bandwidth (MB/s)\n1000000   10000.0\n",
-                   &options);
+    trace = must_record("# OSU MPI-CUDA Bandwidth Test v7.4\n# [ pairs: 9223372036854775807 ] [ window size: "
+                        "9223372036854775807 ]\n"
+                        "# Size      Bandwidth (MB/s)\n1000000   10000.0\n",
+                        &options);
     assert_int_equal(trace.count, 1);
     assert_row(&trace, 0, PTO_COLLECTIVE_MESSAGES, 1000000, 6400);
-    pto_recording_fini(&trace);
 }
 
 /* The column of the time is that of the first heading, which later rows may lack. */
 TEST(a_second_heading_leaves_no_column_beyond_its_rows) {
-    pto_recording_options_t options = two_gpus;
-    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    pto_recording_options_t options = allreduces;
     options.as_gpu = true;
-    pto_recording_t trace = parsed("size  count type redop root time\nsize countypetime\n4 3\n", &options);
+    pto_recording_t trace =
+        must_record("size  count type redop root time\nsize countypetime\n4 3\n", &options);
     assert_int_equal(trace.count, 0);
     assert_int_equal(trace.skipped.torn, 1);
-    pto_recording_fini(&trace);
 }
 
 /* A row of 4,096 bytes on 4 processes: OSU reduces a vector of 4,096, IMB one of 16,384, UCC's prints the
@@ -580,10 +490,9 @@ TEST(bytes_of_a_reduce_scatter_are_what_its_benchmark_means) {
     options.gpus_per_node = 4;
     options.as_gpu = true;
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        pto_recording_t trace = parsed(logs[i].text, &options);
+        pto_recording_t trace = must_record(logs[i].text, &options);
         assert_int_equal(trace.count, 1);
         assert_row(&trace, 0, PTO_COLLECTIVE_REDUCE_SCATTER, logs[i].block, 9);
-        pto_recording_fini(&trace);
     }
 }
 
@@ -610,12 +519,11 @@ TEST(imb_says_how_many_processes_there_were) {
     options.nodes = 0;
     options.gpus_per_node = 4;
     options.places_assumed = true;
-    pto_recording_t trace = parsed(text, &options);
+    pto_recording_t trace = must_record(text, &options);
     assert_int_equal(trace.count, 0);
     assert_int_equal(trace.skipped.on_host, 4);
-    pto_recording_fini(&trace);
     options.as_gpu = true;
-    trace = parsed(text, &options);
+    trace = must_record(text, &options);
     assert_int_equal(trace.format, PTO_RECORDING_IMB);
     assert_int_equal(trace.count, 2);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
@@ -625,7 +533,6 @@ TEST(imb_says_how_many_processes_there_were) {
     assert_int_equal(trace.skipped.others, 2);
     assert_int_equal(trace.skipped.torn, 1);
     assert_int_equal(trace.skipped.sizeless, 1);
-    pto_recording_fini(&trace);
 }
 
 #define IMB_RUN(procs, us)                                                                                   \
@@ -637,11 +544,10 @@ TEST(runs_of_other_numbers_of_processes_are_left_out) {
     pto_recording_options_t options = two_gpus;
     options.gpus_per_node = 4;
     options.as_gpu = true;
-    pto_recording_t trace = parsed(IMB_RUN("2", "6.00") IMB_RUN("4", "11.00"), &options);
+    pto_recording_t trace = must_record(IMB_RUN("2", "6.00") IMB_RUN("4", "11.00"), &options);
     assert_int_equal(trace.count, 1);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
     assert_int_equal(trace.skipped.other_procs, 1);
-    pto_recording_fini(&trace);
     static const char none[] = IMB_RUN("2", "6.00") IMB_RUN("3", "11.00");
     pto_error_t err = {0};
     assert_int_equal(pto_recording_parse(none, strlen(none), "log.txt", &options, &trace, &err),
@@ -651,9 +557,8 @@ TEST(runs_of_other_numbers_of_processes_are_left_out) {
 }
 
 TEST(rows_behind_a_progress_bar_are_read) {
-    assert_two(HEAD RANK("0", "node-a") RANK("1", "node-a") "#\n" COLUMNS ROW_1 "\rprogress 50%\r" ROW_2,
-               PTO_COLLECTIVE_ALLREDUCE);
-    assert_two(OSU "1024 11.00\rprogress 50%\r2048 12.00\r\n", PTO_COLLECTIVE_ALLREDUCE);
+    assert_two(HEAD RANK("0", "node-a") RANK("1", "node-a") "#\n" COLUMNS ROW_1 "\rprogress 50%\r" ROW_2);
+    assert_two(OSU "1024 11.00\rprogress 50%\r2048 12.00\r\n");
 }
 
 TEST(rows_without_a_time_are_counted) {
@@ -679,11 +584,10 @@ TEST(rows_without_a_time_are_counted) {
     options.as_gpu = true;
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
         options.collective = i == 6 ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_COUNT;
-        pto_recording_t trace = parsed(logs[i].text, &options);
+        pto_recording_t trace = must_record(logs[i].text, &options);
         assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
         assert_int_equal(trace.skipped.timeless, logs[i].timeless);
         assert_int_equal(trace.skipped.torn, 0);
-        pto_recording_fini(&trace);
     }
 }
 
@@ -692,11 +596,11 @@ TEST(sizes_are_read_in_any_clear_form) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char text[1024];
         snprintf(text, sizeof text, OSU "%s   11.00\n2048   12.00\n", sizes[i]);
-        assert_two(text, PTO_COLLECTIVE_COUNT);
+        assert_named(text);
         snprintf(text, sizeof text,
                  COLUMNS "  %s  256  float  sum  -1  11.00  0.09  0.09  0  10.90  0.09  0.09  0\n" ROW_2,
                  sizes[i]);
-        assert_two(text, PTO_COLLECTIVE_ALLREDUCE);
+        assert_two(text);
     }
 }
 
@@ -712,10 +616,9 @@ TEST(the_last_row_of_a_program_that_was_stopped_is_left_out) {
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char text[1024];
         snprintf(text, sizeof text, OSU OSU_ROWS "%s", ends[i].row);
-        pto_recording_t trace = parsed(text, &two_gpus);
+        pto_recording_t trace = must_record(text, &two_gpus);
         assert_int_equal(trace.skipped.torn, ends[i].torn);
         assert_int_equal(trace.count, 3 - ends[i].torn);
-        pto_recording_fini(&trace);
     }
 }
 
@@ -729,7 +632,7 @@ TEST(decimal_commas_are_refused) {
         assert_non_null(strstr(err.message, "a comma within a number"));
         assert_int_equal(err.line, 3);
     }
-    assert_two(OSU "1024,11.00\n2048, 12.00\n", PTO_COLLECTIVE_COUNT);
+    assert_named(OSU "1024,11.00\n2048, 12.00\n");
 }
 
 TEST(wrong_results_are_noted) {
@@ -743,30 +646,24 @@ TEST(wrong_results_are_noted) {
         {"        2048           512     float     sum      -1    12.00    0.17    0.17      7    11.90    "
          "0.17    0.17      0\n",
          true}};
-    pto_recording_options_t options = two_gpus;
-    options.collective = PTO_COLLECTIVE_ALLREDUCE;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char text[2048];
         snprintf(text, sizeof text, "%s%s", head, ends[i].more);
-        pto_recording_t trace = parsed(text, &options);
+        pto_recording_t trace = must_record(text, &allreduces);
         assert_int_equal(trace.has_wrong, ends[i].is_wrong);
-        pto_recording_fini(&trace);
     }
-    pto_recording_t trace = parsed(OSU "1024 11.00 Fail\n", &two_gpus);
+    pto_recording_t trace = must_record(OSU "1024 11.00 Fail\n", &two_gpus);
     assert_true(trace.has_wrong);
-    pto_recording_fini(&trace);
 }
 
 TEST(osu_benchmarks_of_nccl_take_its_route) {
-    pto_recording_t trace = parsed(
+    pto_recording_t trace = must_record(
         "# OSU NCCL-CUDA Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n" OSU_ROWS, &two_gpus);
     assert_string_equal(trace.call[0].route, "nccl");
     assert_int_equal(trace.on_gpu, 2);
-    pto_recording_fini(&trace);
-    trace = parsed(OSU OSU_ROWS, &two_gpus);
+    trace = must_record(OSU OSU_ROWS, &two_gpus);
     assert_string_equal(trace.call[0].route, "mpi");
     assert_int_equal(trace.on_gpu, 2);
-    pto_recording_fini(&trace);
 }
 
 TEST(units_are_no_columns) {
@@ -774,20 +671,16 @@ TEST(units_are_no_columns) {
         "| size (B) | count | type | redop | root | time (us) | algbw (GB/s) | busbw (GB/s) | #wrong |\n"
         "|---|---|---|---|---|---|---|---|---|\n"
         "| 1024 | 256 | float | sum | -1 | 11.00 | 0.09 | 0.09 | 0 |\n"
-        "| 2048 | 512 | float | sum | -1 | 12.00 | 0.17 | 0.17 | 0 |\n",
-        PTO_COLLECTIVE_ALLREDUCE);
+        "| 2048 | 512 | float | sum | -1 | 12.00 | 0.17 | 0.17 | 0 |\n");
 }
 
 TEST(colors_are_no_part_of_a_name) {
-    pto_recording_options_t options = two_gpus;
-    options.collective = PTO_COLLECTIVE_ALLREDUCE;
-    pto_recording_t trace =
-        parsed("\033[32m# Using devices\033[0m\n"
-               "\033[32m#  Rank  0 Group  0 Pid 1 on a device  0 [0x1b] NVIDIA H200\033[0m\n"
-               "\033[32m#  Rank  1 Group  0 Pid 2 on a device  1 [0x1b] NVIDIA H200\033[0m\n" COLUMNS ROW_1,
-               &options);
+    pto_recording_t trace = must_record(
+        "\033[32m# Using devices\033[0m\n"
+        "\033[32m#  Rank  0 Group  0 Pid 1 on a device  0 [0x1b] NVIDIA H200\033[0m\n"
+        "\033[32m#  Rank  1 Group  0 Pid 2 on a device  1 [0x1b] NVIDIA H200\033[0m\n" COLUMNS ROW_1,
+        &allreduces);
     assert_string_equal(trace.gpu, "NVIDIA H200");
-    pto_recording_fini(&trace);
 }
 
 /* Of one test of a recent UCX. */
@@ -810,7 +703,7 @@ TEST(ucx_perftest_prints_mebibytes) {
     const pto_recording_options_t options = {
         .rank = -1, .gpus_per_node = 2, .collective = PTO_COLLECTIVE_COUNT};
     pto_recording_t trace =
-        parsed(UCX("tag match latency", "cuda") UCX("tag match bandwidth", "cuda"), &options);
+        must_record(UCX("tag match latency", "cuda") UCX("tag match bandwidth", "cuda"), &options);
     assert_int_equal(trace.format, PTO_RECORDING_UCX_PERFTEST);
     assert_int_equal(trace.count, 2);
     assert_int_equal(trace.skipped.on_host, 0);
@@ -818,13 +711,10 @@ TEST(ucx_perftest_prints_mebibytes) {
     assert_row(&trace, pair, PTO_COLLECTIVE_PAIR, 1048576, 50);
     assert_row(&trace, 1 - pair, PTO_COLLECTIVE_MESSAGES, 1048576, 1600); /* 32 MiB at 20,000 MiB/s */
     assert_int_equal(trace.call[1 - pair].messages, 32);
-    pto_recording_fini(&trace);
-    trace = parsed("0: " UCX("tag match latency", "host"), &options);
+    trace = must_record("0: " UCX("tag match latency", "host"), &options);
     assert_int_equal(trace.count, 0);
     assert_int_equal(trace.skipped.on_host, 1);
-    pto_recording_fini(&trace);
-    trace = parsed(UCX("put latency", "cuda") UCX("tag match latency", "cuda"), &options);
+    trace = must_record(UCX("put latency", "cuda") UCX("tag match latency", "cuda"), &options);
     assert_int_equal(trace.count, 1);
     assert_int_equal(trace.skipped.others, 1);
-    pto_recording_fini(&trace);
 }

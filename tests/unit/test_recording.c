@@ -1,35 +1,13 @@
 /* Recorded collectives: each format's lines, the shapes of communicators, and what is refused. */
-#include "bad_input.h"
-#include "portolan/recording.h"
+#include "recorded.h"
 #include "test.h"
 
 static const pto_recording_options_t four_a_node = {
     .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT};
 
-static pto_recording_t read_file(const char *path, const pto_recording_options_t *options) {
-    pto_recording_t trace = {.count = 0};
-    pto_error_t err = {0};
-    assert_ok(pto_recording_read(path, options, &trace, &err), &err);
-    return trace;
-}
-
-static void assert_call(const pto_recording_t *trace, int i, const pto_recording_call_t *expected) {
-    assert_in_range(i, 0, trace->count - 1);
-    const pto_recording_call_t *call = &trace->call[i];
-    assert_int_equal(call->collective, expected->collective);
-    assert_int_equal(call->bytes, expected->bytes);
-    assert_int_equal(call->nodes, expected->nodes);
-    assert_int_equal(call->gpus_per_node, expected->gpus_per_node);
-    assert_int_equal(call->per_node, expected->per_node);
-    assert_int_equal(call->times, expected->times);
-    assert_string_equal(call->route, expected->route);
-    if (!(fabs(call->measured_s - expected->measured_s) < 1e-12))
-        fail_msg("%.12g s instead of %.12g", call->measured_s, expected->measured_s);
-}
-
 /* Rows of four share a node; columns of two have a member on each of two nodes, four to a node. */
 TEST(a_report_shows_the_shapes_of_its_communicators) {
-    pto_recording_t trace = read_file("tests/fixtures/report.csv", &four_a_node);
+    pto_recording_t trace = read_recording("tests/fixtures/report.csv", &four_a_node);
     const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 3, 2850e-6, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_ALLTOALL, 0, 16384, 1, 4, 1, 3, 300e-6, "three_step", 0, 0, 0},
@@ -37,42 +15,35 @@ TEST(a_report_shows_the_shapes_of_its_communicators) {
     };
     assert_int_equal(trace.format, PTO_RECORDING_CALLS);
     assert_int_equal(trace.rank, 0);
-    assert_int_equal(trace.count, 3);
-    for (int i = 0; i < 3; i++)
-        assert_call(&trace, i, &expected[i]);
+    ASSERT_CALLS(&trace, expected);
     assert_int_equal(trace.skipped.on_host, 3);
     assert_int_equal(trace.skipped.others, 3);
-    pto_recording_fini(&trace);
 }
 
 TEST(host_buffers_can_be_taken_for_those_of_gpus) {
     pto_recording_options_t options = four_a_node;
     options.as_gpu = true;
     options.rank = 5;
-    pto_recording_t trace = read_file("tests/fixtures/report.csv", &options);
+    pto_recording_t trace = read_recording("tests/fixtures/report.csv", &options);
     assert_int_equal(trace.rank, 5);
     assert_int_equal(trace.count, 4);
     assert_int_equal(trace.skipped.on_host, 0);
-    pto_recording_fini(&trace);
 }
 
 TEST(one_process_alone_is_taken_to_have_neighbours) {
     static const char text[] = "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\r\n"
                                "3,1,1.5,MPI_Allreduce,c,8,,,64,gpu\r\n"
                                "3,2,2.5,MPI_Allreduce,d,6,,,64,gpu\r\n";
-    pto_recording_t trace;
-    pto_error_t err = {0};
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "c.csv", &four_a_node, &trace, &err), PTO_OK);
+    pto_recording_t trace = must_record(text, &four_a_node);
     assert_int_equal(trace.count, 1);
     assert_int_equal(trace.call[0].nodes, 2);
     assert_int_equal(trace.skipped.uneven, 1);
-    pto_recording_fini(&trace);
 }
 
 TEST(benchmarks_are_read_between_what_others_print) {
     pto_recording_options_t options = four_a_node;
     options.nodes = 2;
-    pto_recording_t trace = read_file("tests/fixtures/osu.txt", &options);
+    pto_recording_t trace = read_recording("tests/fixtures/osu.txt", &options);
     const pto_recording_call_t osu[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 8, 2, 4, 1, 1, 35.73e-6, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_ALLREDUCE, 0, 65536, 2, 4, 1, 1, 107.38e-6, "mpi", 0, 0, 0},
@@ -80,31 +51,20 @@ TEST(benchmarks_are_read_between_what_others_print) {
         {PTO_COLLECTIVE_ALLTOALL, 0, 1024, 2, 4, 1, 1, 40.1e-6, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_ALLGATHERV, 0, 1024, 2, 4, 1, 1, 40.1e-6, "mpi", 0, 0, 0},
     };
-    assert_int_equal(trace.count, 5);
-    for (int i = 0; i < 5; i++)
-        assert_call(&trace, i, &osu[i]);
+    ASSERT_CALLS(&trace, osu);
     assert_int_equal(trace.skipped.others, 1);
-    pto_recording_fini(&trace);
-    trace = read_file("tests/fixtures/nccl-tests.txt", &four_a_node);
+    trace = read_recording("tests/fixtures/nccl-tests.txt", &four_a_node);
     const pto_recording_call_t nccl[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1024, 1, 2, 1, 1, 6.1e-6, "nccl", 0, 0, 0},
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 1, 2, 1, 1, 13.5e-6, "nccl", 0, 0, 0},
     };
-    assert_int_equal(trace.count, 2);
-    for (int i = 0; i < 2; i++)
-        assert_call(&trace, i, &nccl[i]);
-    pto_recording_fini(&trace);
+    ASSERT_CALLS(&trace, nccl);
 }
 
 #define RANK(rank, host) "#  Rank  " rank " Group  0 Pid 7 on " host " device 0 [0000:18:00] NVIDIA H200\n"
 #define ROWS                                                                                                 \
     "# Collective test starting: all_reduce_perf\n#   size  count  type   time\n   1024   256  float   "     \
     "9.0\n"
-
-static pto_status_t parse_listed(const char *text, pto_recording_options_t options, pto_recording_t *trace,
-                                 pto_error_t *err) {
-    return pto_recording_parse(text, strlen(text), "n.txt", &options, trace, err);
-}
 
 static void assert_shape(const pto_recording_t *trace, int64_t nodes, int64_t gpus_per_node) {
     assert_int_equal(trace->count, 1);
@@ -123,24 +83,21 @@ TEST(listed_processes_are_on_their_hosts) {
         bool assumed;
         int64_t nodes_made;
     } cases[] = {{0, 4, true, 2}, {0, 4, false, 1}, {1, 4, true, 1}, {4, 1, false, 4}};
-    pto_recording_t trace;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_recording_options_t options = four_a_node;
         options.nodes = cases[i].nodes;
         options.gpus_per_node = cases[i].gpus_per_node;
         options.places_assumed = cases[i].assumed;
-        assert_int_equal(parse_listed(even, options, &trace, NULL), PTO_OK);
+        pto_recording_t trace = must_record(even, &options);
         assert_shape(&trace, cases[i].nodes_made, 4 / cases[i].nodes_made);
         assert_int_equal(trace.listed_nodes, 2);
         assert_string_equal(trace.gpu, "NVIDIA H200");
-        pto_recording_fini(&trace);
     }
     pto_recording_options_t options = four_a_node;
     options.places_assumed = true;
-    assert_int_equal(parse_listed(uneven, options, &trace, NULL), PTO_OK);
+    pto_recording_t trace = must_record(uneven, &options);
     assert_int_equal(trace.count, 0);
     assert_int_equal(trace.skipped.uneven, 1);
-    pto_recording_fini(&trace);
 }
 
 TEST(shapes_that_the_listed_processes_contradict_are_refused) {
@@ -159,7 +116,8 @@ TEST(shapes_that_the_listed_processes_contradict_are_refused) {
         options.nodes = cases[i].nodes;
         options.gpus_per_node = cases[i].gpus_per_node;
         options.places_assumed = cases[i].assumed;
-        assert_int_equal(parse_listed(text, options, &trace, &err), PTO_ERR_NOT_APPLICABLE);
+        assert_int_equal(pto_recording_parse(text, sizeof text - 1, "n.txt", &options, &trace, &err),
+                         PTO_ERR_NOT_APPLICABLE);
         assert_non_null(strstr(err.message, cases[i].message));
         assert_int_equal(err.line, 7);
     }
@@ -169,11 +127,9 @@ TEST(shapes_that_the_listed_processes_contradict_are_refused) {
 TEST(another_run_lists_its_own_processes) {
     static const char text[] = "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS
         "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS;
-    pto_recording_t trace;
-    assert_int_equal(parse_listed(text, four_a_node, &trace, NULL), PTO_OK);
+    pto_recording_t trace = must_record(text, &four_a_node);
     assert_shape(&trace, 1, 2);
     assert_int_equal(trace.call[0].times, 2);
-    pto_recording_fini(&trace);
 }
 
 /* all_gather_perf prints the bytes of all blocks, and older versions have fewer columns. */
@@ -182,15 +138,11 @@ TEST(sizes_of_blocks_are_divided_among_the_processes) {
                                "#       size         count      type     time   algbw   busbw\n"
                                "        4096           256     float     9.00    0.16    0.08\n";
     pto_recording_options_t options = four_a_node;
-    pto_recording_t trace;
-    pto_error_t err = {0};
     options.collective = PTO_COLLECTIVE_ALLGATHER;
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "n.txt", &options, &trace, &err), PTO_OK);
-    const pto_recording_call_t expected = {
-        PTO_COLLECTIVE_ALLGATHER, 0, 1024, 1, 4, 1, 1, 9e-6, "nccl", 0, 0, 0};
-    assert_int_equal(trace.count, 1);
-    assert_call(&trace, 0, &expected);
-    pto_recording_fini(&trace);
+    pto_recording_t trace = must_record(text, &options);
+    const pto_recording_call_t expected[] = {
+        {PTO_COLLECTIVE_ALLGATHER, 0, 1024, 1, 4, 1, 1, 9e-6, "nccl", 0, 0, 0}};
+    ASSERT_CALLS(&trace, expected);
 }
 
 #define HEAD "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n"
@@ -216,13 +168,7 @@ TEST(bad_traces_are_refused_with_their_line) {
         BAD("# Collective test starting: hypercube_perf\n", PTO_ERR_NOT_FOUND, 1, 1, "hypercube_perf"),
         BAD("# nThread 1\n8 2 float 3.1\n", PTO_ERR_SYNTAX, 2, 1, "no time"),
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pto_recording_t trace;
-        pto_error_t err = {0};
-        assert_refused(
-            &bad[i],
-            pto_recording_parse(bad[i].text, strlen(bad[i].text), "trace", &four_a_node, &trace, &err), &err);
-    }
+    ASSERT_RECORDINGS_REFUSED(bad, &four_a_node);
 }
 
 /* OSU gives MPI_Reduce_scatter elements by elements, and MPI_Reduce_scatter_block the same to all. */
@@ -241,14 +187,11 @@ TEST(reduce_scatters_of_fewer_elements_than_processes_move_no_blocks) {
         .rank = -1, .nodes = 1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char text[256];
-        pto_recording_t trace;
-        pto_error_t err = {0};
-        int length = snprintf(text, sizeof text, "%s%s", of[i].head, rows);
-        assert_int_equal(pto_recording_parse(text, (size_t)length, "osu", &four, &trace, &err), PTO_OK);
+        snprintf(text, sizeof text, "%s%s", of[i].head, rows);
+        pto_recording_t trace = must_record(text, &four);
         assert_int_equal(trace.skipped.sizeless, of[i].sizeless);
         assert_int_equal(trace.count, 6 - of[i].sizeless);
         assert_int_equal(trace.call[trace.count - 1].bytes, of[i].last_bytes);
         assert_int_equal(trace.call[0].times, 1);
-        pto_recording_fini(&trace);
     }
 }

@@ -4,38 +4,12 @@
 #include <zlib.h>
 
 #include "bad_input.h"
-#include "portolan/recording.h"
+#include "recorded.h"
 #include "test.h"
 
 /* Two sockets of two GPUs. */
 static const pto_recording_options_t four_a_node = {
     .rank = -1, .gpus_per_node = 4, .gpus_per_socket = 2, .collective = PTO_COLLECTIVE_COUNT};
-
-static pto_recording_t read_with(const char *path, const pto_recording_options_t *options) {
-    pto_recording_t trace = {.count = 0};
-    pto_error_t err = {0};
-    assert_ok(pto_recording_read(path, options, &trace, &err), &err);
-    return trace;
-}
-
-static void assert_calls(const pto_recording_t *trace, const pto_recording_call_t *expected, int count) {
-    for (int i = 0; i < trace->count && i < count; i++) {
-        const pto_recording_call_t *call = &trace->call[i];
-        if (call->collective != expected[i].collective || call->bytes != expected[i].bytes ||
-            call->nodes != expected[i].nodes || call->gpus_per_node != expected[i].gpus_per_node ||
-            call->per_node != expected[i].per_node || call->times != expected[i].times ||
-            call->distance != expected[i].distance || strcmp(call->route, expected[i].route) != 0 ||
-            !(fabs(call->measured_s - expected[i].measured_s) < 1e-12))
-            fail_msg("call %d: %s %lld B %lldx%lld (%lld a node) %lld times %.9g s by %s, distance %d", i,
-                     pto_collective_name(call->collective), (long long)call->bytes, (long long)call->nodes,
-                     (long long)call->gpus_per_node, (long long)call->per_node, (long long)call->times,
-                     call->measured_s, call->route, (int)call->distance);
-    }
-    assert_int_equal(trace->count, count);
-}
-
-#define ASSERT_CALLS(trace, expected)                                                                        \
-    assert_calls(trace, expected, (int)(sizeof(expected) / sizeof *(expected)))
 
 /* --- what the formats say ------------------------------------------------------------------------------- */
 
@@ -51,13 +25,12 @@ static const pto_recording_call_t kineto[] = {
 };
 
 TEST(kineto_shows_kernels_with_their_process_groups) {
-    pto_recording_t trace = read_with("tests/fixtures/traces/kineto.json", &four_a_node);
+    pto_recording_t trace = read_recording("tests/fixtures/traces/kineto.json", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_KINETO);
     assert_int_equal(trace.rank, 5);
     ASSERT_CALLS(&trace, kineto);
     assert_int_equal(trace.skipped.others, 1);   /* the barrier */
     assert_int_equal(trace.skipped.sizeless, 1); /* the broadcast that says nothing of itself */
-    pto_recording_fini(&trace);
 }
 
 TEST(gzip_is_unpacked) {
@@ -75,9 +48,8 @@ TEST(gzip_is_unpacked) {
         assert_int_equal(gzclose(packed), Z_OK);
     }
     fclose(plain);
-    pto_recording_t trace = read_with(path, &four_a_node);
+    pto_recording_t trace = read_recording(path, &four_a_node);
     ASSERT_CALLS(&trace, kineto);
-    pto_recording_fini(&trace);
     /* Without its last bytes it is refused. */
     pto_error_t err = {0};
     FILE *file = fopen(path, "rb+");
@@ -99,12 +71,9 @@ TEST(launches_count_where_there_are_no_kernels) {
         "\"Collective name\":\"allreduce\",\"In msg nelems\":256,\"Group size\":8,\"dtype\":\"Float\"}}]";
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1024, 2, 4, 1, 1, 0, "nccl", 0, 0, 0}};
-    pto_recording_t trace;
-    pto_error_t err = {0};
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
+    pto_recording_t trace = must_record(text, &four_a_node);
     ASSERT_CALLS(&trace, expected);
     assert_int_equal(trace.skipped.others, 0); /* waiting is no call */
-    pto_recording_fini(&trace);
 }
 
 /* PyTorch shortens long lists of ranks. */
@@ -116,11 +85,8 @@ TEST(a_group_is_known_by_its_first_rank_and_stride) {
                                "\"[1, ...]\",\"Global rank start\":1,\"Global rank stride\":4}}]";
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLGATHER, 0, 64, 3, 1, 4, 1, 5e-6, "nccl", 0, 0, 0}};
-    pto_recording_t trace;
-    pto_error_t err = {0};
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
+    pto_recording_t trace = must_record(text, &four_a_node);
     ASSERT_CALLS(&trace, expected);
-    pto_recording_fini(&trace);
 }
 
 TEST(the_inspector_shows_one_process) {
@@ -130,10 +96,9 @@ TEST(the_inspector_shows_one_process) {
         {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 32768, 2, 1, 1, 1, 9e-6, "nccl", 0, 0, 0},
         {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 65536, 2, 4, 1, 1, 40e-6, "nccl", 0, 0, 0},
     };
-    pto_recording_t trace = read_with("tests/fixtures/traces/nccl-inspector.jsonl", &four_a_node);
+    pto_recording_t trace = read_recording("tests/fixtures/traces/nccl-inspector.jsonl", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_NCCL_INSPECTOR);
     ASSERT_CALLS(&trace, expected);
-    pto_recording_fini(&trace);
 }
 
 /* Four nodes of two: the header says so, whatever the machine has. */
@@ -142,11 +107,8 @@ TEST(the_inspector_says_how_many_nodes_there_are) {
                                "\"AlltoAll\",\"coll_msg_size_bytes\":64,\"coll_exec_time_us\":5}}\n";
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLTOALL, 0, 64, 4, 2, 1, 1, 5e-6, "nccl", 0, 0, 0}};
-    pto_recording_t trace;
-    pto_error_t err = {0};
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
+    pto_recording_t trace = must_record(text, &four_a_node);
     ASSERT_CALLS(&trace, expected);
-    pto_recording_fini(&trace);
 }
 
 /* 4,000 bytes in 10 us are 0.4 GB/s, and 32,000 bytes 3.2 GB/s. */
@@ -160,15 +122,13 @@ TEST(the_inspectors_bandwidth_tells_whose_bytes_a_call_has) {
                 {",\"coll_algobw_gbs\":0", 4000, 1}};
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         char text[256];
-        pto_recording_t trace;
-        int size = snprintf(text, sizeof text,
-                            "{\"header\":{\"rank\":0,\"n_ranks\":8,\"nnodes\":2},\"coll_perf\":{\"coll\":"
-                            "\"AllGather\",\"coll_msg_size_bytes\":4000,\"coll_exec_time_us\":10%s}}\n",
-                            seen[i].bandwidth);
-        assert_int_equal(pto_recording_parse(text, (size_t)size, "t", &four_a_node, &trace, NULL), PTO_OK);
+        snprintf(text, sizeof text,
+                 "{\"header\":{\"rank\":0,\"n_ranks\":8,\"nnodes\":2},\"coll_perf\":{\"coll\":"
+                 "\"AllGather\",\"coll_msg_size_bytes\":4000,\"coll_exec_time_us\":10%s}}\n",
+                 seen[i].bandwidth);
+        pto_recording_t trace = must_record(text, &four_a_node);
         assert_int_equal(trace.call[0].bytes, seen[i].bytes);
         assert_int_equal(trace.sizes_assumed, seen[i].assumed);
-        pto_recording_fini(&trace);
     }
 }
 
@@ -187,18 +147,15 @@ TEST(chakra_is_read_from_protobuf_and_from_json) {
     static const pto_recording_call_t records[] = {
         {PTO_COLLECTIVE_ALLGATHER, 0, 8192, 1, 4, 1, 1, 44e-6, "nccl", 0, 0, 0}};
     options.nodes = 2;
-    pto_recording_t trace = read_with("tests/fixtures/traces/chakra.2.et", &options);
+    pto_recording_t trace = read_recording("tests/fixtures/traces/chakra.2.et", &options);
     assert_int_equal(trace.format, PTO_RECORDING_CHAKRA);
     assert_int_equal(trace.rank, 2); /* as the file's name says */
     ASSERT_CALLS(&trace, protobuf);
-    pto_recording_fini(&trace);
-    trace = read_with("tests/fixtures/traces/chakra.1.json", &options);
+    trace = read_recording("tests/fixtures/traces/chakra.1.json", &options);
     assert_int_equal(trace.format, PTO_RECORDING_CHAKRA_JSON);
     ASSERT_CALLS(&trace, graph);
-    pto_recording_fini(&trace);
-    trace = read_with("tests/fixtures/traces/chakra-records.json", &options);
+    trace = read_recording("tests/fixtures/traces/chakra-records.json", &options);
     ASSERT_CALLS(&trace, records);
-    pto_recording_fini(&trace);
 }
 
 TEST(pytorch_execution_traces_of_both_schemas_are_read) {
@@ -206,10 +163,9 @@ TEST(pytorch_execution_traces_of_both_schemas_are_read) {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 512, 2, 4, 1, 1, 0, "nccl", 0, 0, 0},
         {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 4096, 1, 4, 1, 1, 0, "nccl", 0, 0, 0},
     };
-    pto_recording_t trace = read_with("tests/fixtures/traces/pytorch-et.json", &four_a_node);
+    pto_recording_t trace = read_recording("tests/fixtures/traces/pytorch-et.json", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_PYTORCH_ET);
     ASSERT_CALLS(&trace, expected);
-    pto_recording_fini(&trace);
 }
 
 TEST(liballprof_shows_calls_with_the_arguments_of_mpi) {
@@ -221,12 +177,11 @@ TEST(liballprof_shows_calls_with_the_arguments_of_mpi) {
         {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 36000, 1, 2, 1, 1, 40e-6, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 36000, 2, 1, 1, 1, 0, "mpi", 0, 0, 0}, /* MPI_Irecv */
     };
-    pto_recording_t trace = read_with("tests/fixtures/traces/liballprof.txt", &four_a_node);
+    pto_recording_t trace = read_recording("tests/fixtures/traces/liballprof.txt", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_ALLPROF);
     assert_int_equal(trace.rank, 3);
     ASSERT_CALLS(&trace, expected);
     assert_int_equal(trace.skipped.others, 2); /* the barrier, and a routine that liballprof does not have */
-    pto_recording_fini(&trace);
 }
 
 /* Each routine has its arguments at places of their own; other numbers stand at all others. */
@@ -255,12 +210,9 @@ TEST(liballprof_finds_the_arguments_of_each_routine) {
         {PTO_COLLECTIVE_GATHER, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_SCATTER, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
     };
-    pto_recording_t trace;
-    pto_error_t err = {0};
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
+    pto_recording_t trace = must_record(text, &four_a_node);
     ASSERT_CALLS(&trace, expected);
     assert_int_equal(trace.skipped.others, 1);
-    pto_recording_fini(&trace);
 }
 
 TEST(goal_shows_the_messages_of_one_rank) {
@@ -271,15 +223,13 @@ TEST(goal_shows_the_messages_of_one_rank) {
     static const pto_recording_call_t of_3[] = {
         {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_NODE, 4096, 1, 2, 1, 1, 0, "mpi", 0, 0, 0}};
     pto_recording_options_t options = four_a_node;
-    pto_recording_t trace = read_with("tests/fixtures/traces/messages.goal", &options);
+    pto_recording_t trace = read_recording("tests/fixtures/traces/messages.goal", &options);
     assert_int_equal(trace.format, PTO_RECORDING_GOAL);
     assert_int_equal(trace.rank, 0);
     ASSERT_CALLS(&trace, of_0);
-    pto_recording_fini(&trace);
     options.rank = 3;
-    trace = read_with("tests/fixtures/traces/messages.goal", &options);
+    trace = read_recording("tests/fixtures/traces/messages.goal", &options);
     ASSERT_CALLS(&trace, of_3);
-    pto_recording_fini(&trace);
 }
 
 /* --- as measured collectives ---------------------------------------------------------------------------- */
@@ -359,13 +309,7 @@ TEST(bad_text_is_refused_with_its_place) {
         BAD("num_ranks 2\nrank 0 {\nl1: jump 5\n}\n", PTO_ERR_SYNTAX, 3, 1, "'jump'"),
         BAD("num_ranks 2\nrank 0 {\nl1: calc x\n}\n", PTO_ERR_SYNTAX, 3, 1, "'x' instead of nanoseconds"),
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pto_recording_t trace;
-        pto_error_t err = {0};
-        assert_refused(
-            &bad[i],
-            pto_recording_parse(bad[i].text, strlen(bad[i].text), "trace", &four_a_node, &trace, &err), &err);
-    }
+    ASSERT_RECORDINGS_REFUSED(bad, &four_a_node);
 }
 
 TEST(a_rank_that_goal_does_not_have_is_refused) {
@@ -385,15 +329,13 @@ TEST(nodes_are_those_of_the_job) {
     pto_recording_t trace;
     pto_error_t err = {0};
     options.nodes = 2;
-    trace = read_with("tests/fixtures/traces/chakra-records.json", &options);
+    trace = read_recording("tests/fixtures/traces/chakra-records.json", &options);
     assert_int_equal(trace.call[0].gpus_per_node, 4);
     assert_int_equal(trace.call[0].per_node, 1);
-    pto_recording_fini(&trace);
     options.gpus_per_node = 8; /* 16 processes: two communicators of four on each node */
-    trace = read_with("tests/fixtures/traces/chakra-records.json", &options);
+    trace = read_recording("tests/fixtures/traces/chakra-records.json", &options);
     assert_int_equal(trace.call[0].gpus_per_node, 4);
     assert_int_equal(trace.call[0].per_node, 2);
-    pto_recording_fini(&trace);
     options.nodes = options.gpus_per_node = 1;
     assert_int_equal(pto_recording_read("tests/fixtures/traces/chakra-records.json", &options, &trace, &err),
                      PTO_ERR_NOT_APPLICABLE);
@@ -404,15 +346,13 @@ TEST(nodes_are_those_of_the_job) {
 }
 
 TEST(kineto_names_its_gpus) {
-    pto_recording_t trace = read_with("tests/fixtures/traces/kineto.json", &four_a_node);
+    pto_recording_t trace = read_recording("tests/fixtures/traces/kineto.json", &four_a_node);
     assert_string_equal(trace.gpu, "a GPU with } and ] and \" in its name");
-    pto_recording_fini(&trace);
     static const char text[] =
         "{\"deviceProperties\": [{\"id\": 0}, {\"name\": \"A\\n100\"}, {\"name\": \"B\"}],"
         "\"traceEvents\": []}";
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, NULL), PTO_OK);
+    trace = must_record(text, &four_a_node);
     assert_string_equal(trace.gpu, "A\n100"); /* escaped where it is printed */
-    pto_recording_fini(&trace);
 }
 
 TEST(an_event_of_several_mebibytes_is_refused) {
@@ -542,14 +482,13 @@ TEST(real_traces_are_read) {
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         snprintf(command, sizeof command, "%s 2>/dev/null >%s", samples[i].command, path);
         assert_int_equal(system(command), 0);
-        pto_recording_t trace = read_with(path, &options);
+        pto_recording_t trace = read_recording(path, &options);
         int64_t calls = 0;
         for (int k = 0; k < trace.count; k++)
             calls += trace.call[k].times;
         assert_int_equal(trace.format, samples[i].format);
         assert_int_equal(calls, samples[i].calls);
         assert_int_equal(trace.skipped.sizeless, samples[i].sizeless);
-        pto_recording_fini(&trace);
     }
     assert_int_equal(unlink(path), 0);
 }
