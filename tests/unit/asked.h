@@ -29,21 +29,53 @@ typedef struct {
     pto_machine_t machine;
     pto_scenario_t scenario;
     pto_predictions_t predictions;
+    pto_range_t *range; /* the picks */
+    int64_t range_count;
 } asked_t;
 
-static inline void ask(asked_t *asked, const char *machine, const char *scenario) {
-    pto_error_t err = {0};
-    memset(asked, 0, sizeof *asked);
-    assert_ok(pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err), &err);
-    assert_ok(pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err), &err);
-    assert_ok(pto_scenario_bind(&asked->scenario, &asked->machine, &err), &err);
-    assert_ok(pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err), &err);
-}
-
-static inline void drop(asked_t *asked) {
+static inline void end_asked(void *object) {
+    asked_t *asked = object;
+    free(asked->range);
     pto_predictions_fini(&asked->predictions);
     pto_scenario_fini(&asked->scenario);
     pto_machine_fini(&asked->machine);
+}
+
+/* The scenario on the machine, once both are read. */
+static inline void predict_asked(asked_t *asked) {
+    pto_error_t err = {0};
+    assert_ok(pto_scenario_bind(&asked->scenario, &asked->machine, &err), &err);
+    assert_ok(pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err), &err);
+    assert_ok(pto_pick(&asked->predictions, &asked->range, &asked->range_count, &err), &err);
+}
+
+/* `change`: of the machine; NULL: none. */
+static inline asked_t *ask_changed(asked_t *asked, const char *scenario, const char *change) {
+    pto_error_t err = {0};
+    assert_ok(pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err), &err);
+    if (change)
+        assert_ok(pto_what_if(change, &asked->scenario, &asked->machine, &err), &err);
+    predict_asked(asked);
+    return asked;
+}
+
+/* Until the test ends. */
+static inline asked_t *ask_if(const char *machine, const char *scenario, const char *change) {
+    pto_error_t err = {0};
+    asked_t *asked = keep_new(sizeof *asked, end_asked);
+    assert_ok(pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err), &err);
+    return ask_changed(asked, scenario, change);
+}
+
+static inline asked_t *ask(const char *machine, const char *scenario) {
+    return ask_if(machine, scenario, NULL);
+}
+
+static inline asked_t *ask_file(const char *machine_path, const char *scenario, const char *change) {
+    pto_error_t err = {0};
+    asked_t *asked = keep_new(sizeof *asked, end_asked);
+    assert_ok(pto_machine_read(machine_path, &asked->machine, &err), &err);
+    return ask_changed(asked, scenario, change);
 }
 
 #endif

@@ -31,10 +31,7 @@ static inline const pto_strategy_t *strategy_made_of(pto_collective_t collective
     return &strategy;
 }
 
-static inline pto_plan_t *plan_of(pto_request_t request) {
-    pto_plan_t *plan = must_plan(&request);
-    return plan;
-}
+static inline pto_plan_t *plan_of(pto_request_t request) { return must_plan(&request); }
 
 static inline pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
     const pto_stage_t *stage = plan->stages.item;
@@ -73,27 +70,8 @@ static inline pto_step_t step_of_member(pto_step_kind_t kind, const pto_exchange
     return step;
 }
 
-/* Check that the plan is right; destroys it. */
-static inline void assert_right(pto_plan_t *plan) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    assert_ok(pto_check(plan, &report, &err), &err);
-    pto_plan_destroy(plan);
-}
-
-/* Check that the plan is refused for `cause`; destroys it. */
-static inline void refused_for(pto_plan_t *plan, const char *cause) {
-    pto_error_t err = {0};
-    pto_check_report_t report = {.ranks = -1};
-    pto_status_t status = pto_check(plan, &report, &err);
-    pto_plan_destroy(plan);
-    if (status != PTO_ERR_INVALID_PLAN || err.status != status || !strstr(err.message, cause))
-        fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
-    assert_int_equal(report.ranks, -1);
-}
-
-/* Check that the plan is refused for `cause` without the flag of this stage; destroys it. */
-static inline void needs_flag(pto_plan_t *plan, const char *stage_name, const char *cause) {
+/* Check that the plan is refused for `cause` without the flag of this stage. */
+static inline void needs_flag(const pto_plan_t *plan, const char *stage_name, const char *cause) {
     drop_flag(plan, stage_name);
     refused_for(plan, cause);
 }

@@ -2,8 +2,7 @@
 #ifndef PTO_TEST_LANES_COST_H
 #define PTO_TEST_LANES_COST_H
 
-#include "machine/machine_internal.h"
-#include "portolan/check.h"
+#include "must.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
 #include "test.h"
@@ -58,22 +57,6 @@ static inline void assert_explained(const pto_plan_t *plan) {
         sum += explanation.term[i].seconds;
     assert_near(sum, price.seconds, 1e-9);
     pto_explanation_fini(&explanation);
-}
-
-static inline void assert_proved(pto_plan_t *plan) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    assert_ok(pto_check(plan, &report, &err), &err);
-    pto_plan_destroy(plan);
-}
-
-static inline void refused(pto_plan_t *plan, const char *words) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_INVALID_PLAN);
-    if (!strstr(err.message, words))
-        fail_msg("'%s' does not say '%s'", err.message, words);
-    pto_plan_destroy(plan);
 }
 
 #endif

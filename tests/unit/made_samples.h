@@ -1,4 +1,4 @@
-/* Synthetic samples with known parameters, and fits of them. */
+/* Synthetic samples with known parameters, and fits of them, which live until the test ends. */
 #ifndef PTO_TEST_MADE_SAMPLES_H
 #define PTO_TEST_MADE_SAMPLES_H
 
@@ -12,6 +12,10 @@ static inline double shake(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (double)(*state >> 11) / 4503599627370496.0 - 1;
 }
+
+static inline void end_samples(void *samples) { pto_samples_fini(samples); }
+
+static inline pto_samples_t *no_samples(void) { return keep_new(sizeof(pto_samples_t), end_samples); }
 
 static inline void add(pto_samples_t *samples, pto_sample_t sample) {
     if (samples->count == samples->capacity) {
@@ -35,20 +39,23 @@ static const pto_sample_t message_row = {.benchmark = PTO_BENCHMARK_PING_PONG,
                                          .messages = 1};
 
 /* A fit needs some messages. */
-static inline pto_samples_t new_samples(void) {
-    pto_samples_t samples = {0};
+static inline pto_samples_t *new_samples(void) {
+    pto_samples_t *samples = no_samples();
     pto_sample_t sample = message_row;
     for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
         sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
-        add(&samples, sample);
+        add(samples, sample);
     }
     return samples;
 }
+
+static inline void end_fit(void *fit) { pto_fit_fini(fit); }
 
 static inline pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t *options) {
     pto_fit_t fit;
     pto_error_t err = {0};
     assert_ok(pto_fit_samples(samples, "made-up", "a test", options, &fit, &err), &err);
+    keep_owned(&fit, sizeof fit, end_fit);
     return fit;
 }
 
@@ -66,11 +73,6 @@ static inline const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const cha
         at++;
     assert_true(at < fit->entry_count);
     return &fit->entry[at];
-}
-
-static inline void release(pto_fit_t *fit, pto_samples_t *samples) {
-    pto_fit_fini(fit);
-    pto_samples_fini(samples);
 }
 
 #endif

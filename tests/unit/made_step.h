@@ -15,24 +15,28 @@ typedef struct {
     pto_step_prediction_t step;
 } made_t;
 
-static inline void read_step(made_t *made, const char *machine, const char *text) {
-    pto_error_t err = {0};
-    memset(made, 0, sizeof *made);
-    assert_ok(pto_machine_read(machine, &made->machine, &err), &err);
-    assert_ok(pto_workload_parse(text, strlen(text), "w.yaml", &made->workload, &err), &err);
-    assert_ok(pto_workload_bind(&made->workload, &made->machine, &err), &err);
-}
-
-static inline void predict_step(made_t *made, const char *machine, const char *text) {
-    pto_error_t err = {0};
-    read_step(made, machine, text);
-    assert_ok(pto_step_predict(&made->workload, &made->machine, &made->step, &err), &err);
-}
-
-static inline void drop(made_t *made) {
+static inline void end_made(void *object) {
+    made_t *made = object;
     pto_step_fini(&made->step);
     pto_workload_fini(&made->workload);
     pto_machine_fini(&made->machine);
+}
+
+/* Until the test ends; the step is empty. */
+static inline made_t *read_step(const char *machine, const char *text) {
+    pto_error_t err = {0};
+    made_t *made = keep_new(sizeof *made, end_made);
+    assert_ok(pto_machine_read(machine, &made->machine, &err), &err);
+    assert_ok(pto_workload_parse(text, strlen(text), "w.yaml", &made->workload, &err), &err);
+    assert_ok(pto_workload_bind(&made->workload, &made->machine, &err), &err);
+    return made;
+}
+
+static inline made_t *predict_step(const char *machine, const char *text) {
+    pto_error_t err = {0};
+    made_t *made = read_step(machine, text);
+    assert_ok(pto_step_predict(&made->workload, &made->machine, &made->step, &err), &err);
+    return made;
 }
 
 #endif

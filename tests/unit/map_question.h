@@ -15,8 +15,16 @@ typedef struct {
     pto_scenario_t scenario;
 } question_t;
 
-static inline void ask_by(const char *strategy, const char *machine, const char *layout, const char *counts,
-                          question_t *question) {
+static inline void end_question(void *object) {
+    question_t *question = object;
+    pto_scenario_fini(&question->scenario);
+    pto_machine_fini(&question->machine);
+}
+
+/* Until the test ends. */
+static inline question_t *ask_by(const char *strategy, const char *machine, const char *layout,
+                                 const char *counts) {
+    question_t *question = keep_new(sizeof *question, end_question);
     char text[640];
     pto_error_t err = {0};
     snprintf(text, sizeof text,
@@ -26,15 +34,23 @@ static inline void ask_by(const char *strategy, const char *machine, const char 
     assert_ok(pto_machine_read(machine, &question->machine, &err), &err);
     assert_ok(pto_scenario_parse(text, strlen(text), "s.yaml", &question->scenario, &err), &err);
     assert_ok(pto_scenario_bind(&question->scenario, &question->machine, &err), &err);
+    return question;
 }
 
-static inline void ask(const char *machine, const char *layout, const char *counts, question_t *question) {
-    ask_by("cuda_aware", machine, layout, counts, question);
+static inline question_t *ask(const char *machine, const char *layout, const char *counts) {
+    return ask_by("cuda_aware", machine, layout, counts);
 }
 
-static inline void drop(question_t *question) {
-    pto_scenario_fini(&question->scenario);
-    pto_machine_fini(&question->machine);
+static inline void end_map_result(void *result) { pto_map_result_fini(result); }
+
+/* Until the test ends. */
+static inline pto_map_result_t must_map(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                        const pto_map_options_t *options) {
+    pto_map_result_t result;
+    pto_error_t err = {0};
+    assert_ok(pto_map(scenario, machine, options, &result, &err), &err);
+    keep_owned(&result, sizeof result, end_map_result);
+    return result;
 }
 
 static inline const pto_map_candidate_t *candidate_named(const pto_map_result_t *result, const char *name) {

@@ -68,9 +68,7 @@ static inline pto_simulation_t simulated(const pto_plan_t *plan, const pto_machi
 
 static inline double simulated_s(const pto_request_t *request, const pto_machine_t *machine) {
     pto_plan_t *plan = must_plan(request);
-    double seconds = simulated(plan, machine).seconds;
-    pto_plan_destroy(plan);
-    return seconds;
+    return simulated(plan, machine).seconds;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "portolan/price.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
+#include "priced.h"
 #include "test.h"
 
 static pto_request_t ask(const char *strategy, const char *algorithm, pto_layout_t layout) {
@@ -58,14 +59,12 @@ TEST(few_messages_leave_a_node_and_each_is_large) {
         assert_int_equal(sent(plan, rank, &bytes), rank % 6 == 0 ? 2 : 0);
         assert_int_equal(bytes, rank % 6 == 0 ? 2 * 16 * 100 : 0);
     }
-    pto_plan_destroy(plan);
     request = ask("node_aware", "linear", (pto_layout_t){3, 2, 2, 3, 2, false});
     plan = must_plan(&request);
     for (int64_t rank = 0; rank < 18; rank++) {
         assert_int_equal(sent(plan, rank, &bytes), rank % 3 < 2 ? 2 : 0);
         assert_int_equal(bytes, rank % 3 < 2 ? 2 * 4 * 100 : 0);
     }
-    pto_plan_destroy(plan);
 }
 
 TEST(the_arguments_of_a_library_call_come_from_its_node) {
@@ -101,7 +100,6 @@ TEST(buffers_fit_what_their_ranks_send) {
         assert_int_equal(pto_buffer_bytes(plan, arrived, 4 * node), sent_to_node[node]);
         assert_int_equal(pto_buffer_bytes(plan, gathered, 4 * node + 2), 0);
     }
-    pto_plan_destroy(plan);
     request = ask_uneven("node_aware", &counts);
     plan = must_plan(&request);
     int handed = buffer_named(plan, "handed over");
@@ -110,7 +108,6 @@ TEST(buffers_fit_what_their_ranks_send) {
         assert_int_equal(pto_buffer_bytes(plan, handed, 2 * owner), of_place[owner]);
         assert_int_equal(pto_buffer_bytes(plan, handed, 2 * owner + 1), 0); /* a helper */
     }
-    pto_plan_destroy(plan);
 }
 
 typedef struct {
@@ -145,7 +142,6 @@ TEST(bundles_are_blocks_that_follow_each_other) {
     assert_int_equal(ranges.range[0][0], 400);
     assert_int_equal(ranges.range[1][0], 0);
     assert_int_equal(pto_slice_bytes(plan, &slice, &action), 400);
-    pto_plan_destroy(plan);
 }
 
 /* --- what is found wrong -------------------------------------------------------------------------------- */
@@ -197,7 +193,6 @@ static void proved(const pto_request_t *request) {
     pto_plan_t *plan = must_plan(request);
     if (pto_check(plan, &report, &err) != PTO_OK)
         fail_msg("%s by %s: %s", request->strategy->name, request->algorithm->name, err.message);
-    pto_plan_destroy(plan);
 }
 
 /* A library that copies GPU buffers to memory of its own does so with bundles, equal or not. */
@@ -222,10 +217,7 @@ TEST(bundles_go_through_a_library_that_stages) {
 
 static void refused_because(const char *strategy, pto_layout_t layout, const char *reason) {
     pto_request_t request = ask(strategy, "pairwise", layout);
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message, reason);
+    assert_string_equal(no_plan(&request, PTO_ERR_NOT_APPLICABLE), reason);
 }
 
 TEST(what_does_not_apply_says_why) {
@@ -283,17 +275,7 @@ static int free_machine(void **state) {
 
 /* By class or, with tables, by rank; rank by rank; and simulated. */
 static void costs(const pto_request_t *request, double wanted_s) {
-    pto_plan_t *plan = must_plan(request);
-    pto_price_t price = {0};
-    pto_simulation_t simulation = {0};
-    pto_error_t err = {0};
-    assert_ok(pto_price(plan, &machine, &price, NULL, &err), &err);
-    assert_near_for(price.seconds, wanted_s, 1e-9, "price");
-    assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, &err), PTO_OK);
-    assert_near_for(price.seconds, wanted_s, 1e-9, "rank by rank");
-    assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_OK);
-    assert_near_for(simulation.seconds, wanted_s, 1e-9, "simulated");
-    pto_plan_destroy(plan);
+    assert_costs(must_plan(request), &machine, wanted_s);
 }
 
 /* Copies within host memory have no price on this machine. Into the leader's GPU and out of it everything
@@ -389,14 +371,10 @@ TEST(injection_is_shared_by_all_places) {
     with.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){.value = 5e-8, .line = 1};
     pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){2, 2, 2, 2, 2, false});
     pto_plan_t *plan = must_plan(&request);
-    pto_price_t limited, free_of_it, walked;
-    assert_int_equal(pto_price(plan, &with, &limited, NULL, NULL), PTO_OK);
-    assert_int_equal(pto_price_walk(plan, &with, &walked, NULL, NULL), PTO_OK);
-    assert_int_equal(pto_price(plan, &machine, &free_of_it, NULL, NULL), PTO_OK);
-    assert_near_for(limited.seconds, walked.seconds, 1e-9, "rank by rank");
-    assert_near_for(limited.seconds - free_of_it.seconds, 4 * 4 * 100 * 5e-8 - 4 * 100 * message_s_per_byte,
-                    1e-9, "what injection adds");
-    pto_plan_destroy(plan);
+    pto_price_t limited = must_price(plan, &with);
+    assert_near_for(limited.seconds, must_walk(plan, &with).seconds, 1e-9, "rank by rank");
+    assert_near_for(limited.seconds - must_price(plan, &machine).seconds,
+                    4 * 4 * 100 * 5e-8 - 4 * 100 * message_s_per_byte, 1e-9, "what injection adds");
 }
 
 int main(void) { return run_all_tests(read_machine, free_machine); }

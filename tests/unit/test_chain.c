@@ -1,6 +1,7 @@
 /* Broadcasts of large vectors, and reductions along a chain: their prices by formulas of their own. */
 #include "machine/machine_internal.h"
 #include "must.h"
+#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -27,10 +28,7 @@ static pto_request_t on_hosts(pto_collective_t collective, const char *algorithm
 
 static double priced(const pto_request_t *request) {
     pto_plan_t *plan = must_plan(request);
-    pto_price_t price;
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-    pto_plan_destroy(plan);
-    return price.seconds;
+    return must_price(plan, &machine).seconds;
 }
 
 static double message_at_s(pto_level_t level, int64_t bytes) {

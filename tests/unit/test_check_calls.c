@@ -18,9 +18,7 @@ static pto_request_t ask(pto_collective_t collective, const char *strategy, cons
 /* A plan that check accepts. */
 static pto_plan_t *made(pto_request_t request) {
     pto_plan_t *plan = plan_of(request);
-    pto_error_t err = {0};
-    pto_check_report_t report;
-    assert_ok(pto_check(plan, &report, &err), &err);
+    assert_right(plan);
     return plan;
 }
 
@@ -57,7 +55,6 @@ TEST(a_node_names_its_collective) {
     assert_int_equal(pto_collective_member(plan, call, 2), 1);
     assert_int_equal(pto_collective_member(plan, call, 1), -1);
     assert_int_equal(pto_buffer_home(plan, slices->in.buffer), -1);
-    pto_plan_destroy(plan);
     plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", two_nodes);
     call = call_of(plan);
     slices = slices_of(plan);
@@ -65,7 +62,6 @@ TEST(a_node_names_its_collective) {
     assert_int_equal(call->core_count, 3);
     int received = buffer_named(plan, "received");
     assert_true(pto_plan_node(plan, pto_buffer_home(plan, received)) == call);
-    pto_plan_destroy(plan);
 }
 
 /* The executor makes its communicator from the node's group, not from that of the stages. */
@@ -351,9 +347,7 @@ TEST(plans_whose_processes_share_host_memory_are_proved) {
         for (int b = 0; b < plan->buffers.count; b++)
             if (buffer[b].role == PTO_ROLE_TEMPORARY)
                 buffer[b].space = PTO_SPACE_CPU;
-        pto_check_report_t report;
-        assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
-        pto_plan_destroy(plan);
+        assert_right(plan);
     }
 }
 
@@ -373,9 +367,7 @@ TEST(a_plus_b_is_b_plus_a) {
     pto_plan_t *plan =
         good(PTO_COLLECTIVE_ALLREDUCE, "gas_read", "direct", (pto_layout_t){1, 2, 1, 1, 2, false});
     step_in(plan, "reduce", PTO_STEP_REDUCE)->source.anchor = PTO_ANCHOR_ME;
-    pto_check_report_t report;
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
-    pto_plan_destroy(plan);
+    assert_right(plan);
 }
 
 /* --- staging -------------------------------------------------------------------------------------------- */
@@ -463,7 +455,7 @@ TEST(a_silent_sender_orders_nothing) {
             if (overheard.reader == overheard.writer)
                 continue;
             if (overheard.writer < 3)
-                pto_plan_destroy(made(request));
+                made(request);
             else
                 refused_for(plan_of(request), "unordered");
         }

@@ -74,11 +74,8 @@ static pto_plan_t *plan_by(void (*build)(pto_builder_t *, const pto_request_t *)
 static void assert_refused(void (*build)(pto_builder_t *, const pto_request_t *), const char *cause) {
     is_right = true;
     pto_plan_t *plan = plan_by(build);
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    assert_ok(pto_check(plan, &report, &err), &err);
+    assert_right(plan);
     assert_true(pto_plan_may_be_in_place(plan));
-    pto_plan_destroy(plan);
     is_right = false;
     plan = plan_by(build);
     assert_true(pto_plan_may_be_in_place(plan));

@@ -5,12 +5,10 @@
 #include "plan_request.h"
 #include "portolan/check.h"
 #include "portolan/pick.h"
+#include "priced.h"
 #include "test.h"
 
-static pto_plan_t *plan_of(pto_request_t request) {
-    pto_plan_t *plan = must_plan(&request);
-    return plan;
-}
+static pto_plan_t *plan_of(pto_request_t request) { return must_plan(&request); }
 
 static pto_request_t message(int64_t bytes, int64_t chunks) {
     pto_request_t request =
@@ -33,7 +31,6 @@ static double in_all_ways(pto_request_t request) {
     pto_plan_t *plan = plan_of(request);
     double seconds = price_in_all_ways(plan);
     assert_explained(plan);
-    pto_plan_destroy(plan);
     return seconds;
 }
 
@@ -55,7 +52,6 @@ TEST(the_largest_block_has_as_many_chunks_as_are_asked_for) {
             if (pto_plan_node(plan, i)->kind == PTO_NODE_PIPELINE)
                 chunks = pto_plan_node(plan, i)->to - pto_plan_node(plan, i)->from;
         assert_int_equal(chunks, wanted[w][1]);
-        pto_plan_destroy(plan);
     }
 }
 
@@ -69,9 +65,6 @@ TEST(one_chunk_is_the_plan_without_chunks) {
         requests[i].chunks = 2;
         pto_plan_t *two = plan_of(requests[i]);
         assert_true(pto_plan_digest(whole) != pto_plan_digest(two));
-        pto_plan_destroy(whole);
-        pto_plan_destroy(one);
-        pto_plan_destroy(two);
     }
 }
 
@@ -155,15 +148,14 @@ TEST(summits_message_takes_what_its_closed_formula_says) {
         double chunked_s;
     } cases[] = {
         {1 << 20, 2, 167e-6, 149e-6}, {16 << 20, 8, 2251e-6, 1601e-6}, {64 << 20, 16, 8920e-6, 6037e-6}};
-    pto_machine_t summit, before = machine;
-    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL), PTO_OK);
+    pto_machine_t before = machine;
+    pto_machine_t summit = must_read("scenarios/machines/summit-spectrum.yaml");
     machine = summit;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_near(in_all_ways(message(cases[i].bytes, 1)), cases[i].whole_s, 0.01);
         assert_near(in_all_ways(message(cases[i].bytes, cases[i].chunks)), cases[i].chunked_s, 0.01);
     }
     machine = before;
-    pto_machine_fini(&summit);
 }
 
 /* The chunks of a million GPUs are not priced one by one. */
@@ -174,7 +166,6 @@ TEST(a_price_in_chunks_does_not_walk_the_nodes) {
             int64_t nodes = i ? 100000 : 1000;
             pto_plan_t *plan = plan_of(alltoall(nodes, 2, 1 << 20, chunks < nodes ? chunks : nodes));
             assert_int_equal(pto_price(plan, &machine, &price[i], NULL, NULL), PTO_OK);
-            pto_plan_destroy(plan);
         }
         assert_near(price[1].seconds, 100 * price[0].seconds, 0.05);
     }
@@ -182,16 +173,14 @@ TEST(a_price_in_chunks_does_not_walk_the_nodes) {
 
 TEST(what_has_loops_or_is_the_librarys_is_not_cut) {
     pto_request_t request = alltoall(2, 2, 4096, 2);
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
     request.by_library = true;
-    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(
-        err.message, "the MPI library runs the alltoall as a whole, so three_step cannot cut it into chunks");
+        no_plan(&request, PTO_ERR_NOT_APPLICABLE),
+        "the MPI library runs the alltoall as a whole, so three_step cannot cut it into chunks");
     request.by_library = false;
     assert_int_equal(pto_algorithm_find("bruck", request.collective, &request.algorithm, NULL), PTO_OK);
-    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message, "bruck has loops, so it cannot run chunk by chunk in a pipeline");
+    assert_string_equal(no_plan(&request, PTO_ERR_NOT_APPLICABLE),
+                        "bruck has loops, so it cannot run chunk by chunk in a pipeline");
 }
 
 /* --- rings through the host ----------------------------------------------------------------------------- */
@@ -243,11 +232,10 @@ TEST(a_ring_has_no_more_in_progress_than_a_part_has_chunks) {
         pto_error_t err = {0};
         assert_int_equal(first->kind, PTO_NODE_PIPELINE);
         first->depth = c;
-        assert_int_equal(pto_check(plan, &report, &err), PTO_OK);
+        assert_right(plan);
         first->depth = c + 1;
         assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_INVALID_PLAN);
         assert_non_null(strstr(err.message, "received"));
-        pto_plan_destroy(plan);
     }
 }
 
@@ -259,12 +247,9 @@ TEST(a_ring_among_many_nodes_is_priced_at_once) {
         for (int i = 0; i < 2; i++) {
             pto_request_t request = request_for(PTO_COLLECTIVE_ALLGATHER, strategy[s], "direct",
                                                 i ? 1000000 : 1000, 1, s ? 3 : 1, 100000);
-            pto_price_t price;
             request.chunks = 4;
             pto_plan_t *plan = plan_of(request);
-            assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-            seconds[i] = price.seconds;
-            pto_plan_destroy(plan);
+            seconds[i] = must_price(plan, &machine).seconds;
         }
         assert_near(seconds[1], 1000 * seconds[0], 0.01);
     }
@@ -297,14 +282,12 @@ TEST(the_search_ends_behind_the_cheapest_number_of_chunks) {
                                        "scenarios/machines/h200-2x2-tcp.yaml"};
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};
     for (int64_t bytes = 16384, i = 0; bytes <= 64 << 20; bytes *= 8, i++) {
-        pto_machine_t *on = NULL;
-        assert_int_equal(pto_machine_open(path[i % 2], &on, NULL), PTO_OK);
+        pto_machine_t *on = must_open(path[i % 2]);
         for (size_t c = 0; c < sizeof collective / sizeof *collective; c++) {
             double picked_s = ring_price(on, collective[c], bytes, 0);
             for (int64_t chunks = 1; chunks <= 1024 && chunks * 4096 * 4 <= bytes; chunks *= 2)
                 assert_true(picked_s <= ring_price(on, collective[c], bytes, chunks));
         }
-        pto_machine_destroy(on);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "must.h"
 #include "portolan/price.h"
 #include "price/paths.h"
+#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -20,8 +21,7 @@ static const char light[] = "machine: m\nsource: s\nnode: {sockets: %d, gpus: %d
 static pto_machine_t light_machine(int sockets, int gpus, const char *topology) {
     char text[4096];
     snprintf(text, sizeof text, light, sockets, gpus, gpus, topology);
-    pto_machine_t machine = must_parse(text);
-    return machine;
+    return must_parse(text);
 }
 
 static pto_machine_t k80(void) {
@@ -39,10 +39,7 @@ typedef struct {
 } pattern_t;
 
 static double price_s(const pto_plan_t *plan, const pto_machine_t *machine) {
-    pto_price_t price;
-    pto_error_t err = {0};
-    assert_ok(pto_price(plan, machine, &price, NULL, &err), &err);
-    return price.seconds;
+    return must_price(plan, machine).seconds;
 }
 
 typedef struct {
@@ -63,7 +60,6 @@ static cost_t cost_on(pattern_t pattern, int nodes, const char *strategy, const 
     request.counts = &counts;
     pto_plan_t *plan = must_plan(&request);
     cost_t cost = {price_s(plan, machine), simulated(plan, machine).seconds};
-    pto_plan_destroy(plan);
     return cost;
 }
 
@@ -216,8 +212,6 @@ TEST(default_loads_and_times_are_those_of_the_thesis_node) {
         assert_true(cost.simulate_s > cost.price_s * 0.999);
         assert_true(cost.simulate_s < cost.price_s * 2);
     }
-    pto_machine_fini(&machine);
-    pto_machine_fini(&fabric);
 }
 
 /* The best mapping turns the heavy first dimension to where the links are fast: the maximum falls from 24 to
@@ -238,7 +232,6 @@ TEST(a_mapping_moves_the_weighted_dimension_to_the_fast_links) {
     /* 2D: alike except at the links of four GPUs, 8 and 4 units. */
     assert_loads(&squares, machine.topology, &(loads_t){{4, 5, 4, 4}}, "2D, mapped");
     assert_near_for(cost_of(squares, "cuda_aware", &machine).price_s / (UNIT_BYTES * 4e-10), 4, 1e-3, "2D");
-    pto_machine_fini(&machine);
 }
 
 /* --- fairness ------------------------------------------------------------------------------------------- */
@@ -283,7 +276,6 @@ TEST(simulate_shares_links_max_min_fairly) {
         assert_near_for(cost.simulate_s, row[i].time * unit_s, 1e-6, "max-min");
         assert_true(cost.price_s <= cost.simulate_s * 1.000001);
     }
-    pto_machine_fini(&machine);
 }
 
 /* Four GPUs copy over one link to their socket and back; their messages stay on the socket. */
@@ -296,7 +288,6 @@ TEST(copies_share_the_links_to_the_host) {
     double expected_s = 2 * 4 * UNIT_BYTES * 3.77358491e-10;
     assert_near_for(cost.price_s, expected_s, 1e-6, "price");
     assert_near_for(cost.simulate_s, expected_s, 1e-6, "simulate");
-    pto_machine_fini(&machine);
 }
 
 /* --- nothing to share ----------------------------------------------------------------------------------- */
@@ -359,8 +350,7 @@ TEST(one_link_a_gpu_changes_no_digit) {
 TEST(a_price_with_links_needs_no_more_work_for_more_nodes) {
     static const char *const algorithm[] = {"ring", "rabenseifner", "recursive_doubling"};
     pto_machine_t with = completed(&summit), without = with;
-    pto_topology_t *topology = NULL;
-    assert_int_equal(pto_topology_open("scenarios/topologies/k80-2-2-2-2.yaml", &topology, NULL), PTO_OK);
+    pto_topology_t *topology = must_open_topology("scenarios/topologies/k80-2-2-2-2.yaml");
     with.topology = topology;
     for (int i = 0; i < 3; i++) {
         pto_request_t request =
@@ -368,10 +358,8 @@ TEST(a_price_with_links_needs_no_more_work_for_more_nodes) {
         request.layout.gpus_per_socket = 8;
         pto_plan_t *plan = must_plan(&request);
         double slower = price_s(plan, &with) / price_s(plan, &without);
-        pto_plan_destroy(plan);
         assert_true(slower > 1.001 && slower < 30);
     }
-    pto_topology_destroy(topology);
 }
 
 /* Each of three GPUs exchanges a block with either other in one kernel. Its own link carries two each way;
@@ -397,7 +385,6 @@ TEST(accesses_of_a_kernel_share_links) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "gas_allgather", "direct", 1, 3, 1, UNIT_BYTES);
         request.layout.gpus_per_socket = 3;
         assert_near_for(simulated_s(&request, &machine), row[i].units * UNIT_BYTES * 1e-9, 1e-3, "simulate");
-        pto_machine_fini(&machine);
     }
 }
 
@@ -413,8 +400,6 @@ TEST(a_layout_must_fit_the_topology) {
     assert_string_equal(err.message,
                         "8 GPUs a node, 8 on each socket, are not in a topology of 6 GPUs and 1 sockets");
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_ERR_RANGE);
-    pto_plan_destroy(plan);
-    pto_machine_fini(&machine);
 }
 
 /* --- between nodes -------------------------------------------------------------------------------------- */
@@ -422,13 +407,12 @@ TEST(a_layout_must_fit_the_topology) {
 static pto_machine_t connected(const char *limit) {
     char text[1024];
     pto_machine_t machine = {0};
-    pto_error_t err = {0};
     snprintf(text, sizeof text,
              "machine: m\nsource: s\nnode: {sockets: 1, gpus: 2, cores: 2}\nmessages:\n"
              "  gpu: {on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-11}],"
              " off_node: [{protocol: eager, alpha_s: 2e-6, beta_s_per_byte: 1e-10}]}\n%s",
              limit);
-    assert_ok(pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err), &err);
+    machine = must_parse(text);
     return machine;
 }
 
@@ -447,10 +431,7 @@ TEST(a_fabric_of_single_nodes_is_their_injection) {
         /* A flow is never faster than its message alone; a job of the injection is, for a moment. */
         assert_near_for(simulated(plan, &fabric).seconds, simulated(plan, &injection).seconds, 1e-2,
                         algorithm[i]);
-        pto_plan_destroy(plan);
     }
-    pto_machine_fini(&injection);
-    pto_machine_fini(&fabric);
 }
 
 /* Nodes 0 and 1 share a link up, nodes 2 and 3 one down, at half the rate. What crosses neither is not
@@ -477,7 +458,6 @@ TEST(messages_share_the_links_that_they_cross) {
         assert_near_for(cost.price_s, row[i].units * unit_s + start_s * (i == 4 ? 2 : 1), 1e-6, "price");
         assert_near_for(cost.simulate_s, row[i].units * unit_s + start_s, i == 4 ? 1e-2 : 1e-6, "simulate");
     }
-    pto_machine_fini(&machine);
 }
 
 /* 7 nodes in groups of 2, of which 2 are a group: the links of 4 groups, up and down, then those of 2. */

@@ -1,5 +1,6 @@
 /* Where picks change between the points of a sweep. */
 #include "asked.h"
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "test.h"
@@ -16,34 +17,31 @@ static pto_crossing_t *cross(const asked_t *asked, int64_t *count) {
 }
 
 TEST(sizes_cross_where_the_lines_do) {
-    asked_t asked;
     int64_t count;
-    ask(&asked, simple_machine,
-        "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
-        "bytes: [1000, 2000, 100000, 500000]\nstrategies: [cuda_aware, three_step]\n");
-    pto_crossing_t *crossing = cross(&asked, &count);
+    asked_t *asked =
+        ask(simple_machine, "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+                            "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
+                            "bytes: [1000, 2000, 100000, 500000]\nstrategies: [cuda_aware, three_step]\n");
+    pto_crossing_t *crossing = cross(asked, &count);
     assert_int_equal(count, 1);
     /* 2 + s/1000 = 11 + 3 s/10000 at s = 12857. */
     assert_in_range(crossing[0].at, 12857, 12857 + 12857 / 256 + 1);
     assert_int_equal(crossing[0].winner, 1);
     assert_int_equal(crossing[0].gap, 1);
     free(crossing);
-    drop(&asked);
 }
 
 TEST(numbers_of_messages_cross_at_a_whole_number) {
-    asked_t asked;
     int64_t count;
-    ask(&asked, simple_machine,
-        "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
-        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 1\n"
-        "strategies: [cuda_aware, three_step]\n");
-    pto_crossing_t *crossing = cross(&asked, &count);
+    asked_t *asked =
+        ask(simple_machine,
+            "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
+            "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 1\n"
+            "strategies: [cuda_aware, three_step]\n");
+    pto_crossing_t *crossing = cross(asked, &count);
     assert_int_equal(count, 1);
     assert_int_equal(crossing[0].at, 10); /* 2.001 n against 10.0002 + 1.0001 n us */
     free(crossing);
-    drop(&asked);
 }
 
 /* 15 sizes and the steps of bisection, each by 4 strategies with the library's algorithm, and one plan of
@@ -51,14 +49,13 @@ TEST(numbers_of_messages_cross_at_a_whole_number) {
 TEST(a_plan_is_made_once_for_each_price) {
     pto_scenario_t scenario;
     pto_machine_t *machine = NULL;
-    pto_predictions_t predictions;
     pto_crossing_t *crossing = NULL;
     int64_t count = 0, before = pto_plans_made;
     assert_int_equal(pto_scenario_read("scenarios/problems/alltoall-summit-measured.yaml", &scenario, NULL),
                      PTO_OK);
     assert_int_equal(pto_scenario_read_machine(&scenario, &machine, NULL), PTO_OK);
     assert_int_equal(pto_scenario_bind(&scenario, machine, NULL), PTO_OK);
-    assert_int_equal(pto_predict(&scenario, machine, true, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&scenario, machine, true);
     assert_int_equal(predictions.point_count * predictions.strategy_count, 60);
     assert_in_range(pto_plans_made - before, 60, 60 + 4 * 3);
     before = pto_plans_made;
@@ -66,7 +63,6 @@ TEST(a_plan_is_made_once_for_each_price) {
     assert_true(count > 0);
     assert_in_range(pto_plans_made - before, 1, 4 * 11 * count);
     free(crossing);
-    pto_predictions_fini(&predictions);
     pto_machine_destroy(machine);
     pto_scenario_fini(&scenario);
 }
@@ -83,47 +79,26 @@ TEST(the_command_makes_at_most_200_plans) {
 }
 
 TEST(a_single_pick_has_no_crossing) {
-    asked_t asked;
     int64_t count;
-    ask(&asked, simple_machine,
-        "scenario: small\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
-        "bytes: [1000, 2000, 4000]\nstrategies: [cuda_aware, three_step]\n");
-    free(cross(&asked, &count));
+    asked_t *asked =
+        ask(simple_machine, "scenario: small\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+                            "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
+                            "bytes: [1000, 2000, 4000]\nstrategies: [cuda_aware, three_step]\n");
+    free(cross(asked, &count));
     assert_int_equal(count, 0);
-    drop(&asked);
 }
 
 /* --- a measured machine --------------------------------------------------------------------------------- */
 
-typedef struct {
-    pto_machine_t *machine;
-    pto_scenario_t scenario;
-    pto_predictions_t predictions;
-} measured_t;
-
-static void ask_summit(measured_t *measured, const char *text) {
-    pto_error_t err = {0};
-    assert_ok(pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &measured->machine, &err),
-              &err);
-    assert_ok(pto_scenario_parse(text, strlen(text), "s.yaml", &measured->scenario, &err), &err);
-    assert_ok(pto_scenario_bind(&measured->scenario, measured->machine, &err), &err);
-    assert_ok(pto_predict(&measured->scenario, measured->machine, true, &measured->predictions, &err), &err);
-}
-
-static void drop_summit(measured_t *measured) {
-    pto_predictions_fini(&measured->predictions);
-    pto_scenario_fini(&measured->scenario);
-    pto_machine_destroy(measured->machine);
+static asked_t *ask_summit(const char *text) {
+    return ask_file("scenarios/machines/summit-spectrum-refit.yaml", text, NULL);
 }
 
 static const char *name_at(const char *format, int64_t value) {
     char text[512];
-    measured_t one;
     snprintf(text, sizeof text, format, (long long)value);
-    ask_summit(&one, text);
-    const char *name = one.predictions.strategy[pto_pick_at(&one.predictions, 0)]->name;
-    drop_summit(&one);
+    asked_t *one = ask_summit(text);
+    const char *name = one->predictions.strategy[pto_pick_at(&one->predictions, 0)]->name;
     return name;
 }
 
@@ -133,60 +108,55 @@ static const char *name_at(const char *format, int64_t value) {
 
 /* From 64 bytes to 4 KiB there are three picks, and the sweep has the first and the last. */
 TEST(strategies_that_win_between_two_points_are_found) {
-    measured_t swept;
     int64_t count = 0;
     pto_crossing_t *crossing = NULL;
-    ask_summit(&swept, ALLTOALL "[64, 4096]\n");
-    assert_int_equal(pto_crossings(&swept.predictions, &crossing, &count, NULL), PTO_OK);
+    asked_t *swept = ask_summit(ALLTOALL "[64, 4096]\n");
+    assert_int_equal(pto_crossings(&swept->predictions, &crossing, &count, NULL), PTO_OK);
     assert_true(count >= 2);
-    int before = pto_pick_at(&swept.predictions, 0);
+    int before = pto_pick_at(&swept->predictions, 0);
     int64_t last = 64;
     for (int64_t i = 0; i < count; i++) {
-        const char *winner = swept.predictions.strategy[crossing[i].winner]->name;
+        const char *winner = swept->predictions.strategy[crossing[i].winner]->name;
         assert_true(crossing[i].at > last && crossing[i].at <= 4096);
         assert_string_equal(name_at(ALLTOALL "%lld\n", crossing[i].at), winner);
         assert_string_equal(name_at(ALLTOALL "%lld\n", crossing[i].at - 1 - crossing[i].at / 256),
-                            swept.predictions.strategy[before]->name);
+                            swept->predictions.strategy[before]->name);
         before = crossing[i].winner;
         last = crossing[i].at;
     }
-    assert_int_equal(before, pto_pick_at(&swept.predictions, 1));
+    assert_int_equal(before, pto_pick_at(&swept->predictions, 1));
     free(crossing);
-    drop_summit(&swept);
 }
 
 /* Half an element cannot be reduced. */
 TEST(crossings_of_vectors_are_whole_elements) {
-    measured_t swept;
     int64_t count = 0;
     pto_crossing_t *crossing = NULL;
-    ask_summit(&swept, "scenario: a\nmachine: m.yaml\ncollective: allreduce\ndatatype: double\n"
-                       "layout: {nodes: 8, gpus_per_node: 6}\nbytes: [64, 67108864]\n");
-    assert_int_equal(pto_crossings(&swept.predictions, &crossing, &count, NULL), PTO_OK);
+    asked_t *swept = ask_summit("scenario: a\nmachine: m.yaml\ncollective: allreduce\ndatatype: double\n"
+                                "layout: {nodes: 8, gpus_per_node: 6}\nbytes: [64, 67108864]\n");
+    assert_int_equal(pto_crossings(&swept->predictions, &crossing, &count, NULL), PTO_OK);
     assert_true(count >= 1);
     for (int64_t i = 0; i < count; i++)
         assert_int_equal(crossing[i].at % 8, 0);
     free(crossing);
-    drop_summit(&swept);
 }
 
 TEST(more_prices_than_the_limit_are_refused) {
-    asked_t asked;
     int64_t count = -1;
     pto_crossing_t *crossing = NULL;
     pto_error_t err;
-    ask(&asked, simple_machine,
-        "scenario: a table\nmachine: m.yaml\ncollective: alltoallv\n"
-        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\ncounts: {skew: 0.5, seed: 1}\n"
-        "bytes: [16, 1048576]\nstrategies: [cuda_aware, three_step]\n");
-    assert_int_not_equal(pto_pick_at(&asked.predictions, 0), pto_pick_at(&asked.predictions, 1));
+    asked_t *asked =
+        ask(simple_machine,
+            "scenario: a table\nmachine: m.yaml\ncollective: alltoallv\n"
+            "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\ncounts: {skew: 0.5, seed: 1}\n"
+            "bytes: [16, 1048576]\nstrategies: [cuda_aware, three_step]\n");
+    assert_int_not_equal(pto_pick_at(&asked->predictions, 0), pto_pick_at(&asked->predictions, 1));
     int64_t work;
-    assert_int_equal(pto_check_work(&asked.scenario, &asked.machine, 1, &work, &err), PTO_OK);
-    asked.scenario.work_limit = work;
-    assert_int_equal(pto_crossings(&asked.predictions, &crossing, &count, &err), PTO_ERR_TOO_LARGE);
+    assert_int_equal(pto_check_work(&asked->scenario, &asked->machine, 1, &work, &err), PTO_OK);
+    asked->scenario.work_limit = work;
+    assert_int_equal(pto_crossings(&asked->predictions, &crossing, &count, &err), PTO_ERR_TOO_LARGE);
     assert_null(crossing);
-    asked.scenario.work_limit = 0;
-    free(cross(&asked, &count));
+    asked->scenario.work_limit = 0;
+    free(cross(asked, &count));
     assert_true(count > 0);
-    drop(&asked);
 }

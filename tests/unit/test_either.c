@@ -8,6 +8,7 @@
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 #include "portolan/traffic.h"
+#include "priced.h"
 #include "test.h"
 
 static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};
@@ -40,7 +41,6 @@ TEST(the_walk_visits_both_branches_for_each_member) {
     }
     assert_int_equal(walk.lanes, -1);
     assert_int_equal(pto_plan_lane_count(plan), 3);
-    pto_plan_destroy(plan);
 }
 
 /* --- what check proves ---------------------------------------------------------------------------------- */
@@ -69,7 +69,6 @@ TEST(every_choice_is_right) {
             for (uint64_t bits = 0; bits < (uint64_t)1 << 4 * members; bits++)
                 if (!is_right(plan, bits, members))
                     fail_msg("%d members, choice %llx", (int)members, (unsigned long long)bits);
-            pto_plan_destroy(plan);
         }
 }
 
@@ -84,13 +83,11 @@ TEST(check_walks_all_pairs_of_choices) {
             pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLGATHER, strategies[s], cases[i].procs);
             assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
             assert_int_equal(report.assignments, cases[i].choices);
-            pto_plan_destroy(plan);
         }
     pto_check_report_t report;
     pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLGATHER, "mix", 4);
     assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
     assert_int_equal(report.assignments, 1);
-    pto_plan_destroy(plan);
 }
 
 TEST(every_flag_is_needed) {
@@ -178,7 +175,6 @@ TEST(three_branches_of_stages_are_needed) {
     node[1].kind = PTO_NODE_BRANCH;
     node[0].kind = PTO_NODE_PARALLEL;
     assert_int_equal(pto_plan_runnable(plan, &err), PTO_OK);
-    pto_plan_destroy(plan);
 }
 
 /* --- policies ------------------------------------------------------------------------------------------- */
@@ -321,20 +317,13 @@ static pto_request_t staging(pto_collective_t collective, const char *strategy, 
 }
 
 static double price_of(pto_request_t request) {
-    pto_price_t price;
     pto_plan_t *plan = plan_of(request);
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-    pto_plan_destroy(plan);
-    return price.seconds;
+    return must_price(plan, &machine).seconds;
 }
 
 static double simulated(pto_request_t request) {
-    pto_simulation_t simulation;
-    pto_error_t err = {0};
     pto_plan_t *plan = plan_of(request);
-    assert_ok(pto_simulate(plan, &machine, NULL, &simulation, &err), &err);
-    pto_plan_destroy(plan);
-    return simulation.seconds;
+    return must_simulate(plan, &machine).seconds;
 }
 
 static void sum_bytes(void *context, const pto_traffic_pair_t *pair) { *(int64_t *)context += pair->bytes; }
@@ -343,7 +332,6 @@ static int64_t traffic_of(pto_request_t request) {
     int64_t bytes = 0;
     pto_plan_t *plan = plan_of(request);
     assert_int_equal(pto_plan_traffic(plan, sum_bytes, &bytes, NULL), PTO_OK);
-    pto_plan_destroy(plan);
     return bytes;
 }
 

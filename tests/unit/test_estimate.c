@@ -1,6 +1,7 @@
 /* Estimates: what the prices are between which they are interpolated, how far off they are in between, and
  * what is outside. */
 #include "chance.h"
+#include "must.h"
 #include "portolan/api.h"
 #include "portolan/pick.h"
 #include "test.h"
@@ -15,14 +16,7 @@ static const pto_ask_t cells[CELLS] = {
 };
 
 static int open_machine(void **state) {
-    pto_machine_t *machine;
-    assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum.yaml", &machine, NULL), PTO_OK);
-    *state = machine;
-    return 0;
-}
-
-static int close_machine(void **state) {
-    pto_machine_destroy(*state);
+    *state = must_open("scenarios/machines/summit-spectrum.yaml");
     return 0;
 }
 
@@ -96,9 +90,8 @@ TEST(a_third_strategy_between_two_sizes_is_found) {
         const char *strategy;
     } wanted[] = {{1024, "cuda_aware"}, {1536, "three_step"}, {2048, "nccl"}};
     const pto_ask_t cell = {.collective = "alltoall", .nodes = 2, .procs_per_gpu = 1, .bytes = 4096};
-    pto_machine_t *machine;
     pto_estimates_t *estimates;
-    assert_int_equal(pto_machine_create(text, strlen(text), "m.yaml", &machine, NULL), PTO_OK);
+    pto_machine_t *machine = must_create(text);
     assert_int_equal(pto_estimates_create(machine, &cell, &estimates, NULL), PTO_OK);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const pto_strategy_t *strategy;
@@ -109,7 +102,6 @@ TEST(a_third_strategy_between_two_sizes_is_found) {
         assert_string_equal(strategy->name, name);
     }
     pto_estimates_destroy(estimates);
-    pto_machine_destroy(machine);
 }
 
 TEST(outside_of_the_table_there_is_none) {
@@ -160,4 +152,4 @@ TEST(sizes_of_structs_are_told) {
     assert_int_equal(found, sizeof(pto_price_t));
 }
 
-int main(void) { return run_all_tests(open_machine, close_machine); }
+int main(void) { return run_all_tests(open_machine, NULL); }

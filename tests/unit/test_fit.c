@@ -106,10 +106,10 @@ static void add_line(pto_samples_t *samples, pto_sample_t like, double alpha_s, 
 
 TEST(true_parameters_are_found_despite_noise_and_outliers) {
     uint64_t state = 1;
-    pto_samples_t samples = {0};
-    add_messages(&samples, TRUTH_REPEATS, &state);
-    add_injection(&samples, TRUTH_REPEATS, truth_limit, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = no_samples();
+    add_messages(samples, TRUTH_REPEATS, &state);
+    add_injection(samples, TRUTH_REPEATS, truth_limit, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
@@ -121,8 +121,6 @@ TEST(true_parameters_are_found_despite_noise_and_outliers) {
         assert_true(cost->row[k].postal.residual < noise);
     }
     assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 static bool holds(const pto_param_t *param, double value) {
@@ -154,15 +152,13 @@ TEST(intervals_hold_the_truth_as_often_as_they_say) {
     int held[COVERED] = {0};
     for (int trial = 0; trial < COVERAGE_TRIALS; trial++) {
         uint64_t state = 1000 + (uint64_t)trial;
-        pto_samples_t samples = {0};
-        add_messages(&samples, COVERAGE_REPEATS, &state);
-        add_injection(&samples, COVERAGE_REPEATS, truth_limit, &state);
-        add_line(&samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, COVERAGE_REPEATS, &state);
-        add_line(&samples, flag_row, flag_s, 0, COVERAGE_REPEATS, &state);
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        pto_samples_t *samples = no_samples();
+        add_messages(samples, COVERAGE_REPEATS, &state);
+        add_injection(samples, COVERAGE_REPEATS, truth_limit, &state);
+        add_line(samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, COVERAGE_REPEATS, &state);
+        add_line(samples, flag_row, flag_s, 0, COVERAGE_REPEATS, &state);
+        pto_fit_t fit = must_fit(samples, &any_node);
         count_held(fit.machine, held);
-        pto_fit_fini(&fit);
-        pto_samples_fini(&samples);
     }
     for (int i = 0; i < COVERED; i++) {
         double share = (double)held[i] / COVERAGE_TRIALS;
@@ -173,91 +169,81 @@ TEST(intervals_hold_the_truth_as_often_as_they_say) {
 
 TEST(a_limit_that_no_process_count_reaches_is_absent) {
     uint64_t state = 2;
-    pto_samples_t samples = {0};
-    add_messages(&samples, 20, &state);
-    add_injection(&samples, 20, truth[2].beta_s_per_byte / 20, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = no_samples();
+    add_messages(samples, 20, &state);
+    add_injection(samples, 20, truth[2].beta_s_per_byte / 20, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_false(pto_param_known(&fit.machine->injection_s_per_byte[PTO_SPACE_CPU]));
     const pto_fit_entry_t *entry = &fit.entry[fit.entry_count - 1];
     assert_string_equal(entry->name, "injection.cpu");
     assert_non_null(strstr(entry->note, "not reached"));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(a_limit_that_one_process_reaches_is_fitted_as_such) {
     uint64_t state = 3;
-    pto_samples_t samples = {0};
-    add_messages(&samples, 20, &state);
-    add_injection(&samples, 20, truth[2].beta_s_per_byte, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = no_samples();
+    add_messages(samples, 20, &state);
+    add_injection(samples, 20, truth[2].beta_s_per_byte, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth[2].beta_s_per_byte, 0.02);
     assert_string_equal(fit.entry[fit.entry_count - 1].note, "one process reaches the limit");
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(injection_rows_of_one_process_replace_ping_pong) {
     uint64_t state = 4;
-    pto_samples_t samples = {0};
-    add_injection(&samples, 40, truth_limit, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = no_samples();
+    add_injection(samples, 40, truth_limit, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_int_equal(cost->count, 1);
     assert_int_equal(cost->row[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
     assert_near(cost->row[0].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
     assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(without_large_injection_rows_the_protocol_before_serves) {
     uint64_t state = 13;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_fit_options_t options = any_node;
-    add_messages(&samples, 40, &state);
-    add_injection(&samples, 40, truth_limit, &state);
+    add_messages(samples, 40, &state);
+    add_injection(samples, 40, truth_limit, &state);
     /* A last piece that begins above every injection row, on the same line as the one before. */
     assert_int_equal(pto_fit_breaks_parse("cpu.off_node=16384,33554432", &options, NULL), PTO_OK);
-    pto_fit_t fit = must_fit(&samples, &options);
+    pto_fit_t fit = must_fit(samples, &options);
     assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(limits_are_found_among_a_hundred_thousand_different_sizes) {
     uint64_t state = 5;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     for (int i = 0; i < 100000; i++) {
         int64_t bytes = (int64_t)exp2(26 * uniform(&state));
         pto_sample_t sample = ping_pong_row;
         sample.place = PTO_AT_ON_NODE;
         sample.bytes = bytes;
         sample.seconds = shaken(true_seconds(bytes, 1, 0), &state);
-        add(&samples, sample);
+        add(samples, sample);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
         assert_near((double)cost->row[k].below_bytes, (double)truth[k].below_bytes, 0.05);
         assert_near(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
     }
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(samples_without_noise_yield_the_exact_parameters) {
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
         pto_sample_t sample = ping_pong_row;
         sample.where = PTO_IN_GPU;
         sample.place = PTO_AT_ON_SOCKET;
         sample.bytes = bytes;
         sample.seconds = true_seconds(bytes, 1, 0);
-        add(&samples, sample);
+        add(samples, sample);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
@@ -265,70 +251,64 @@ TEST(samples_without_noise_yield_the_exact_parameters) {
         assert_near(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 1e-4);
         assert_near(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 1e-4);
     }
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(coefficients_are_never_negative) {
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     for (int i = 0; i < 8; i++) {
         pto_sample_t sample = ping_pong_row;
         sample.bytes = 1000 * (1 + i);
         sample.seconds = 1e-5 * (1 - 0.05 * i);
-        add(&samples, sample);
+        add(samples, sample);
     }
     pto_fit_options_t options = any_node;
     assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
-    pto_fit_t fit = must_fit(&samples, &options);
+    pto_fit_t fit = must_fit(samples, &options);
     const pto_postal_t *postal = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
     assert_true(postal->beta_s_per_byte.value == 0 && postal->beta_s_per_byte.low == 0);
     assert_near(postal->alpha_s.value, 0.825e-5, 0.05);
     assert_non_null(strstr(postal->flagged, "held at 0"));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* --- other parameters ----------------------------------------------------------------------------------- */
 
 TEST(a_slow_job_is_left_out_entirely) {
     uint64_t state = 6;
-    pto_samples_t samples = {0};
-    add_messages(&samples, 30, &state);
-    for (size_t i = 0; i < samples.count; i++)
-        samples.sample[i].seconds *= samples.sample[i].run == 2 ? 1.5 : 1;
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = no_samples();
+    add_messages(samples, 30, &state);
+    for (size_t i = 0; i < samples->count; i++)
+        samples->sample[i].seconds *= samples->sample[i].run == 2 ? 1.5 : 1;
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_string_equal(fit.entry[0].name, "job ping_pong.cpu.2");
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_near(cost->row[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
     assert_int_equal(cost->row[0].postal.sample_count, 9 * 20);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(copies_reductions_and_times_are_fitted) {
     uint64_t state = 7;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_sample_t shared = {
         .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2H, .place = PTO_AT_ON_SOCKET, .procs = 3};
     pto_sample_t reduce = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1};
     pto_sample_t peer = {.benchmark = PTO_BENCHMARK_MEMCPY_PEER, .place = PTO_AT_OFF_SOCKET, .procs = 1};
-    add_messages(&samples, 20, &state);
-    add_line(&samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, 200, &state);
+    add_messages(samples, 20, &state);
+    add_line(samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, 200, &state);
     pto_sample_t h2h = {.benchmark = PTO_BENCHMARK_MEMCPY_H2H,
                         .where = PTO_IN_CPU,
                         .place = PTO_AT_OFF_SOCKET,
                         .procs = 1,
                         .messages = 1};
-    add_line(&samples, h2h, 2e-7, 1e-10, 200, &state);
+    add_line(samples, h2h, 2e-7, 1e-10, 200, &state);
     h2h.procs = 8; /* those of a whole socket share its memory */
-    add_line(&samples, h2h, 2e-6, 8e-10, 200, &state);
-    add_line(&samples, shared, 3e-5, 1.3e-10, 200, &state);
+    add_line(samples, h2h, 2e-6, 8e-10, 200, &state);
+    add_line(samples, shared, 3e-5, 1.3e-10, 200, &state);
     shared.benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2D;
-    add_line(&samples, shared, 4e-4, 6e-12, 200, &state);
-    add_line(&samples, reduce, 6e-6, 2e-12, 200, &state);
-    add_line(&samples, peer, 9e-6, 5e-12, 200, &state);
-    add_line(&samples, flag_row, flag_s, 0, 200, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    add_line(samples, shared, 4e-4, 6e-12, 200, &state);
+    add_line(samples, reduce, 6e-6, 2e-12, 200, &state);
+    add_line(samples, peer, 9e-6, 5e-12, 200, &state);
+    add_line(samples, flag_row, flag_s, 0, 200, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_machine_t *machine = fit.machine;
     assert_near(machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s.value, copy_alpha_s, 0.02);
     assert_false(pto_postal_known(&machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]));
@@ -341,8 +321,6 @@ TEST(copies_reductions_and_times_are_fitted) {
     assert_near(machine->reduce[PTO_SPACE_GPU].row[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
     assert_near(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
     assert_near(machine->signal_s.value, flag_s, 0.02);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* Eight processes copy at once, each reading and writing; a process sends and receives at once. */
@@ -350,22 +328,22 @@ TEST(what_processes_of_a_node_share_is_fitted) {
     static const double ratios[] = {0.9, 0.3, 0};
     for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
         uint64_t state = 11;
-        pto_samples_t samples = {0};
+        pto_samples_t *samples = no_samples();
         pto_sample_t message = ping_pong_row, copy = {.benchmark = PTO_BENCHMARK_MEMCPY_H2H,
                                                       .where = PTO_IN_CPU,
                                                       .place = PTO_AT_ON_SOCKET,
                                                       .procs = 1,
                                                       .messages = 1};
         message.place = PTO_AT_ON_SOCKET;
-        add_line(&samples, message, 1e-6, 1e-10, 200, &state);
+        add_line(samples, message, 1e-6, 1e-10, 200, &state);
         message.benchmark = PTO_BENCHMARK_EXCHANGE;
-        add_line(&samples, message, 2e-6, (1 + ratios[i]) * 1e-10, 200, &state);
+        add_line(samples, message, 2e-6, (1 + ratios[i]) * 1e-10, 200, &state);
         message.benchmark = PTO_BENCHMARK_STAGED;
-        add_line(&samples, message, 9e-6, 1.4e-10, 200, &state);
-        add_line(&samples, copy, 2e-7, 1e-10, 200, &state);
+        add_line(samples, message, 9e-6, 1.4e-10, 200, &state);
+        add_line(samples, copy, 2e-7, 1e-10, 200, &state);
         copy.procs = 8;
-        add_line(&samples, copy, 2e-6, i == 2 ? 1.1e-10 : 4e-10, 200, &state);
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        add_line(samples, copy, 2e-6, i == 2 ? 1.1e-10 : 4e-10, 200, &state);
+        pto_fit_t fit = must_fit(samples, &any_node);
         assert_true(fabs(fit.machine->both_ways[PTO_SPACE_CPU].value - ratios[i]) < 0.03);
         assert_true(fabs(fit.machine->staged_message.value - 0.4) < 0.03);
         assert_false(pto_param_known(&fit.machine->both_ways[PTO_SPACE_GPU]));
@@ -373,8 +351,6 @@ TEST(what_processes_of_a_node_share_is_fitted) {
         assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (i < 2));
         if (i < 2)
             assert_near(fit.machine->host_memory_s_per_byte.value, 4e-10 / (2 * 8), 0.02);
-        pto_fit_fini(&fit);
-        pto_samples_fini(&samples);
     }
 }
 
@@ -382,25 +358,23 @@ TEST(what_processes_of_a_node_share_is_fitted) {
 TEST(too_few_processes_do_not_show_the_memory) {
     for (int cores = 4; cores <= 64; cores *= 16) {
         uint64_t state = 12;
-        pto_samples_t samples = {0};
+        pto_samples_t *samples = no_samples();
         pto_sample_t copy = h2d_row;
         pto_fit_options_t node = any_node;
         copy.benchmark = PTO_BENCHMARK_MEMCPY_H2H;
         copy.where = PTO_IN_CPU;
         node.node.sockets = 1;
         node.node.cores = cores;
-        add_messages(&samples, 20, &state);
-        add_line(&samples, copy, 2e-7, 1e-10, 200, &state);
+        add_messages(samples, 20, &state);
+        add_line(samples, copy, 2e-7, 1e-10, 200, &state);
         copy.procs = 2;
-        add_line(&samples, copy, 2e-6, 1.6e-10, 200, &state);
-        pto_fit_t fit = must_fit(&samples, &node);
+        add_line(samples, copy, 2e-6, 1.6e-10, 200, &state);
+        pto_fit_t fit = must_fit(samples, &node);
         bool told = false;
         for (int i = 0; i < fit.entry_count; i++)
             told = told || strstr(fit.entry[i].note, "half of its 64 cores");
         assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (cores == 4));
         assert_true(told == (cores == 64));
-        pto_fit_fini(&fit);
-        pto_samples_fini(&samples);
     }
 }
 
@@ -450,40 +424,38 @@ static void assert_latency(const pto_machine_t *machine) {
 /* Off the node from messages to several partners; within it from a GPU's to one partner. */
 TEST(gaps_between_messages_are_found) {
     uint64_t state = 8;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_sample_t to_many = ping_pong_row, to_one = ping_pong_row;
     to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
     to_one.benchmark = PTO_BENCHMARK_MULTI_MESSAGE_ONE;
     to_one.place = PTO_AT_ON_SOCKET;
-    add_messages(&samples, 20, &state);
-    add_in_flight(&samples, to_many, 20, 1, &state);
-    add_in_flight(&samples, to_one, 20, 2, &state); /* of the host: not used */
+    add_messages(samples, 20, &state);
+    add_in_flight(samples, to_many, 20, 1, &state);
+    add_in_flight(samples, to_one, 20, 2, &state); /* of the host: not used */
     to_one.where = PTO_IN_GPU;
-    add_in_flight(&samples, to_one, 20, 2, &state);
+    add_in_flight(samples, to_one, 20, 2, &state);
     to_many.place = PTO_AT_ON_SOCKET;
     to_many.where = PTO_IN_GPU;
-    add_in_flight(&samples, to_many, 20, 5, &state); /* not used */
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    add_in_flight(samples, to_many, 20, 5, &state); /* not used */
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_gap(&fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE], 1);
     assert_gap(&fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET], 2);
     assert_latency(fit.machine);
     assert_int_equal(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 0);
     assert_int_equal(fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].count, 0);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* The gap of long messages is larger, and says nothing about the start of short ones. */
 TEST(a_latency_is_of_rows_for_the_same_sizes) {
     uint64_t state = 8;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_sample_t to_many = ping_pong_row;
     to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
     further_below_bytes = truth[0].below_bytes;
-    add_messages(&samples, 20, &state);
-    add_in_flight(&samples, to_many, 20, 1, &state);
+    add_messages(samples, 20, &state);
+    add_in_flight(samples, to_many, 20, 1, &state);
     further_below_bytes = 256;
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     int64_t below_bytes = fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].below_bytes;
     bool meet = false;
@@ -492,8 +464,6 @@ TEST(a_latency_is_of_rows_for_the_same_sizes) {
     assert_true(meet);
     assert_latency(fit.machine);
     assert_near(fit.machine->latency_s[PTO_SPACE_CPU].value, truth[0].alpha_s - 4e-7, 0.1);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* A message's and a gap's row meet if they have a size in common, not if one begins where the other ends: of
@@ -501,20 +471,20 @@ TEST(a_latency_is_of_rows_for_the_same_sizes) {
 TEST(rows_that_only_touch_tell_no_latency) {
     enum { BELOW_BYTES = 1024 };
     for (int falling = 0; falling < 2; falling++) {
-        pto_samples_t samples = {0};
+        pto_samples_t *samples = no_samples();
         pto_sample_t sample = ping_pong_row;
         for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2) {
             bool dear = (sample.bytes >= BELOW_BYTES) != falling;
             double start_s = (dear ? 4e-6 : 2e-6) + 1e-10 * (double)sample.bytes;
             double gap_s = (dear ? 6e-7 : 3e-7) + 5e-11 * (double)sample.bytes;
             sample.benchmark = PTO_BENCHMARK_PING_PONG;
-            add_equal(&samples, sample, start_s, 3);
+            add_equal(samples, sample, start_s, 3);
             sample.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
             for (sample.messages = 1; sample.messages <= 4; sample.messages++)
-                add_equal(&samples, sample, start_s + (sample.messages - 1) * gap_s, 3);
+                add_equal(samples, sample, start_s + (sample.messages - 1) * gap_s, 3);
             sample.messages = 1;
         }
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        pto_fit_t fit = must_fit(samples, &any_node);
         const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
         const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
         assert_int_equal(cost->count, 2);
@@ -522,33 +492,29 @@ TEST(rows_that_only_touch_tell_no_latency) {
         assert_int_equal(cost->row[1].from_bytes, BELOW_BYTES);
         assert_int_equal(gap->row[1].from_bytes, BELOW_BYTES);
         assert_near(fit.machine->latency_s[PTO_SPACE_CPU].value, 1.7e-6, 1e-3);
-        pto_fit_fini(&fit);
-        pto_samples_fini(&samples);
     }
 }
 
 /* Nothing of a start is left for the network: the latency is not known, rather than 0. */
 TEST(a_gap_as_long_as_a_start_leaves_no_latency) {
     uint64_t state = 8;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_sample_t to_many = ping_pong_row;
     to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
-    add_messages(&samples, 20, &state);
-    add_in_flight(&samples, to_many, 20, truth[0].alpha_s / 4e-7, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    add_messages(samples, 20, &state);
+    add_in_flight(samples, to_many, 20, truth[0].alpha_s / 4e-7, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_true(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count > 0);
     assert_false(pto_param_known(&fit.machine->latency_s[PTO_SPACE_CPU]));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* 64 processes of small messages take 64 times 60 ns and what their bytes take at the limit. */
 TEST(a_message_rate_is_found_where_many_processes_are_slower) {
     const double limit = 4e-10; /* so that small messages feel it too */
     uint64_t state = 9;
-    pto_samples_t samples = {0};
-    add_messages(&samples, 20, &state);
-    add_injection(&samples, 20, limit, &state);
+    pto_samples_t *samples = no_samples();
+    add_messages(samples, 20, &state);
+    add_injection(samples, 20, limit, &state);
     for (int32_t procs = 1; procs <= 64; procs *= 64) {
         for (int64_t bytes = 8; bytes <= 512; bytes *= 2) {
             pto_sample_t sample = ping_pong_row;
@@ -560,116 +526,104 @@ TEST(a_message_rate_is_found_where_many_processes_are_slower) {
                 double node_s = procs * (6e-8 + limit * (double)bytes);
                 sample.seconds = shaken(procs > 1 && node_s > alone_s ? node_s : alone_s, &state);
                 sample.run = i % 3;
-                add(&samples, sample);
+                add(samples, sample);
             }
         }
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
     assert_near(rate->value, 6e-8, 0.05);
     assert_true(rate->has_interval && rate->low <= rate->value && rate->value <= rate->high);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* --- what cannot be fitted ------------------------------------------------------------------------------ */
 
 TEST(too_little_data_leave_one_parameter_out) {
     uint64_t state = 9;
-    pto_samples_t samples = {0};
-    add_messages(&samples, 5, &state);
+    pto_samples_t *samples = no_samples();
+    add_messages(samples, 5, &state);
     pto_sample_t lone = h2d_row;
     lone.bytes = 8;
     lone.seconds = 1e-5;
-    add(&samples, lone);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    add(samples, lone);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_true(entry_named(&fit, "copies.h2d.on_socket")->left_out);
     assert_false(pto_postal_known(&fit.machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]));
     assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 3);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(useless_data_leave_one_parameter_out) {
     uint64_t state = 10;
-    pto_samples_t samples = {0};
-    add_messages(&samples, 5, &state);
+    pto_samples_t *samples = no_samples();
+    add_messages(samples, 5, &state);
     for (int i = 0; i < 200; i++) {
         pto_sample_t sample = h2d_row;
         sample.bytes = 1 << (i % 20);
         sample.seconds = 1e-6 * exp(6 * uniform(&state));
-        add(&samples, sample);
+        add(samples, sample);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_fit_entry_t *entry = entry_named(&fit, "copies.h2d.on_socket");
     assert_true(entry->left_out);
     assert_non_null(strstr(entry->note, "useless samples"));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* As on a loaded host, of which a file that inherits messages needs none. */
 TEST(useless_messages_are_kept_with_a_note) {
     uint64_t state = 10;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     for (int i = 0; i < 200; i++) {
         pto_sample_t sample = message_row;
         sample.bytes = 1 << (i % 20);
         sample.seconds = 1e-6 * exp(6 * uniform(&state));
-        add(&samples, sample);
+        add(samples, sample);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *messages = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_true(messages->count > 0);
     assert_non_null(strstr(messages->row[0].postal.flagged, "half of the samples"));
-    pto_fit_fini(&fit);
     pto_fit_options_t differing = any_node;
     differing.inherits = "other.yaml";
-    fit = must_fit(&samples, &differing);
+    fit = must_fit(samples, &differing);
     assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 0);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(no_messages_and_no_node_shape_are_errors) {
     uint64_t state = 11;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_error_t err;
     pto_fit_t fit;
     pto_fit_options_t nothing = {0};
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_int_equal(pto_fit_samples(samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "messages"));
-    add_messages(&samples, 5, &state);
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &nothing, &fit, &err), PTO_ERR_NOT_FOUND);
+    add_messages(samples, 5, &state);
+    assert_int_equal(pto_fit_samples(samples, "m", "s", &nothing, &fit, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "--node sockets=N"));
     pto_fit_options_t no_gpus = {.node = {.sockets = 2, .cores = 16}};
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &no_gpus, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_int_equal(pto_fit_samples(samples, "m", "s", &no_gpus, &fit, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "--node gpus=N (gpus=0 if it has none)"));
-    pto_samples_fini(&samples);
 }
 
 TEST(forced_limits_that_leave_a_piece_empty_are_an_error) {
     uint64_t state = 12;
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_error_t err;
     pto_fit_t fit;
     pto_fit_options_t options = any_node;
-    add_messages(&samples, 5, &state);
+    add_messages(samples, 5, &state);
     assert_int_equal(pto_fit_breaks_parse("cpu.off_node=600,700", &options, NULL), PTO_OK);
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &options, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_int_equal(pto_fit_samples(samples, "m", "s", &options, &fit, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "messages.cpu.off_node.eager"));
-    pto_samples_fini(&samples);
 }
 
 /* It is the first parameter that is looked at. */
 TEST(messages_of_one_size_are_an_error_that_names_the_parameter) {
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_error_t err;
     pto_fit_t fit;
-    add_equal(&samples, message_row, 1e-6, 30);
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    add_equal(samples, message_row, 1e-6, 30);
+    assert_int_equal(pto_fit_samples(samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "messages.cpu.off_node"));
-    pto_samples_fini(&samples);
 }
 
 TEST(options_are_read_and_nonsense_is_refused) {

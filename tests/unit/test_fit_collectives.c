@@ -9,14 +9,24 @@ static pto_collectives_t collectives_of(const pto_machine_t *machine, const int 
     return rows_of(machine, nodes, node_counts, both, 2, NULL);
 }
 
+static void end_machine_at(void *machine) { pto_machine_destroy(machine); }
+
+static pto_fit_collectives_t must_fit_to(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                                         const pto_node_counts_t *train, pto_fit_prices_t *prices) {
+    pto_fit_collectives_t fit;
+    pto_error_t err = {0};
+    assert_ok(pto_fit_collectives(machine, collectives, train, prices, &fit, &err), &err);
+    keep(fit.machine, end_machine_at);
+    return fit;
+}
+
 #define ALL_BUT(nodes) (&(pto_node_counts_t){.count = 1, .value = {nodes}, .except = true})
 
 TEST(what_was_hidden_is_found) {
     const int nodes[] = {2, 4, 8};
-    pto_machine_t truth = parse("", hidden), machine = parse("", "");
-    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
-    pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    pto_machine_t *truth = parse("", hidden), *machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(truth, nodes, 3);
+    pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.badness < 0.02);
     assert_near(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 4e-10, 0.05);
     assert_near(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
@@ -34,18 +44,14 @@ TEST(what_was_hidden_is_found) {
     assert_string_equal(fit.machine->pageable[PTO_COPY_H2D].flagged, "fitted to collectives");
     assert_string_equal(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].flagged,
                         "fitted to collectives");
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
 }
 
 /* Small blocks on 2 nodes, medium ones on 4 and large ones on 8: the copies of the in-place exchange on 8
  * nodes then look like more contention of another one. */
 TEST(contention_does_not_stand_for_an_algorithm) {
     const int nodes[] = {2, 4, 8};
-    pto_machine_t truth = parse("", hidden), machine = parse("", "");
-    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
+    pto_machine_t *truth = parse("", hidden), *machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(truth, nodes, 3);
     size_t kept = 0;
     for (size_t i = 0; i < collectives.count; i++) {
         int64_t bytes = collectives.row[i].bytes;
@@ -53,57 +59,40 @@ TEST(contention_does_not_stand_for_an_algorithm) {
             collectives.row[kept++] = collectives.row[i];
     }
     collectives.count = kept;
-    pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.badness < 0.02);
     assert_near(fit.machine->contention.value, 0.8, 0.05);
     assert_string_equal(pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 262144)->algorithm,
                         "pairwise_in_place");
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
 }
 
 /* Two nodes alone know nothing of contention: a fit without the others leaves it out. */
 TEST(what_is_left_out_is_not_looked_at) {
     const int nodes[] = {2, 8};
-    pto_machine_t truth = parse("", hidden), machine = parse("", "");
-    pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
-    pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(8), NULL, &fit, NULL), PTO_OK);
+    pto_machine_t *truth = parse("", hidden), *machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(truth, nodes, 2);
+    pto_fit_collectives_t fit = must_fit_to(machine, &collectives, ALL_BUT(8), NULL);
     assert_false(pto_param_known(&fit.machine->contention));
     assert_near(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
     const int more_nodes[] = {2, 4, 8};
-    collectives = collectives_of(&truth, more_nodes, 3);
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(2), NULL, &fit, NULL), PTO_OK);
+    collectives = collectives_of(truth, more_nodes, 3);
+    fit = must_fit_to(machine, &collectives, ALL_BUT(2), NULL);
     /* Tables and numbers are found in turn, which may end near the best place. */
     assert_near(fit.machine->contention.value, 0.8, 0.1);
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
 }
 
 /* What samples measured stays as it is, what an earlier fit to collectives found does not. */
 TEST(measured_numbers_are_not_fitted) {
     const int nodes[] = {2, 8};
-    pto_machine_t truth = parse("", hidden);
-    pto_machine_t machine = parse(", s_per_message: 1e-9, s_per_message_95: [1e-9, 1e-9]",
-                                  "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-10, samples: 9}}\n"
-                                  "network: {contention: 5}\n");
-    pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
-    pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    pto_machine_t *truth = parse("", hidden);
+    pto_machine_t *machine = parse(", s_per_message: 1e-9, s_per_message_95: [1e-9, 1e-9]",
+                                   "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-10, samples: 9}}\n"
+                                   "network: {contention: 5}\n");
+    pto_collectives_t collectives = collectives_of(truth, nodes, 2);
+    pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value == 4e-10);
     assert_true(fit.machine->injection_s_per_message[PTO_SPACE_CPU].value == 1e-9);
     assert_near(fit.machine->contention.value, 0.8, 0.05);
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
 }
 
 /* Of an allreduce, whose second algorithm begins at 16 KiB. */
@@ -120,10 +109,9 @@ TEST(the_cost_of_reductions_and_their_algorithms_are_found) {
     const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
     char more[1024];
     snprintf(more, sizeof more, hidden_reduction, "");
-    pto_machine_t truth = parse("", more), machine = parse("", "");
-    pto_collectives_t collectives = rows_of(&truth, nodes, 3, &allreduce, 1, NULL);
-    pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    pto_machine_t *truth = parse("", more), *machine = parse("", "");
+    pto_collectives_t collectives = rows_of(truth, nodes, 3, &allreduce, 1, NULL);
+    pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.badness < 0.01);
     assert_int_equal(fit.machine->reduce[PTO_SPACE_CPU].count, 1);
     assert_near(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value, 6e-10, 0.05);
@@ -149,19 +137,13 @@ TEST(the_cost_of_reductions_and_their_algorithms_are_found) {
                             parameter->value == 16384 && isnan(parameter->gain));
     }
     assert_true(cost && change);
-    pto_machine_destroy(fit.machine);
-    pto_machine_fini(&machine);
     /* Measured, and three times as much: it stays. */
     machine = parse("", "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 18e-10, samples: 9}]}\n");
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value == 18e-10);
     assert_null(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.flagged);
     for (int i = 0; i < fit.parameter_count; i++)
         assert_string_not_equal(fit.parameter[i].name, "reduce.cpu.beta_s_per_byte");
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
 }
 
 /* Of a library that reads and writes GPU memory itself, by another algorithm than it uses for host memory. */
@@ -174,10 +156,9 @@ static const char hidden_direct[] =
 TEST(gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers) {
     const int nodes[] = {2, 4, 8};
     const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
-    pto_machine_t truth = parse("", hidden_direct), machine = parse("", "");
-    pto_collectives_t collectives = rows_of(&truth, nodes, 3, &allreduce, 1, NULL);
-    pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    pto_machine_t *truth = parse("", hidden_direct), *machine = parse("", "");
+    pto_collectives_t collectives = rows_of(truth, nodes, 3, &allreduce, 1, NULL);
+    pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     const pto_library_rule_t *rule = pto_machine_library(fit.machine, "allreduce", PTO_SPACE_CPU, 8, 1024);
     assert_string_equal(rule->algorithm, "recursive_doubling");
     assert_int_equal(rule->below_bytes, 4096);
@@ -187,71 +168,53 @@ TEST(gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers) {
     assert_string_equal(rule->algorithm, "binomial");
     assert_false(rule->staged);
     assert_true(fit.badness < 0.02);
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
 }
 
 /* What one machine does not know is taken from another; what was measured here stays. */
 TEST(terms_are_borrowed_where_they_are_not_measured) {
-    pto_machine_t lender = parse(", s_per_message: 3e-9", hidden);
-    pto_machine_t machine =
+    pto_machine_t *lender = parse(", s_per_message: 3e-9", hidden);
+    pto_machine_t *machine =
         parse("", "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 7e-10, samples: 9}}\n");
-    assert_int_equal(pto_fit_borrow_terms(&machine, &lender, NULL), PTO_OK);
-    const pto_postal_t *copy = &machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
+    assert_int_equal(pto_fit_borrow_terms(machine, lender, NULL), PTO_OK);
+    const pto_postal_t *copy = &machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
     assert_true(copy->beta_s_per_byte.value == 7e-10);
     assert_null(copy->flagged);
-    assert_true(machine.contention.value == 0.8);
-    assert_true(machine.injection_s_per_message[PTO_SPACE_CPU].value == 3e-9);
+    assert_true(machine->contention.value == 0.8);
+    assert_true(machine->injection_s_per_message[PTO_SPACE_CPU].value == 3e-9);
     for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
-        assert_true(machine.pageable[kind].alpha_s.value == 3e-5);
-        assert_true(machine.pageable[kind].beta_s_per_byte.value == 2e-11);
-        assert_string_equal(machine.pageable[kind].flagged, "of made up, fitted to collectives there");
+        assert_true(machine->pageable[kind].alpha_s.value == 3e-5);
+        assert_true(machine->pageable[kind].beta_s_per_byte.value == 2e-11);
+        assert_string_equal(machine->pageable[kind].flagged, "of made up, fitted to collectives there");
     }
-    assert_string_equal(pto_machine_library(&machine, "alltoall", PTO_SPACE_GPU, 8, 1024)->algorithm,
-                        "bruck");
+    assert_string_equal(pto_machine_library(machine, "alltoall", PTO_SPACE_GPU, 8, 1024)->algorithm, "bruck");
     /* A second lender changes what is not measured, and no table. */
-    pto_machine_t other =
+    pto_machine_t *other =
         parse(", s_per_message: 5e-9", "library:\n  alltoall: {cpu: [{algorithm: linear}]}\n");
-    assert_int_equal(pto_fit_borrow_terms(&machine, &other, NULL), PTO_OK);
-    assert_true(machine.injection_s_per_message[PTO_SPACE_CPU].value == 5e-9);
-    assert_true(machine.contention.value == 0.8);
-    assert_string_equal(pto_machine_library(&machine, "alltoall", PTO_SPACE_GPU, 8, 1024)->algorithm,
-                        "bruck");
-    pto_machine_fini(&lender);
-    pto_machine_fini(&other);
-    pto_machine_fini(&machine);
+    assert_int_equal(pto_fit_borrow_terms(machine, other, NULL), PTO_OK);
+    assert_true(machine->injection_s_per_message[PTO_SPACE_CPU].value == 5e-9);
+    assert_true(machine->contention.value == 0.8);
+    assert_string_equal(pto_machine_library(machine, "alltoall", PTO_SPACE_GPU, 8, 1024)->algorithm, "bruck");
 }
 
 /* Fits of two machines to several node counts, with prices in common and without. */
 TEST(prices_that_fits_share_change_nothing) {
     const int nodes[] = {2, 4, 8};
-    pto_machine_t truth = parse("", hidden), machine[2] = {parse("", ""), parse("", "")};
-    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
+    pto_machine_t *truth = parse("", hidden), *machine[] = {parse("", ""), parse("", "")};
+    pto_collectives_t collectives = collectives_of(truth, nodes, 3);
     pto_fit_prices_t *prices = pto_fit_prices_create();
     assert_non_null(prices);
-    machine[1].messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.beta_s_per_byte.value *= 1.5;
+    machine[1]->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.beta_s_per_byte.value *= 1.5;
     const pto_node_counts_t *const train[] = {NULL, ALL_BUT(8), ALL_BUT(2), NULL};
     const int of[] = {0, 0, 1, 0};
     for (int i = 0; i < 4; i++) {
-        pto_fit_collectives_t alone, shared;
         char alone_digest[PTO_MACHINE_DIGEST_MAX], shared_digest[PTO_MACHINE_DIGEST_MAX];
-        assert_int_equal(pto_fit_collectives(&machine[of[i]], &collectives, train[i], NULL, &alone, NULL),
-                         PTO_OK);
-        assert_int_equal(pto_fit_collectives(&machine[of[i]], &collectives, train[i], prices, &shared, NULL),
-                         PTO_OK);
+        const pto_fit_collectives_t alone = must_fit_to(machine[of[i]], &collectives, train[i], NULL);
+        const pto_fit_collectives_t shared = must_fit_to(machine[of[i]], &collectives, train[i], prices);
         assert_true(alone.badness == shared.badness);
         assert_string_equal(pto_machine_digest(alone.machine, alone_digest),
                             pto_machine_digest(shared.machine, shared_digest));
-        pto_machine_destroy(alone.machine);
-        pto_machine_destroy(shared.machine);
     }
     pto_fit_prices_destroy(prices);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine[0]);
-    pto_machine_fini(&machine[1]);
 }
 
 /* Of 56 times that take 1.1 times as long as predicted, and 28 that take 1.21 times on twice the nodes that
@@ -260,11 +223,11 @@ TEST(a_models_error_is_what_its_predictions_miss) {
     const int nodes[] = {2, 4, 8};
     const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
-    pto_machine_t machine = parse("", hidden);
-    pto_collectives_t collectives = rows_of(&machine, nodes, 3, both, 2, factor);
+    pto_machine_t *machine = parse("", hidden);
+    pto_collectives_t collectives = rows_of(machine, nodes, 3, both, 2, factor);
     const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
-    assert_int_equal(pto_fit_model_error(&machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
-    const pto_model_error_t *error = &machine.model_error;
+    assert_int_equal(pto_fit_model_error(machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+    const pto_model_error_t *error = &machine->model_error;
     assert_int_equal(error->row_count, 3);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(error->row[i].samples, i == 0 ? 56 : 28);
@@ -281,13 +244,11 @@ TEST(a_models_error_is_what_its_predictions_miss) {
     assert_string_equal(error->source,
                         "unnamed: 56 times that terms were fitted to, 28 with their node count left out");
     /* All are known: the 28 are among 84, of which the worst 5 percent are theirs. */
-    assert_int_equal(pto_fit_model_error(&machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_fit_model_error(machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
     assert_int_equal(error->row[0].samples, 84);
     assert_true(error->row[0].log_95 == 0.191); /* ln 1.21 */
     assert_true(error->doubling == 0 && error->node.most == 8);
     assert_string_equal(error->source, "unnamed: 84 times that nothing was fitted to");
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&machine);
 }
 
 /* 19 times tell of 95 percent; here are 14. */
@@ -295,13 +256,11 @@ TEST(an_error_needs_nineteen_times) {
     const int nodes[] = {2};
     const double factor[] = {1.1};
     const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;
-    pto_machine_t machine = parse("", hidden);
-    pto_collectives_t collectives = rows_of(&machine, nodes, 1, &alltoall, 1, factor);
-    assert_int_equal(pto_fit_model_error(&machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
-    assert_int_equal(machine.model_error.row_count, 0);
-    assert_null(machine.model_error.source);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&machine);
+    pto_machine_t *machine = parse("", hidden);
+    pto_collectives_t collectives = rows_of(machine, nodes, 1, &alltoall, 1, factor);
+    assert_int_equal(pto_fit_model_error(machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
+    assert_int_equal(machine->model_error.row_count, 0);
+    assert_null(machine->model_error.source);
 }
 
 /* The error of a machine that knows 2 and 4 nodes, from times that are right there, but 1.2 times as long for
@@ -311,8 +270,8 @@ static pto_model_error_t error_of(int odd, int left_out) {
     const int nodes[] = {2, 4, 8};
     const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
     const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
-    pto_machine_t machine = parse("", hidden);
-    pto_collectives_t collectives = rows_of(&machine, nodes, 3, both, 2, NULL);
+    pto_machine_t *machine = parse("", hidden);
+    pto_collectives_t collectives = rows_of(machine, nodes, 3, both, 2, NULL);
     size_t kept = 0;
     int odd_ones = 0, of_eight = 0;
     for (size_t i = 0; i < collectives.count; i++) {
@@ -328,11 +287,9 @@ static pto_model_error_t error_of(int odd, int left_out) {
         kept++;
     }
     collectives.count = kept;
-    assert_int_equal(pto_fit_model_error(&machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
-    pto_model_error_t error = machine.model_error;
-    pto_collectives_fini(&collectives);
-    machine.model_error = (pto_model_error_t){0};
-    pto_machine_fini(&machine);
+    assert_int_equal(pto_fit_model_error(machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+    pto_model_error_t error = machine->model_error;
+    machine->model_error = (pto_model_error_t){0};
     return error;
 }
 
@@ -358,9 +315,9 @@ TEST(a_single_cell_tells_how_far_a_doubling_is) {
     const pto_collective_t all[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
                                     PTO_COLLECTIVE_ALLGATHER};
     const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
-    pto_machine_t machine = parse("", hidden);
+    pto_machine_t *machine = parse("", hidden);
     for (int last = 0; last < 2; last++) {
-        pto_collectives_t collectives = rows_of(&machine, nodes, 3, all, 3, factor);
+        pto_collectives_t collectives = rows_of(machine, nodes, 3, all, 3, factor);
         size_t kept = 0;
         int64_t told = 0; /* the size of the only cell */
         for (size_t i = 0; i < collectives.count; i++) {
@@ -373,11 +330,9 @@ TEST(a_single_cell_tells_how_far_a_doubling_is) {
         }
         collectives.count = kept;
         assert_int_equal(kept, 2 + 2 * 2 * 14);
-        assert_int_equal(pto_fit_model_error(&machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
-        assert_true(fabs(machine.model_error.doubling - (log(1.21) / 0.095 - 1)) < 1e-3);
-        pto_collectives_fini(&collectives);
+        assert_int_equal(pto_fit_model_error(machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+        assert_true(fabs(machine->model_error.doubling - (log(1.21) / 0.095 - 1)) < 1e-3);
     }
-    pto_machine_fini(&machine);
 }
 
 /* Of 28 times of 8 nodes, twice as many as are known, the worst is within 95 percent of one more: whichever
@@ -387,9 +342,9 @@ TEST(any_time_may_tell_of_a_doubling) {
     const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
     const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
-    pto_machine_t machine = parse("", hidden);
+    pto_machine_t *machine = parse("", hidden);
     for (size_t worst = 0; worst < 56; worst += 55) {
-        pto_collectives_t collectives = rows_of(&machine, nodes, 3, both, 2, factor);
+        pto_collectives_t collectives = rows_of(machine, nodes, 3, both, 2, factor);
         size_t kept = 0;
         for (size_t i = 0; i < collectives.count; i++)
             if (collectives.row[i].nodes == 8 || collectives.row[i].collective == both[worst == 0])
@@ -398,13 +353,11 @@ TEST(any_time_may_tell_of_a_doubling) {
         assert_int_equal(kept, 56);
         assert_int_equal(collectives.row[worst].nodes, 8);
         collectives.row[worst].seconds *= 1.1;
-        assert_int_equal(pto_fit_model_error(&machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
-        assert_true(fabs(machine.model_error.doubling - (log(1.331) / 0.095 - 1)) < 1e-3);
-        assert_string_equal(machine.model_error.source,
+        assert_int_equal(pto_fit_model_error(machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+        assert_true(fabs(machine->model_error.doubling - (log(1.331) / 0.095 - 1)) < 1e-3);
+        assert_string_equal(machine->model_error.source,
                             "unnamed: 28 times that terms were fitted to, 28 with their node count left out");
-        pto_collectives_fini(&collectives);
     }
-    pto_machine_fini(&machine);
 }
 
 /* Of 28 ties one deviation holds 68 percent, the least 20: all of them are 0 until 9 are not. */
@@ -427,31 +380,26 @@ TEST(an_error_is_borrowed_where_there_is_none) {
                                 "    - {strategy: all, log_95: %s, samples: 40}\n";
     char text[1024];
     snprintf(text, sizeof text, error, "theirs", "  doubling: 0.3\n", "0.2");
-    pto_machine_t lender = parse("", text), none = parse("", "");
+    pto_machine_t *lender = parse("", text), *none = parse("", "");
     snprintf(text, sizeof text, error, "mine", "", "0.1");
-    pto_machine_t some = parse("", text);
+    pto_machine_t *some = parse("", text);
     snprintf(text, sizeof text, error, "mine", "  doubling: 0.7\n", "0.1");
-    pto_machine_t all = parse("", text);
-    assert_int_equal(pto_fit_borrow_error(&none, &lender, NULL), PTO_OK);
-    assert_string_equal(none.model_error.source, "of made up: theirs");
-    assert_true(none.model_error.doubling == 0.3 && none.model_error.row[0].log_95 == 0.2);
-    assert_int_equal(none.model_error.row[0].samples, 40);
-    assert_true(none.model_error.node.most == 8);
-    assert_int_equal(pto_fit_borrow_error(&some, &lender, NULL), PTO_OK);
-    assert_string_equal(some.model_error.source, "mine; doubling of made up");
-    assert_true(some.model_error.doubling == 0.3 && some.model_error.row[0].log_95 == 0.1);
-    assert_int_equal(pto_fit_borrow_error(&all, &lender, NULL), PTO_OK);
-    assert_string_equal(all.model_error.source, "mine");
-    assert_true(all.model_error.doubling == 0.7);
-    pto_machine_t empty = parse("", "");
-    assert_int_equal(pto_fit_borrow_error(&all, &empty, NULL), PTO_OK);
-    assert_int_equal(pto_fit_borrow_error(&some, &empty, NULL), PTO_OK);
-    assert_string_equal(some.model_error.source, "mine; doubling of made up");
-    pto_machine_fini(&lender);
-    pto_machine_fini(&none);
-    pto_machine_fini(&some);
-    pto_machine_fini(&all);
-    pto_machine_fini(&empty);
+    pto_machine_t *all = parse("", text);
+    assert_int_equal(pto_fit_borrow_error(none, lender, NULL), PTO_OK);
+    assert_string_equal(none->model_error.source, "of made up: theirs");
+    assert_true(none->model_error.doubling == 0.3 && none->model_error.row[0].log_95 == 0.2);
+    assert_int_equal(none->model_error.row[0].samples, 40);
+    assert_true(none->model_error.node.most == 8);
+    assert_int_equal(pto_fit_borrow_error(some, lender, NULL), PTO_OK);
+    assert_string_equal(some->model_error.source, "mine; doubling of made up");
+    assert_true(some->model_error.doubling == 0.3 && some->model_error.row[0].log_95 == 0.1);
+    assert_int_equal(pto_fit_borrow_error(all, lender, NULL), PTO_OK);
+    assert_string_equal(all->model_error.source, "mine");
+    assert_true(all->model_error.doubling == 0.7);
+    pto_machine_t *empty = parse("", "");
+    assert_int_equal(pto_fit_borrow_error(all, empty, NULL), PTO_OK);
+    assert_int_equal(pto_fit_borrow_error(some, empty, NULL), PTO_OK);
+    assert_string_equal(some->model_error.source, "mine; doubling of made up");
 }
 
 /* As a machine prices a row's time, which is that of an implementation. */
@@ -482,16 +430,16 @@ TEST(collectives_and_implementations_weigh_the_same) {
     const int nodes[] = {2, 4};
     const pto_collective_t all[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
                                     PTO_COLLECTIVE_ALLTOALLV};
-    pto_machine_t machine = parse(", s_per_message: 1e-9, s_per_message_95: [1e-9, 1e-9]",
-                                  "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-10, samples: 9}}\n"
-                                  "  pageable:\n"
-                                  "    d2h: {alpha_s: 3e-5, beta_s_per_byte: 2e-11, samples: 9}\n"
-                                  "    h2d: {alpha_s: 3e-5, beta_s_per_byte: 2e-11, samples: 9}\n"
-                                  "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 6e-10, samples: 9}]}\n"
-                                  "network: {contention: 0.8, contention_95: [0.8, 0.8]}\n"
-                                  "library:\n"
-                                  "  alltoallv: {cpu: [{algorithm: linear}], gpu: [{algorithm: linear}]}\n");
-    pto_collectives_t collectives = rows_of(&machine, nodes, 2, all, 3, NULL);
+    pto_machine_t *machine = parse(", s_per_message: 1e-9, s_per_message_95: [1e-9, 1e-9]",
+                                   "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-10, samples: 9}}\n"
+                                   "  pageable:\n"
+                                   "    d2h: {alpha_s: 3e-5, beta_s_per_byte: 2e-11, samples: 9}\n"
+                                   "    h2d: {alpha_s: 3e-5, beta_s_per_byte: 2e-11, samples: 9}\n"
+                                   "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 6e-10, samples: 9}]}\n"
+                                   "network: {contention: 0.8, contention_95: [0.8, 0.8]}\n"
+                                   "library:\n"
+                                   "  alltoallv: {cpu: [{algorithm: linear}], gpu: [{algorithm: linear}]}\n");
+    pto_collectives_t collectives = rows_of(machine, nodes, 2, all, 3, NULL);
     size_t count = 0;
     for (size_t i = 0; i < collectives.count; i++) {
         size_t group = i / 28;
@@ -500,30 +448,24 @@ TEST(collectives_and_implementations_weigh_the_same) {
             continue;
         *row = collectives.row[i];
         row->implementation = group < 2 ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY;
-        row->seconds = priced(&machine, &collectives, row) * exp(-miss[group]);
+        row->seconds = priced(machine, &collectives, row) * exp(-miss[group]);
         count++;
     }
     collectives.count = count;
-    pto_fit_collectives_t fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_int_equal(fit.parameter_count, 0);
     assert_near(fit.badness, (miss[0] + miss[1] + miss[2]) / 3, 1e-6);
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&machine);
 }
 
 TEST(nothing_to_fit_to_is_an_error) {
     const int nodes[] = {2};
-    pto_machine_t machine = parse("", hidden);
-    pto_collectives_t collectives = collectives_of(&machine, nodes, 1);
+    pto_machine_t *machine = parse("", hidden);
+    pto_collectives_t collectives = collectives_of(machine, nodes, 1);
     pto_fit_collectives_t fit;
     pto_error_t err;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(2), NULL, &fit, &err),
+    assert_int_equal(pto_fit_collectives(machine, &collectives, ALL_BUT(2), NULL, &fit, &err),
                      PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "no collective is left"));
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&machine);
 }
 
 /* A search that does not move ends where it began. */
@@ -539,13 +481,13 @@ static void assert_kept(const pto_fit_collectives_t *fit, const char *name, doub
 /* A stop lasts, so this is last. */
 TEST(a_stopped_fit_keeps_what_it_found) {
     const int nodes[] = {2, 4, 8};
-    pto_machine_t truth = parse("", hidden), machine = parse("", "");
-    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
+    pto_machine_t *truth = parse("", hidden), *machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(truth, nodes, 3);
     pto_fit_collectives_t whole, fit;
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &whole, NULL), PTO_OK);
+    assert_int_equal(pto_fit_collectives(machine, &collectives, NULL, NULL, &whole, NULL), PTO_OK);
     assert_false(whole.interrupted);
     pto_stop();
-    assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
+    fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.interrupted);
     assert_true(isfinite(fit.badness) && fit.badness > whole.badness);
     assert_non_null(pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 1024));
@@ -554,9 +496,4 @@ TEST(a_stopped_fit_keeps_what_it_found) {
     assert_kept(&fit, "network.contention", 0.5);
     assert_int_equal(pto_fit_model_error(fit.machine, &collectives, NULL, true, NULL, NULL),
                      PTO_ERR_INTERRUPTED);
-    pto_machine_destroy(whole.machine);
-    pto_machine_destroy(fit.machine);
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
 }

@@ -29,14 +29,12 @@ TEST(mps_is_that_of_the_files_in_which_processes_share_a_gpu) {
     static const char *const benchmarks[] = {"memcpy_shared_d2h", "memcpy_shared_h2d", "memcpy_shared_d2d",
                                              "memcpy_shared_strided_h2d", "memcpy_shared_strided_d2h"};
     for (size_t k = 0; k < 5 * sizeof cases / sizeof *cases; k++) {
-        pto_samples_t samples = new_samples();
+        pto_samples_t *samples = new_samples();
         size_t i = k / 5;
-        parse_shared(cases[i].first, benchmarks[k % 5], &samples);
-        parse_shared(cases[i].second, benchmarks[(k + 1) % 5], &samples);
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        parse_shared(cases[i].first, benchmarks[k % 5], samples);
+        parse_shared(cases[i].second, benchmarks[(k + 1) % 5], samples);
+        pto_fit_t fit = must_fit(samples, &any_node);
         assert_int_equal(pto_machine_mps(fit.machine), cases[i].mps);
-        pto_fit_fini(&fit);
-        pto_samples_fini(&samples);
     }
 }
 
@@ -44,21 +42,19 @@ TEST(mps_is_that_of_the_files_in_which_processes_share_a_gpu) {
 TEST(mps_is_that_of_the_first_row_too) {
     static const char first[] = "# mps=no\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                                 "memcpy_shared_d2h,-,on_socket,-,3,1,8,1,3e-5\n";
-    pto_samples_t samples = {0}, messages = new_samples();
-    assert_int_equal(pto_samples_parse(first, strlen(first), "first", &samples, NULL), PTO_OK);
-    parse_shared("# mps=yes\n", "memcpy_shared_d2h", &samples);
-    for (size_t i = 0; i < messages.count; i++)
-        add(&samples, messages.sample[i]);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = no_samples(), *messages = new_samples();
+    assert_int_equal(pto_samples_parse(first, strlen(first), "first", samples, NULL), PTO_OK);
+    parse_shared("# mps=yes\n", "memcpy_shared_d2h", samples);
+    for (size_t i = 0; i < messages->count; i++)
+        add(samples, messages->sample[i]);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_int_equal(pto_machine_mps(fit.machine), PTO_MPS_UNKNOWN);
-    release(&fit, &samples);
-    pto_samples_fini(&messages);
 }
 
 /* 8 us and 2 us for each copy more, and 20 ps a byte. */
 TEST(additional_copies_of_a_stream_are_fitted) {
     uint64_t state = 21;
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     for (int32_t copies = 1; copies <= 64; copies *= 2) {
         for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 4) {
             for (int32_t run = 1; run <= 10; run++) {
@@ -70,21 +66,19 @@ TEST(additional_copies_of_a_stream_are_fitted) {
                                        .run = run};
                 sample.seconds = (8e-6 + 2e-6 * (copies - 1) + 2e-11 * (double)(copies * bytes)) *
                                  (1 + noise * shake(&state));
-                add(&samples, sample);
+                add(samples, sample);
             }
         }
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->queued_copy_s[PTO_COPY_D2H].value, 2e-6, 0.02);
     assert_false(pto_param_known(&fit.machine->queued_copy_s[PTO_COPY_H2D]));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* 6 us and 15 us for each row more, and 3 ps a byte, for GPU memory alone. */
 TEST(rows_of_messages_are_fitted) {
     uint64_t state = 23;
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     for (int64_t rows = 1; rows <= 1024; rows *= 4)
         for (int32_t row_bytes = 4; row_bytes <= 64; row_bytes *= 16)
             for (int32_t run = 1; run <= 10; run++) {
@@ -97,19 +91,17 @@ TEST(rows_of_messages_are_fitted) {
                                        .run = run};
                 sample.seconds = (6e-6 + 15e-6 * (double)(rows - 1) + 3e-12 * (double)(rows * row_bytes)) *
                                  (1 + noise * shake(&state));
-                add(&samples, sample);
+                add(samples, sample);
             }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->message_row_s[PTO_SPACE_GPU].value, 15e-6, 0.02);
     assert_false(pto_param_known(&fit.machine->message_row_s[PTO_SPACE_CPU]));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* Copies that take turns up to 16 KiB, and none from 32 KiB on: the limit is between the two. */
 TEST(the_limit_of_small_shared_copies_is_between_two_sizes) {
     uint64_t state = 22;
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     for (int64_t bytes = 4; bytes <= 1 << 20; bytes *= 2)
         for (int32_t run = 1; run <= 5; run++) {
             pto_sample_t sample = {.benchmark = PTO_BENCHMARK_MEMCPY_SHARED_H2D,
@@ -120,15 +112,13 @@ TEST(the_limit_of_small_shared_copies_is_between_two_sizes) {
                                    .run = run};
             sample.seconds =
                 (bytes <= 16384 ? 8e-4 : 4e-5 + 1e-10 * (double)bytes) * (1 + noise * shake(&state));
-            add(&samples, sample);
+            add(samples, sample);
         }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *shared = &fit.machine->shared_copies[PTO_COPY_H2D];
     assert_int_equal(shared->count, 2);
     assert_int_equal(shared->row[0].below_bytes, 23171); /* 16384 times the root of 2, rounded up */
     assert_int_equal(shared->row[1].from_bytes, 23171);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* --- which parameter a benchmark sets ------------------------------------------------------------------- */
@@ -237,9 +227,9 @@ static double value_of(const pto_machine_t *machine, int which) {
 TEST(each_benchmark_sets_its_own_parameter) {
     for (int which = 0; which < PARAMETER_COUNT; which++) {
         const shape_t shape = parameters[which].shape;
-        pto_samples_t samples = new_samples();
-        add_samples_of(which, &samples);
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        pto_samples_t *samples = new_samples();
+        add_samples_of(which, samples);
+        pto_fit_t fit = must_fit(samples, &any_node);
         assert_null(find_entry(&fit, "memory.host_s_per_byte")); /* of one process */
         for (int other = 0; other < PARAMETER_COUNT; other++)
             if (other != which && value_of(fit.machine, other) != 0)
@@ -249,26 +239,24 @@ TEST(each_benchmark_sets_its_own_parameter) {
                     : shape == QUEUED || shape == STRIDED ? 2e-6
                                                           : 1e-11,
                     1e-3);
-        release(&fit, &samples);
     }
 }
 
 /* Two, four and eight processes, each with a cost per byte of its own. */
 TEST(each_number_of_sharing_processes_has_its_row) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {
         .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2H, .place = PTO_AT_ON_SOCKET, .messages = 1};
     for (sample.procs = 2; sample.procs <= 8; sample.procs *= 2)
         for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
-            add_equal(&samples, sample, 1e-5 + sample.procs * 1e-10 * (double)sample.bytes, 2);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+            add_equal(samples, sample, 1e-5 + sample.procs * 1e-10 * (double)sample.bytes, 2);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *shared = &fit.machine->shared_copies[PTO_COPY_D2H];
     assert_int_equal(shared->count, 3);
     for (int row = 0; row < 3; row++) {
         assert_int_equal(shared->row[row].procs, 2 << row);
         assert_near(shared->row[row].postal.beta_s_per_byte.value, (2 << row) * 1e-10, 1e-3);
     }
-    release(&fit, &samples);
 }
 
 /* Messages of one space at one level, alone or several in flight, which GPU memory has at all levels and host
@@ -278,22 +266,22 @@ TEST(each_space_and_level_has_messages_of_its_own) {
                                                 PTO_AT_OFF_NODE};
     for (int i = 0; i < PTO_SPACE_COUNT * PTO_LEVEL_COUNT; i++) {
         int space = i / PTO_LEVEL_COUNT, level = i % PTO_LEVEL_COUNT;
-        pto_samples_t samples = {0};
+        pto_samples_t *samples = no_samples();
         pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
                                .where = space == PTO_SPACE_CPU ? PTO_IN_CPU : PTO_IN_GPU,
                                .place = (uint8_t)places[level],
                                .procs = 1,
                                .messages = 1};
         for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
-            add_equal(&samples, sample, 4e-6 + 1e-10 * (double)sample.bytes, 2);
+            add_equal(samples, sample, 4e-6 + 1e-10 * (double)sample.bytes, 2);
         sample.benchmark =
             level == PTO_LEVEL_OFF_NODE ? PTO_BENCHMARK_MULTI_MESSAGE : PTO_BENCHMARK_MULTI_MESSAGE_ONE;
         for (sample.messages = 1; sample.messages <= 4; sample.messages *= 2)
             for (sample.bytes = 64; sample.bytes <= 65536; sample.bytes *= 4)
-                add_equal(&samples, sample,
+                add_equal(samples, sample,
                           4e-6 + (sample.messages - 1) * (1e-6 + 2e-11 * (double)sample.bytes), 2);
         bool has_gap = space == PTO_SPACE_GPU || level == PTO_LEVEL_OFF_NODE;
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        pto_fit_t fit = must_fit(samples, &any_node);
         for (int other = 0; other < PTO_SPACE_COUNT * PTO_LEVEL_COUNT; other++) {
             const pto_cost_table_t *messages =
                 &fit.machine->messages[other / PTO_LEVEL_COUNT][other % PTO_LEVEL_COUNT];
@@ -305,6 +293,5 @@ TEST(each_space_and_level_has_messages_of_its_own) {
             if (gap->count > 0)
                 assert_near(gap->row[0].postal.alpha_s.value, 1e-6, 1e-3);
         }
-        release(&fit, &samples);
     }
 }

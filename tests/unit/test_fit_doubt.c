@@ -10,15 +10,15 @@ static const pto_sample_t copy_row = {
 
 /* Three jobs of `sizes` sizes; the last takes `slower` times as long for `slow_sizes` of them. */
 static bool is_left_out(int sizes, int slow_sizes, double slower) {
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_sample_t sample = message_row;
     for (sample.run = 1; sample.run <= 3; sample.run++)
         for (int i = 0; i < sizes; i++) {
             sample.bytes = 64 << i;
             double factor = sample.run == 3 && i < slow_sizes ? slower : 1;
-            add_equal(&samples, sample, factor * (1e-6 + 1e-10 * (double)sample.bytes), 3);
+            add_equal(samples, sample, factor * (1e-6 + 1e-10 * (double)sample.bytes), 3);
         }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_fit_entry_t *entry = find_entry(&fit, "job ping_pong.cpu.3");
     bool left_out = entry != NULL;
     if (left_out) {
@@ -34,7 +34,6 @@ static bool is_left_out(int sizes, int slow_sizes, double slower) {
     for (int k = 0; k < cost->count; k++)
         count += cost->row[k].postal.sample_count;
     assert_int_equal(count, sizes * (left_out ? 6 : 9));
-    release(&fit, &samples);
     return left_out;
 }
 
@@ -52,45 +51,43 @@ TEST(eight_cells_tell_about_a_job_and_seven_do_not) {
 
 /* Jobs of different benchmarks, spaces and files share no cell, so nothing is known about either. */
 TEST(jobs_are_compared_with_those_of_their_kind_alone) {
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_sample_t sample = message_row;
     for (int i = 0; i < 10; i++) {
         sample = message_row;
         sample.bytes = 64 << i;
-        add_equal(&samples, sample, 1e-6 + 1e-10 * (double)sample.bytes, 3);
+        add_equal(samples, sample, 1e-6 + 1e-10 * (double)sample.bytes, 3);
         sample.where = PTO_IN_GPU;
-        add_equal(&samples, sample, 9e-6 + 9e-10 * (double)sample.bytes, 3);
+        add_equal(samples, sample, 9e-6 + 9e-10 * (double)sample.bytes, 3);
         sample.where = PTO_IN_CPU;
         sample.place = PTO_AT_ON_NODE;
         sample.run = 2;
-        add_equal(&samples, sample, 5e-6 + 9e-10 * (double)sample.bytes, 3);
+        add_equal(samples, sample, 5e-6 + 9e-10 * (double)sample.bytes, 3);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     for (int i = 0; i < fit.entry_count; i++)
         assert_null(strstr(fit.entry[i].name, "job "));
     assert_near(fit.machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 9e-6,
                 1e-3);
-    release(&fit, &samples);
 }
 
 /* Of two jobs the faster is the reference; the slow one may be in another file. */
 TEST(of_two_jobs_the_slower_is_left_out) {
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_sample_t sample = message_row;
     for (int file = 0; file < 2; file++)
         for (int i = 0; i < 10; i++) {
             sample.file = file;
             sample.run = 1;
             sample.bytes = 64 << i;
-            add_equal(&samples, sample, (file == 0 ? 1.4 : 1) * (1e-6 + 1e-10 * (double)sample.bytes), 3);
+            add_equal(samples, sample, (file == 0 ? 1.4 : 1) * (1e-6 + 1e-10 * (double)sample.bytes), 3);
         }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_string_equal(entry_named(&fit, "job ping_pong.cpu.1")->note,
                         "left out: a slow job, 1.40 times the middle one of its cells");
     assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.sample_count, 30);
     assert_near(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 1e-6,
                 1e-3);
-    release(&fit, &samples);
 }
 
 /* Cells that differ in one column each, with times of their own: the second job takes 1.4 times as long in
@@ -114,7 +111,7 @@ TEST(jobs_are_compared_cell_by_cell_in_any_order) {
                                                          .seconds = seconds * factor[i % JOBS]};
     }
     for (int order = 0; order < 10; order++) {
-        pto_samples_t samples = {0}, messages = new_samples();
+        pto_samples_t *samples = no_samples(), *messages = new_samples();
         for (int i = COUNT - 1; i > 0; i--) { /* Fisher and Yates */
             int with = (int)((shake(&random) + 1) / 2 * (i + 1));
             pto_sample_t kept = row[i];
@@ -122,11 +119,10 @@ TEST(jobs_are_compared_cell_by_cell_in_any_order) {
             row[with] = kept;
         }
         for (int i = 0; i < COUNT; i++)
-            add(&samples, row[i]);
-        for (size_t i = 0; i < messages.count; i++)
-            add(&samples, messages.sample[i]);
-        pto_samples_fini(&messages);
-        pto_fit_t fit = must_fit(&samples, &any_node);
+            add(samples, row[i]);
+        for (size_t i = 0; i < messages->count; i++)
+            add(samples, messages->sample[i]);
+        pto_fit_t fit = must_fit(samples, &any_node);
         int left_out = 0;
         for (int i = 0; i < fit.entry_count; i++)
             left_out += strncmp(fit.entry[i].name, "job ", 4) == 0;
@@ -134,16 +130,14 @@ TEST(jobs_are_compared_cell_by_cell_in_any_order) {
         assert_string_equal(entry_named(&fit, "job other.cpu.2")->note, /* 1.4 / 1.05 */
                             "left out: a slow job, 1.33 times the middle one of its cells");
         assert_int_equal(entry_named(&fit, "other benchmarks")->sample_count, COUNT);
-        release(&fit, &samples);
     }
 }
 
 /* --- lines that are doubtful ---------------------------------------------------------------------------- */
 
-static pto_fit_t fit_copies_of(int sizes, int samples_each, int odd_size, double odd,
-                               pto_samples_t *samples) {
+static pto_fit_t fit_copies_of(int sizes, int samples_each, int odd_size, double odd) {
     pto_sample_t sample = copy_row;
-    *samples = new_samples();
+    pto_samples_t *samples = new_samples();
     for (int i = 0; i < sizes; i++) {
         sample.bytes = 256 << i;
         add_equal(samples, sample, (i == odd_size ? odd : 1) * (1e-5 + 1e-10 * (double)sample.bytes),
@@ -154,8 +148,7 @@ static pto_fit_t fit_copies_of(int sizes, int samples_each, int odd_size, double
 
 static const char *note_of_copies(int sizes, int samples_each, int odd_size, double odd) {
     static char note[PTO_FIT_NOTE_MAX];
-    pto_samples_t samples;
-    pto_fit_t fit = fit_copies_of(sizes, samples_each, odd_size, odd, &samples);
+    pto_fit_t fit = fit_copies_of(sizes, samples_each, odd_size, odd);
     const pto_postal_t *postal = &fit.machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
     snprintf(note, sizeof note, "%s", entry_named(&fit, "copies.h2d.on_socket")->note);
     if (note[0] != '\0')
@@ -163,7 +156,6 @@ static const char *note_of_copies(int sizes, int samples_each, int odd_size, dou
     else
         assert_null(postal->flagged);
     assert_int_equal(postal->sample_count, sizes * samples_each);
-    release(&fit, &samples);
     return note;
 }
 
@@ -182,15 +174,14 @@ TEST(a_size_that_its_line_misses_is_told) {
 
 /* The smallest of 16 sizes, whose line is below the grain, takes `odd` times as long as its line. */
 static bool is_told_below_the_grain(double odd) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = copy_row;
     for (int i = 0; i < 16; i++) {
         sample.bytes = 256 << i;
-        add_equal(&samples, sample, (i == 0 ? odd : 1) * (1e-8 + 1e-11 * (double)sample.bytes), 5);
+        add_equal(samples, sample, (i == 0 ? odd : 1) * (1e-8 + 1e-11 * (double)sample.bytes), 5);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     bool is_told = strstr(entry_named(&fit, "copies.h2d.on_socket")->note, "of 256 bytes") != NULL;
-    release(&fit, &samples);
     return is_told;
 }
 
@@ -208,45 +199,43 @@ TEST(a_line_of_two_sizes_is_doubtful_and_of_three_is_not) {
 
 /* Every second sample of a size takes 1.6 times as long: no line is within 15 percent of most. */
 TEST(a_line_far_from_its_samples_tells_how_far) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = copy_row;
     for (int i = 0; i < 12; i++)
         for (int k = 0; k < 10; k++) {
             sample.bytes = 256 << i;
-            add_equal(&samples, sample, (k % 2 ? 1.6 : 1) * (1e-5 + 1e-10 * (double)sample.bytes), 1);
+            add_equal(samples, sample, (k % 2 ? 1.6 : 1) * (1e-5 + 1e-10 * (double)sample.bytes), 1);
         }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_fit_entry_t *entry = entry_named(&fit, "copies.h2d.on_socket");
     char note[PTO_FIT_NOTE_MAX];
     snprintf(note, sizeof note, "half of the samples lie more than %.0f percent off the line",
              100 * entry->residual);
     assert_string_equal(entry->note, note);
     assert_true(entry->residual > 0.15 && entry->residual < 0.35);
-    release(&fit, &samples);
 }
 
 /* Cost nothing by the byte, or take no time to start. */
 TEST(what_is_held_at_zero_is_named) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = copy_row;
     for (int i = 0; i < 8; i++) {
         sample.bytes = 1000 * (1 + i);
         sample.benchmark = PTO_BENCHMARK_MEMCPY_H2D;
-        add_equal(&samples, sample, 1e-5 * (1 - 0.01 * i), 1);
+        add_equal(samples, sample, 1e-5 * (1 - 0.01 * i), 1);
         sample.benchmark = PTO_BENCHMARK_MEMCPY_D2H;
-        add_equal(&samples, sample, 1e-9 * (double)sample.bytes - 3e-7, 1);
+        add_equal(samples, sample, 1e-9 * (double)sample.bytes - 3e-7, 1);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_string_equal(entry_named(&fit, "copies.h2d.on_socket")->note,
                         "beta_s_per_byte held at 0: the samples would have it negative");
     assert_string_equal(entry_named(&fit, "copies.d2h.on_socket")->note,
                         "alpha_s held at 0: the samples would have it negative");
-    release(&fit, &samples);
 }
 
 /* Three sizes of one process, of which a plot of two has room for two. */
 TEST(medians_for_a_plot_are_by_size) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = copy_row;
     int64_t bytes[3] = {-1, -1, -1};
     double seconds[3] = {-1, -1, -1};
@@ -254,25 +243,24 @@ TEST(medians_for_a_plot_are_by_size) {
         for (int k = 0; k < 3; k++) {
             sample.bytes = 64 << i;
             sample.procs = 1;
-            add_equal(&samples, sample, (i + 1) * (k == 2 ? 9e-6 : 1e-6 + 1e-7 * k), 1);
+            add_equal(samples, sample, (i + 1) * (k == 2 ? 9e-6 : 1e-6 + 1e-7 * k), 1);
             sample.procs = 2;
-            add_equal(&samples, sample, 5e-5, 1);
+            add_equal(samples, sample, 5e-5, 1);
         }
-    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 2,
+    assert_int_equal(pto_fit_medians(samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 2,
                                      bytes, seconds),
                      3);
     assert_true(bytes[2] == -1 && seconds[2] == -1);
-    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 3,
+    assert_int_equal(pto_fit_medians(samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 3,
                                      bytes, seconds),
                      3);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(bytes[i], 64 << i);
         assert_near(seconds[i], (i + 1) * 1.1e-6, 1e-9);
     }
-    assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, 1,
-                                     3, bytes, seconds),
+    assert_int_equal(pto_fit_medians(samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, 1, 3,
+                                     bytes, seconds),
                      0);
-    pto_samples_fini(&samples);
 }
 
 /* --- what is useless ------------------------------------------------------------------------------------ */
@@ -296,14 +284,14 @@ TEST(samples_far_from_any_line_are_left_out) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t random = 3;
-        pto_samples_t samples = new_samples();
+        pto_samples_t *samples = new_samples();
         pto_sample_t sample = {.place = PTO_AT_ON_SOCKET, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
         for (sample.bytes = 64; sample.bytes <= 1 << 20; sample.bytes *= 4) {
             static const uint8_t good[] = {PTO_BENCHMARK_PING_PONG, PTO_BENCHMARK_REDUCE,
                                            PTO_BENCHMARK_MEMCPY_H2H};
             for (size_t g = 0; g < sizeof good; g++) {
                 sample.benchmark = good[g];
-                add_equal(&samples, sample, 1e-6 + 1e-10 * (double)sample.bytes, 5);
+                add_equal(samples, sample, 1e-6 + 1e-10 * (double)sample.bytes, 5);
             }
         }
         sample = (pto_sample_t){.benchmark = cases[i].benchmark,
@@ -315,55 +303,52 @@ TEST(samples_far_from_any_line_are_left_out) {
             sample.bytes =
                 k < 20 && cases[i].benchmark >= PTO_BENCHMARK_REMOTE_LOAD_4 ? 0 : 1 << (4 + k / 20);
             sample.seconds = 3e-5 * exp(3.5 * shake(&random));
-            add(&samples, sample);
+            add(samples, sample);
         }
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        pto_fit_t fit = must_fit(samples, &any_node);
         bool left_out = false;
         for (int k = 0; k < fit.entry_count; k++)
             left_out = left_out || (fit.entry[k].left_out && strstr(fit.entry[k].name, cases[i].name));
         if (!left_out)
             fail_msg("%s is not left out", cases[i].name);
-        release(&fit, &samples);
     }
 }
 
 /* --- what is absent ------------------------------------------------------------------------------------- */
 
 TEST(reductions_of_one_size_are_left_out_or_an_error) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
     static const char *const pairs[] = {"sum-float", "max-int64"};
     for (int i = 0; i < 2; i++) {
         sample.pair_hash = pto_sample_pair_hash(pairs[i]);
         sample.bytes = 4096;
-        add_equal(&samples, sample, 1e-6, 5);
+        add_equal(samples, sample, 1e-6, 5);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_string_equal(entry_named(&fit, "reduce.cpu")->note,
                         "samples of 1 sizes are too little for alpha_s and beta_s_per_byte");
     assert_int_equal(fit.machine->reduce[PTO_SPACE_CPU].count, 0);
     assert_null(find_entry(&fit, "reduce.cpu by operation"));
-    release(&fit, &samples);
 }
 
 /* A file of messages that says nothing of MPS does not matter for the copies of another file. */
 TEST(mps_is_not_that_of_files_of_other_samples) {
     static const char head[] = "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n";
     char text[4096];
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     int length = snprintf(text, sizeof text, "# mps=no\n%s", head);
     for (int bytes = 8; bytes <= 4096; bytes *= 8)
         length += snprintf(text + length, sizeof text - (size_t)length,
                            "ping_pong,cpu,off_node,0-1,1,1,%d,1,%g\n", bytes, 1e-6 + 1e-10 * bytes);
-    assert_int_equal(pto_samples_parse(text, (size_t)length, "messages", &samples, NULL), PTO_OK);
+    assert_int_equal(pto_samples_parse(text, (size_t)length, "messages", samples, NULL), PTO_OK);
     length = snprintf(text, sizeof text, "# mps=yes\n%s", head);
     for (int bytes = 8; bytes <= 1 << 20; bytes *= 8)
         length += snprintf(text + length, sizeof text - (size_t)length,
                            "memcpy_shared_d2h,-,on_socket,-,3,1,%d,1,%g\n", bytes, 3e-5 + 1e-10 * bytes);
-    assert_int_equal(pto_samples_parse(text, (size_t)length, "copies", &samples, NULL), PTO_OK);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_int_equal(pto_samples_parse(text, (size_t)length, "copies", samples, NULL), PTO_OK);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_int_equal(pto_machine_mps(fit.machine), PTO_MPS_YES);
-    release(&fit, &samples);
 }
 
 /* --- options -------------------------------------------------------------------------------------------- */
@@ -420,18 +405,16 @@ TEST(a_nodes_shape_is_that_of_the_samples_unless_given) {
                                "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                                "ping_pong,cpu,off_node,0-1,1,1,8,1,1e-6\n"
                                "ping_pong,cpu,off_node,0-1,1,1,64,1,2e-6\n";
-    pto_samples_t samples = {0};
-    assert_int_equal(pto_samples_parse(text, sizeof text - 1, "a file", &samples, NULL), PTO_OK);
-    pto_fit_t fit = must_fit(&samples, &(pto_fit_options_t){0});
+    pto_samples_t *samples = no_samples();
+    assert_int_equal(pto_samples_parse(text, sizeof text - 1, "a file", samples, NULL), PTO_OK);
+    pto_fit_t fit = must_fit(samples, &(pto_fit_options_t){0});
     assert_int_equal(fit.machine->node.sockets, 2);
     assert_int_equal(fit.machine->node.gpus, 8);
     assert_int_equal(fit.machine->node.cores, 96);
-    pto_fit_fini(&fit);
-    fit = must_fit(&samples, &(pto_fit_options_t){.node = {.sockets = 1, .cores = 64, .no_gpus = true}});
+    fit = must_fit(samples, &(pto_fit_options_t){.node = {.sockets = 1, .cores = 64, .no_gpus = true}});
     assert_int_equal(fit.machine->node.sockets, 1);
     assert_int_equal(fit.machine->node.gpus, 0);
     assert_int_equal(fit.machine->node.cores, 64);
-    release(&fit, &samples);
 }
 
 /* Eight digits are a number of cores, nine are something else. */
@@ -445,11 +428,11 @@ TEST(a_nodes_shape_has_up_to_eight_digits) {
                               "ping_pong,cpu,off_node,0-1,1,1,8,1,1e-6\n"
                               "ping_pong,cpu,off_node,0-1,1,1,64,1,2e-6\n",
                               cores[i]);
-        pto_samples_t samples = {0};
+        pto_samples_t *samples = no_samples();
         pto_fit_t fit;
         pto_error_t err;
-        assert_int_equal(pto_samples_parse(text, (size_t)length, "a file", &samples, NULL), PTO_OK);
-        pto_status_t status = pto_fit_samples(&samples, "m", "s", &(pto_fit_options_t){0}, &fit, &err);
+        assert_int_equal(pto_samples_parse(text, (size_t)length, "a file", samples, NULL), PTO_OK);
+        pto_status_t status = pto_fit_samples(samples, "m", "s", &(pto_fit_options_t){0}, &fit, &err);
         if (i == 0) {
             assert_int_equal(status, PTO_OK);
             assert_int_equal(fit.machine->node.sockets, 2);
@@ -460,6 +443,5 @@ TEST(a_nodes_shape_has_up_to_eight_digits) {
             assert_int_equal(status, PTO_ERR_NOT_FOUND);
             assert_non_null(strstr(err.message, "how many cores a node has"));
         }
-        pto_samples_fini(&samples);
     }
 }

@@ -2,6 +2,7 @@
  * another GPU's memory, flags between kernels, graphs and queues. */
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "must.h"
 #include "portolan/machine.h"
 #include "test.h"
 
@@ -35,20 +36,17 @@ static void left_out_for(const pto_samples_t *samples, const char *words) {
         snprintf(text, sizeof text, "%s: %s", fit.entry[i].name, fit.entry[i].note);
         said = said || (fit.entry[i].left_out && strstr(text, words));
     }
-    pto_fit_fini(&fit);
     if (!said)
         fail_msg("nothing says '%s'", words);
 }
 
 /* The fit's machine is one that can be written and read again. */
 static void assert_readable(const pto_fit_t *fit) {
-    char *text = NULL;
     pto_machine_t again;
     pto_error_t err = {0};
-    assert_int_equal(pto_machine_format(fit->machine, NULL, &text, &err), PTO_OK);
+    char *text = must_format(fit->machine);
     if (pto_machine_parse(text, strlen(text), "fitted.yaml", &again, &err) != PTO_OK)
         fail_msg("%s in\n%s", err.message, text);
-    free(text);
     pto_machine_fini(&again);
 }
 
@@ -81,10 +79,10 @@ static void add_many(pto_samples_t *samples, double factor, uint64_t *state) {
 
 TEST(each_piece_has_its_own_cost_of_additional_inputs) {
     uint64_t state = 1;
-    pto_samples_t samples = new_samples();
-    add_reductions(&samples, &state);
-    add_many(&samples, 1, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = new_samples();
+    add_reductions(samples, &state);
+    add_many(samples, 1, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_param_t *small = pto_machine_extra_input(fit.machine, PTO_SPACE_GPU, CACHE_BYTES / 2);
     const pto_param_t *large = pto_machine_extra_input(fit.machine, PTO_SPACE_GPU, CACHE_BYTES);
     assert_non_null(small);
@@ -94,17 +92,15 @@ TEST(each_piece_has_its_own_cost_of_additional_inputs) {
     assert_true(large->has_interval && large->low <= gamma_true && gamma_true <= large->high);
     assert_null(pto_machine_extra_input(fit.machine, PTO_SPACE_CPU, 8));
     assert_readable(&fit);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* The kernel of many takes 1.4 times as long for two; gamma is not blamed for it. */
 TEST(a_kernel_that_differs_for_two_inputs_is_reported) {
     uint64_t state = 2;
-    pto_samples_t samples = new_samples();
-    add_reductions(&samples, &state);
-    add_many(&samples, 1.4, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = new_samples();
+    add_reductions(samples, &state);
+    add_many(samples, 1.4, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(pto_machine_extra_input(fit.machine, PTO_SPACE_GPU, CACHE_BYTES)->value, gamma_true, 0.04);
     bool told = false;
     for (int i = 0; i < fit.entry_count; i++) {
@@ -113,41 +109,35 @@ TEST(a_kernel_that_differs_for_two_inputs_is_reported) {
                         strstr(fit.entry[i].note, "which prices do not contain") != NULL);
     }
     assert_true(told);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(additional_inputs_that_cost_nothing_are_absent) {
     uint64_t state = 3;
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1, .messages = 1};
     for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2)
-        add_shaken(&samples, sample, launch_s + beta * (double)sample.bytes, &state);
+        add_shaken(samples, sample, launch_s + beta * (double)sample.bytes, &state);
     sample.benchmark = PTO_BENCHMARK_REDUCE_MANY;
     for (sample.messages = 2; sample.messages <= 8; sample.messages *= 2) {
         for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2) {
             double less = 1 - 0.01 * sample.messages;
-            add_shaken(&samples, sample, less * (launch_s + beta * (double)sample.bytes), &state);
+            add_shaken(samples, sample, less * (launch_s + beta * (double)sample.bytes), &state);
         }
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_null(pto_machine_extra_input(fit.machine, PTO_SPACE_GPU, 1 << 20));
     assert_non_null(strstr(entry_named(&fit, "reduce.gpu.extra_input_s_per_byte")->note, "cost nothing"));
     assert_readable(&fit);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(additional_inputs_need_the_cost_of_two) {
     uint64_t state = 4;
-    pto_samples_t samples = new_samples();
-    add_many(&samples, 1, &state);
-    left_out_for(&samples, "reduce.gpu.extra_input_s_per_byte: without samples of `reduce`");
-    pto_fit_t fit = must_fit(&samples, &what_can_be);
+    pto_samples_t *samples = new_samples();
+    add_many(samples, 1, &state);
+    left_out_for(samples, "reduce.gpu.extra_input_s_per_byte: without samples of `reduce`");
+    pto_fit_t fit = must_fit(samples, &what_can_be);
     assert_int_equal(fit.machine->reduce[PTO_SPACE_GPU].count, 0);
     assert_readable(&fit);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* --- another GPU's memory ------------------------------------------------------------------------------- */
@@ -169,12 +159,12 @@ static void add_way(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t b
  * of and not fitted. */
 TEST(stores_cost_the_time_beyond_an_empty_kernel) {
     uint64_t state = 5;
-    pto_samples_t samples = new_samples();
-    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
-    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, 1, 100 * store_beta, &state);
-    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
-    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_STRIDED, ALL_BLOCKS, 8 * store_beta, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = new_samples();
+    add_way(samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
+    add_way(samples, PTO_BENCHMARK_REMOTE_STORE_16, 1, 100 * store_beta, &state);
+    add_way(samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
+    add_way(samples, PTO_BENCHMARK_REMOTE_STORE_STRIDED, ALL_BLOCKS, 8 * store_beta, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_postal_t *store = pto_machine_remote(fit.machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
     assert_non_null(store);
     assert_near(store->beta_s_per_byte.value, store_beta, 0.02);
@@ -190,99 +180,89 @@ TEST(stores_cost_the_time_beyond_an_empty_kernel) {
     assert_non_null(strstr(blocks, "threads: 1 3."));
     assert_non_null(strstr(blocks, ", 1056 3"));
     assert_readable(&fit);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* The samples of eight bytes a thread take what the launch does, and say nothing of a rate. */
 TEST(a_rate_that_the_launch_hides_is_not_told) {
     uint64_t state = 11;
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_8,
                            .place = PTO_AT_ON_SOCKET,
                            .procs = ALL_BLOCKS,
                            .messages = 1,
                            .seconds = launch_s};
-    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
-    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
+    add_way(samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
+    add_way(samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
     for (int i = 0; i < 2; i++, sample.bytes = 1 << 20)
-        add(&samples, sample);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+        add(samples, sample);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const char *widths = entry_named(&fit, "remote.store.on_socket by width")->note;
     assert_non_null(strstr(widths, "4 B a thread 1"));
     assert_null(strstr(widths, "8 B "));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(loads_have_their_own) {
     uint64_t state = 6;
-    pto_samples_t samples = new_samples();
-    add_way(&samples, PTO_BENCHMARK_REMOTE_LOAD_16, ALL_BLOCKS, 4e-12, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = new_samples();
+    add_way(samples, PTO_BENCHMARK_REMOTE_LOAD_16, ALL_BLOCKS, 4e-12, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(pto_machine_remote(fit.machine, PTO_REMOTE_LOAD, PTO_REACH_OFF_SOCKET)->beta_s_per_byte.value,
                 4e-12, 0.02);
     assert_null(find_entry(&fit, "remote.load.on_socket by width"));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(an_empty_kernel_must_be_among_the_samples) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_16,
                            .place = PTO_AT_ON_SOCKET,
                            .procs = ALL_BLOCKS,
                            .messages = 1};
     for (sample.bytes = 16; sample.bytes <= 1 << 20; sample.bytes *= 2) {
         sample.seconds = launch_s + store_beta * (double)sample.bytes;
-        add(&samples, sample);
+        add(samples, sample);
     }
-    left_out_for(&samples, "remote.store.on_socket: without samples of 0 bytes");
-    pto_fit_t fit = must_fit(&samples, &what_can_be);
+    left_out_for(samples, "remote.store.on_socket: without samples of 0 bytes");
+    pto_fit_t fit = must_fit(samples, &what_can_be);
     assert_null(pto_machine_remote(fit.machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET));
-    pto_fit_fini(&fit);
     sample.bytes = 0;
     sample.seconds = launch_s;
-    samples.count = 0; /* one size beside nothing */
+    samples->count = 0; /* one size beside nothing */
     for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
-        add(&samples, (pto_sample_t){.benchmark = PTO_BENCHMARK_PING_PONG,
-                                     .where = PTO_IN_CPU,
-                                     .place = PTO_AT_OFF_NODE,
-                                     .procs = 1,
-                                     .messages = 1,
-                                     .bytes = sample.bytes,
-                                     .seconds = 1e-6 + 1e-10 * (double)sample.bytes});
+        add(samples, (pto_sample_t){.benchmark = PTO_BENCHMARK_PING_PONG,
+                                    .where = PTO_IN_CPU,
+                                    .place = PTO_AT_OFF_NODE,
+                                    .procs = 1,
+                                    .messages = 1,
+                                    .bytes = sample.bytes,
+                                    .seconds = 1e-6 + 1e-10 * (double)sample.bytes});
     }
     sample.bytes = 0;
-    add(&samples, sample);
+    add(samples, sample);
     sample.bytes = 1024;
-    add(&samples, sample);
-    left_out_for(&samples, "fewer than two sizes");
-    pto_samples_fini(&samples);
+    add(samples, sample);
+    left_out_for(samples, "fewer than two sizes");
 }
 
 /* Four GPUs: three destinations. Rows of two GPUs, which are faster, do not count. */
 TEST(all_at_once_have_a_rate_of_their_own) {
     uint64_t state = 7;
-    pto_samples_t samples = new_samples();
-    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
+    pto_samples_t *samples = new_samples();
+    add_way(samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
     pto_sample_t sample = {
         .benchmark = PTO_BENCHMARK_REMOTE_STORE_ALL, .place = PTO_AT_ON_SOCKET, .messages = 1};
     for (sample.procs = 2; sample.procs <= 4; sample.procs += 2) {
         for (sample.bytes = 16; sample.bytes <= 1 << 26; sample.bytes *= 2) {
             double rate = sample.procs == 4 ? all_beta : all_beta / 2;
             double leaving = (double)sample.bytes * (sample.procs - 1);
-            add_shaken(&samples, sample, 1e-5 + rate * leaving, &state);
+            add_shaken(samples, sample, 1e-5 + rate * leaving, &state);
         }
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->remote_all_s_per_byte.value, all_beta, 0.02);
     const char *note = entry_named(&fit, "remote.all_s_per_byte")->note;
     assert_non_null(strstr(note, "one of 4 GPUs"));
     assert_non_null(strstr(note, "0.83 times"));
     assert_readable(&fit);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* One GPU stores to none, one size tells no rate, and a time that falls is none of bytes. */
@@ -297,7 +277,7 @@ TEST(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope) {
                  {2, 3, -1e-10, "no line shows what a byte costs"},
                  {2, 2, 1e-11, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pto_samples_t samples = new_samples();
+        pto_samples_t *samples = new_samples();
         pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_ALL,
                                .place = PTO_AT_ON_SOCKET,
                                .procs = cases[i].gpus,
@@ -305,19 +285,16 @@ TEST(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope) {
         for (int k = 0; k < cases[i].sizes; k++) {
             sample.bytes = 16384 << k;
             sample.seconds = 2e-5 + cases[i].s_per_byte * (double)sample.bytes;
-            add(&samples, sample);
+            add(samples, sample);
         }
         if (cases[i].why != NULL) {
-            left_out_for(&samples, cases[i].why);
-            pto_samples_fini(&samples);
+            left_out_for(samples, cases[i].why);
             continue;
         }
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        pto_fit_t fit = must_fit(samples, &any_node);
         assert_near(fit.machine->remote_all_s_per_byte.value, 1e-11, 1e-3); /* to one other */
         assert_string_equal(entry_named(&fit, "remote.all_s_per_byte")->note, "that leaves one of 2 GPUs");
         assert_int_equal(entry_named(&fit, "remote.all_s_per_byte")->sample_count, 2);
-        pto_fit_fini(&fit);
-        pto_samples_fini(&samples);
     }
 }
 
@@ -325,20 +302,18 @@ TEST(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope) {
 
 TEST(times_of_flags_graphs_and_queues_are_their_middle) {
     uint64_t state = 8;
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {.where = PTO_IN_GPU, .procs = 1, .messages = 1};
     sample.benchmark = PTO_BENCHMARK_SIGNAL_DEVICE;
-    add_shaken(&samples, sample, 9e-7, &state);
+    add_shaken(samples, sample, 9e-7, &state);
     sample.benchmark = PTO_BENCHMARK_GRAPH_LAUNCH;
-    add_shaken(&samples, sample, 7e-6, &state);
+    add_shaken(samples, sample, 7e-6, &state);
     sample.benchmark = PTO_BENCHMARK_KERNEL_QUEUED;
-    add_shaken(&samples, sample, 2e-6, &state);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    add_shaken(samples, sample, 2e-6, &state);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->device_signal_s.value, 9e-7, 0.03);
     assert_near(fit.machine->graph_launch_s.value, 7e-6, 0.03);
     assert_near(fit.machine->queued_launch_s.value, 2e-6, 0.03);
     assert_false(pto_param_known(&fit.machine->kernel_launch_s));
     assert_readable(&fit);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }

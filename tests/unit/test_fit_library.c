@@ -27,15 +27,16 @@ typedef struct {
     bool staged;
 } habit_t;
 
-static pto_fit_t open_fit(const char *name) {
-    pto_fit_t fit = {0};
+/* Of a machine without library tables. */
+static pto_fit_t *open_fit(const char *name) {
+    pto_fit_t *fit = keep_new(sizeof *fit, end_fit);
     char path[128];
     pto_error_t err = {0};
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", name);
-    assert_ok(pto_machine_open(path, &fit.machine, &err), &err);
-    pto_library_tables_free(fit.machine->library, fit.machine->library_count);
-    fit.machine->library = NULL;
-    fit.machine->library_count = 0;
+    assert_ok(pto_machine_open(path, &fit->machine, &err), &err);
+    pto_library_tables_free(fit->machine->library, fit->machine->library_count);
+    fit->machine->library = NULL;
+    fit->machine->library_count = 0;
     return fit;
 }
 
@@ -125,160 +126,146 @@ static const habit_t reductions = HABIT(ALLREDUCE, "recursive_doubling", "rabens
                      from_root = HABIT(BROADCAST, "linear", "linear", 0, false),
                      pieces = HABIT(REDUCE_SCATTER, "recursive_halving", "linear", 16384, true);
 
-static void free_both(pto_samples_t *samples, pto_fit_t *fit) {
-    free(samples->sample);
-    pto_fit_fini(fit);
-}
-
 static bool flags(const pto_library_rule_t *rule, const char *text) {
     return rule && rule->flagged && strstr(rule->flagged, text);
 }
 
 TEST(algorithms_and_staging_are_found) {
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
-    add_times(fit.machine, &reductions, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
-    add_times(fit.machine, &reductions, PTO_SPACE_CPU, six_gpus_of_two, 1, 0.03, &samples);
-    add_times(fit.machine, &reductions, PTO_SPACE_GPU, six_gpus_of_two, 1, 0.03, &samples);
-    add_times(fit.machine, &exchange, PTO_SPACE_CPU, six_gpus_of_two, 1, 0.03, &samples);
-    add_times(fit.machine, &exchange, PTO_SPACE_GPU, six_gpus_of_two, 1, 0.03, &samples);
-    add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
-    infer(&samples, &fit);
-    assert_certain(&fit, &reductions, PTO_SPACE_CPU, 80, 256);
-    assert_certain(&fit, &reductions, PTO_SPACE_GPU, 12, 256);
-    assert_true(rule_at(&fit, &reductions, PTO_SPACE_GPU, 12, 1048576)->staged);
-    assert_certain(&fit, &exchange, PTO_SPACE_CPU, 12, 16384);
-    assert_false(rule_at(&fit, &exchange, PTO_SPACE_GPU, 12, 16384)->staged);
-    assert_certain(&fit, &from_root, PTO_SPACE_CPU, 80, 256);
-    assert_certain(&fit, &from_root, PTO_SPACE_CPU, 80, 1048576);
-    const pto_fit_entry_t *entry = entry_named(&fit, "library.broadcast.cpu");
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
+    add_times(fit->machine, &reductions, PTO_SPACE_CPU, forty_of_two, 1, 0.03, samples);
+    add_times(fit->machine, &reductions, PTO_SPACE_CPU, six_gpus_of_two, 1, 0.03, samples);
+    add_times(fit->machine, &reductions, PTO_SPACE_GPU, six_gpus_of_two, 1, 0.03, samples);
+    add_times(fit->machine, &exchange, PTO_SPACE_CPU, six_gpus_of_two, 1, 0.03, samples);
+    add_times(fit->machine, &exchange, PTO_SPACE_GPU, six_gpus_of_two, 1, 0.03, samples);
+    add_times(fit->machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, samples);
+    infer(samples, fit);
+    assert_certain(fit, &reductions, PTO_SPACE_CPU, 80, 256);
+    assert_certain(fit, &reductions, PTO_SPACE_GPU, 12, 256);
+    assert_true(rule_at(fit, &reductions, PTO_SPACE_GPU, 12, 1048576)->staged);
+    assert_certain(fit, &exchange, PTO_SPACE_CPU, 12, 16384);
+    assert_false(rule_at(fit, &exchange, PTO_SPACE_GPU, 12, 16384)->staged);
+    assert_certain(fit, &from_root, PTO_SPACE_CPU, 80, 256);
+    assert_certain(fit, &from_root, PTO_SPACE_CPU, 80, 1048576);
+    const pto_fit_entry_t *entry = entry_named(fit, "library.broadcast.cpu");
     assert_string_equal(entry->note, "inferred from 45 times of the library's own call among up to 80 "
                                      "processes; certain for 2 of 3 sizes");
-    free_both(&samples, &fit);
 }
 
 TEST(what_cannot_be_told_apart_is_flagged) {
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
-    add_times(fit.machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, &samples);
-    infer(&samples, &fit);
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
+    add_times(fit->machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, samples);
+    infer(samples, fit);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        const pto_library_rule_t *rule = rule_at(&fit, &exchange, PTO_SPACE_CPU, 2, sizes[s]);
+        const pto_library_rule_t *rule = rule_at(fit, &exchange, PTO_SPACE_CPU, 2, sizes[s]);
         assert_true(flags(rule, "do not tell which"));
         assert_true(flags(rule, algorithm_at(&exchange, sizes[s])));
     }
-    free_both(&samples, &fit);
 }
 
 TEST(times_of_no_algorithm_are_flagged) {
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
-    add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 5, 0.03, &samples);
-    infer(&samples, &fit);
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
+    add_times(fit->machine, &from_root, PTO_SPACE_CPU, forty_of_two, 5, 0.03, samples);
+    infer(samples, fit);
     assert_true(
-        flags(rule_at(&fit, &from_root, PTO_SPACE_CPU, 80, 1048576), "a factor of 5 from the nearest"));
-    free_both(&samples, &fit);
+        flags(rule_at(fit, &from_root, PTO_SPACE_CPU, 80, 1048576), "a factor of 5 from the nearest"));
 }
 
 TEST(flagged_rows_are_written_and_read) {
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
     pto_machine_t *read = NULL;
     char *text = NULL;
-    add_times(fit.machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, &samples);
-    infer(&samples, &fit);
-    assert_int_equal(pto_machine_format(fit.machine, "", &text, NULL), PTO_OK);
+    add_times(fit->machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, samples);
+    infer(samples, fit);
+    assert_int_equal(pto_machine_format(fit->machine, "", &text, NULL), PTO_OK);
     assert_int_equal(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, NULL),
                      PTO_OK);
     pto_fit_t again = {.machine = read};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         assert_string_equal(rule_at(&again, &exchange, PTO_SPACE_CPU, 2, sizes[s])->flagged,
-                            rule_at(&fit, &exchange, PTO_SPACE_CPU, 2, sizes[s])->flagged);
+                            rule_at(fit, &exchange, PTO_SPACE_CPU, 2, sizes[s])->flagged);
     pto_machine_destroy(read);
     free(text);
-    free_both(&samples, &fit);
 }
 
 /* Where one algorithm ends and another begins is not measured. */
 TEST(a_limit_between_two_sizes_is_flagged) {
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
-    add_times(fit.machine, &pieces, PTO_SPACE_CPU, forty_of_two, 1, 0.01, &samples);
-    infer(&samples, &fit);
-    assert_certain(&fit, &pieces, PTO_SPACE_CPU, 80, 256);
-    assert_certain(&fit, &pieces, PTO_SPACE_CPU, 80, 16384);
-    const pto_library_rule_t *low = rule_at(&fit, &pieces, PTO_SPACE_CPU, 80, 257),
-                             *high = rule_at(&fit, &pieces, PTO_SPACE_CPU, 80, 16383);
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
+    add_times(fit->machine, &pieces, PTO_SPACE_CPU, forty_of_two, 1, 0.01, samples);
+    infer(samples, fit);
+    assert_certain(fit, &pieces, PTO_SPACE_CPU, 80, 256);
+    assert_certain(fit, &pieces, PTO_SPACE_CPU, 80, 16384);
+    const pto_library_rule_t *low = rule_at(fit, &pieces, PTO_SPACE_CPU, 80, 257),
+                             *high = rule_at(fit, &pieces, PTO_SPACE_CPU, 80, 16383);
     const char *limit = "recursive_halving up to a size from 256 to 16384 bytes, then linear";
     assert_true(flags(low, limit));
     assert_true(flags(high, limit));
     assert_string_equal(low->algorithm, "recursive_halving");
     assert_string_equal(high->algorithm, "linear");
-    free_both(&samples, &fit);
 }
 
 /* A switch between sizes that are an element apart: the machine file can be read. */
 TEST(a_limit_between_neighboring_sizes_leaves_no_row_empty) {
     enum { BELOW = 256, FROM = 260 };
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
     pto_machine_t *read = NULL;
     pto_error_t err = {0};
     char *text = NULL;
     uint64_t state = 1;
     habit_t close = pieces;
     close.large_from = FROM;
-    add_times_of(fit.machine, &close, PTO_SPACE_CPU, forty_of_two, BELOW, 1, 0.01, &state, &samples);
-    add_times_of(fit.machine, &close, PTO_SPACE_CPU, forty_of_two, FROM, 1, 0.01, &state, &samples);
-    infer(&samples, &fit);
-    assert_certain(&fit, &close, PTO_SPACE_CPU, 80, BELOW);
-    assert_certain(&fit, &close, PTO_SPACE_CPU, 80, FROM);
-    assert_int_equal(pto_machine_format(fit.machine, "", &text, NULL), PTO_OK);
+    add_times_of(fit->machine, &close, PTO_SPACE_CPU, forty_of_two, BELOW, 1, 0.01, &state, samples);
+    add_times_of(fit->machine, &close, PTO_SPACE_CPU, forty_of_two, FROM, 1, 0.01, &state, samples);
+    infer(samples, fit);
+    assert_certain(fit, &close, PTO_SPACE_CPU, 80, BELOW);
+    assert_certain(fit, &close, PTO_SPACE_CPU, 80, FROM);
+    assert_int_equal(pto_machine_format(fit->machine, "", &text, NULL), PTO_OK);
     assert_ok(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, &err), &err);
     pto_machine_destroy(read);
     free(text);
-    free_both(&samples, &fit);
 }
 
 /* A library that stages GPU buffers only from a size on may keep its algorithm. */
 TEST(a_limit_of_staging_is_named) {
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         habit_t habit = {PTO_COLLECTIVE_ALLREDUCE, PTO_BENCHMARK_MPI_ALLREDUCE, "ring", "ring", 0,
                          sizes[s] >= 16384};
         uint64_t state = 1;
-        add_times_of(fit.machine, &habit, PTO_SPACE_GPU, six_gpus_of_two, sizes[s], 1, 0.01, &state,
-                     &samples);
+        add_times_of(fit->machine, &habit, PTO_SPACE_GPU, six_gpus_of_two, sizes[s], 1, 0.01, &state,
+                     samples);
     }
-    infer(&samples, &fit);
-    assert_true(flags(rule_at(&fit, &reductions, PTO_SPACE_GPU, 12, 257),
+    infer(samples, fit);
+    assert_true(flags(rule_at(fit, &reductions, PTO_SPACE_GPU, 12, 257),
                       "ring up to a size from 256 to 16384 bytes, then ring staged"));
-    free_both(&samples, &fit);
 }
 
 TEST(a_known_table_stays_and_what_contradicts_it_is_told) {
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
-    add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
-    assert_int_equal(pto_machine_use_library(fit.machine, "mpich-4", NULL), PTO_OK);
-    infer(&samples, &fit);
-    const pto_library_rule_t *rule = rule_at(&fit, &from_root, PTO_SPACE_CPU, 80, 1048576);
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
+    add_times(fit->machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, samples);
+    assert_int_equal(pto_machine_use_library(fit->machine, "mpich-4", NULL), PTO_OK);
+    infer(samples, fit);
+    const pto_library_rule_t *rule = rule_at(fit, &from_root, PTO_SPACE_CPU, 80, 1048576);
     assert_string_equal(rule->algorithm, "scatter_allgather");
     assert_null(rule->flagged);
-    assert_non_null(strstr(entry_named(&fit, "library.broadcast.cpu")->note, "linear would take that long"));
-    free_both(&samples, &fit);
+    assert_non_null(strstr(entry_named(fit, "library.broadcast.cpu")->note, "linear would take that long"));
 }
 
 TEST(more_processes_than_cores_tell_nothing) {
-    pto_fit_t fit = open_fit("summit-spectrum-refit");
-    pto_samples_t samples = {0};
-    add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
-    fit.machine->node.cores = 20;
-    infer(&samples, &fit);
-    assert_int_equal(fit.machine->library_count, 0);
-    assert_non_null(strstr(entry_named(&fit, "library.broadcast.cpu")->note, "nothing is inferred"));
-    free_both(&samples, &fit);
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
+    add_times(fit->machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, samples);
+    fit->machine->node.cores = 20;
+    infer(samples, fit);
+    assert_int_equal(fit->machine->library_count, 0);
+    assert_non_null(strstr(entry_named(fit, "library.broadcast.cpu")->note, "nothing is inferred"));
 }
 
 /* Mean |ln(predicted / true)| at sizes that were not measured. */
@@ -309,28 +296,26 @@ TEST(what_is_certain_is_true) {
             const pto_algorithm_t *algorithm = pto_algorithm_at(c / 4);
             habit_t habit = kinds[c % 4];
             const members_t members = {.nodes = 1, .procs = 8};
-            pto_fit_t fit = open_fit(machines[m]);
+            pto_fit_t *fit = open_fit(machines[m]);
             habit.small = habit.large = algorithm->name;
             if (!(algorithm->collectives & 1u << habit.collective) || algorithm->direct || algorithm->nccl ||
                 algorithm->only_named ||
-                time_of(fit.machine, habit.collective, PTO_SPACE_CPU, members, 256, algorithm->name, false) <=
-                    0) {
-                pto_fit_fini(&fit);
+                time_of(fit->machine, habit.collective, PTO_SPACE_CPU, members, 256, algorithm->name,
+                        false) <= 0) {
                 continue;
             }
-            pto_samples_t samples = {0};
-            add_times(fit.machine, &habit, PTO_SPACE_CPU, members, 1, 0.1, &samples);
-            cheapest += miss_between(&fit, &habit, members);
-            infer(&samples, &fit);
-            inferred += miss_between(&fit, &habit, members);
+            pto_samples_t *samples = no_samples();
+            add_times(fit->machine, &habit, PTO_SPACE_CPU, members, 1, 0.1, samples);
+            cheapest += miss_between(fit, &habit, members);
+            infer(samples, fit);
+            inferred += miss_between(fit, &habit, members);
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-                const pto_library_rule_t *rule = rule_at(&fit, &habit, PTO_SPACE_CPU, 8, sizes[s]);
+                const pto_library_rule_t *rule = rule_at(fit, &habit, PTO_SPACE_CPU, 8, sizes[s]);
                 if (!rule->flagged)
                     assert_string_equal(rule->algorithm, algorithm->name);
                 certain += rule->flagged == NULL;
             }
             habits++;
-            free_both(&samples, &fit);
         }
     print_message("%d libraries, %d of %d sizes certain; between them %.0f %% off, as the cheapest %.0f %%\n",
                   habits, certain, 3 * habits, 100 * inferred / habits, 100 * cheapest / habits);

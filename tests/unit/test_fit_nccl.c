@@ -28,9 +28,9 @@ static void add_job(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t g
 }
 
 TEST(pieces_and_parameters_are_recovered) {
-    pto_samples_t samples = new_samples();
-    add_job(&samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = new_samples();
+    add_job(samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_row_t *row = fit.machine->nccl[PTO_NCCL_ALLREDUCE].row;
     assert_int_equal(fit.machine->nccl[PTO_NCCL_ALLREDUCE].count, 2);
     assert_int_equal(row[0].below_bytes, LIMIT_BYTES * 2); /* the first size of the next piece: 8 times 4^n */
@@ -42,20 +42,16 @@ TEST(pieces_and_parameters_are_recovered) {
     assert_near(row[1].postal.beta_s_per_byte.value, 8e-12, 0.02);
     assert_true(row[0].postal.alpha_s.has_interval);
     assert_int_equal(fit.machine->nccl[PTO_NCCL_ALLTOALL].count, 0);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* The samples come in any order; the file that is written of them must be one that can be read. */
 TEST(rows_are_in_the_order_of_a_machine_file) {
     static const int32_t job[][2] = {{8, 2}, {4, 1}, {4, 2}, {2, 1}, {8, 4}};
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     for (size_t i = 0; i < sizeof job / sizeof *job; i++)
-        add_job(&samples, PTO_BENCHMARK_NCCL_ALLTOALL, job[i][0], job[i][1]);
-    pto_fit_t fit = must_fit(&samples, &any_node);
-    char *text = NULL;
-    pto_error_t err = {0};
-    assert_int_equal(pto_machine_format(fit.machine, NULL, &text, &err), PTO_OK);
+        add_job(samples, PTO_BENCHMARK_NCCL_ALLTOALL, job[i][0], job[i][1]);
+    pto_fit_t fit = must_fit(samples, &any_node);
+    char *text = must_format(fit.machine);
     pto_machine_t read = must_parse(text);
     assert_int_equal(read.nccl[PTO_NCCL_ALLTOALL].count, 10);
     for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
@@ -64,24 +60,16 @@ TEST(rows_are_in_the_order_of_a_machine_file) {
         assert_near(row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (1 << 20),
                     true_seconds(job[i][0], 1 << 20), 0.03);
     }
-    free(text);
-    pto_machine_fini(&read);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(unequal_nodes_are_left_out) {
-    pto_samples_t samples = new_samples();
-    add_job(&samples, PTO_BENCHMARK_NCCL_REDUCE, 3, 2);
-    add_job(&samples, PTO_BENCHMARK_NCCL_REDUCE, 4, 2);
-    pto_fit_t fit;
-    pto_error_t err = {0};
-    assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &any_node, &fit, &err), PTO_OK);
+    pto_samples_t *samples = new_samples();
+    add_job(samples, PTO_BENCHMARK_NCCL_REDUCE, 3, 2);
+    add_job(samples, PTO_BENCHMARK_NCCL_REDUCE, 4, 2);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_non_null(strstr(entry_named(&fit, "nccl.reduce")->note, "a row must have two GPUs or more"));
     assert_int_equal(fit.machine->nccl[PTO_NCCL_REDUCE].count, 2);
     assert_int_equal(fit.machine->nccl[PTO_NCCL_REDUCE].row[0].gpus, 4);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* A ring or a chain of these GPUs: LL below 2 MiB, then Simple, whose chain waits for 32 channels' chunks. */
@@ -94,13 +82,13 @@ static double structured_s(bool chain, double gpus, double bytes, double simple_
 }
 
 TEST(the_structure_is_recovered_from_the_numbers_of_gpus) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     uint64_t random = 1;
     for (int chain = 0; chain < 2; chain++)
         for (int32_t gpus = 2; gpus <= 5; gpus++)
             for (int64_t bytes = 64; bytes <= 1 << 28; bytes *= 2)
                 for (int i = 0; i < REPEATS; i++)
-                    add(&samples,
+                    add(samples,
                         (pto_sample_t){.benchmark = (uint8_t)(chain ? PTO_BENCHMARK_NCCL_BROADCAST
                                                                     : PTO_BENCHMARK_NCCL_ALLREDUCE),
                                        .where = PTO_IN_GPU,
@@ -109,7 +97,7 @@ TEST(the_structure_is_recovered_from_the_numbers_of_gpus) {
                                        .bytes = bytes,
                                        .seconds = structured_s(chain == 1, gpus, (double)bytes, 2e-6) *
                                                   (1 + 0.002 * shake(&random))});
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_machine_t *machine = fit.machine;
     assert_true(machine->nccl_simple_bytes.value == 2097152);
     assert_null(find_entry(&fit, "nccl.simple_bytes")); /* found, and not taken from elsewhere */
@@ -121,58 +109,54 @@ TEST(the_structure_is_recovered_from_the_numbers_of_gpus) {
     assert_true(machine->nccl_doubling.value < 0.1);
     /* not to be seen in the samples: NCCL's own */
     assert_true(machine->nccl_net_hop_s[PTO_NCCL_ALGORITHM_TREE][PTO_NCCL_PROTOCOL_LL].value == 5e-6);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 /* Three sizes are the least that show a jump. */
 TEST(three_sizes_show_where_simple_begins) {
     static const double seconds[] = {1e-4, 3e-4, 3.2e-4};
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {
         .benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .procs = 2, .messages = 1};
     for (int i = 0; i < 3; i++) {
         sample.bytes = 4194304 << i;
-        add_equal(&samples, sample, seconds[i], 5);
+        add_equal(samples, sample, seconds[i], 5);
     }
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_true(fit.machine->nccl_simple_bytes.value == 8388608);
     assert_true(fit.machine->nccl_sampled_bytes.value == 16777216);
-    release(&fit, &samples);
 }
 
 /* A hop by Simple would take less than NCCL's own by LL128, which the samples do not show. */
 TEST(no_hop_is_faster_than_by_a_protocol_of_lower_latency) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .messages = 1};
     for (sample.procs = 2; sample.procs <= 5; sample.procs++)
         for (sample.bytes = 64; sample.bytes <= 1 << 28; sample.bytes *= 2)
-            add_equal(&samples, sample, structured_s(false, sample.procs, (double)sample.bytes, 1e-6), 5);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+            add_equal(samples, sample, structured_s(false, sample.procs, (double)sample.bytes, 1e-6), 5);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_param_t *hop_s = fit.machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING];
     assert_near(hop_s[PTO_NCCL_PROTOCOL_LL].value, 4e-7, 0.05);
     assert_true(hop_s[PTO_NCCL_PROTOCOL_LL128].value == 1.9e-6);
     assert_true(hop_s[PTO_NCCL_PROTOCOL_SIMPLE].value == 1.9e-6);
-    release(&fit, &samples);
 }
 
 /* 16 chunks of 512 KiB are 8 MiB, where two lines meet: the one before costs 20 ps a byte more, on 4 GPUs
  * that is 3 hops. */
 TEST(a_chain_of_two_lines_shows_its_channels) {
     for (int kind = PTO_BENCHMARK_NCCL_REDUCE; kind <= PTO_BENCHMARK_NCCL_BROADCAST; kind++) {
-        pto_samples_t samples = new_samples();
+        pto_samples_t *samples = new_samples();
         pto_sample_t sample = {
             .benchmark = (uint8_t)kind, .where = PTO_IN_GPU, .procs = 4, .messages = 1, .bytes = 64};
         for (; sample.bytes <= 1 << 28; sample.bytes *= 2) {
             double bytes = (double)sample.bytes, full = 8388608;
-            add_equal(&samples, sample, 2e-5 + 1e-11 * bytes + 2e-11 * fmin(bytes, full), 5);
+            add_equal(samples, sample, 2e-5 + 1e-11 * bytes + 2e-11 * fmin(bytes, full), 5);
         }
         sample.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE; /* two jumps, to Simple, below that */
         for (sample.procs = 2; sample.procs <= 4; sample.procs += 2)
             for (sample.bytes = 64; sample.bytes <= 1 << 24; sample.bytes *= 2)
-                add_equal(&samples, sample,
+                add_equal(samples, sample,
                           (sample.bytes < 1 << 20 ? 2e-5 : 9e-5) + 1e-11 * (double)sample.bytes, 5);
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        pto_fit_t fit = must_fit(samples, &any_node);
         const pto_nccl_kind_t table = (pto_nccl_kind_t)(kind - PTO_BENCHMARK_NCCL_ALLREDUCE);
         assert_int_equal(fit.machine->nccl[table].count, 2);
         assert_int_equal(fit.machine->nccl[table].row[0].postal.sample_count +
@@ -180,26 +164,24 @@ TEST(a_chain_of_two_lines_shows_its_channels) {
                          23 * 5);
         assert_true(fit.machine->nccl_channels.value == 16);
         assert_near(fit.machine->nccl_channel_s_per_byte.value, 2e-11 / 3 * 16, 1e-3);
-        release(&fit, &samples);
     }
 }
 
 /* Sizes of two GPUs with so many samples each, and the same of four with five. */
 static bool doubling_is_usual(int sizes, int samples_of_two) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     for (int32_t gpus = 2; gpus <= 4; gpus += 2)
         for (int k = 0; k < sizes; k++)
             for (int i = 0; i < (gpus == 2 ? samples_of_two : 5); i++)
-                add(&samples, (pto_sample_t){.benchmark = (uint8_t)PTO_BENCHMARK_NCCL_ALLREDUCE,
-                                             .where = PTO_IN_GPU,
-                                             .procs = gpus,
-                                             .messages = 1,
-                                             .bytes = 64 << k,
-                                             .seconds = gpus * (1e-5 + 1e-11 * (double)(64 << k))});
-    pto_fit_t fit = must_fit(&samples, &any_node);
+                add(samples, (pto_sample_t){.benchmark = (uint8_t)PTO_BENCHMARK_NCCL_ALLREDUCE,
+                                            .where = PTO_IN_GPU,
+                                            .procs = gpus,
+                                            .messages = 1,
+                                            .bytes = 64 << k,
+                                            .seconds = gpus * (1e-5 + 1e-11 * (double)(64 << k))});
+    pto_fit_t fit = must_fit(samples, &any_node);
     bool usual = fit.machine->nccl_doubling.value == 0.28;
     assert_non_null(strstr(entry_named(&fit, "nccl.simple_bytes")->note, "no times jump"));
-    release(&fit, &samples);
     return usual;
 }
 
@@ -220,16 +202,15 @@ TEST(errors_are_those_of_sizes_with_enough_samples) {
  * long: the worst of 38 is within 95 percent of one more, that of 39 is not. */
 TEST(a_doubling_adds_the_error_of_all_but_five_percent) {
     for (int sizes = 37; sizes <= 40; sizes++) {
-        pto_samples_t samples = new_samples();
+        pto_samples_t *samples = new_samples();
         pto_sample_t sample = {.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .messages = 1};
         for (sample.procs = 2; sample.procs <= 4; sample.procs += 2)
             for (int k = 1; k <= sizes; k++) {
                 sample.bytes = 64 * k;
-                add_equal(&samples, sample, sample.procs == 2 ? 1e-5 : k == 20 ? 2.1e-5 : 1.4e-5, 5);
+                add_equal(samples, sample, sample.procs == 2 ? 1e-5 : k == 20 ? 2.1e-5 : 1.4e-5, 5);
             }
-        pto_fit_t fit = must_fit(&samples, &any_node);
+        pto_fit_t fit = must_fit(samples, &any_node);
         assert_true(fit.machine->nccl_doubling.value == (sizes <= 38 ? 0.405 : 0)); /* ln 1.5 */
         assert_int_equal(entry_named(&fit, "nccl.doubling")->sample_count, sizes);
-        release(&fit, &samples);
     }
 }

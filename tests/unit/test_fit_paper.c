@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "machine/machine_internal.h"
+#include "made_samples.h"
 #include "must.h"
-#include "portolan/fit.h"
 #include "test.h"
 
 /* Printed values are two or three digits; the issue allows 2 percent. */
@@ -99,7 +99,7 @@ static const paper_t lassen = {.folder = "lassen-mvapich2",
                                .injection_s_per_byte = {[PTO_SPACE_CPU] = 2.5e-11}};
 
 /* Skips the test where the machine's samples are not there. */
-static pto_samples_t measured(const paper_t *paper) {
+static pto_samples_t *measured(const paper_t *paper) {
     char path[512];
     const char *shared = getenv("PORTOLAN_SHARED");
     snprintf(path, sizeof path, "%s/data/%s/samples.csv", shared != NULL ? shared : "../shared",
@@ -108,21 +108,19 @@ static pto_samples_t measured(const paper_t *paper) {
         print_message("skipped: no measured samples at %s\n", path);
         skip();
     }
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_error_t err;
-    assert_ok(pto_samples_read(path, &samples, &err), &err);
+    assert_ok(pto_samples_read(path, samples, &err), &err);
     return samples;
 }
 
 static pto_fit_t fit_of(const paper_t *paper, const pto_samples_t *samples, bool the_papers_way) {
     pto_fit_options_t options = {.minima = the_papers_way};
     pto_error_t err = {0};
-    pto_fit_t fit;
     assert_int_equal(pto_fit_node_parse(paper->node, &options, &err), PTO_OK);
     for (int i = 0; the_papers_way && i < 3; i++)
         assert_int_equal(pto_fit_breaks_parse(paper->breaks[i], &options, &err), PTO_OK);
-    assert_ok(pto_fit_samples(samples, "paper", "a test", &options, &fit, &err), &err);
-    return fit;
+    return must_fit(samples, &options);
 }
 
 static void assert_printed(const char *what, double value, double printed) {
@@ -131,8 +129,8 @@ static void assert_printed(const char *what, double value, double printed) {
 }
 
 static void assert_tables_come_out(const paper_t *paper) {
-    pto_samples_t samples = measured(paper);
-    pto_fit_t fit = fit_of(paper, &samples, true);
+    pto_samples_t *samples = measured(paper);
+    pto_fit_t fit = fit_of(paper, samples, true);
     for (size_t i = 0; i < paper->message_count; i++) {
         const printed_t *printed = &paper->messages[i];
         const pto_cost_table_t *cost = &fit.machine->messages[printed->space][printed->level];
@@ -153,8 +151,6 @@ static void assert_tables_come_out(const paper_t *paper) {
                            paper->injection_s_per_byte[space]);
         }
     }
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(summits_tables_are_reproduced_from_its_samples) { assert_tables_come_out(&summit); }
@@ -195,14 +191,14 @@ static double residual_of(const pto_samples_t *samples, const pto_machine_t *mac
 /* The printed machines themselves, not our repetition of their fit. */
 static void assert_fit_is_nearer_than_the_paper(const paper_t *paper) {
     char path[128];
-    pto_samples_t samples = measured(paper);
-    pto_fit_t fit = fit_of(paper, &samples, false);
+    pto_samples_t *samples = measured(paper);
+    pto_fit_t fit = fit_of(paper, samples, false);
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", paper->folder);
     pto_machine_t printed = must_read(path);
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         for (int level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {
-            double ours = residual_of(&samples, fit.machine, (pto_space_t)space, (pto_level_t)level);
-            double theirs = residual_of(&samples, &printed, (pto_space_t)space, (pto_level_t)level);
+            double ours = residual_of(samples, fit.machine, (pto_space_t)space, (pto_level_t)level);
+            double theirs = residual_of(samples, &printed, (pto_space_t)space, (pto_level_t)level);
             if (!(ours < theirs)) {
                 fail_msg("%s %s: residual %.4f, of the printed values %.4f",
                          pto_space_name((pto_space_t)space), pto_level_name((pto_level_t)level), ours,
@@ -210,9 +206,6 @@ static void assert_fit_is_nearer_than_the_paper(const paper_t *paper) {
             }
         }
     }
-    pto_machine_fini(&printed);
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
 }
 
 TEST(summits_samples_are_nearer_to_the_fit_than_to_the_paper) {

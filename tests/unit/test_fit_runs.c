@@ -2,6 +2,7 @@
  * of the files began, and machine files of these alone. */
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "must.h"
 #include "portolan/machine.h"
 #include "test.h"
 
@@ -32,9 +33,9 @@ static void add_runs(pto_samples_t *samples) {
 }
 
 TEST(launches_and_lines_are_recovered) {
-    pto_samples_t samples = new_samples();
-    add_runs(&samples);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+    pto_samples_t *samples = new_samples();
+    add_runs(samples);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->run_launch_s.value, 1.8e-6, 0.03);
     assert_true(fit.machine->run_launch_s.has_interval);
     for (int32_t gpus = 2; gpus <= 4; gpus += 2)
@@ -45,20 +46,18 @@ TEST(launches_and_lines_are_recovered) {
                         lines_s(gpus, bytes), 0.03);
         }
     assert_null(pto_machine_lines(fit.machine, 3, 64));
-    release(&fit, &samples);
 }
 
 /* Three numbers of launches leave one to doubt the line by. */
 TEST(launches_off_the_line_widen_its_interval) {
     static const double seconds[] = {[2] = 27.2e-6, [3] = 29.7e-6, [5] = 34.1e-6};
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_RUN_LAUNCH, .where = PTO_IN_GPU, .procs = 1};
     for (sample.messages = 2; sample.messages <= 5; sample.messages += sample.messages - 1)
-        add_equal(&samples, sample, seconds[sample.messages], REPEATS);
-    pto_fit_t fit = must_fit(&samples, &any_node);
+        add_equal(samples, sample, seconds[sample.messages], REPEATS);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->run_launch_s.value, 2.3e-6, 0.03);
     assert_true(fit.machine->run_launch_s.low < 2.2e-6 && fit.machine->run_launch_s.high > 2.5e-6);
-    release(&fit, &samples);
 }
 
 /* Of one benchmark, five rows of one size. */
@@ -76,16 +75,15 @@ static void parse_file(const char *path, const char *provenance, const char *ben
 
 static pto_status_t runs_of(const char *first, const char *of_first, const char *second,
                             const char *of_second, pto_runs_t *runs, pto_error_t *err) {
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_fit_t fit;
-    parse_file("first.csv", first, of_first, &samples);
-    parse_file("second.csv", second, of_second, &samples);
-    pto_status_t status = pto_fit_samples(&samples, "made-up", "a test", &any_node, &fit, err);
+    parse_file("first.csv", first, of_first, samples);
+    parse_file("second.csv", second, of_second, samples);
+    pto_status_t status = pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, err);
     if (status == PTO_OK) {
         *runs = pto_machine_runs(fit.machine);
         pto_fit_fini(&fit);
     }
-    pto_samples_fini(&samples);
     return status;
 }
 
@@ -117,36 +115,28 @@ TEST(runs_are_those_of_the_files_with_launches_and_collectives) {
 TEST(one_row_tells_the_runs_of_its_file) {
     static const char one[] = "# runs=graph\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                               "nccl_reduce,gpu,-,-,2,1,8,1,2e-6\n";
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_fit_t fit;
     pto_error_t err = {0};
-    assert_int_equal(pto_samples_parse(one, sizeof one - 1, "first.csv", &samples, NULL), PTO_OK);
-    parse_file("second.csv", "# runs=waited\n", "run_lines", &samples);
-    assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &any_node, &fit, &err),
+    assert_int_equal(pto_samples_parse(one, sizeof one - 1, "first.csv", samples, NULL), PTO_OK);
+    parse_file("second.csv", "# runs=waited\n", "run_lines", samples);
+    assert_int_equal(pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err),
                      PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "the runs of first.csv are graph, those of second.csv waited"));
-    pto_samples_fini(&samples);
 }
 
 TEST(a_file_that_inherits_needs_no_messages) {
-    pto_samples_t samples = {0};
+    pto_samples_t *samples = no_samples();
     pto_fit_options_t options = any_node;
     pto_fit_t fit;
-    char *text = NULL;
-    add_runs(&samples);
-    assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &options, &fit, NULL), PTO_ERR_NOT_FOUND);
+    add_runs(samples);
+    assert_int_equal(pto_fit_samples(samples, "made-up", "a test", &options, &fit, NULL), PTO_ERR_NOT_FOUND);
     options.inherits = "a base";
-    fit = must_fit(&samples, &options);
-    assert_int_equal(pto_machine_format(fit.machine, NULL, &text, NULL), PTO_OK);
+    fit = must_fit(samples, &options);
+    char *text = must_format(fit.machine);
     assert_non_null(strstr(text, "\ninherits: \"a base\"\n"));
     assert_null(strstr(text, "messages"));
-    pto_machine_t *copy = NULL;
-    char *again = NULL;
-    assert_int_equal(pto_machine_duplicate(fit.machine, &copy, NULL), PTO_OK);
-    assert_int_equal(pto_machine_format(copy, NULL, &again, NULL), PTO_OK);
+    pto_machine_t *copy = must_duplicate(fit.machine);
+    char *again = must_format(copy);
     assert_string_equal(again, text);
-    pto_machine_destroy(copy);
-    free(again);
-    free(text);
-    release(&fit, &samples);
 }

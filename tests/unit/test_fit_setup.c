@@ -23,18 +23,12 @@ static void add_sized(pto_samples_t *samples, pto_benchmark_t benchmark, pto_sam
         }
 }
 
-static pto_fit_t fitted(pto_samples_t *samples) {
-    pto_fit_t fit = must_fit(samples, &any_node);
-    pto_samples_fini(samples);
-    return fit;
-}
-
 TEST(allocations_have_pieces) {
     uint64_t random = 1;
-    pto_samples_t samples = new_samples();
-    add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_GPU, 1, small_is_cheap, &random);
-    add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_CPU, 1, one_line, &random);
-    pto_fit_t fit = fitted(&samples);
+    pto_samples_t *samples = new_samples();
+    add_sized(samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_GPU, 1, small_is_cheap, &random);
+    add_sized(samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_CPU, 1, one_line, &random);
+    pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *gpu = &fit.machine->setup_allocate[PTO_SPACE_GPU];
     const pto_cost_table_t *cpu = &fit.machine->setup_allocate[PTO_SPACE_CPU];
     assert_int_equal(gpu->count, 2);
@@ -45,43 +39,39 @@ TEST(allocations_have_pieces) {
     assert_int_equal(cpu->count, 1);
     assert_near(cpu->row[0].postal.alpha_s.value, 2e-5, noise);
     assert_near(cpu->row[0].postal.beta_s_per_byte.value, 2e-10, noise);
-    pto_fit_fini(&fit);
 }
 
 /* As a plan's processes do it: all at once. */
 TEST(the_largest_number_of_processes_is_used) {
     uint64_t random = 2;
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     for (int procs = 1; procs <= 3; procs++)
-        add_sized(&samples, PTO_BENCHMARK_SETUP_OPEN, PTO_IN_GPU, procs, one_line, &random);
-    pto_fit_t fit = fitted(&samples);
+        add_sized(samples, PTO_BENCHMARK_SETUP_OPEN, PTO_IN_GPU, procs, one_line, &random);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_int_equal(fit.machine->setup_open.count, 1);
     assert_near(fit.machine->setup_open.row[0].postal.alpha_s.value, 3 * 2e-5, noise);
     assert_near(fit.machine->setup_open.row[0].postal.beta_s_per_byte.value, 3 * 2e-10, noise);
-    pto_fit_fini(&fit);
 }
 
 TEST(a_segment_is_a_time) {
     uint64_t random = 3;
-    pto_samples_t samples = new_samples();
+    pto_samples_t *samples = new_samples();
     pto_sample_t sample = {
         .benchmark = PTO_BENCHMARK_SETUP_SEGMENT, .where = PTO_IN_CPU, .procs = 4, .messages = 1};
     for (int i = 0; i < 3 * REPEATS; i++) {
         sample.seconds = 5e-5 * (1 + noise * shake(&random));
-        add(&samples, sample);
+        add(samples, sample);
     }
-    pto_fit_t fit = fitted(&samples);
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->setup_segment_s.value, 5e-5, noise);
     assert_true(fit.machine->setup_segment_s.has_interval);
-    pto_fit_fini(&fit);
 }
 
 TEST(unmeasured_parameters_are_absent) {
-    pto_samples_t samples = new_samples();
-    pto_fit_t fit = fitted(&samples);
+    pto_samples_t *samples = new_samples();
+    pto_fit_t fit = must_fit(samples, &any_node);
     assert_int_equal(fit.machine->setup_open.count, 0);
     assert_int_equal(fit.machine->setup_allocate[PTO_SPACE_GPU].count, 0);
     assert_int_equal(fit.machine->setup_allocate[PTO_SPACE_CPU].count, 0);
     assert_false(pto_param_known(&fit.machine->setup_segment_s));
-    pto_fit_fini(&fit);
 }

@@ -17,41 +17,39 @@ typedef struct {
     int switch_count;
 } chosen_t;
 
+static void end_chosen(void *object) {
+    chosen_t *chosen = object;
+    pto_machine_destroy(chosen->fit.machine);
+    collective_fit_release(&chosen->fit);
+    pto_fit_prices_destroy(chosen->fit.prices);
+}
+
 /* What is chosen for a machine that knows all but the library's tables, from times by those tables, times a
  * factor for each number of nodes. */
-static void choose_on(const char *tables, int gpus_per_node, const int *nodes, const double *factor,
-                      int node_counts, const pto_collective_t *collective, int count, int room,
-                      chosen_t *chosen) {
+static chosen_t *choose_on(const char *tables, int gpus_per_node, const int *nodes, const double *factor,
+                           int node_counts, const pto_collective_t *collective, int count, int room) {
     char more[2048];
     snprintf(more, sizeof more, "%slibrary:\n%s", numbers, tables);
-    pto_machine_t truth = parse("", more), machine = parse("", numbers);
-    *chosen = (chosen_t){.collectives =
-                             rows_on(&truth, gpus_per_node, nodes, node_counts, collective, count, factor)};
+    pto_machine_t *truth = parse("", more), *machine = parse("", numbers);
+    chosen_t *chosen = keep_new(sizeof *chosen, end_chosen);
+    chosen->collectives = rows_on(truth, gpus_per_node, nodes, node_counts, collective, count, factor);
     collective_fit_t *fit = &chosen->fit;
     pto_score_options_t options = pto_score_defaults(&chosen->collectives);
     fit->prices = pto_fit_prices_create();
     assert_non_null(fit->prices);
     assert_int_equal(pto_score_collect(&chosen->collectives, &options, &fit->score, NULL), PTO_OK);
-    assert_int_equal(pto_machine_duplicate(&machine, &fit->machine, NULL), PTO_OK);
+    assert_int_equal(pto_machine_duplicate(machine, &fit->machine, NULL), PTO_OK);
     assert_int_equal(collective_fit_allocate(fit), PTO_OK);
     fit_prices_use(fit->prices, fit->machine);
     assert_int_equal(collective_fit_library(fit, room, chosen->switches, &chosen->switch_count), PTO_OK);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
+    return chosen;
 }
 
 /* On 8, 4 and 2 nodes, or the first `node_counts` of these. */
-static void choose(const char *tables, const double *factor, int node_counts,
-                   const pto_collective_t *collective, int count, int room, chosen_t *chosen) {
+static chosen_t *choose(const char *tables, const double *factor, int node_counts,
+                        const pto_collective_t *collective, int count, int room) {
     const int nodes[] = {8, 4, 2};
-    choose_on(tables, 4, nodes, factor, node_counts, collective, count, room, chosen);
-}
-
-static void release(chosen_t *chosen) {
-    pto_machine_destroy(chosen->fit.machine);
-    collective_fit_release(&chosen->fit);
-    pto_fit_prices_destroy(chosen->fit.prices);
-    pto_collectives_fini(&chosen->collectives);
+    return choose_on(tables, 4, nodes, factor, node_counts, collective, count, room);
 }
 
 static void assert_rule(const chosen_t *chosen, const char *collective, int space, int64_t bytes,
@@ -76,38 +74,35 @@ static const char three[] =
 
 TEST(a_table_has_as_many_rows_as_there_is_room_for) {
     for (int room = 0; room <= 3; room++) {
-        chosen_t chosen;
-        choose(three, NULL, 3, &alltoall, 1, room, &chosen);
-        assert_int_equal(chosen.switch_count, room < 2 ? room : 2);
-        const pto_library_table_t *table = chosen.fit.machine->library;
-        assert_int_equal(chosen.fit.machine->library_count, 2); /* host and GPU */
-        assert_int_equal(table[0].rule_count, chosen.switch_count + 1);
-        assert_true(table[0].rule[chosen.switch_count].below_bytes == INT64_MAX);
-        for (int row = 0; row < chosen.switch_count; row++) {
-            assert_int_equal(chosen.switches[row].collective, PTO_COLLECTIVE_ALLTOALL);
-            assert_true(chosen.switches[row].bytes == table[0].rule[row].below_bytes);
+        chosen_t *chosen = choose(three, NULL, 3, &alltoall, 1, room);
+        assert_int_equal(chosen->switch_count, room < 2 ? room : 2);
+        const pto_library_table_t *table = chosen->fit.machine->library;
+        assert_int_equal(chosen->fit.machine->library_count, 2); /* host and GPU */
+        assert_int_equal(table[0].rule_count, chosen->switch_count + 1);
+        assert_true(table[0].rule[chosen->switch_count].below_bytes == INT64_MAX);
+        for (int row = 0; row < chosen->switch_count; row++) {
+            assert_int_equal(chosen->switches[row].collective, PTO_COLLECTIVE_ALLTOALL);
+            assert_true(chosen->switches[row].bytes == table[0].rule[row].below_bytes);
             assert_true(table[0].rule[row].below_bytes < table[0].rule[row + 1].below_bytes);
         }
         if (room >= 2) {
             for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-                assert_rule(&chosen, "alltoall", space, 1023, "bruck", space == PTO_SPACE_GPU);
-                assert_rule(&chosen, "alltoall", space, 1024, "linear", space == PTO_SPACE_GPU);
-                assert_rule(&chosen, "alltoall", space, 16383, "linear", space == PTO_SPACE_GPU);
-                assert_rule(&chosen, "alltoall", space, 16384, "pairwise_in_place", space == PTO_SPACE_GPU);
+                assert_rule(chosen, "alltoall", space, 1023, "bruck", space == PTO_SPACE_GPU);
+                assert_rule(chosen, "alltoall", space, 1024, "linear", space == PTO_SPACE_GPU);
+                assert_rule(chosen, "alltoall", space, 16383, "linear", space == PTO_SPACE_GPU);
+                assert_rule(chosen, "alltoall", space, 16384, "pairwise_in_place", space == PTO_SPACE_GPU);
             }
         }
-        release(&chosen);
     }
 }
 
 /* The host's algorithm stages nothing, and another is the GPU's for all sizes. */
 TEST(a_library_that_stages_nothing_has_its_own_algorithm_on_gpus) {
-    chosen_t chosen;
-    choose("  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: linear}]}\n", NULL, 3,
-           &alltoall, 1, 7, &chosen);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_GPU, 4096, "linear", false);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_GPU, 64, "linear", false);
-    release(&chosen);
+    chosen_t *chosen =
+        choose("  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: linear}]}\n", NULL, 3,
+               &alltoall, 1, 7);
+    assert_rule(chosen, "alltoall", PTO_SPACE_GPU, 4096, "linear", false);
+    assert_rule(chosen, "alltoall", PTO_SPACE_GPU, 64, "linear", false);
 }
 
 /* Times of one algorithm for all sizes scatter by more than another one of small blocks differs from it: the
@@ -117,32 +112,28 @@ TEST(a_usual_pair_is_kept_unless_another_is_clearly_better) {
     static const char one[] = "  alltoall:\n"
                               "    cpu: [{algorithm: pairwise_in_place}]\n"
                               "    gpu: [{algorithm: pairwise_in_place, staged: true}]\n";
-    chosen_t chosen;
-    choose(one, little, 3, &alltoall, 1, 1, &chosen);
-    assert_int_equal(chosen.switch_count, 0);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 64, "pairwise_in_place", false);
-    release(&chosen);
-    choose(one, much, 3, &alltoall, 1, 1, &chosen);
-    assert_int_equal(chosen.switch_count, 1);
-    assert_int_equal(chosen.switches[0].bytes, 256); /* the second size */
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 255, "bruck", false);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 256, "pairwise", false);
-    release(&chosen);
+    chosen_t *chosen = choose(one, little, 3, &alltoall, 1, 1);
+    assert_int_equal(chosen->switch_count, 0);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 64, "pairwise_in_place", false);
+    chosen = choose(one, much, 3, &alltoall, 1, 1);
+    assert_int_equal(chosen->switch_count, 1);
+    assert_int_equal(chosen->switches[0].bytes, 256); /* the second size */
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 255, "bruck", false);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 256, "pairwise", false);
 }
 
 /* No library is known to do this. On one number of nodes, one cell tells of the first size. */
 TEST(a_switch_may_be_at_the_second_size) {
     for (int node_counts = 1; node_counts <= 3; node_counts += 2) {
-        chosen_t chosen;
-        choose("  alltoall:\n"
-               "    cpu: [{below_bytes: 256, algorithm: pairwise_in_place}, {algorithm: bruck}]\n"
-               "    gpu: [{below_bytes: 256, algorithm: pairwise_in_place, staged: true},\n"
-               "          {algorithm: bruck, staged: true}]\n",
-               NULL, node_counts, &alltoall, 1, 1, &chosen);
-        assert_int_equal(chosen.switch_count, 1);
-        assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 255, "pairwise_in_place", false);
-        assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 256, "bruck", false);
-        release(&chosen);
+        chosen_t *chosen =
+            choose("  alltoall:\n"
+                   "    cpu: [{below_bytes: 256, algorithm: pairwise_in_place}, {algorithm: bruck}]\n"
+                   "    gpu: [{below_bytes: 256, algorithm: pairwise_in_place, staged: true},\n"
+                   "          {algorithm: bruck, staged: true}]\n",
+                   NULL, node_counts, &alltoall, 1, 1);
+        assert_int_equal(chosen->switch_count, 1);
+        assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 255, "pairwise_in_place", false);
+        assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 256, "bruck", false);
     }
 }
 
@@ -158,22 +149,21 @@ TEST(each_collective_has_tables_of_its_own) {
         "    gpu: [{below_bytes: 16384, algorithm: recursive_doubling, staged: true},\n"
         "          {algorithm: rabenseifner, staged: true}]\n";
     const pto_collective_t collectives[] = {alltoall, allreduce};
-    chosen_t chosen;
-    choose(both, NULL, 3, collectives, 2, 7, &chosen);
-    assert_int_equal(chosen.switch_count, 2);
-    assert_int_equal(chosen.fit.machine->library_count, 4);
+    chosen_t *chosen = choose(both, NULL, 3, collectives, 2, 7);
+    assert_int_equal(chosen->switch_count, 2);
+    assert_int_equal(chosen->fit.machine->library_count, 4);
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         bool staged = space == PTO_SPACE_GPU;
-        assert_rule(&chosen, "alltoall", space, 4095, "bruck", staged);
-        assert_rule(&chosen, "alltoall", space, 4096, "pairwise_in_place", staged);
-        assert_rule(&chosen, "allreduce", space, 16383, "recursive_doubling", staged);
-        assert_rule(&chosen, "allreduce", space, 16384, "rabenseifner", staged);
+        assert_rule(chosen, "alltoall", space, 4095, "bruck", staged);
+        assert_rule(chosen, "alltoall", space, 4096, "pairwise_in_place", staged);
+        assert_rule(chosen, "allreduce", space, 16383, "recursive_doubling", staged);
+        assert_rule(chosen, "allreduce", space, 16384, "rabenseifner", staged);
     }
     /* Chosen again, nothing is added. */
-    assert_int_equal(collective_fit_library(&chosen.fit, 7, chosen.switches, &chosen.switch_count), PTO_OK);
-    assert_int_equal(chosen.fit.machine->library_count, 4);
-    assert_int_equal(chosen.switch_count, 2);
-    release(&chosen);
+    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
+                     PTO_OK);
+    assert_int_equal(chosen->fit.machine->library_count, 4);
+    assert_int_equal(chosen->switch_count, 2);
 }
 
 static const char host_and_gpus[] =
@@ -183,10 +173,9 @@ static const char host_and_gpus[] =
 
 /* Host buffers first, in a library that stages nothing, so that they alone tell of the host's table. */
 TEST(the_first_candidate_may_be_one_of_host_buffers) {
-    chosen_t chosen;
-    choose(host_and_gpus, NULL, 3, &alltoall, 1, 7, &chosen);
-    for (int64_t i = 0; i < chosen.fit.score.cell_count; i++) {
-        pto_score_cell_t *cell = &chosen.fit.score.cell[i];
+    chosen_t *chosen = choose(host_and_gpus, NULL, 3, &alltoall, 1, 7);
+    for (int64_t i = 0; i < chosen->fit.score.cell_count; i++) {
+        pto_score_cell_t *cell = &chosen->fit.score.cell[i];
         assert_int_equal(cell->candidate_count, 2);
         pto_score_candidate_t first = cell->candidate[0];
         if (first.strategy->collective_space == PTO_SPACE_CPU)
@@ -195,52 +184,50 @@ TEST(the_first_candidate_may_be_one_of_host_buffers) {
         cell->candidate[1] = first;
         cell->best = 1 - cell->best;
     }
-    assert_int_equal(collective_fit_library(&chosen.fit, 7, chosen.switches, &chosen.switch_count), PTO_OK);
-    assert_int_equal(chosen.fit.machine->library_count, 2);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 4095, "bruck", false);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 4096, "pairwise_in_place", false);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_GPU, 64, "linear", false);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_GPU, 262144, "linear", false);
-    release(&chosen);
+    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
+                     PTO_OK);
+    assert_int_equal(chosen->fit.machine->library_count, 2);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 4095, "bruck", false);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 4096, "pairwise_in_place", false);
+    assert_rule(chosen, "alltoall", PTO_SPACE_GPU, 64, "linear", false);
+    assert_rule(chosen, "alltoall", PTO_SPACE_GPU, 262144, "linear", false);
 }
 
 /* Nothing is known of GPU buffers where no strategy hands them to the library. */
 TEST(host_buffers_alone_have_one_table) {
-    chosen_t chosen;
-    choose(host_and_gpus, NULL, 3, &alltoall, 1, 7, &chosen);
-    assert_int_equal(chosen.fit.machine->library_count, 2);
-    for (int64_t i = 0; i < chosen.fit.score.cell_count; i++) {
-        pto_score_cell_t *cell = &chosen.fit.score.cell[i];
+    chosen_t *chosen = choose(host_and_gpus, NULL, 3, &alltoall, 1, 7);
+    assert_int_equal(chosen->fit.machine->library_count, 2);
+    for (int64_t i = 0; i < chosen->fit.score.cell_count; i++) {
+        pto_score_cell_t *cell = &chosen->fit.score.cell[i];
         int of_host = cell->candidate[0].strategy->collective_space == PTO_SPACE_CPU ? 0 : 1;
         cell->candidate[0] = cell->candidate[of_host];
         cell->candidate_count = 1;
         cell->best = 0;
         assert_int_equal(cell->candidate[0].strategy->collective_space, PTO_SPACE_CPU);
     }
-    assert_int_equal(collective_fit_library(&chosen.fit, 7, chosen.switches, &chosen.switch_count), PTO_OK);
-    assert_int_equal(chosen.fit.machine->library_count, 1);
-    assert_int_equal(chosen.fit.machine->library[0].space, PTO_SPACE_CPU);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 4095, "bruck", false);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 4096, "pairwise_in_place", false);
-    release(&chosen);
+    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
+                     PTO_OK);
+    assert_int_equal(chosen->fit.machine->library_count, 1);
+    assert_int_equal(chosen->fit.machine->library[0].space, PTO_SPACE_CPU);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 4095, "bruck", false);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 4096, "pairwise_in_place", false);
 }
 
 /* Cells are sorted, but their sizes may come in any order: those of the calls that strategies make differ. */
 TEST(the_order_of_cells_does_not_matter) {
-    chosen_t chosen;
-    choose(three, NULL, 3, &alltoall, 1, 7, &chosen);
-    pto_score_t *score = &chosen.fit.score;
+    chosen_t *chosen = choose(three, NULL, 3, &alltoall, 1, 7);
+    pto_score_t *score = &chosen->fit.score;
     for (int64_t i = 0, j = score->cell_count - 1; i < j; i++, j--) {
         pto_score_cell_t cell = score->cell[i];
         score->cell[i] = score->cell[j];
         score->cell[j] = cell;
     }
-    assert_int_equal(collective_fit_library(&chosen.fit, 7, chosen.switches, &chosen.switch_count), PTO_OK);
-    assert_int_equal(chosen.switch_count, 2);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 1023, "bruck", false);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 1024, "linear", false);
-    assert_rule(&chosen, "alltoall", PTO_SPACE_CPU, 16384, "pairwise_in_place", false);
-    release(&chosen);
+    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
+                     PTO_OK);
+    assert_int_equal(chosen->switch_count, 2);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 1023, "bruck", false);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 1024, "linear", false);
+    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 16384, "pairwise_in_place", false);
 }
 
 /* Of an alltoall, a table of one row for each of the algorithms, which begin at the given sizes. */
@@ -295,11 +282,9 @@ TEST(any_pair_of_algorithms_is_found) {
     for (int i = 0; i < count * count; i++) {
         const char *const pair[] = {name[i / count], name[i % count]};
         char tables[512];
-        chosen_t chosen;
         write_table(pair, from_bytes, i / count == i % count ? 1 : 2, tables, sizeof tables);
-        choose(tables, NULL, 3, &alltoall, 1, 7, &chosen);
-        assert_true(mean_miss(&chosen.fit) < 1e-6);
-        release(&chosen);
+        chosen_t *chosen = choose(tables, NULL, 3, &alltoall, 1, 7);
+        assert_true(mean_miss(&chosen->fit) < 1e-6);
     }
 }
 
@@ -309,12 +294,10 @@ TEST(any_algorithm_of_gpu_buffers_is_found) {
     int count = algorithms_of_alltoall(name, 16);
     for (int i = 0; i < count; i++) {
         char tables[256];
-        chosen_t chosen;
         snprintf(tables, sizeof tables,
                  "  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: %s}]}\n", name[i]);
-        choose(tables, NULL, 3, &alltoall, 1, 7, &chosen);
-        assert_true(mean_miss(&chosen.fit) < 1e-6);
-        release(&chosen);
+        chosen_t *chosen = choose(tables, NULL, 3, &alltoall, 1, 7);
+        assert_true(mean_miss(&chosen->fit) < 1e-6);
     }
 }
 
@@ -329,14 +312,12 @@ TEST(the_limits_of_a_table_rise) {
             for (int64_t third = 16384; third <= 65536; third *= 4) {
                 const int64_t from_bytes[] = {0, second, third};
                 char tables[768];
-                chosen_t chosen;
                 write_table(three_names, from_bytes, 3, tables, sizeof tables);
-                choose(tables, NULL, 1, &alltoall, 1, 4, &chosen);
-                const pto_library_table_t *table = chosen.fit.machine->library;
+                chosen_t *chosen = choose(tables, NULL, 1, &alltoall, 1, 4);
+                const pto_library_table_t *table = chosen->fit.machine->library;
                 assert_true(table->rule_count <= 4);
                 for (int row = 0; row + 1 < table->rule_count; row++)
                     assert_true(table->rule[row].below_bytes < table->rule[row + 1].below_bytes);
-                release(&chosen);
             }
     }
 }
@@ -346,15 +327,13 @@ TEST(the_limits_of_a_table_rise) {
 static bool is_chosen(const char *algorithm, const char *segment, const int *nodes, int node_counts) {
     static const pto_collective_t broadcast = PTO_COLLECTIVE_BROADCAST;
     char tables[256];
-    chosen_t chosen;
     snprintf(tables, sizeof tables,
              "  broadcast:\n"
              "    cpu: [{algorithm: %s%s}]\n"
              "    gpu: [{algorithm: %s%s, staged: true}]\n",
              algorithm, segment, algorithm, segment);
-    choose_on(tables, 1, nodes, NULL, node_counts, &broadcast, 1, 0, &chosen);
-    bool is = strcmp(chosen.fit.machine->library[0].rule[0].algorithm, algorithm) == 0;
-    release(&chosen);
+    chosen_t *chosen = choose_on(tables, 1, nodes, NULL, node_counts, &broadcast, 1, 0);
+    bool is = strcmp(chosen->fit.machine->library[0].rule[0].algorithm, algorithm) == 0;
     return is;
 }
 
@@ -372,7 +351,7 @@ TEST(too_few_processes_tell_of_no_chain_and_no_scatter) {
 /* Each number of a cell, of its candidate and of the rule tells prices apart; the same have one price. */
 TEST(a_price_is_found_by_all_that_it_depends_on) {
     enum { VARIANTS = 18 };
-    pto_machine_t machine = parse("", numbers);
+    pto_machine_t *machine = parse("", numbers);
     pto_fit_prices_t *prices = pto_fit_prices_create();
     const pto_strategy_t *strategy[2];
     fit_price_t *found[2][VARIANTS];
@@ -403,7 +382,7 @@ TEST(a_price_is_found_by_all_that_it_depends_on) {
                                      .ends = {.from_host = v == 13, .to_host = v == 14},
                                      .candidate_count = 1,
                                      .candidate = &candidate};
-            fit_price_call_t call = {.cell = &cell, .machine = &machine, .rule = &rule};
+            fit_price_call_t call = {.cell = &cell, .machine = machine, .rule = &rule};
             found[again][v] = fit_price_find(prices, &call);
             assert_non_null(found[again][v]);
         }
@@ -413,14 +392,13 @@ TEST(a_price_is_found_by_all_that_it_depends_on) {
             assert_ptr_not_equal(found[0][v], found[0][other]);
     }
     pto_fit_prices_destroy(prices);
-    pto_machine_fini(&machine);
 }
 
 /* More than there was room for at first. */
 TEST(thousands_of_prices_are_found_again) {
     enum { PRICES = 5000 };
     static fit_price_t *found[PRICES];
-    pto_machine_t machine = parse("", numbers);
+    pto_machine_t *machine = parse("", numbers);
     pto_fit_prices_t *prices = pto_fit_prices_create();
     char ring[] = "ring";
     const pto_library_rule_t rule = {.below_bytes = INT64_MAX, .algorithm = ring};
@@ -434,7 +412,7 @@ TEST(thousands_of_prices_are_found_again) {
                                      .bytes = 4 * i,
                                      .candidate_count = 1,
                                      .candidate = &candidate};
-            fit_price_call_t call = {.cell = &cell, .machine = &machine, .rule = &rule};
+            fit_price_call_t call = {.cell = &cell, .machine = machine, .rule = &rule};
             fit_price_t *price = fit_price_find(prices, &call);
             assert_non_null(price);
             if (again)
@@ -442,7 +420,6 @@ TEST(thousands_of_prices_are_found_again) {
             found[i] = price;
         }
     pto_fit_prices_destroy(prices);
-    pto_machine_fini(&machine);
 }
 
 /* Twice too long, half and exact: the mean of the logarithms; and the regret of the one that is predicted

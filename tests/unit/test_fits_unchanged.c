@@ -204,17 +204,16 @@ static const char measured[] = "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte:
 /* A fit, its error, and what a machine without terms takes of both. */
 static void print_fit(FILE *out, const pto_fit_collectives_t *fit, const pto_collectives_t *collectives,
                       const pto_node_counts_t *nodes, bool refit) {
-    pto_machine_t other = parse("", "");
+    pto_machine_t *other = parse("", "");
     pto_status_t status = pto_fit_model_error(fit->machine, collectives, nodes, refit, NULL, NULL);
     fprintf(out, "badness %.10g, %s\n", fit->badness, pto_status_text(status));
     for (int i = 0; i < fit->parameter_count; i++)
         fprintf(out, "%s %.10g %.10g\n", fit->parameter[i].name, fit->parameter[i].value,
                 isnan(fit->parameter[i].gain) ? -1 : fit->parameter[i].gain);
     print_machine(out, fit->machine, true);
-    assert_int_equal(pto_fit_borrow_terms(&other, fit->machine, NULL), PTO_OK);
-    assert_int_equal(pto_fit_borrow_error(&other, fit->machine, NULL), PTO_OK);
-    print_machine(out, &other, false);
-    pto_machine_fini(&other);
+    assert_int_equal(pto_fit_borrow_terms(other, fit->machine, NULL), PTO_OK);
+    assert_int_equal(pto_fit_borrow_error(other, fit->machine, NULL), PTO_OK);
+    print_machine(out, other, false);
 }
 
 static void fit_made(FILE *out, uint64_t seed) {
@@ -227,28 +226,25 @@ static void fit_made(FILE *out, uint64_t seed) {
     int count = draw_chance(&drawn, 0.5) ? 1 : 2, first = draw_chance(&drawn, 0.5) ? 0 : 1;
     char text[3072];
     draw_truth(&drawn, collective, count, text, sizeof text);
-    pto_machine_t truth = parse("", text);
+    pto_machine_t *truth = parse("", text);
     const char *rate =
         draw_chance(&drawn, 0.2) ? ", s_per_message: 1e-9, s_per_message_95: [1e-9, 1e-9]" : "";
-    pto_machine_t machine = parse(rate, draw_chance(&drawn, 0.2) ? measured : "");
+    pto_machine_t *machine = parse(rate, draw_chance(&drawn, 0.2) ? measured : "");
     pto_collectives_t collectives =
-        rows_on(&truth, draw_chance(&drawn, 0.5) ? 4 : 2, nodes + first, 3 - first, collective, count, NULL);
+        rows_on(truth, draw_chance(&drawn, 0.5) ? 4 : 2, nodes + first, 3 - first, collective, count, NULL);
     pto_node_counts_t train = {.count = 1, .value = {8}, .except = true};
     bool some = draw_chance(&drawn, 0.4), refit = draw_chance(&drawn, 0.5);
     disturb(&drawn, &collectives);
     pto_fit_collectives_t fit;
     pto_error_t err;
     fprintf(out, "= collectives %" PRIu64 " %zu rows\n", seed, collectives.count);
-    pto_status_t status = pto_fit_collectives(&machine, &collectives, some ? &train : NULL, NULL, &fit, &err);
+    pto_status_t status = pto_fit_collectives(machine, &collectives, some ? &train : NULL, NULL, &fit, &err);
     if (status == PTO_OK) {
         print_fit(out, &fit, &collectives, some ? &train : NULL, refit);
         pto_machine_destroy(fit.machine);
     } else {
         fprintf(out, "%s %s\n", pto_status_text(status), err.message);
     }
-    pto_collectives_fini(&collectives);
-    pto_machine_fini(&truth);
-    pto_machine_fini(&machine);
 }
 
 enum { COLLECTIVE_SETS = 24 };

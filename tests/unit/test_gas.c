@@ -4,6 +4,7 @@
 #include "machine/machine_internal.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
+#include "priced.h"
 #include "test.h"
 
 static const pto_layout_t four = {1, 4, 1, 1, 4, false};
@@ -93,9 +94,7 @@ TEST(every_flag_of_a_tree_is_needed) {
             pto_plan_t *whole = plan_of(request);
             int flags = pto_plan_flag_count(whole);
             assert_int_equal(flags, 2 * pto_log2_ceil(gpus));
-            pto_check_report_t report;
-            assert_int_equal(pto_check(whole, &report, NULL), PTO_OK);
-            pto_plan_destroy(whole);
+            assert_right(whole);
             for (int flag = 0; flag < flags; flag++) {
                 pto_plan_t *plan = plan_of(request);
                 for (int s = 0; s < plan->steps.count; s++) {
@@ -135,7 +134,6 @@ TEST(a_halo_needs_both_flags_and_every_store) {
             int stores = 0;
             for (int s = 0; s < plan->steps.count; s++)
                 stores += pto_plan_step(plan, s)->kind == PTO_STEP_COPY;
-            pto_plan_destroy(plan);
             assert_int_equal(stores, wraps ? 3 : 1); /* to the neighbors, and to oneself on two sides */
             for (int without = 0; without < stores; without++) {
                 plan = plan_of(request);
@@ -227,9 +225,7 @@ TEST(a_first_write_is_compared_with_all_pieces_that_were_read) {
     request.strategy = &strategy;
     halves_at_all = false;
     pto_plan_t *plan = plan_of(request);
-    pto_check_report_t report;
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
-    pto_plan_destroy(plan);
+    assert_right(plan);
     halves_at_all = true;
     for (int i = 0; i < 2; i++) {
         halves_first = i == 0;
@@ -263,7 +259,6 @@ TEST(alternating_buffers_take_their_bytes_twice) {
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
     assert_int_equal(gpu_bytes, (2 + 2 * 4) * 1000);
     assert_int_equal(host_bytes, 0);
-    pto_plan_destroy(plan);
 }
 
 /* 1000 bytes are 62 times 16 and 8 more: for four, two shares of 16 of them, one of 15, and the last of 15
@@ -274,7 +269,6 @@ TEST(shares_of_the_vector_are_gathered) {
     int gathered = buffer_named(plan, "gathered");
     for (int64_t rank = 0; rank < 4; rank++)
         assert_int_equal(pto_buffer_bytes(plan, gathered, rank), 4 * (rank < 2 ? 256 : rank < 3 ? 240 : 248));
-    pto_plan_destroy(plan);
 }
 
 /* A process's place for what others store to it has the sizes of its output. */
@@ -284,7 +278,6 @@ TEST(blocks_of_pairs_are_gathered_as_large_as_they_are) {
     int gathered = buffer_named(plan, "gathered");
     for (int64_t rank = 0; rank < 4; rank++)
         assert_int_equal(pto_buffer_bytes(plan, gathered, rank), received[rank]);
-    pto_plan_destroy(plan);
 }
 
 TEST(what_does_not_apply_says_why) {
@@ -325,15 +318,8 @@ static pto_machine_t machine_for_kernels(void) {
     return machine;
 }
 
-/* Destroys the plan. */
-static void assert_plan_price(pto_plan_t *plan, const pto_machine_t *machine, double wanted_s) {
-    pto_price_t price = {0}, walked = {0};
-    pto_error_t err = {0};
-    assert_ok(pto_price(plan, machine, &price, NULL, &err), &err);
-    assert_ok(pto_price_walk(plan, machine, &walked, NULL, &err), &err);
-    pto_plan_destroy(plan);
-    assert_near(price.seconds, wanted_s, 1e-9);
-    assert_near(walked.seconds, wanted_s, 1e-9);
+static void assert_plan_price(const pto_plan_t *plan, const pto_machine_t *machine, double wanted_s) {
+    assert_near(agreed_s(plan, machine), wanted_s, 1e-9);
 }
 
 static void assert_price(const pto_machine_t *machine, pto_collective_t collective, const char *strategy,
@@ -486,14 +472,9 @@ TEST(a_halo_costs_two_flags_and_its_borders) {
     pto_machine_t machine = machine_for_kernels();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_plan_t *plan = plan_of(halo(cases[i].corners, cases[i].wraps, false));
-        pto_price_t price = {0}, walked = {0};
-        pto_error_t err = {0};
-        assert_ok(pto_price(plan, &machine, &price, NULL, &err), &err);
-        assert_ok(pto_price_walk(plan, &machine, &walked, NULL, &err), &err);
-        pto_plan_destroy(plan);
         double bytes = (double)(4 * cases[i].cells);
-        assert_near(price.seconds, launch_s + flag_s + store_s + bytes * store_s_per_byte + flag_s, 1e-9);
-        assert_near(walked.seconds, price.seconds, 1e-9);
+        assert_near(agreed_s(plan, &machine), launch_s + flag_s + store_s + bytes * store_s_per_byte + flag_s,
+                    1e-9);
     }
 }
 
@@ -526,5 +507,4 @@ TEST(remote_access_must_be_known) {
     pto_error_t err;
     assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message, "machine simple has no remote.load.on_socket, which the plan needs");
-    pto_plan_destroy(plan);
 }

@@ -6,6 +6,7 @@
 #include "portolan/scenario.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
+#include "priced.h"
 #include "sample.h"
 #include "test.h"
 
@@ -128,7 +129,6 @@ TEST(buffers_of_a_ring_name_their_neighbor) {
     assert_int_equal(ways, WAYS);
     for (int way = 0; way < WAYS; way++)
         assert_int_equal(found[way], 1);
-    pto_plan_destroy(plan);
 }
 
 TEST(shapes_that_make_no_grid_are_refused) {
@@ -302,18 +302,13 @@ TEST(every_cell_that_is_promised_is_looked_at) {
                 fail_msg("%d dimensions, wrap %d, corners %s: cell %lld of owner %lld: %s", grid.dim_count,
                          wrap, pto_corners_name(grid.corners), (long long)spoiled.cell,
                          (long long)spoiled.member, right ? "not noticed" : err.message);
-            pto_plan_destroy(plan);
         }
     }
 }
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-static pto_machine_t *summit(void) {
-    pto_machine_t *machine = NULL;
-    assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum.yaml", &machine, NULL), PTO_OK);
-    return machine;
-}
+static pto_machine_t *summit(void) { return must_open("scenarios/machines/summit-spectrum.yaml"); }
 
 typedef pto_status_t (*priced_t)(const pto_plan_t *, const pto_machine_t *, pto_price_t *,
                                  pto_explanation_t *, pto_error_t *);
@@ -322,7 +317,6 @@ static double priced_s(const pto_machine_t *machine, pto_request_t request, pric
     pto_plan_t *plan = plan_of(request);
     pto_price_t price;
     assert_int_equal(how(plan, machine, &price, NULL, NULL), PTO_OK);
-    pto_plan_destroy(plan);
     return price.seconds;
 }
 
@@ -355,7 +349,6 @@ TEST(packed_borders_have_room_and_no_more) {
             }
         }
         assert_int_equal(packed, 2);
-        pto_plan_destroy(plan);
     }
 }
 
@@ -383,7 +376,6 @@ TEST(prices_follow_the_formulas) {
                         2 * copy_s(machine, PTO_COPY_H2D, column_bytes, rows),
                     1e-9);
     }
-    pto_machine_destroy(machine);
 }
 
 /* Four copies to the host follow each other, and four back: a process waits for none of them but the last. */
@@ -403,11 +395,7 @@ TEST(copies_that_follow_each_other_are_queued) {
     assert_near(priced_s(machine, request, pto_price), waited_s - saved_s, 1e-9);
     assert_near(priced_s(machine, request, pto_price_walk), waited_s - saved_s, 1e-9);
     pto_plan_t *plan = plan_of(request);
-    pto_simulation_t simulation;
-    assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
-    assert_true(simulation.seconds < (waited_s - saved_s) * 1.01);
-    pto_plan_destroy(plan);
-    pto_machine_destroy(machine);
+    assert_true(must_simulate(plan, machine).seconds < (waited_s - saved_s) * 1.01);
 }
 
 /* Nodes of one owner all do the same; on others, the dearest owner of each stage counts. */
@@ -433,7 +421,6 @@ TEST(the_price_by_class_is_that_of_the_dearest_owner) {
                 if (layout[i].gpus_per_node == 1)
                     assert_near(class_s, rank_s, 1e-9);
             }
-    pto_machine_destroy(machine);
 }
 
 TEST(the_price_does_not_depend_on_the_number_of_nodes) {
@@ -446,5 +433,4 @@ TEST(the_price_does_not_depend_on_the_number_of_nodes) {
         request.layout.nodes = 1 << 20;
         assert_near(priced_s(machine, request, pto_price), few_s, 1e-9);
     }
-    pto_machine_destroy(machine);
 }

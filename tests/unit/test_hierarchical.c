@@ -3,6 +3,7 @@
 #include "machine/machine_internal.h"
 #include "must.h"
 #include "plan_request.h"
+#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -41,7 +42,6 @@ TEST(one_message_a_node_and_round) {
     pto_request_t request = ask_for(8, 6, 1200, 0);
     pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_plan_size(plan).messages, 8 * 3);
-    pto_plan_destroy(plan);
 }
 
 /* The parts of a node's vectors, then log2 n whole vectors (docs/model.md). */
@@ -59,10 +59,7 @@ TEST(it_costs_parts_and_log_n_vectors) {
                        bytes) +
                 flag_s + copy_s_per_byte * bytes + (m - 1) * flag_s +
                 at(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
-            pto_price_t price;
-            assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-            assert_near_for(price.seconds, expected_s, 0.01, "hierarchical");
-            pto_plan_destroy(plan);
+            assert_near_for(must_price(plan, &machine).seconds, expected_s, 0.01, "hierarchical");
         }
 }
 
@@ -71,14 +68,12 @@ TEST(segments_hide_messages_behind_reductions) {
     const double bytes = 64e6, m = 6, rounds = 3;
     pto_request_t request = ask_for(8, 6, 64000000, 256000);
     pto_plan_t *plan = must_plan(&request);
-    pto_price_t price;
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    pto_price_t price = must_price(plan, &machine);
     double copies_s = at(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) +
                       at(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
     assert_near_for(price.seconds - copies_s, reduce_s_per_byte * bytes * ((m - 1) / m + rounds), 0.02,
                     "in segments");
     assert_near_for(simulated(plan, &machine).seconds, price.seconds, 0.05, "simulated");
-    pto_plan_destroy(plan);
 }
 
 /* Without the last flag, the leader's memory could be written while others still copy from it. */

@@ -45,10 +45,9 @@ static void forget(asked_t *asked) {
 
 static double seconds_of(const char *machine, const char *more, const char *strategy, const char *algorithm) {
     asked_t asked;
-    pto_predictions_t made;
     double seconds = -1;
     assert_string_equal(ask(machine, more, &asked), "");
-    assert_int_equal(pto_predict(&asked.scenario, asked.machine, true, &made, NULL), PTO_OK);
+    pto_predictions_t made = must_predict(&asked.scenario, asked.machine, true);
     for (int i = 0; i < made.strategy_count; i++) {
         const pto_prediction_t *at = pto_prediction_at(&made, 0, i);
         if (strcmp(made.strategy[i]->name, strategy) != 0)
@@ -57,7 +56,6 @@ static double seconds_of(const char *machine, const char *more, const char *stra
         assert_string_equal(at->algorithm->name, algorithm);
         seconds = at->price.seconds;
     }
-    pto_predictions_fini(&made);
     forget(&asked);
     return seconds;
 }
@@ -217,15 +215,13 @@ TEST(a_table_is_of_one_collective_and_memory) {
 
 TEST(no_gpu_draws_power) {
     asked_t asked;
-    pto_predictions_t made;
     assert_string_equal(
         ask(NO_GPUS, "collective: alltoall\nlayout: {nodes: 2, procs_per_node: 4}\nbytes: 1024\n", &asked),
         "");
-    assert_int_equal(pto_predict(&asked.scenario, asked.machine, true, &made, NULL), PTO_OK);
+    pto_predictions_t made = must_predict(&asked.scenario, asked.machine, true);
     const pto_prediction_t *at = pto_prediction_at(&made, 0, 0);
     assert_true(at->has_energy);
     assert_near(at->energy.joules, at->price.seconds * (2 * 100 + 8 * 10), 1e-9);
-    pto_predictions_fini(&made);
     forget(&asked);
 }
 
@@ -235,9 +231,8 @@ TEST(a_workload_has_processes_instead_of_gpus) {
         "workload: w\nlayout: {nodes: 2, procs_per_node: 4}\ngrid: {rows: 2, columns: 4}\n"
         "step:\n  - {collective: alltoall, on: columns, bytes: 8}\n";
     pto_workload_t workload;
-    pto_machine_t *machine = NULL;
     pto_error_t err = {0};
-    assert_int_equal(pto_machine_create(NO_GPUS, strlen(NO_GPUS), "m", &machine, NULL), PTO_OK);
+    pto_machine_t *machine = must_create(NO_GPUS);
     assert_int_equal(pto_workload_parse(text, strlen(text), "w", &workload, &err), PTO_OK);
     assert_int_equal(pto_workload_bind(&workload, machine, &err), PTO_OK);
     const pto_layout_t *layout = &workload.call[0].scenario.layout;
@@ -247,21 +242,18 @@ TEST(a_workload_has_processes_instead_of_gpus) {
     assert_int_equal(layout->gpus_per_socket, 2);
     assert_int_equal(workload.call[0].communicators.count, 2);
     pto_workload_fini(&workload);
-    pto_machine_destroy(machine);
 }
 
 TEST(one_cell_is_asked_by_its_processes) {
-    pto_machine_t *machine = NULL;
     pto_plan_t *plan = NULL;
     pto_price_t price;
     pto_ask_t cell = {.collective = "alltoall", .bytes = 64, .nodes = 2, .procs_per_node = 4};
-    assert_int_equal(pto_machine_create(NO_GPUS, strlen(NO_GPUS), "m", &machine, NULL), PTO_OK);
+    pto_machine_t *machine = must_create(NO_GPUS);
     assert_int_equal(pto_predict_one(machine, &cell, &plan, &price, NULL), PTO_OK);
     assert_int_equal(pto_layout_rank_count(&pto_plan_request(plan)->layout), 8);
     for (int b = 0; b < pto_plan_buffer_count(plan); b++)
         assert_int_equal(pto_plan_buffer(plan, b)->space, PTO_SPACE_CPU);
     pto_plan_destroy(plan);
-    pto_machine_destroy(machine);
 }
 
 /* Measured: the library's allreduce, ours without a name (the cheapest), and two of ours. Ring is the

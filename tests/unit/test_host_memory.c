@@ -3,6 +3,7 @@
 #include "must.h"
 #include "plan_request.h"
 #include "portolan/price.h"
+#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -32,8 +33,7 @@ typedef struct {
 static pto_machine_t machine_of(costs_t costs, const char *more) {
     char whole[4096];
     snprintf(whole, sizeof whole, text, costs.message, costs.copy, costs.copy, costs.h2h, costs.reduce, more);
-    pto_machine_t machine = must_parse(whole);
-    return machine;
+    return must_parse(whole);
 }
 
 static void remember(pto_param_t *param, double value) { *param = (pto_param_t){.value = value, .line = 1}; }
@@ -63,12 +63,8 @@ typedef struct {
 
 static times_t times_of(const pto_request_t *request, const pto_machine_t *machine) {
     pto_plan_t *plan = must_plan(request);
-    pto_price_t price, walk;
-    pto_error_t err = {0};
-    assert_ok(pto_price(plan, machine, &price, NULL, &err), &err);
-    assert_ok(pto_price_walk(plan, machine, &walk, NULL, &err), &err);
-    times_t times = {price.seconds, walk.seconds, simulated(plan, machine).seconds};
-    pto_plan_destroy(plan);
+    times_t times = {must_price(plan, machine).seconds, must_walk(plan, machine).seconds,
+                     simulated(plan, machine).seconds};
     return times;
 }
 
@@ -91,7 +87,6 @@ TEST(staging_messages_and_copies_take_their_shares_of_the_memory) {
         machine_of((costs_t){1e-17, 1e-17, 1e-17, 1e-17}, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 4, 1, MIB);
     assert_times(&request, &machine, MIB * 1e-11 * (16 + 2 * 12 + 2 * 4 + 16), 1e-2, "alltoall");
-    pto_machine_fini(&machine);
 }
 
 /* Two sockets have two memories: what each of them reads and writes counts there. */
@@ -105,7 +100,6 @@ TEST(each_socket_has_a_memory_of_its_own) {
     machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE] = machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
     assert_near_for(times_of(&request, &machine).price_s, together_s / 2, 0.01, "two sockets");
     machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE] = (pto_cost_table_t){0};
-    pto_machine_fini(&machine);
 }
 
 /* A reduction into a target reads two vectors and writes one, unless it is of a piece of small vectors. */
@@ -119,7 +113,6 @@ TEST(reductions_read_and_write) {
     assert_times(&request, &machine, MIB * 1e-11 * (8 + 3 * (16 + 24) + 8), 1e-2, "as fast as the memory");
     piece->from_bytes = 2 * MIB;
     assert_times(&request, &machine, MIB * 1e-11 * (8 + 3 * 16 + 8), 1e-2, "in caches");
-    pto_machine_fini(&machine);
 }
 
 /* A lone process takes what it took when it was measured. */
@@ -130,8 +123,6 @@ TEST(one_process_alone_shares_nothing) {
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_PAIR, "three_step", "point_to_point", 2, 1, 3 * MIB);
     assert_true(times_of(&request, &with).price_s == times_of(&request, &without).price_s);
     assert_true(times_of(&request, &with).simulate_s == times_of(&request, &without).simulate_s);
-    pto_machine_fini(&without);
-    pto_machine_fini(&with);
 }
 
 /* Chunks of eight GPUs: while messages take their CPUs' time, the memory is what limits. */
@@ -142,7 +133,6 @@ TEST(a_pipeline_takes_at_least_the_memorys_time) {
     request.chunks = 16;
     /* Two GPUs copy a block each out and in; two messages read and write. */
     assert_times(&request, &machine, 16 * MIB * 1e-11 * (2 + 4 + 2), 0.05, "in chunks");
-    pto_machine_fini(&machine);
 }
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
@@ -158,7 +148,6 @@ TEST(a_process_that_sends_and_receives_at_once_does_both_slower) {
         assert_times(&one_way, &machine, alone_s, 1e-9, "one way");
         assert_times(&both_ways, &machine, alone_s + ratio * 1e-10 * MIB, 1e-9, "both ways");
     }
-    pto_machine_fini(&machine);
 }
 
 /* In a tree, a class contains processes that send and others that receive. */
@@ -168,7 +157,6 @@ TEST(nobody_in_a_tree_does_both) {
     double alone_s = times_of(&request, &machine).price_s;
     remember(&machine.both_ways[PTO_SPACE_CPU], 1);
     assert_times(&request, &machine, alone_s, 1e-9, "broadcast");
-    pto_machine_fini(&machine);
 }
 
 /* In a pipeline, the CPU moves the messages and queues the copies; the data are not in its caches. */
@@ -183,7 +171,6 @@ TEST(a_pipelines_messages_and_copies_share_the_cpu) {
     assert_times(&request, &machine, CHUNKS * (message_s + queueing_s), 0.02, "in chunks");
     remember(&machine.staged_message, 0.5);
     assert_times(&request, &machine, CHUNKS * (message_s + 0.5e-10 * 4096 + queueing_s), 0.02, "staged");
-    pto_machine_fini(&machine);
 }
 
 /* --- any machine ---------------------------------------------------------------------------------------- */
@@ -227,6 +214,5 @@ TEST(price_and_simulate_agree_where_processes_act_alike) {
                  (long long)request.bytes);
         assert_near_for(times.walk_s, times.simulate_s, 0.01, what);
         assert_near_for(times.price_s, times.simulate_s, 0.01, what);
-        pto_machine_fini(&machine);
     }
 }

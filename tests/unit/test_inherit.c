@@ -1,6 +1,7 @@
 /* Machine files made of others: what comes from where, and what is refused. */
 #include "machine/machine_internal.h"
 #include "machine/registry.h"
+#include "must.h"
 #include "test.h"
 
 static char folder[] = "/tmp/portolan-inherit-XXXXXX";
@@ -146,11 +147,9 @@ TEST(the_digest_follows_inherited_numbers_and_not_comments) {
     pto_machine_destroy(machine);
     machine = machine_of("# a comment\nmachine: other\nsource: x\ninherits: first.yaml\n");
     assert_string_equal(pto_machine_digest(machine, after), before);
-    pto_machine_t *copy = NULL;
-    assert_int_equal(pto_machine_duplicate(machine, &copy, NULL), PTO_OK);
+    pto_machine_t *copy = must_duplicate(machine);
     assert_string_equal(pto_machine_digest(copy, after), before);
     assert_string_equal(pto_machine_file(copy, 1), pto_machine_file(machine, 1));
-    pto_machine_destroy(copy);
     pto_machine_destroy(machine);
     write_file("changed.yaml", FIRST "network: {contention: 0.5}\n");
     machine = machine_of("machine: own\nsource: test\ninherits: changed.yaml\n");

@@ -6,6 +6,7 @@
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
+#include "priced.h"
 #include "test.h"
 
 static const pto_layout_t four_gpus = {1, 4, 1, 1, 4, false}, one_gpu = {1, 1, 4, 4, 1, false},
@@ -116,17 +117,14 @@ TEST(the_root_holds_the_shared_buffers) {
     assert_int_equal(gpu_bytes, (2 + 4 + 1) * 1000); /* in, out, four inputs, the result */
     assert_int_equal(host_bytes, 0);
     assert_int_equal(pto_buffer_bytes(plan, buffer_named(plan, "gathered"), 1), 0);
-    pto_plan_destroy(plan);
     plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
     assert_int_equal(gpu_bytes, (2 + 2 + 1) * 1000); /* in, out, two places of the tree, what is passed */
     for (int64_t rank = 0; rank < 4; rank++)
         assert_int_equal(pto_buffer_bytes(plan, buffer_named(plan, "tree"), rank), rank % 2 ? 0 : 2000);
-    pto_plan_destroy(plan);
     plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb_flat", four_gpus);
     for (int64_t rank = 0; rank < 4; rank++)
         assert_int_equal(pto_buffer_bytes(plan, buffer_named(plan, "result"), rank), rank > 0 ? 0 : 1000);
-    pto_plan_destroy(plan);
 }
 
 TEST(only_the_root_has_a_reductions_output) {
@@ -134,19 +132,14 @@ TEST(only_the_root_has_a_reductions_output) {
     int out = buffer_named(plan, "out");
     assert_true(pto_buffer_is_users(plan, out, 0));
     assert_false(pto_buffer_holds(plan, out, 1));
-    pto_plan_destroy(plan);
     plan = made(PTO_COLLECTIVE_BROADCAST, "btb", four_gpus);
     int in = buffer_named(plan, "in");
     assert_true(pto_buffer_is_users(plan, in, 0));
     assert_false(pto_buffer_holds(plan, in, 3));
-    pto_plan_destroy(plan);
 }
 
 static void refused_because(pto_request_t request, const char *reason) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message, reason);
+    assert_string_equal(no_plan(&request, PTO_ERR_NOT_APPLICABLE), reason);
 }
 
 TEST(what_does_not_apply_says_why) {
@@ -176,7 +169,7 @@ TEST(hierarchies_apply_where_their_levels_are) {
                     "mix_gsb is for several GPUs, and the layout has one");
     static const char *const name[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb", "mix_gsb"};
     for (size_t i = 0; i < 5; i++)
-        pto_plan_destroy(made(PTO_COLLECTIVE_ALLREDUCE, name[i], (pto_layout_t){2, 2, 2, 3, 2, false}));
+        made(PTO_COLLECTIVE_ALLREDUCE, name[i], (pto_layout_t){2, 2, 2, 3, 2, false});
 }
 
 TEST(only_the_leaders_of_nodes_send_messages) {
@@ -193,7 +186,6 @@ TEST(only_the_leaders_of_nodes_send_messages) {
         }
     }
     assert_int_equal(messages, 4); /* the ring's two rounds, each a send and a receive */
-    pto_plan_destroy(plan);
 }
 
 /* --- prices --------------------------------------------------------------------------------------------- */
@@ -326,12 +318,11 @@ static bool gsb_on_one_gpu(const pto_machine_t *on, const char *key, double *sec
     pto_error_t err = {0};
     pto_plan_t *plan = must_plan(&request);
     assert_ok(pto_price(plan, on, &price, &explanation, &err), &err);
-    assert_ok(pto_price_walk(plan, on, &walked, NULL, &err), &err);
+    walked = must_walk(plan, on);
     assert_near(walked.seconds, price.seconds, 1e-9);
     *seconds = price.seconds;
     bool named = names_term(&explanation, key);
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
     return named;
 }
 
@@ -398,7 +389,6 @@ TEST(pricing_by_place_is_pricing_rank_by_rank) {
                     continue;
                 pto_plan_t *plan = plan_of(request);
                 bool by_place = pto_plan_uses_peers_memory(plan);
-                pto_plan_destroy(plan);
                 if (!by_place)
                     continue;
                 double place_s = priced_s(&request, pto_price), rank_s = priced_s(&request, pto_price_walk);
@@ -451,25 +441,21 @@ TEST(a_machine_without_peer_copies_does_not_price_them) {
     pto_error_t err = {0};
     assert_int_equal(pto_price(plan, &without, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message, "machine simple has no peer.on_socket, which the plan needs");
-    pto_plan_destroy(plan);
     memset(without.copies, 0, sizeof without.copies);
     plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
     assert_int_equal(pto_price(plan, &without, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message, "machine simple has no copies.d2d.on_socket, which the plan needs");
-    pto_plan_destroy(plan);
 }
 
 TEST(a_named_algorithm_is_for_those_that_have_one_inside) {
     static const char text[] = "scenario: one\nmachine: simple.yaml\ncollective: allreduce\n"
                                "layout: {nodes: 1, gpus_per_node: 4, procs_per_gpu: 1}\nbytes: 1024\n"
                                "strategies: [cuda_aware, gsb]\nlibrary: ring\n";
-    pto_predictions_t predictions;
     pto_scenario_t scenario = must_ask(text);
     assert_int_equal(pto_scenario_bind(&scenario, &machine, NULL), PTO_OK);
-    assert_int_equal(pto_predict(&scenario, &machine, false, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&scenario, &machine, false);
     assert_string_equal(pto_prediction_at(&predictions, 0, 0)->algorithm->name, "ring");
     assert_string_equal(pto_prediction_at(&predictions, 0, 1)->algorithm->name, "direct");
-    pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
 }
 

@@ -373,7 +373,6 @@ TEST(blocks_do_what_random_kernels_say) {
             met.accepted++;
             assert_blocks_do_it(plan, seed);
         }
-        pto_plan_destroy(plan);
     }
     print_met();
     assert_true(met.ran > 0 && met.in_lines > 0);

@@ -1,5 +1,6 @@
 /* Costs of kernels that access another GPU's memory, flags between kernels, graphs and queues of kernels,
  * and additional inputs of a reduction: reading, rejecting, lookup, explanations and what-ifs. */
+#include "asked.h"
 #include "bad_machine.h"
 #include "machine/machine_internal.h"
 #include "must.h"
@@ -29,7 +30,6 @@ TEST(costs_of_kernels_are_read) {
     assert_true(m.device_signal_s.value == 9e-7);
     assert_true(m.graph_launch_s.value == 4e-6 && m.queued_launch_s.low == 5e-7);
     assert_false(pto_param_known(&m.kernel_launch_s) || pto_param_known(&m.signal_s));
-    pto_machine_fini(&m);
 }
 
 TEST(another_socket_falls_back_to_ones_own) {
@@ -37,10 +37,8 @@ TEST(another_socket_falls_back_to_ones_own) {
     assert_ptr_equal(pto_machine_remote(&m, PTO_REMOTE_LOAD, PTO_REACH_OFF_SOCKET),
                      &m.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET]);
     assert_null(pto_machine_remote(&m, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET));
-    pto_machine_fini(&m);
     m = must_parse(BODY "remote: {load: {off_socket: {" COST "}}}\n");
     assert_null(pto_machine_remote(&m, PTO_REMOTE_LOAD, PTO_REACH_ON_SOCKET));
-    pto_machine_fini(&m);
 }
 
 TEST(additional_inputs_use_the_piece_of_one_inputs_size) {
@@ -53,10 +51,8 @@ TEST(additional_inputs_use_the_piece_of_one_inputs_size) {
     assert_null(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1024));
     assert_true(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1 << 20)->value == 3e-13);
     assert_null(pto_machine_extra_input(&m, PTO_SPACE_CPU, 8));
-    pto_machine_fini(&m);
     m = must_parse(BODY);
     assert_null(pto_machine_extra_input(&m, PTO_SPACE_GPU, 8));
-    pto_machine_fini(&m);
 }
 
 TEST(invalid_costs_are_rejected) {
@@ -96,28 +92,6 @@ TEST(invalid_costs_are_rejected) {
 static const char question[] = "scenario: asked\nmachine: m.yaml\ncollective: allreduce\n"
                                "layout: {nodes: 1, gpus_per_node: 4}\nbytes: 1000000\nstrategies: [gsb]\n";
 
-typedef struct {
-    pto_machine_t machine;
-    pto_scenario_t scenario;
-    pto_predictions_t predictions;
-} asked_t;
-
-static void ask(const char *what_if, asked_t *asked) {
-    pto_error_t err = {0};
-    asked->machine = must_parse(PRICED);
-    if (pto_scenario_parse(question, strlen(question), "asked.yaml", &asked->scenario, &err) != PTO_OK ||
-        (what_if && pto_what_if(what_if, &asked->scenario, &asked->machine, &err) != PTO_OK) ||
-        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
-        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-}
-
-static void drop(asked_t *asked) {
-    pto_predictions_fini(&asked->predictions);
-    pto_scenario_fini(&asked->scenario);
-    pto_machine_fini(&asked->machine);
-}
-
 static const pto_term_t *term_of(const asked_t *asked, const char *key) {
     const pto_explanation_t *explanation = &asked->predictions.prediction[0].explanation;
     for (int i = 0; i < explanation->count; i++)
@@ -128,73 +102,63 @@ static const pto_term_t *term_of(const asked_t *asked, const char *key) {
 
 /* Four inputs of a million bytes: two of them are further ones. */
 TEST(explanations_name_additional_inputs) {
-    asked_t asked;
-    ask(NULL, &asked);
-    const pto_term_t *further = term_of(&asked, "reduce.gpu.extra_input_s_per_byte");
-    const pto_term_t *bytes = term_of(&asked, "reduce.gpu.beta_s_per_byte");
+    asked_t *asked = ask_if(PRICED, question, NULL);
+    const pto_term_t *further = term_of(asked, "reduce.gpu.extra_input_s_per_byte");
+    const pto_term_t *bytes = term_of(asked, "reduce.gpu.beta_s_per_byte");
     assert_non_null(further);
     assert_non_null(bytes);
     assert_true(further->count == 2e6 && bytes->count == 1e6);
     assert_true(fabs(further->seconds - 4e-4) < 1e-12);
     assert_int_equal(further->power, PTO_POWER_GPU_KERNEL);
-    drop(&asked);
 }
 
 TEST(their_interval_is_carried) {
-    asked_t asked;
-    ask(NULL, &asked);
-    const pto_price_t *price = &asked.predictions.prediction[0].price;
+    asked_t *asked = ask_if(PRICED, question, NULL);
+    const pto_price_t *price = &asked->predictions.prediction[0].price;
     assert_true(price->has_interval);
     assert_true(fabs(price->seconds - price->low_s - 2e-4) < 1e-12);
     assert_true(fabs(price->high_s - price->seconds - 4e-4) < 1e-12);
-    drop(&asked);
 }
 
 TEST(a_kernel_works_while_it_reads_them) {
-    asked_t asked;
     pto_energy_t energy;
     pto_plan_t *plan = NULL;
     pto_price_t price;
-    ask(NULL, &asked);
-    assert_int_equal(pto_plan_choose(&asked.scenario, &asked.machine, 0, asked.predictions.strategy[0], &plan,
-                                     &price, NULL, NULL),
+    asked_t *asked = ask_if(PRICED, question, NULL);
+    assert_int_equal(pto_plan_choose(&asked->scenario, &asked->machine, 0, asked->predictions.strategy[0],
+                                     &plan, &price, NULL, NULL),
                      PTO_OK);
-    assert_int_equal(pto_energy(plan, &asked.machine, &asked.predictions.prediction[0].price,
-                                &asked.predictions.prediction[0].explanation, &energy, NULL),
+    assert_int_equal(pto_energy(plan, &asked->machine, &asked->predictions.prediction[0].price,
+                                &asked->predictions.prediction[0].explanation, &energy, NULL),
                      PTO_OK);
     assert_true(fabs(energy.part[PTO_POWER_GPU_KERNEL].device_s - 4 * (1e-3 + 4e-4)) < 1e-11);
     pto_plan_destroy(plan);
-    drop(&asked);
 }
 
 TEST(a_what_if_changes_them) {
-    asked_t as_is, doubled;
-    ask(NULL, &as_is);
-    ask("reduce.gpu.extra_input_s_per_byte=*2", &doubled);
+    asked_t *as_is = ask_if(PRICED, question, NULL);
+    asked_t *doubled = ask_if(PRICED, question, "reduce.gpu.extra_input_s_per_byte=*2");
     double more_s =
-        doubled.predictions.prediction[0].price.seconds - as_is.predictions.prediction[0].price.seconds;
+        doubled->predictions.prediction[0].price.seconds - as_is->predictions.prediction[0].price.seconds;
     assert_true(fabs(more_s - 4e-4) < 1e-12);
-    drop(&as_is);
-    drop(&doubled);
 }
 
 /* Small data may have no cost of further inputs; a factor for all rows is then one for those that have. */
 TEST(a_factor_skips_rows_without_additional_inputs) {
-    pto_machine_t m =
-        must_parse(BODY "reduce: {gpu: [{below_bytes: 1KiB, " COST "},\n"
-                        "               {below_bytes: 1MiB, " COST ", extra_input_s_per_byte: 1e-13},\n"
-                        "               {" COST ", extra_input_s_per_byte: 3e-13}]}\n");
+    pto_machine_t *m =
+        must_create(BODY "reduce: {gpu: [{below_bytes: 1KiB, " COST "},\n"
+                         "               {below_bytes: 1MiB, " COST ", extra_input_s_per_byte: 1e-13},\n"
+                         "               {" COST ", extra_input_s_per_byte: 3e-13}]}\n");
     pto_scenario_t scenario = {0};
-    assert_int_equal(pto_what_if("reduce.gpu.extra_input_s_per_byte=*2", &scenario, &m, NULL), PTO_OK);
-    assert_string_equal(m.what_if, "reduce.gpu.extra_input_s_per_byte=*2 (2 rows)");
-    assert_null(pto_machine_extra_input(&m, PTO_SPACE_GPU, 8));
-    assert_true(fabs(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1024)->value - 2e-13) < 1e-20);
-    assert_true(fabs(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1 << 20)->value - 6e-13) < 1e-20);
-    assert_int_equal(pto_what_if("reduce.gpu.from_0.extra_input_s_per_byte=*2", &scenario, &m, NULL),
+    assert_int_equal(pto_what_if("reduce.gpu.extra_input_s_per_byte=*2", &scenario, m, NULL), PTO_OK);
+    assert_string_equal(m->what_if, "reduce.gpu.extra_input_s_per_byte=*2 (2 rows)");
+    assert_null(pto_machine_extra_input(m, PTO_SPACE_GPU, 8));
+    assert_true(fabs(pto_machine_extra_input(m, PTO_SPACE_GPU, 1024)->value - 2e-13) < 1e-20);
+    assert_true(fabs(pto_machine_extra_input(m, PTO_SPACE_GPU, 1 << 20)->value - 6e-13) < 1e-20);
+    assert_int_equal(pto_what_if("reduce.gpu.from_0.extra_input_s_per_byte=*2", &scenario, m, NULL),
                      PTO_ERR_RANGE);
-    assert_int_equal(pto_what_if("reduce.gpu.extra_input_s_per_byte=5e-13", &scenario, &m, NULL), PTO_OK);
-    assert_true(pto_machine_extra_input(&m, PTO_SPACE_GPU, 8)->value == 5e-13);
-    pto_machine_fini(&m);
+    assert_int_equal(pto_what_if("reduce.gpu.extra_input_s_per_byte=5e-13", &scenario, m, NULL), PTO_OK);
+    assert_true(pto_machine_extra_input(m, PTO_SPACE_GPU, 8)->value == 5e-13);
 }
 
 /* Also where the machine has none: what-ifs give them. */
@@ -205,17 +169,15 @@ TEST(every_cost_of_a_kernel_has_its_key) {
                                           "signals.device_s=1e-6",
                                           "launch.graph_s=4e-6",
                                           "launch.queued_s=1e-6"};
-    asked_t asked;
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        ask(changes[i], &asked);
+        asked_t *asked = ask_if(PRICED, question, changes[i]);
         const pto_param_t *param[] = {
-            &asked.machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET].beta_s_per_byte,
-            &asked.machine.remote[PTO_REMOTE_LOAD][PTO_REACH_OFF_SOCKET].alpha_s,
-            &asked.machine.remote_all_s_per_byte,
-            &asked.machine.device_signal_s,
-            &asked.machine.graph_launch_s,
-            &asked.machine.queued_launch_s};
+            &asked->machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET].beta_s_per_byte,
+            &asked->machine.remote[PTO_REMOTE_LOAD][PTO_REACH_OFF_SOCKET].alpha_s,
+            &asked->machine.remote_all_s_per_byte,
+            &asked->machine.device_signal_s,
+            &asked->machine.graph_launch_s,
+            &asked->machine.queued_launch_s};
         assert_int_equal(param[i]->line, PTO_LINE_WHAT_IF);
-        drop(&asked);
     }
 }

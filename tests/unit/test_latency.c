@@ -2,6 +2,7 @@
  * both by formulas of their own, and as simulated. */
 #include "machine/machine_internal.h"
 #include "must.h"
+#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -36,9 +37,8 @@ static pto_request_t on_hosts(pto_collective_t collective, const char *algorithm
 
 static double priced_on(const pto_request_t *request, const pto_machine_t *on) {
     pto_plan_t *plan = must_plan(request);
-    pto_price_t price;
     pto_explanation_t explanation = {0};
-    assert_int_equal(pto_price(plan, on, &price, NULL, NULL), PTO_OK);
+    pto_price_t price = must_price(plan, on);
     double alone_s = price.seconds, sum_s = 0;
     assert_int_equal(pto_price(plan, on, &price, &explanation, NULL), PTO_OK);
     for (int i = 0; i < explanation.count; i++)
@@ -46,7 +46,6 @@ static double priced_on(const pto_request_t *request, const pto_machine_t *on) {
     assert_near_for(price.seconds, alone_s, 0, "explained");
     assert_near_for(sum_s, alone_s, 1e-9, "the terms' sum");
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
     return alone_s;
 }
 

@@ -1,5 +1,6 @@
 /* MPI libraries: the names of their files, and the tables that machine files take from them. */
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/machine.h"
 #include "test.h"
 
@@ -110,15 +111,11 @@ TEST(the_file_s_own_tables_come_first_and_alone_are_written) {
     assert_string_equal(pto_machine_library(machine, "allreduce", PTO_SPACE_CPU, 8, 8)->algorithm, "ring");
     assert_string_equal(pto_machine_library(machine, "allreduce", PTO_SPACE_GPU, 8, 8)->algorithm,
                         "recursive_doubling");
-    char *text = NULL;
-    pto_machine_t *copy;
-    assert_int_equal(pto_machine_duplicate(machine, &copy, &err), PTO_OK);
-    assert_int_equal(pto_machine_format(copy, NULL, &text, &err), PTO_OK);
+    pto_machine_t *copy = must_duplicate(machine);
+    char *text = must_format(copy);
     assert_non_null(strstr(text, "\nmpi_library: open-mpi-4.1\n"));
     assert_non_null(strstr(text, "algorithm: ring"));
     assert_null(strstr(text, "recursive_doubling"));
-    free(text);
-    pto_machine_destroy(copy);
     pto_machine_destroy(machine);
 }
 

@@ -69,7 +69,6 @@ TEST(pieces_join_without_gaps) {
         assert_int_equal(cost->row[i].from_bytes, cost->row[i - 1].below_bytes);
     assert_true(cost->row[2].below_bytes == INT64_MAX);
     assert_int_equal(cost->row[1].below_bytes, 16384);
-    pto_machine_fini(&m);
 }
 
 TEST(a_parameter_knows_its_line_and_interval) {
@@ -85,7 +84,6 @@ TEST(a_parameter_knows_its_line_and_interval) {
     assert_true(eager->residual == 0.05);
     assert_string_equal(eager->flagged, "made up");
     assert_null(m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[0].postal.flagged);
-    pto_machine_fini(&m);
 }
 
 TEST(messages_go_by_the_piece_of_their_size) {
@@ -106,7 +104,6 @@ TEST(messages_go_by_the_piece_of_their_size) {
     assert_true(pto_machine_message(&m, PTO_SPACE_GPU, PTO_LEVEL_ON_GPU, 1)->postal.alpha_s.value == 4e-6);
     assert_null(pto_machine_message(&m, PTO_SPACE_CPU, PTO_LEVEL_ON_NODE, 1));
     assert_null(pto_machine_message(&m, PTO_SPACE_GPU, PTO_LEVEL_ON_SOCKET, 1));
-    pto_machine_fini(&m);
 }
 
 TEST(the_library_rows_go_by_processes_then_bytes) {
@@ -127,7 +124,6 @@ TEST(the_library_rows_go_by_processes_then_bytes) {
     assert_null(pto_machine_library(&m, "alltoall", PTO_SPACE_GPU, 7, 1)); /* its only row is from 8 on */
     assert_null(pto_machine_library(&m, "alltoallv", PTO_SPACE_CPU, 8, 1));
     assert_int_equal(m.library_count, 2);
-    pto_machine_fini(&m);
 }
 
 TEST(each_collective_of_mpi_can_have_a_library_table) {

@@ -3,6 +3,7 @@
 #include "machine/machine_internal.h"
 #include "must.h"
 #include "portolan/pick.h"
+#include "priced.h"
 #include "test.h"
 
 /* Four lines, and what a test adds from the fifth on. */
@@ -26,14 +27,12 @@ TEST(a_reduction_takes_the_piece_of_its_bytes) {
     assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, 2 << 20)->alpha_s.value == 2e-5);
     assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, INT64_MAX)->alpha_s.value == 2e-5);
     assert_null(pto_machine_reduce(&m, PTO_SPACE_GPU, 8));
-    pto_machine_fini(&m);
 }
 
 TEST(one_cost_holds_for_every_size) {
     pto_machine_t m = must_parse(BODY "reduce: {gpu: {" COST "}}\n");
     assert_int_equal(m.reduce[PTO_SPACE_GPU].count, 1);
     assert_true(pto_machine_reduce(&m, PTO_SPACE_GPU, 0) == pto_machine_reduce(&m, PTO_SPACE_GPU, INT64_MAX));
-    pto_machine_fini(&m);
 }
 
 /* An allreduce of two nodes by recursive doubling: the vector crosses once and is added once. */
@@ -48,12 +47,9 @@ static double price_s(const pto_machine_t *machine, int64_t bytes) {
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = bytes,
                              .by_library = true};
-    pto_price_t price;
     carry_out_by(&request, "three_step", "recursive_doubling");
     pto_plan_t *plan = must_plan(&request);
-    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
-    pto_plan_destroy(plan);
-    return price.seconds;
+    return must_price(plan, machine).seconds;
 }
 
 TEST(a_price_takes_the_piece_of_one_inputs_bytes) {
@@ -68,8 +64,6 @@ TEST(a_price_takes_the_piece_of_one_inputs_bytes) {
         assert_true(fabs(got - expected) <= 1e-9 * price_s(&with, bytes[i]));
     }
     without.reduce[PTO_SPACE_CPU].count = 3; /* whose texts it still owns */
-    pto_machine_fini(&with);
-    pto_machine_fini(&without);
 }
 
 TEST(costs_of_additional_messages_are_read) {
@@ -87,7 +81,6 @@ TEST(costs_of_additional_messages_are_read) {
     assert_true(pto_cost_at(gap, 64)->beta_s_per_byte.value == 1e-9);
     assert_null(pto_machine_gap(&m, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE));
     assert_null(pto_machine_gap(&m, PTO_SPACE_GPU, PTO_LEVEL_ON_SOCKET));
-    pto_machine_fini(&m);
 }
 
 TEST(limits_beyond_bytes_are_read) {
@@ -100,7 +93,6 @@ TEST(limits_beyond_bytes_are_read) {
     assert_true(pto_machine_copy(&m, PTO_COPY_H2D, PTO_REACH_ON_SOCKET, true)->alpha_s.value == 2e-5);
     assert_ptr_equal(pto_machine_copy(&m, PTO_COPY_D2H, PTO_REACH_OFF_SOCKET, true),
                      &m.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]);
-    pto_machine_fini(&m);
 }
 
 TEST(invalid_costs_are_rejected) {

@@ -1,6 +1,7 @@
 /* A machine's parameters by key, and what-ifs: changing one of them for a run. */
 #include "bad_input.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/pick.h"
 #include "portolan/scenario.h"
 #include "test.h"
@@ -97,9 +98,8 @@ TEST_WITH(explanations_name_parameters, set_up, tear_down) {
     given_t *given = *test_state;
     pto_machine_param_t *param = NULL;
     int count = 0, seen = 0;
-    pto_predictions_t predictions;
     assert_int_equal(pto_scenario_bind(&given->scenario, &given->machine, NULL), PTO_OK);
-    assert_int_equal(pto_predict(&given->scenario, &given->machine, true, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&given->scenario, &given->machine, true);
     assert_int_equal(pto_machine_params(&given->machine, &param, &count, NULL), PTO_OK);
     for (int64_t cell = 0; cell < predictions.point_count * predictions.strategy_count; cell++) {
         const pto_explanation_t *explanation = &predictions.prediction[cell].explanation;
@@ -109,7 +109,6 @@ TEST_WITH(explanations_name_parameters, set_up, tear_down) {
     }
     assert_true(seen > 20);
     free(param);
-    pto_predictions_fini(&predictions);
 }
 
 /* --- one value, by its key ------------------------------------------------------------------------------ */
@@ -153,8 +152,7 @@ TEST_WITH(a_value_that_is_not_there_is_not_made_up, set_up, tear_down) {
 
 TEST_WITH(a_value_is_set_by_its_key_in_a_duplicate_alone, set_up, tear_down) {
     const pto_machine_t *machine = &((given_t *)*test_state)->machine;
-    pto_machine_t *copy = NULL;
-    assert_int_equal(pto_machine_duplicate(machine, &copy, NULL), PTO_OK);
+    pto_machine_t *copy = must_duplicate(machine);
     assert_int_equal(pto_machine_set(copy, "copies.h2d.on_socket.alpha_s", 0.1 + 0.2, NULL), PTO_OK);
     assert_int_equal(pto_machine_set(copy, "copies.shared.h2d.alpha_s", 9e-6, NULL), PTO_OK);
     assert_int_equal(pto_machine_set(copy, "memory.gpu_bytes", 96e15, NULL), PTO_OK);
@@ -174,7 +172,6 @@ TEST_WITH(a_value_is_set_by_its_key_in_a_duplicate_alone, set_up, tear_down) {
     assert_string_equal(pto_machine_source(copy), "made up");
     assert_string_equal(pto_machine_path(copy), "made.yaml");
     assert_null(pto_machine_model(copy));
-    pto_machine_destroy(copy);
     pto_machine_destroy(NULL);
 }
 

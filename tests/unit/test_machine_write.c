@@ -155,7 +155,6 @@ TEST(every_machine_survives_writing_and_reading) {
         assert_same_rest(&machine, &again);
         assert_same_kernels(&machine, &again);
         assert_round_trip(&machine);
-        pto_machine_fini(&machine);
         pto_machine_fini(&again);
         free(text);
     }
@@ -250,12 +249,10 @@ TEST(a_file_is_replaced_whole_and_only_by_force) {
     assert_non_null(strstr(err.message, "--force"));
     pto_machine_t read = must_read(path);
     assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].row[0].postal.alpha_s.value == 1e-6);
-    pto_machine_fini(&read);
     assert_int_equal(pto_machine_write(&after, NULL, path, true, &err), PTO_OK);
     read = must_read(path);
     assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].row[0].postal.alpha_s.value == 2e-6);
     assert_int_equal(count_files(), 1);
-    pto_machine_fini(&read);
     pto_machine_fini(&before);
     pto_machine_fini(&after);
 }
@@ -278,7 +275,6 @@ TEST(every_shipped_machine_knows_its_models_error) {
         pto_machine_t machine = must_read(found.gl_pathv[i]);
         if (machine.model_error.source == NULL || pto_model_error_row(&machine.model_error, "none") == NULL)
             fail_msg("%s has no model_error with a row for all strategies", found.gl_pathv[i]);
-        pto_machine_fini(&machine);
     }
     globfree(&found);
 }

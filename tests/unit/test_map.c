@@ -2,6 +2,7 @@
 #include <glob.h>
 
 #include "map_question.h"
+#include "must.h"
 #include "portolan/map.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
@@ -14,61 +15,49 @@ enum { MAPPERS = 5 };
 static pto_map_result_t map(const question_t *question, pto_metric_t metric, int64_t refine) {
     static const char *const name[MAPPERS] = {"slot", "node", "random", "greedy", "exact"};
     const pto_mapper_t *mapper[MAPPERS];
-    pto_map_result_t result;
-    pto_error_t err = {0};
     for (int i = 0; i < MAPPERS; i++)
-        assert_int_equal(pto_mapper_find(name[i], &mapper[i], &err), PTO_OK);
+        assert_int_equal(pto_mapper_find(name[i], &mapper[i], NULL), PTO_OK);
     const pto_map_options_t options = {.metric = metric,
                                        .mapper = mapper,
                                        .mapper_count = MAPPERS,
                                        .phase = {true, true, true},
                                        .refine = refine};
-    assert_ok(pto_map(&question->scenario, &question->machine, &options, &result, &err), &err);
-    return result;
+    return must_map(&question->scenario, &question->machine, &options);
 }
 
 /* The thesis's COL-COL: sub-communicators that the default spreads over all nodes. */
 TEST(groups_across_nodes_are_kept_inside_them) {
-    question_t question;
-    ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}", &question);
-    pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 0);
+    question_t *question = ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}");
+    pto_map_result_t result = map(question, PTO_METRIC_PRICE, 0);
     const pto_map_candidate_t *best = &result.candidate[result.best];
     double load[2];
-    pto_map_loads(&result.flows, &question.machine, &result.places, result.candidate[0].place, load);
+    pto_map_loads(&result.flows, &question->machine, &result.places, result.candidate[0].place, load);
     assert_true(load[0] == 12.0 * (1 << 20));
-    pto_map_loads(&result.flows, &question.machine, &result.places, best->place, load);
+    pto_map_loads(&result.flows, &question->machine, &result.places, best->place, load);
     assert_true(load[0] == 0 && load[1] == 0);
     assert_true(best->seconds < 0.2 * result.candidate[0].seconds);
     assert_true(pto_cost_is_same(candidate_named(&result, "greedy in phases")->seconds, best->seconds));
-    pto_map_result_fini(&result);
-    drop(&question);
 }
 
 /* A candidate's price is that of the scenario with the candidate as its placement. */
 TEST(candidates_are_priced_as_placed) {
-    question_t question;
-    ask(SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4], weights: [3, 1]}", &question);
-    pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 50);
+    question_t *question = ask(SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4], weights: [3, 1]}");
+    pto_map_result_t result = map(question, PTO_METRIC_BANDWIDTH, 50);
     pto_error_t err = {0};
     int priced = 0;
     for (int i = 0; i < result.count; i++) {
-        pto_predictions_t predictions;
         if (!result.candidate[i].place)
             continue;
-        pto_mapping_fini(&question.scenario.mapping);
-        assert_int_equal(pto_mapping_make(&question.scenario.layout, result.candidate[i].place,
-                                          &question.scenario.mapping, &err),
+        pto_mapping_fini(&question->scenario.mapping);
+        assert_int_equal(pto_mapping_make(&question->scenario.layout, result.candidate[i].place,
+                                          &question->scenario.mapping, &err),
                          PTO_OK);
-        assert_int_equal(pto_predict(&question.scenario, &question.machine, false, &predictions, &err),
-                         PTO_OK);
+        pto_predictions_t predictions = must_predict(&question->scenario, &question->machine, false);
         assert_true(pto_prediction_at(&predictions, 0, 0)->price.seconds == result.candidate[i].seconds);
         assert_true(result.candidate[i].seconds >= result.candidate[result.best].seconds);
-        pto_predictions_fini(&predictions);
         priced++;
     }
     assert_true(priced > 5);
-    pto_map_result_fini(&result);
-    drop(&question);
 }
 
 static pto_progress_t first_progress;
@@ -85,14 +74,11 @@ TEST(progress_ends_at_all_candidates) {
                                          "{pattern: groups, dims: [4, 4], along: 0}"};
     pto_progress_on_end(keep_first_progress);
     for (int i = 0; i < 2; i++) { /* with and without all permutations */
-        question_t question;
-        ask(SUMMIT, layout[i], counts[i], &question);
+        question_t *question = ask(SUMMIT, layout[i], counts[i]);
         first_progress.total = 0;
-        pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 0);
+        pto_map_result_t result = map(question, PTO_METRIC_PRICE, 0);
         assert_int_equal(first_progress.done, result.count - 1);
         assert_int_equal(first_progress.total, first_progress.done);
-        pto_map_result_fini(&result);
-        drop(&question);
     }
     pto_progress_on_end(NULL);
 }
@@ -101,37 +87,30 @@ TEST(the_default_stays_where_nothing_is_gained) {
     const char *const counts[] = {"{pattern: groups, dims: [4, 4], along: 1}",
                                   "{pattern: stencil, dims: [16], wrap: [1]}"};
     for (int i = 0; i < 2; i++) {
-        question_t question;
-        ask(SUMMIT, FOUR_BY_FOUR, counts[i], &question);
-        pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 300);
+        question_t *question = ask(SUMMIT, FOUR_BY_FOUR, counts[i]);
+        pto_map_result_t result = map(question, PTO_METRIC_PRICE, 300);
         if (i == 0)
             assert_int_equal(result.best, 0);
         assert_true(result.candidate[result.best].seconds <= result.candidate[0].seconds);
         assert_true(result.best == 0 ||
                     !pto_cost_is_same(result.candidate[result.best].seconds, result.candidate[0].seconds));
-        pto_map_result_fini(&result);
-        drop(&question);
     }
 }
 
 TEST(swaps_improve_what_the_mappers_propose) {
-    question_t question;
     const pto_mapper_t *random;
     pto_map_result_t result[2];
     pto_error_t err = {0};
-    ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}", &question);
+    question_t *question = ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}");
     assert_int_equal(pto_mapper_find("random", &random, &err), PTO_OK);
     for (int i = 0; i < 2; i++) {
         const pto_map_options_t options = {.mapper = &random, .mapper_count = 1, .refine = i ? 2000 : 0};
-        assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result[i], &err), PTO_OK);
+        result[i] = must_map(&question->scenario, &question->machine, &options);
     }
     assert_true(result[1].candidate[result[1].best].seconds <
                 0.9 * result[0].candidate[result[0].best].seconds);
     assert_non_null(strstr(result[1].candidate[result[1].best].name, "refined"));
     assert_true(result[1].priced <= 2000 + result[0].priced + 1);
-    pto_map_result_fini(&result[0]);
-    pto_map_result_fini(&result[1]);
-    drop(&question);
 }
 
 /* Largest load in one direction between vertices whose names begin with these, in units of 1 MiB. */
@@ -153,42 +132,37 @@ TEST(loads_of_a_recorded_topology_are_the_thesis_s) {
     static const char *const level[][2] = {
         {"gpu", "switch"}, {"switch", "bridge"}, {"bridge", "socket"}, {"socket", "socket"}};
     const double before[] = {6, 9, 16, 24}, after[] = {6, 6, 6, 4};
-    question_t question;
-    ask("tests/fixtures/k80.yaml", "{nodes: 1}", "{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}",
-        &question);
-    pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 0);
+    question_t *question = ask("tests/fixtures/k80.yaml", "{nodes: 1}",
+                               "{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}");
+    pto_map_result_t result = map(question, PTO_METRIC_BANDWIDTH, 0);
     const pto_map_candidate_t *exact = candidate_named(&result, "exact");
-    double *load = calloc((size_t)pto_map_link_count(&question.machine), sizeof *load);
+    double *load = calloc((size_t)pto_map_link_count(&question->machine), sizeof *load);
     assert_non_null(load);
     for (int mapped = 0; mapped < 2; mapped++) {
-        pto_map_loads(&result.flows, &question.machine, &result.places,
+        pto_map_loads(&result.flows, &question->machine, &result.places,
                       mapped ? exact->place : result.candidate[0].place, load);
         for (int l = 0; l < 4; l++)
-            assert_true(load_between(&question.machine, load, level[l][0], level[l][1]) ==
+            assert_true(load_between(&question->machine, load, level[l][0], level[l][1]) ==
                         (mapped ? after[l] : before[l]));
     }
     free(load);
-    pto_map_result_fini(&result);
-    drop(&question);
 }
 
 /* The same between nodes: the links above groups of 1, 2, 4 and 8 nodes, up and down. */
 TEST(loads_of_a_fabric_are_those_of_the_tree_in_a_node) {
     const double before[] = {6, 9, 16, 24}, after[] = {6, 6, 6, 4};
-    question_t question;
-    ask("tests/fixtures/k80-fabric.yaml", "{nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}",
-        "{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}", &question);
-    pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 0);
+    question_t *question =
+        ask("tests/fixtures/k80-fabric.yaml", "{nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}",
+            "{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}");
+    pto_map_result_t result = map(question, PTO_METRIC_BANDWIDTH, 0);
     double load[8];
-    assert_int_equal(pto_map_link_count(&question.machine), 8);
+    assert_int_equal(pto_map_link_count(&question->machine), 8);
     for (int mapped = 0; mapped < 2; mapped++) {
-        pto_map_loads(&result.flows, &question.machine, &result.places,
+        pto_map_loads(&result.flows, &question->machine, &result.places,
                       mapped ? candidate_named(&result, "exact")->place : result.candidate[0].place, load);
         for (int link = 0; link < 8; link++)
             assert_true(load[link] / (1 << 20) == (mapped ? after : before)[link / 2]);
     }
-    pto_map_result_fini(&result);
-    drop(&question);
 }
 
 /* Gains as in the tests of the mappers: of the busiest link's time, which large messages take. It makes no
@@ -216,17 +190,14 @@ TEST(predicted_gains_on_the_k80_tree_are_the_recorded_ones) {
     };
     for (size_t n = 0; n < 2 * sizeof row / sizeof *row; n++) {
         size_t i = n / 2;
-        question_t question;
-        ask(tree[n % 2][0], tree[n % 2][1], row[i].counts, &question);
-        question.scenario.bytes.value[0] = 64 << 20;
-        pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 0);
+        question_t *question = ask(tree[n % 2][0], tree[n % 2][1], row[i].counts);
+        question->scenario.bytes.value[0] = 64 << 20;
+        pto_map_result_t result = map(question, PTO_METRIC_BANDWIDTH, 0);
         double gain = 100 * (1 - result.candidate[result.best].seconds / result.candidate[0].seconds);
         if (lround(gain) != row[i].percent)
             fail_msg("%s: a gain of %g percent, expected %d", row[i].counts, gain, row[i].percent);
         if (row[i].percent == 0)
             assert_int_equal(result.best, 0);
-        pto_map_result_fini(&result);
-        drop(&question);
     }
 }
 
@@ -236,13 +207,10 @@ TEST(nothing_is_gained_between_gpus_on_a_switch) {
                                          "{pattern: groups, dims: [2, 2], along: 0}",
                                          "{pattern: stencil, dims: [4], wrap: [1]}"};
     for (int i = 0; i < 3; i++) {
-        question_t question;
-        ask("scenarios/machines/h200-x4.yaml", "{nodes: 1, gpus_per_node: 4, procs_per_gpu: 1}", counts[i],
-            &question);
-        pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 100);
+        question_t *question = ask("scenarios/machines/h200-x4.yaml",
+                                   "{nodes: 1, gpus_per_node: 4, procs_per_gpu: 1}", counts[i]);
+        pto_map_result_t result = map(question, PTO_METRIC_PRICE, 100);
         assert_int_equal(result.best, 0);
-        pto_map_result_fini(&result);
-        drop(&question);
     }
 }
 
@@ -251,8 +219,7 @@ TEST(nothing_is_gained_between_gpus_on_a_switch) {
 static pto_places_t places_of(const pto_topology_t *topology) {
     int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     pto_places_t places = {.nodes = 1, .gpus = gpus, .cores = 1};
-    places.cost = calloc((size_t)(gpus * gpus), sizeof *places.cost);
-    assert_non_null(places.cost);
+    places.cost = keep_new((size_t)(gpus * gpus) * sizeof *places.cost, NULL);
     for (int i = 0; i < gpus * gpus; i++)
         places.cost[i] =
             pto_topology_route_s_per_byte(topology, pto_topology_device(topology, PTO_DEVICE_GPU, i / gpus),
@@ -293,27 +260,22 @@ TEST(greedy_is_near_the_optimum_on_every_recorded_topology) {
     int compared = 0;
     assert_int_equal(glob("scenarios/topologies/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        pto_topology_t *topology;
-        pto_error_t err = {0};
-        assert_int_equal(pto_topology_open(found.gl_pathv[i], &topology, &err), PTO_OK);
+        pto_topology_t *topology = must_open_topology(found.gl_pathv[i]);
         pto_places_t places = places_of(topology);
         for (int first = 1; first <= places.gpus; first++)
             for (int form = 0; form < 4 && places.gpus % first == 0; form++, compared++)
                 compare_on(found.gl_pathv[i], &places, first, (int)places.gpus / first, form);
-        pto_places_fini(&places);
-        pto_topology_destroy(topology);
     }
     assert_true(found.gl_pathc >= 5 && compared > 50);
     globfree(&found);
 }
 
 TEST(metrics_order_the_pairs_alike) {
-    question_t question;
-    ask("tests/fixtures/k80.yaml", "{nodes: 2}", "{pattern: stencil, dims: [32]}", &question);
+    question_t *question = ask("tests/fixtures/k80.yaml", "{nodes: 2}", "{pattern: stencil, dims: [32]}");
     for (int metric = 0; metric < PTO_METRIC_COUNT; metric++) {
         pto_places_t places;
         pto_error_t err = {0};
-        assert_int_equal(pto_places_make(&question.machine, &question.scenario.layout, (pto_metric_t)metric,
+        assert_int_equal(pto_places_make(&question->machine, &question->scenario.layout, (pto_metric_t)metric,
                                          1 << 20, &places, &err),
                          PTO_OK);
         assert_true(places.cost[1] < places.cost[2]);
@@ -322,17 +284,14 @@ TEST(metrics_order_the_pairs_alike) {
         assert_true(places.cost[8] <= places.off_node[0]);
         pto_places_fini(&places);
     }
-    drop(&question);
 }
 
 TEST(equal_counts_are_refused) {
-    question_t question;
     const pto_map_options_t options = {.refine = 0};
     pto_map_result_t result;
     pto_error_t err = {0};
-    ask(SUMMIT, FOUR_BY_FOUR, "equal", &question);
-    assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err),
+    question_t *question = ask(SUMMIT, FOUR_BY_FOUR, "equal");
+    assert_int_equal(pto_map(&question->scenario, &question->machine, &options, &result, &err),
                      PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "there is nothing to map"));
-    drop(&question);
 }

@@ -23,23 +23,21 @@ static double map_pattern(int pattern) {
     const pto_mapper_t *mapper[PTO_MAPPERS_MAX];
     pto_map_options_t options = {.metric = PTO_METRIC_PRICE, .mapper = mapper, .seeds = 1, .refine = -1};
     pto_map_result_t result;
-    question_t question;
     pto_error_t err = {0};
     chance_state = (uint64_t)pattern;
     int nodes = 2 + draw(3), gpus = 2 + draw(5);
     char layout[80], counts[80];
     snprintf(layout, sizeof layout, "{nodes: %d, gpus_per_node: %d, procs_per_gpu: 1}", nodes, gpus);
     snprintf(counts, sizeof counts, "{pattern: stencil, dims: [%d, %d]}", nodes, gpus);
-    ask(SUMMIT, layout, counts, &question);
-    pto_counts_fini(&question.scenario.counts);
-    draw_counts((int64_t)nodes * gpus, &question.scenario.counts);
+    question_t *question = ask(SUMMIT, layout, counts);
+    pto_counts_fini(&question->scenario.counts);
+    draw_counts((int64_t)nodes * gpus, &question->scenario.counts);
     for (int m = 0; m < pto_mapper_count(); m++)
         mapper[options.mapper_count++] = pto_mapper_at(m);
-    if (pto_map(&question.scenario, &question.machine, &options, &result, &err) != PTO_OK)
+    if (pto_map(&question->scenario, &question->machine, &options, &result, &err) != PTO_OK)
         fail_msg("pattern %d: %s", pattern, err.message);
     double seconds = result.candidate[result.best].seconds;
     pto_map_result_fini(&result);
-    drop(&question);
     return seconds;
 }
 

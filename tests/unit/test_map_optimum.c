@@ -18,9 +18,9 @@ static void draw_volumes(int64_t count, int64_t bound) {
 }
 
 static pto_flows_t flows_of_volumes(void) {
-    pto_flows_t flows = {.count = processes, .first = calloc((size_t)processes + 1, sizeof *flows.first)};
-    flows.flow = calloc((size_t)(processes * processes), sizeof *flows.flow);
-    assert_true(flows.first && flows.flow);
+    pto_flows_t flows = {.count = processes};
+    flows.first = keep_new((size_t)(processes + 1) * sizeof *flows.first, NULL);
+    flows.flow = keep_new((size_t)(processes * processes) * sizeof *flows.flow, NULL);
     for (int64_t i = 0, used = 0; i < processes; i++) {
         for (int64_t j = 0; j < processes; j++)
             if (volume[i][j] > 0 || volume[j][i] > 0)
@@ -33,8 +33,7 @@ static pto_flows_t flows_of_volumes(void) {
 /* Costs between GPUs at random, in each direction another; between nodes, of two levels. */
 static pto_places_t places_at_random(int64_t nodes, int64_t gpus, int64_t cores) {
     pto_places_t places = {.nodes = nodes, .gpus = gpus, .cores = cores};
-    places.cost = calloc((size_t)(gpus * gpus), sizeof *places.cost);
-    assert_non_null(places.cost);
+    places.cost = keep_new((size_t)(gpus * gpus) * sizeof *places.cost, NULL);
     for (int64_t i = 0; i < gpus * gpus; i++)
         places.cost[i] = i / gpus == i % gpus ? 1 : (double)(1 + below(3));
     places.top = 1;
@@ -125,8 +124,6 @@ TEST(exact_is_the_best_of_all_permutations) {
             assert_true(judged(&places, aim, place) == pto_map_judge(&flows, &places, aim, place));
             assert_true(judged(&places, aim, place) == least_of_all(&places, aim));
         }
-        pto_flows_fini(&flows);
-        pto_places_fini(&places);
     }
 }
 
@@ -150,8 +147,7 @@ static int common_level(const branches_t *tree, int64_t a, int64_t b) {
 
 static pto_places_t places_of(const branches_t *tree, int64_t count) {
     pto_places_t places = {.nodes = 1, .gpus = count, .cores = 1};
-    places.cost = calloc((size_t)(count * count), sizeof *places.cost);
-    assert_non_null(places.cost);
+    places.cost = keep_new((size_t)(count * count) * sizeof *places.cost, NULL);
     for (int64_t i = 0; i < count * count; i++)
         places.cost[i] = tree->cost[common_level(tree, i / count, i % count)];
     return places;
@@ -207,15 +203,12 @@ TEST(trees_are_divided_best) {
         assert_true(is_permutation(found));
         assert_true(judged(&places, PTO_AIM_SUM, found) == least);
         assert_true(busiest_link(&tree, found) == busiest);
-        pto_flows_fini(&flows);
-        pto_places_fini(&places);
     }
 }
 
 static void assert_no_tree(int64_t count, const double *cost) {
     pto_places_t places = {.nodes = 1, .gpus = count, .cores = 1};
-    places.cost = calloc((size_t)(count * count), sizeof *places.cost);
-    assert_non_null(places.cost);
+    places.cost = keep_new((size_t)(count * count) * sizeof *places.cost, NULL);
     memcpy(places.cost, cost, (size_t)(count * count) * sizeof *cost);
     draw_volumes(count, 3);
     pto_flows_t flows = flows_of_volumes();
@@ -224,8 +217,6 @@ static void assert_no_tree(int64_t count, const double *cost) {
     pto_error_t err = {0};
     assert_int_equal(pto_map_tree(&problem, place, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "the places form no tree of equal branches"));
-    pto_flows_fini(&flows);
-    pto_places_fini(&places);
 }
 
 TEST(places_that_form_no_tree_are_refused) {
@@ -296,8 +287,6 @@ TEST(each_phase_divides_what_the_one_before_has_left) {
             assert_true(is_divided_best(&places, place, 4 * node, 4, 2));
         if (size[0] != 4) /* parts of 8 are all, and parts of 3 do not fill it */
             assert_true(is_divided_best(&places, place, 0, 8, 2));
-        pto_flows_fini(&flows);
-        pto_places_fini(&places);
     }
 }
 
@@ -313,8 +302,6 @@ TEST(greedy_divides_what_another_mapper_cannot) {
     assert_int_equal(pto_map_in_phases(&problem, &pto_mapper_exact, size, 1, place, NULL), PTO_OK);
     assert_int_equal(pto_mapper_greedy.map(&problem, greedy, NULL), PTO_OK);
     assert_memory_equal(place, greedy, sizeof place);
-    pto_flows_fini(&flows);
-    pto_places_fini(&places);
 }
 
 /* --- searches that need not find the optimum ------------------------------------------------------------ */
@@ -341,8 +328,6 @@ TEST(greedy_ends_where_no_swap_helps) {
                 place[i] = kept[0];
                 place[j] = kept[1];
             }
-        pto_flows_fini(&flows);
-        pto_places_fini(&places);
     }
 }
 
@@ -372,8 +357,6 @@ static void groups_stay_together(int64_t nodes, int64_t gpus, int64_t cores, boo
         node_of_group[group[i]] = place[i] / size;
     for (int64_t i = 0; i < count; i++)
         assert_int_equal(place[i] / size, node_of_group[group[i]]);
-    pto_flows_fini(&flows);
-    pto_places_fini(&places);
 }
 
 TEST(bisection_finds_groups_that_fill_nodes) {
@@ -405,8 +388,6 @@ TEST(bisection_of_few_processes_cuts_least) {
         assert_int_equal(pto_map_bisect(&problem, seed, place, NULL), PTO_OK);
         assert_true(is_permutation(place));
         assert_true(is_divided_best(&places, place, 0, 8, 4));
-        pto_flows_fini(&flows);
-        pto_places_fini(&places);
     }
 }
 
@@ -439,8 +420,6 @@ TEST(mappings_cost_what_was_recorded) {
             assert_int_equal(pto_mapper_greedy.map(&problem, place, NULL), PTO_OK);
             assert_true(is_permutation(place));
             greedy += judged(&places, PTO_AIM_SUM, place);
-            pto_flows_fini(&flows);
-            pto_places_fini(&places);
         }
         if (bisected != cases[c].bisected || greedy != cases[c].greedy)
             fail_msg("case %d: %.0f, %.0f; recorded are %.0f, %.0f", (int)c, bisected, greedy,

@@ -4,10 +4,13 @@
 #include "portolan/map.h"
 #include "test.h"
 
+static void end_flows(void *flows) { pto_flows_fini(flows); }
+
 static pto_flows_t flows_of(const pto_counts_t *counts) {
     pto_flows_t flows;
     pto_error_t err = {0};
     assert_ok(pto_flows_make(counts, 1, pto_counts_order(counts), &flows, &err), &err);
+    keep_owned(&flows, sizeof flows, end_flows);
     return flows;
 }
 
@@ -34,8 +37,7 @@ static int k80_level(int64_t a, int64_t b) {
 
 static pto_places_t k80_places(double (*cost_of)(int level)) {
     pto_places_t places = {.nodes = 1, .gpus = K80_GPUS, .cores = 1};
-    places.cost = calloc(K80_GPUS * K80_GPUS, sizeof *places.cost);
-    assert_non_null(places.cost);
+    places.cost = keep_new(K80_GPUS * K80_GPUS * sizeof *places.cost, NULL);
     for (int64_t i = 0; i < K80_GPUS * K80_GPUS; i++)
         if (i / K80_GPUS != i % K80_GPUS)
             places.cost[i] = cost_of(k80_level(i / K80_GPUS, i % K80_GPUS));
@@ -146,8 +148,6 @@ TEST(default_and_optimum_on_the_k80_node_have_the_recorded_loads) {
             assert_true(greedy >= optimum * (1 - 1e-9));
             if (greedy > optimum * 1.05)
                 fail_msg("%s: greedy %g, optimum %g", k80[row].counts, greedy, optimum);
-            pto_places_fini(&places);
-            pto_flows_fini(&flows);
         }
 }
 
@@ -170,8 +170,6 @@ TEST(random_mappings_of_the_k80_node_cost_what_is_recorded) {
             fail_msg("%s: mean %g, expected %g", k80[row].counts, sum / 200, k80[row].random_mean);
         if (row < 2) /* as in the thesis, no random mapping of a plain stencil beats the default */
             assert_true(least > k80[row].before_time);
-        pto_places_fini(&places);
-        pto_flows_fini(&flows);
     }
 }
 
@@ -207,8 +205,7 @@ static const struct {
 
 static pto_places_t small_places(int gpus, double (*gb_per_s)(int, int)) {
     pto_places_t places = {.nodes = 1, .gpus = gpus, .cores = 1};
-    places.cost = calloc((size_t)(gpus * gpus), sizeof *places.cost);
-    assert_non_null(places.cost);
+    places.cost = keep_new((size_t)(gpus * gpus) * sizeof *places.cost, NULL);
     for (int i = 0; i < gpus * gpus; i++)
         if (i / gpus != i % gpus)
             places.cost[i] = 1 / gb_per_s(i / gpus, i % gpus);
@@ -235,8 +232,6 @@ TEST(small_nodes_have_the_recorded_optima) {
                 fail_msg("%s, %s: %g, %g; expected %g, %g", small[row].node, small[row].counts, slot, exact,
                          before[aim], after[aim]);
         }
-        pto_places_fini(&places);
-        pto_flows_fini(&flows);
     }
 }
 
@@ -256,8 +251,6 @@ TEST(the_least_sum_is_not_the_least_time) {
     for (int64_t i = 0; i < 6; i++) /* of equals, the default is kept */
         assert_int_equal(place[i], i);
     assert_true(fabs(pto_map_judge(&flows, &places, PTO_AIM_IN_TURN, place) - .0581) < 0.00005);
-    pto_places_fini(&places);
-    pto_flows_fini(&flows);
 }
 
 /* --- 4 nodes of 16 processes ---------------------------------------------------------------------------- */
@@ -312,15 +305,12 @@ static void compare_volumes(const char *cpu, const char *gpu, const double *expe
     if (volume != expected[0] || busiest != expected[1] || best != expected[2])
         fail_msg("%s: %g (%g) to %g (%g), expected %g (%g) to %g (%g)", text, volume, busiest, best,
                  busiest_node(&flows, place), expected[0], expected[1], expected[2], expected[3]);
-    pto_flows_fini(&flows);
-    pto_counts_fini(&counts);
 }
 
 /* Both at once, as the key `counts` has them: nine pairs in four forms. */
 TEST(volumes_between_nodes_are_the_recorded_ones) {
     pto_places_t places = {.nodes = 4, .gpus = 16, .cores = 1, .off_node = {1}};
-    places.cost = calloc(16 * 16, sizeof *places.cost);
-    assert_non_null(places.cost);
+    places.cost = keep_new(16 * 16 * sizeof *places.cost, NULL);
     for (size_t row = 0; row < sizeof cluster / sizeof *cluster; row++)
         for (int form = 0; form < FORMS; form++) {
             const char *one = shape[cluster[row].cpu][form], *other = shape[cluster[row].gpu][form];
@@ -328,7 +318,6 @@ TEST(volumes_between_nodes_are_the_recorded_ones) {
             if (one != other)
                 compare_volumes(other, one, cluster[row].volume[form], &places);
         }
-    pto_places_fini(&places);
 }
 
 /* --- properties ----------------------------------------------------------------------------------------- */
@@ -355,8 +344,6 @@ TEST(mappers_repeat_themselves_and_greedy_is_never_worse_than_the_default) {
         for (int64_t p = 0; p < flows.count; p++)
             place[0][p] = p;
         assert_true(greedy <= pto_map_judge(&flows, &places, PTO_AIM_SUM, place[0]));
-        pto_flows_fini(&flows);
-        pto_places_fini(&places);
     }
 }
 
@@ -384,8 +371,6 @@ TEST(what_is_no_permutation_is_refused) {
     places.nodes = 2;
     assert_int_equal(pto_mapper_run(&broken, &problem, place, &err), PTO_ERR_RANGE);
     assert_non_null(strstr(err.message, "4 processes for 8 places"));
-    pto_places_fini(&places);
-    pto_flows_fini(&flows);
 }
 
 /* --- work ----------------------------------------------------------------------------------------------- */
@@ -415,7 +400,6 @@ static int64_t visits_of(int side, bool in_phases) {
         run("greedy", &problem, place);
     int64_t visits = pto_map_visits - before;
     free(place);
-    pto_flows_fini(&flows);
     return visits;
 }
 

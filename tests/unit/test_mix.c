@@ -8,6 +8,7 @@
 #include "portolan/price.h"
 #include "portolan/score.h"
 #include "portolan/simulate.h"
+#include "priced.h"
 #include "test.h"
 
 static const pto_layout_t four_of_a_gpu = {1, 1, 4, 4, 1, false};
@@ -82,22 +83,18 @@ TEST(without_staged_members_it_is_gsb) {
             assert_int_equal(step->target.buffer, other->target.buffer);
             assert_int_equal(step->target.holder, other->target.holder);
         }
-        pto_plan_destroy(plan);
-        pto_plan_destroy(gsb);
     }
 }
 
 TEST(only_others_than_the_root_can_stage) {
     for (int out = 0; out < 2; out++) {
         pto_request_t request = mixed(PTO_COLLECTIVE_ALLREDUCE, 4 - out, 3 + out);
-        pto_plan_t *plan = NULL;
-        pto_error_t err = {0};
-        assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
-        assert_string_equal(err.message, "4 members cannot stage: the root has 3 others");
+        assert_string_equal(no_plan(&request, PTO_ERR_NOT_APPLICABLE),
+                            "4 members cannot stage: the root has 3 others");
         request.staged_members = (pto_staged_t){-!out, -out};
-        assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_RANGE);
-        assert_string_equal(err.message, out ? "staged_members.out must be 0 or more, not -1"
-                                             : "staged_members.in must be 0 or more, not -1");
+        assert_string_equal(no_plan(&request, PTO_ERR_RANGE),
+                            out ? "staged_members.out must be 0 or more, not -1"
+                                : "staged_members.in must be 0 or more, not -1");
     }
 }
 
@@ -117,19 +114,6 @@ static const char simple[] =
     "  gpu: {alpha_s: 3.0e-6, beta_s_per_byte: 2.0e-10}\n"
     "signals: {flag_s: 5.0e-7}\n";
 
-static void assert_costs(pto_request_t request, const pto_machine_t *machine, double seconds) {
-    pto_plan_t *plan = plan_of(request);
-    pto_price_t price;
-    pto_simulation_t simulation;
-    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
-    assert_near(price.seconds, seconds, 1e-9);
-    assert_int_equal(pto_price_walk(plan, machine, &price, NULL, NULL), PTO_OK);
-    assert_near(price.seconds, seconds, 1e-9);
-    assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
-    assert_near(simulation.seconds, seconds, 1e-9);
-    pto_plan_destroy(plan);
-}
-
 /* Staging is the longer lane in both directions: a copy out, a flag, and the root's copies in one after
  * another; then a copy out, a flag, and the members' copies in at once. */
 TEST(it_costs_the_longer_of_its_lanes) {
@@ -141,10 +125,8 @@ TEST(it_costs_the_longer_of_its_lanes) {
         double out_s = (6e-6 + s * 3e-10) + flag_s + (5e-6 + (double)out * s * 4e-10);
         pto_request_t request = mixed(PTO_COLLECTIVE_ALLREDUCE, in, out);
         request.bytes = (int64_t)s;
-        assert_costs(request, &machine, in_s + reduce_s + out_s);
+        assert_costs(plan_of(request), &machine, in_s + reduce_s + out_s);
     }
-    pto_machine_t given = machine;
-    pto_machine_fini(&given);
 }
 
 TEST(prices_are_near_simulated_times_on_a_gpu) {
@@ -159,18 +141,14 @@ TEST(prices_are_near_simulated_times_on_a_gpu) {
             request.staged_members = (pto_staged_t){i / 2 % 8, (3 * i / 2 + i / 16) % 8};
             request.bytes = bytes[i / 16];
             pto_plan_t *plan = plan_of(request);
-            pto_price_t price;
-            pto_simulation_t simulation;
-            assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-            assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
+            pto_price_t price = must_price(plan, &machine);
+            pto_simulation_t simulation = must_simulate(plan, &machine);
             double ratio = simulation.seconds / price.seconds;
             if (ratio < 0.9 || ratio > 1.1)
                 fail_msg("%s, %s of %d bytes, %d/%d staged: priced %g, simulated %g", path[m],
                          pto_collective_name(collective), (int)request.bytes, (int)request.staged_members.in,
                          (int)request.staged_members.out, price.seconds, simulation.seconds);
-            pto_plan_destroy(plan);
         }
-        pto_machine_fini(&machine);
     }
 }
 
@@ -185,22 +163,16 @@ TEST(several_gpus_stage_at_once) {
     request.bytes = (int64_t)s;
     double in_s = (6e-6 + s * 3e-10) + flag_s + (5e-6 + s * 4e-10);
     double between_s = (peer_s + flag_s + reduce_s) + (flag_s + peer_s);
-    assert_costs(request, &machine, in_s + reduce_s + between_s + in_s);
-    pto_machine_fini(&machine);
+    assert_costs(plan_of(request), &machine, in_s + reduce_s + between_s + in_s);
 }
 
 /* The root of gsb's broadcast copies twice within one time slice: the other process waits for one. */
 TEST(a_process_counts_once_however_many_copies_it_has) {
-    pto_price_t price;
-    pto_simulation_t simulation;
     pto_machine_t machine = must_read("scenarios/machines/h200-x2.yaml");
     pto_plan_t *plan = made(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 1, 2, 2, 1, false});
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-    assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
-    assert_near(price.seconds, simulation.seconds, 1e-9);
+    pto_price_t price = must_price(plan, &machine);
+    assert_near(price.seconds, must_simulate(plan, &machine).seconds, 1e-9);
     assert_true(price.seconds > 2.8e-4); /* copies.shared.d2d of two processes */
-    pto_plan_destroy(plan);
-    pto_machine_fini(&machine);
 }
 
 /* --- how many are staged -------------------------------------------------------------------------------- */
@@ -227,8 +199,7 @@ static const pto_prediction_t *mix_at(const pto_predictions_t *predictions, int6
 TEST(the_cheapest_numbers_fall_with_the_bytes) {
     pto_machine_t machine = must_read("scenarios/machines/h200-x2.yaml");
     pto_scenario_t scenario = eight_of_a_gpu(&machine, "bytes: [64KiB, 1MiB, 4MiB, 16MiB, 256MiB]\n");
-    pto_predictions_t all;
-    assert_int_equal(pto_predict(&scenario, &machine, false, &all, NULL), PTO_OK);
+    pto_predictions_t all = must_predict(&scenario, &machine, false);
     for (int64_t i = 1; i < all.point_count; i++) {
         const pto_staged_t *now = &mix_at(&all, i)->staged_members,
                            *before = &mix_at(&all, i - 1)->staged_members;
@@ -237,28 +208,22 @@ TEST(the_cheapest_numbers_fall_with_the_bytes) {
     assert_int_equal(mix_at(&all, 0)->staged_members.in, 7);
     assert_int_equal(mix_at(&all, 4)->staged_members.in, 0);
     for (int64_t pair = 0; pair < 64; pair++) {
-        pto_predictions_t one;
         scenario.staged_members = (pto_staged_t){pair / 8, pair % 8};
-        assert_int_equal(pto_predict(&scenario, &machine, false, &one, NULL), PTO_OK);
+        pto_predictions_t one = must_predict(&scenario, &machine, false);
         for (int64_t i = 0; i < one.point_count; i++)
             assert_true(mix_at(&one, i)->price.seconds >= 0.98 * mix_at(&all, i)->price.seconds);
         if (pair == 0 || pair == 63)
             assert_true(mix_at(&one, 2)->price.seconds > 1.3 * mix_at(&all, 2)->price.seconds);
-        pto_predictions_fini(&one);
     }
-    pto_predictions_fini(&all);
     pto_scenario_fini(&scenario);
-    pto_machine_fini(&machine);
 }
 
 static void assert_staged(const pto_machine_t *machine, const char *rest, int64_t in, int64_t out) {
-    pto_predictions_t predictions;
     pto_scenario_t scenario = eight_of_a_gpu(machine, rest);
-    assert_int_equal(pto_predict(&scenario, machine, false, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&scenario, machine, false);
     pto_staged_t staged = mix_at(&predictions, 0)->staged_members;
     if (staged.in != in || staged.out != out)
         fail_msg("%s: %d/%d staged, not %d/%d", rest, (int)staged.in, (int)staged.out, (int)in, (int)out);
-    pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
 }
 
@@ -279,17 +244,12 @@ TEST(a_machine_file_may_say_how_many) {
     assert_staged(&none, "bytes: 64\nstaged_out: 4\n", 0, 4);
     assert_int_equal(pto_machine_clone(&machine, &clone, NULL), PTO_OK);
     assert_staged(&clone, "bytes: 64\n", 5, 2);
-    char *written = NULL;
-    assert_int_equal(pto_machine_format(&clone, NULL, &written, NULL), PTO_OK);
+    char *written = must_format(&clone);
     back = must_parse(written);
     assert_staged(&back, "bytes: 64\n", 5, 2);
-    free(written);
     assert_int_equal(pto_machine_restrict(&clone, "published", NULL), PTO_OK);
     assert_int_equal(clone.tuning_count, 0);
-    pto_machine_fini(&machine);
-    pto_machine_fini(&none);
     pto_machine_fini(&clone);
-    pto_machine_fini(&back);
 }
 
 TEST(tuning_that_is_no_table_is_refused) {
@@ -351,5 +311,4 @@ TEST(a_sweep_tells_the_regret_of_the_predicted_number) {
     assert_near(always.regret_mean, 0.2, 1e-9);
     pto_score_fini(&score);
     pto_collectives_fini(&collectives);
-    pto_machine_fini(&machine);
 }

@@ -1,41 +1,23 @@
 /* The hint that more processes per GPU would pay: only where their number is open, where the difference is
  * larger than the intervals, and where the machine knows what processes lose that share a GPU. */
-#include "portolan/pick.h"
+#include "asked.h"
+#include "must.h"
 #include "portolan/workload.h"
 #include "test.h"
 
-typedef struct {
-    pto_machine_t *machine;
-    pto_scenario_t scenario;
-    pto_predictions_t predictions;
-} asked_t;
-
 /* `change`: NULL, or of the machine. */
-static void ask(asked_t *asked, const char *machine, const char *text, const char *change) {
+static asked_t *ask_hint(const char *machine, const char *text, const char *change) {
     pto_error_t err = {0};
     char path[128];
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", machine);
-    *asked = (asked_t){.machine = NULL};
-    if (pto_machine_open(path, &asked->machine, &err) != PTO_OK ||
-        pto_scenario_parse(text, strlen(text), "s.yaml", &asked->scenario, &err) != PTO_OK ||
-        (change && pto_what_if(change, &asked->scenario, asked->machine, &err) != PTO_OK) ||
-        pto_scenario_bind(&asked->scenario, asked->machine, &err) != PTO_OK ||
-        pto_predict(&asked->scenario, asked->machine, true, &asked->predictions, &err) != PTO_OK ||
-        pto_predictions_find_more_procs(&asked->predictions, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-}
-
-static void drop(asked_t *asked) {
-    pto_predictions_fini(&asked->predictions);
-    pto_scenario_fini(&asked->scenario);
-    pto_machine_destroy(asked->machine);
+    asked_t *asked = ask_file(path, text, change);
+    assert_ok(pto_predictions_find_more_procs(&asked->predictions, &err), &err);
+    return asked;
 }
 
 static int64_t hinted(const char *machine, const char *text, const char *change) {
-    asked_t asked;
-    ask(&asked, machine, text, change);
-    const int64_t procs = asked.predictions.more_procs.procs_per_gpu;
-    drop(&asked);
+    asked_t *asked = ask_hint(machine, text, change);
+    const int64_t procs = asked->predictions.more_procs.procs_per_gpu;
     return procs;
 }
 
@@ -43,20 +25,17 @@ static int64_t hinted(const char *machine, const char *text, const char *change)
 #define BYTES "}\nbytes: [64, 32768, 1048576]\n"
 
 TEST(the_hint_is_the_price_with_these_processes) {
-    asked_t asked, given;
-    ask(&asked, "summit-spectrum-refit", ALLTOALL BYTES, NULL);
-    ask(&given, "summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6" BYTES, NULL);
-    const pto_more_procs_t *more = &asked.predictions.more_procs;
+    asked_t *asked = ask_hint("summit-spectrum-refit", ALLTOALL BYTES, NULL);
+    asked_t *given = ask_hint("summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6" BYTES, NULL);
+    const pto_more_procs_t *more = &asked->predictions.more_procs;
     assert_int_equal(more->procs_per_gpu, 6);
-    const int one = pto_pick_at(&asked.predictions, more->point);
-    const int six = pto_pick_at(&given.predictions, more->point);
-    assert_ptr_equal(more->strategy, given.predictions.strategy[six]);
-    assert_true(more->seconds == pto_prediction_at(&given.predictions, more->point, six)->price.seconds);
-    assert_true(more->pick_s == pto_prediction_at(&asked.predictions, more->point, one)->price.seconds);
+    const int one = pto_pick_at(&asked->predictions, more->point);
+    const int six = pto_pick_at(&given->predictions, more->point);
+    assert_ptr_equal(more->strategy, given->predictions.strategy[six]);
+    assert_true(more->seconds == pto_prediction_at(&given->predictions, more->point, six)->price.seconds);
+    assert_true(more->pick_s == pto_prediction_at(&asked->predictions, more->point, one)->price.seconds);
     assert_true(more->seconds < more->pick_s);
     assert_string_equal(more->unpriced, "signals.flag_s");
-    drop(&asked);
-    drop(&given);
 }
 
 TEST(no_hint_where_the_number_is_given_or_no_strategy_splits) {
@@ -70,26 +49,21 @@ TEST(no_hint_where_the_number_is_given_or_no_strategy_splits) {
 }
 
 TEST(no_hint_where_it_is_unknown_what_sharing_a_gpu_costs) {
-    asked_t asked;
-    ask(&asked, "summit-spectrum-refit", ALLTOALL BYTES, NULL);
-    assert_int_equal(asked.predictions.more_procs.procs_per_gpu, 6);
-    pto_predictions_fini(&asked.predictions);
-    assert_int_equal(pto_machine_restrict(asked.machine, "published", NULL), PTO_OK); /* no copies.shared */
-    assert_int_equal(pto_predict(&asked.scenario, asked.machine, true, &asked.predictions, NULL), PTO_OK);
-    assert_int_equal(pto_predictions_find_more_procs(&asked.predictions, NULL), PTO_OK);
-    assert_int_equal(asked.predictions.more_procs.procs_per_gpu, 0);
-    drop(&asked);
+    asked_t *asked = ask_hint("summit-spectrum-refit", ALLTOALL BYTES, NULL);
+    assert_int_equal(asked->predictions.more_procs.procs_per_gpu, 6);
+    pto_predictions_fini(&asked->predictions);
+    assert_int_equal(pto_machine_restrict(&asked->machine, "published", NULL), PTO_OK); /* no copies.shared */
+    assert_int_equal(pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, NULL), PTO_OK);
+    assert_int_equal(pto_predictions_find_more_procs(&asked->predictions, NULL), PTO_OK);
+    assert_int_equal(asked->predictions.more_procs.procs_per_gpu, 0);
 }
 
 TEST(no_hint_within_the_intervals) {
-    asked_t one, six;
-    ask(&one, "summit-spectrum-refit", ALLTOALL "}\nbytes: 256\n", NULL);
-    ask(&six, "summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6}\nbytes: 256\n", NULL);
-    assert_int_equal(one.predictions.more_procs.procs_per_gpu, 0);
-    assert_true(pto_prediction_at(&six.predictions, 0, pto_pick_at(&six.predictions, 0))->price.seconds <
-                pto_prediction_at(&one.predictions, 0, pto_pick_at(&one.predictions, 0))->price.seconds);
-    drop(&one);
-    drop(&six);
+    asked_t *one = ask_hint("summit-spectrum-refit", ALLTOALL "}\nbytes: 256\n", NULL);
+    asked_t *six = ask_hint("summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6}\nbytes: 256\n", NULL);
+    assert_int_equal(one->predictions.more_procs.procs_per_gpu, 0);
+    assert_true(pto_prediction_at(&six->predictions, 0, pto_pick_at(&six->predictions, 0))->price.seconds <
+                pto_prediction_at(&one->predictions, 0, pto_pick_at(&one->predictions, 0))->price.seconds);
 }
 
 TEST(calls_of_a_step_have_their_own_hints) {
@@ -97,11 +71,9 @@ TEST(calls_of_a_step_have_their_own_hints) {
                                "  - {collective: alltoall, bytes: 32768}\n"
                                "  - {collective: alltoall, bytes: 4096}\n";
     for (int given = 0; given < 2; given++) {
-        pto_machine_t *machine;
         pto_workload_t workload;
         pto_step_prediction_t step;
-        assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &machine, NULL),
-                         PTO_OK);
+        pto_machine_t *machine = must_open("scenarios/machines/summit-spectrum-refit.yaml");
         assert_int_equal(pto_workload_parse(text, strlen(text), "w.yaml", &workload, NULL), PTO_OK);
         workload.layout.procs_per_gpu = given;
         assert_int_equal(pto_workload_bind(&workload, machine, NULL), PTO_OK);
@@ -111,6 +83,5 @@ TEST(calls_of_a_step_have_their_own_hints) {
         assert_int_equal(step.call[1].predictions.more_procs.procs_per_gpu, 0);
         pto_step_fini(&step);
         pto_workload_fini(&workload);
-        pto_machine_destroy(machine);
     }
 }

@@ -10,6 +10,7 @@
 #include "portolan/price.h"
 #include "portolan/scenario.h"
 #include "portolan/simulate.h"
+#include "priced.h"
 #include "test.h"
 
 /* Four lines, and what a test adds from the fifth on. */
@@ -52,10 +53,7 @@ TEST(the_stages_that_describe_it_are_correct) {
             request.layout.procs_per_gpu = shape[i][2];
             request.counts = collectives[c] == PTO_COLLECTIVE_ALLTOALLV ? &skewed : NULL;
             pto_plan_t *plan = must_plan(&request);
-            pto_check_report_t report;
-            pto_error_t err = {0};
-            assert_ok(pto_check(plan, &report, &err), &err);
-            pto_plan_destroy(plan);
+            assert_right(plan);
         }
 }
 
@@ -74,7 +72,6 @@ TEST(a_plan_is_one_call) {
         assert_true(pto_walk_next(&walk) && pto_walk_in_nccl(&walk));
         pto_walk_leave_collective(&walk);
         assert_false(pto_walk_next(&walk));
-        pto_plan_destroy(plan);
     }
 }
 
@@ -84,7 +81,6 @@ TEST(other_plans_have_none) {
     assert_false(pto_plan_uses_nccl(plan));
     for (int b = 0; b < pto_plan_buffer_count(plan); b++)
         assert_false(pto_buffer_stands_in(plan, b));
-    pto_plan_destroy(plan);
 }
 
 /* NCCL's own memory is not the plan's: input and output alone count. */
@@ -97,7 +93,6 @@ TEST(no_temporary_is_allocated) {
         pto_plan_memory(plan, &gpu_bytes, &host_bytes);
         assert_int_equal(gpu_bytes, vectors[c] * 1000);
         assert_int_equal(host_bytes, 0);
-        pto_plan_destroy(plan);
     }
 }
 
@@ -135,17 +130,13 @@ static double priced_s(const pto_request_t *request, const pto_machine_t *machin
     pto_price_t price = {0};
     pto_error_t err = {0};
     assert_ok(how(plan, machine, &price, NULL, &err), &err);
-    pto_plan_destroy(plan);
     return price.seconds;
 }
 
 static double simulated_s(const pto_request_t *request, const pto_machine_t *machine) {
     pto_plan_t *plan = must_plan(request);
-    pto_simulation_t simulation = {0};
-    pto_error_t err = {0};
-    assert_ok(pto_simulate(plan, machine, NULL, &simulation, &err), &err);
+    pto_simulation_t simulation = must_simulate(plan, machine);
     assert_int_equal(simulation.messages, 0);
-    pto_plan_destroy(plan);
     return simulation.seconds;
 }
 
@@ -169,7 +160,6 @@ TEST(the_price_is_the_row_of_its_gpus_nodes_and_bytes) {
     costs(&m, ask(PTO_COLLECTIVE_ALLTOALL, 1, 4, 1000), 9e-6 + 1000 * 1e-10);
     costs(&m, ask(PTO_COLLECTIVE_ALLTOALL, 1, 4, 1024), 1e-5 + 1024 * 2e-11);
     costs(&m, ask(PTO_COLLECTIVE_ALLTOALLV, 1, 4, 1024), 1e-5 + 1024 * 2e-11);
-    pto_machine_fini(&m);
 }
 
 /* Counts that differ are priced as the busiest GPU's, which here is the third: it gets 400 + 4000 + 0 + 396.
@@ -182,7 +172,6 @@ TEST(unequal_counts_cost_the_busiest) {
     request.counts = &counts;
     assert_near(priced_s(&request, &m, pto_price), 1e-5 + 4796.0 / 4 * 2e-11, 1e-12);
     assert_near(simulated_s(&request, &m), 1e-5 + 4796.0 / 4 * 2e-11, 1e-12);
-    pto_machine_fini(&m);
 }
 
 /* Each GPU gets the bytes of all, which the diagonal tells. */
@@ -201,7 +190,6 @@ TEST(an_allgatherv_costs_the_mean_of_all_blocks) {
         assert_near(priced_s(&request, &m, pto_price), 1e-5 + bytes / 4 * 2e-9, 1e-12);
         assert_near(simulated_s(&request, &m), 1e-5 + bytes / 4 * 2e-9, 1e-12);
     }
-    pto_machine_fini(&m);
 }
 
 TEST(numbers_that_were_not_measured_have_no_price) {
@@ -230,9 +218,7 @@ TEST(numbers_that_were_not_measured_have_no_price) {
             fail_msg("'%s' does not say '%s'", err.message, refused[i].why);
         assert_int_equal(pto_price_walk(plan, &m, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
         assert_int_equal(pto_simulate(plan, &m, NULL, &simulation, &err), PTO_ERR_NOT_APPLICABLE);
-        pto_plan_destroy(plan);
     }
-    pto_machine_fini(&m);
 }
 
 /* --- beyond what was measured --------------------------------------------------------------------------- */
@@ -277,7 +263,6 @@ TEST(other_numbers_follow_from_the_nearest_row) {
         costs(&m, ask(priced[i].collective, priced[i].nodes, priced[i].gpus, priced[i].bytes),
               priced[i].seconds);
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 65536), 1.2e-5 + 65536 * 4e-12); /* as measured */
-    pto_machine_fini(&m);
 }
 
 /* Two GPUs a node, measured on 2 and 4 nodes: a tree over 4 has two more hops between nodes, and so has one
@@ -302,7 +287,6 @@ TEST(two_measured_numbers_of_nodes_say_what_hops_take) {
         costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 4, 2, 4000), row_s);
         costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), row_s + 2 * 1.2e-5 * grown[i].times);
         costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 16, 2, 4000), row_s + 4 * 1.2e-5 * grown[i].times);
-        pto_machine_fini(&m);
     }
 }
 
@@ -333,7 +317,6 @@ TEST(protocols_between_nodes_go_by_their_cost) {
             (pto_param_t){0};
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), 3e-5 + 4000 * 6e-11 + 4 * 2.2e-5);
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 8, 600000), 1.2e-5 + 700000 * 4e-12 + 8 * 1e-6);
-    pto_machine_fini(&m);
 }
 
 static pto_price_t explained(const pto_machine_t *machine, pto_request_t request,
@@ -342,7 +325,6 @@ static pto_price_t explained(const pto_machine_t *machine, pto_request_t request
     pto_price_t price;
     pto_error_t err = {0};
     assert_ok(pto_price(plan, machine, &price, explanation, &err), &err);
-    pto_plan_destroy(plan);
     return price;
 }
 
@@ -369,7 +351,6 @@ TEST(doublings_widen_the_interval) {
         assert_near(log(price.seconds / price.low_s) + 1, 0.25 * asked[i].doublings + 1, 1e-12);
     }
     pto_explanation_fini(&explanation);
-    pto_machine_fini(&m);
 }
 
 TEST(an_extrapolated_price_names_its_algorithm_protocol_and_hops) {
@@ -396,7 +377,6 @@ TEST(an_extrapolated_price_names_its_algorithm_protocol_and_hops) {
     explained(&m, ask(PTO_COLLECTIVE_ALLTOALL, 1, 8, 64), &explanation);
     assert_string_equal(explanation.term[0].stage, "NCCL sends, LL");
     pto_explanation_fini(&explanation);
-    pto_machine_fini(&m);
 }
 
 TEST(a_network_of_unknown_cost_refuses) {
@@ -404,19 +384,15 @@ TEST(a_network_of_unknown_cost_refuses) {
     pto_request_t on_several = ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 4000);
     pto_request_t on_one = ask(PTO_COLLECTIVE_BROADCAST, 1, 8, 4000);
     pto_plan_t *several = must_plan(&on_several), *one = must_plan(&on_one);
-    pto_price_t price;
     pto_error_t err;
-    assert_int_equal(pto_price(several, &m, &price, NULL, &err), PTO_OK);
-    pto_cost_fini(&m.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE]);
+    pto_price_t price = must_price(several, &m);
+    m.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE] = (pto_cost_table_t){0};
     assert_int_equal(pto_price(several, &m, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "has neither injection.gpu nor messages.gpu.off_node"));
-    assert_int_equal(pto_price(one, &m, &price, NULL, &err), PTO_OK);
+    price = must_price(one, &m);
     m.injection_s_per_byte[PTO_SPACE_GPU] =
         (pto_param_t){.value = 1e-11, .low = 1e-11, .high = 1e-11, .line = 1};
-    assert_int_equal(pto_price(several, &m, &price, NULL, &err), PTO_OK);
-    pto_plan_destroy(several);
-    pto_plan_destroy(one);
-    pto_machine_fini(&m);
+    price = must_price(several, &m);
 }
 
 TEST(a_price_is_traced_to_its_lines) {
@@ -436,8 +412,6 @@ TEST(a_price_is_traced_to_its_lines) {
     assert_true(price.has_interval);
     assert_near(price.seconds - price.low_s, 1e-6, 1e-12);
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
-    pto_machine_fini(&m);
 }
 
 /* While NCCL's kernel moves bytes a GPU draws what a kernel draws; while it starts, what it draws idle. */
@@ -452,8 +426,6 @@ TEST(its_bytes_draw_a_kernels_power) {
     assert_int_equal(pto_energy(plan, &m, &price, &explanation, &energy, NULL), PTO_OK);
     assert_near(energy.joules, 4 * (50 * 7e-6 + 200 * 5e-6), 1e-12);
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
-    pto_machine_fini(&m);
 }
 
 /* --- the machine file ----------------------------------------------------------------------------------- */
@@ -467,25 +439,19 @@ TEST(rows_are_found_by_their_numbers) {
     assert_true(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 4, 2, 0)->postal.alpha_s.value == 3e-5);
     assert_null(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 8, 2, 0));
     assert_null(pto_machine_nccl(&m, PTO_NCCL_BROADCAST, 2, 1, 0));
-    pto_machine_fini(&m);
 }
 
 TEST(what_is_written_reads_back) {
     pto_machine_t m = must_parse(BODY ROWS);
-    char *first = NULL, *second = NULL;
-    assert_int_equal(pto_machine_format(&m, NULL, &first, NULL), PTO_OK);
+    char *first = must_format(&m);
     pto_machine_t again = must_parse(first);
-    assert_int_equal(pto_machine_format(&again, NULL, &second, NULL), PTO_OK);
+    char *second = must_format(&again);
     assert_string_equal(first, second);
     assert_non_null(strstr(first, "    - {gpus: 4, nodes: 2, alpha_s: 3e-05, beta_s_per_byte: 6e-11}\n"));
     assert_non_null(
         strstr(first, "    - {gpus: 4, below_bytes: 65536, alpha_s: 8e-06, alpha_s_95: [7e-06, 9e-06]"));
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
         assert_int_equal(again.nccl[kind].count, m.nccl[kind].count);
-    free(first);
-    free(second);
-    pto_machine_fini(&again);
-    pto_machine_fini(&m);
 }
 
 TEST(errors_are_reported_at_their_position) {
@@ -521,29 +487,27 @@ TEST(errors_are_reported_at_their_position) {
 
 /* Every key that a price is explained with is one that can be changed. */
 TEST(a_what_if_changes_it) {
-    pto_machine_t m = must_parse(BODY ROWS);
+    pto_machine_t *m = must_create(BODY ROWS);
     pto_scenario_t scenario = {0};
     pto_error_t err = {0};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
-    assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.alpha_s=1e-6", &scenario, &m, &err), PTO_OK);
-    assert_near(priced_s(&request, &m, pto_price), 1e-6 + 1000 * 2e-11, 1e-12);
-    assert_int_equal(pto_what_if("nccl.allreduce.beta_s_per_byte=*2", &scenario, &m, &err), PTO_OK);
-    assert_near(priced_s(&request, &m, pto_price), 1e-6 + 1000 * 4e-11, 1e-12);
+    assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.alpha_s=1e-6", &scenario, m, &err), PTO_OK);
+    assert_near(priced_s(&request, m, pto_price), 1e-6 + 1000 * 2e-11, 1e-12);
+    assert_int_equal(pto_what_if("nccl.allreduce.beta_s_per_byte=*2", &scenario, m, &err), PTO_OK);
+    assert_near(priced_s(&request, m, pto_price), 1e-6 + 1000 * 4e-11, 1e-12);
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 2, 2, 1000);
-    assert_near(priced_s(&request, &m, pto_price), 3e-5 + 1000 * 1.2e-10, 1e-12);
-    assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.below_bytes=1000", &scenario, &m, &err), PTO_OK);
+    assert_near(priced_s(&request, m, pto_price), 3e-5 + 1000 * 1.2e-10, 1e-12);
+    assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.below_bytes=1000", &scenario, m, &err), PTO_OK);
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
-    assert_near(priced_s(&request, &m, pto_price), 1.2e-5 + 1000 * 8e-12, 1e-12);
-    assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].row[2].from_bytes, 1000);
-    pto_machine_fini(&m);
+    assert_near(priced_s(&request, m, pto_price), 1.2e-5 + 1000 * 8e-12, 1e-12);
+    assert_int_equal(m->nccl[PTO_NCCL_ALLREDUCE].row[2].from_bytes, 1000);
 }
 
 TEST(the_published_model_has_none) {
-    pto_machine_t m = must_parse(BODY ROWS);
-    assert_int_equal(pto_machine_restrict(&m, "published+nccl", NULL), PTO_OK);
-    assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].count, 4);
-    assert_int_equal(pto_machine_restrict(&m, "published", NULL), PTO_OK);
+    pto_machine_t *m = must_create(BODY ROWS);
+    assert_int_equal(pto_machine_restrict(m, "published+nccl", NULL), PTO_OK);
+    assert_int_equal(m->nccl[PTO_NCCL_ALLREDUCE].count, 4);
+    assert_int_equal(pto_machine_restrict(m, "published", NULL), PTO_OK);
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
-        assert_int_equal(m.nccl[kind].count, 0);
-    pto_machine_fini(&m);
+        assert_int_equal(m->nccl[kind].count, 0);
 }

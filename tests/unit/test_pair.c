@@ -1,5 +1,6 @@
 /* The collective `pair`: its layout, its prices beside simulations, and the chunks that price picks. */
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/pick.h"
 #include "portolan/scenario.h"
 #include "portolan/score.h"
@@ -28,7 +29,7 @@ static pto_status_t bound(const char *rest, pto_scenario_t *scenario, pto_error_
     return status;
 }
 
-static void refused_for(const char *rest, const char *why) {
+static void scenario_refused(const char *rest, const char *why) {
     pto_scenario_t scenario;
     pto_error_t err = {0};
     assert_int_not_equal(bound(rest, &scenario, &err), PTO_OK);
@@ -58,25 +59,23 @@ TEST(the_distance_gives_the_layout) {
 }
 
 TEST(what_a_pair_cannot_have_is_refused) {
-    refused_for("bytes: 8\ndistance: on_node\n", "has no two GPUs that are on_node");
-    refused_for("bytes: 8\nlayout: {nodes: 2}\n",
-                "a pair on_socket has nodes: 1, gpus_per_node: 2 and procs_per_gpu: 1");
-    refused_for("bytes: 8\nspaces: [gpu]\n", "expected 2 names, not 1");
-    refused_for("bytes: 8\nspaces: [gpu, disk]\n", "disk");
-    refused_for("bytes: 8\nmessages: 2\n", "messages is for messages only");
-    refused_for("bytes: 8\nchunks: 0\n", "chunks");
+    scenario_refused("bytes: 8\ndistance: on_node\n", "has no two GPUs that are on_node");
+    scenario_refused("bytes: 8\nlayout: {nodes: 2}\n",
+                     "a pair on_socket has nodes: 1, gpus_per_node: 2 and procs_per_gpu: 1");
+    scenario_refused("bytes: 8\nspaces: [gpu]\n", "expected 2 names, not 1");
+    scenario_refused("bytes: 8\nspaces: [gpu, disk]\n", "disk");
+    scenario_refused("bytes: 8\nmessages: 2\n", "messages is for messages only");
+    scenario_refused("bytes: 8\nchunks: 0\n", "chunks");
 }
 
 /* cuda_aware's price of 1 MiB from GPU to host memory. */
 static double to_host_s(const pto_machine_t *of) {
     pto_scenario_t scenario;
-    pto_predictions_t priced;
     double seconds = 0;
     assert_int_equal(bound("bytes: 1MiB\nspaces: [gpu, cpu]\nstrategies: [cuda_aware]\n", &scenario, NULL),
                      PTO_OK);
-    assert_int_equal(pto_predict(&scenario, of, false, &priced, NULL), PTO_OK);
+    pto_predictions_t priced = must_predict(&scenario, of, false);
     seconds = priced.prediction[0].price.seconds;
-    pto_predictions_fini(&priced);
     pto_scenario_fini(&scenario);
     return seconds;
 }
@@ -118,11 +117,11 @@ TEST(prices_are_simulated_times) {
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char rest[128];
         pto_scenario_t scenario;
-        pto_predictions_t priced, simulated;
+        pto_predictions_t simulated;
         pto_simulation_t *simulation = NULL;
         snprintf(rest, sizeof rest, "bytes: [0, 4, 4KiB, 1MiB, 64MiB]\n%s", ends[i]);
         assert_int_equal(bound(rest, &scenario, NULL), PTO_OK);
-        assert_int_equal(pto_predict(&scenario, &machine, false, &priced, NULL), PTO_OK);
+        pto_predictions_t priced = must_predict(&scenario, &machine, false);
         pto_simulate_options_t options = {.limit = 0};
         assert_int_equal(pto_simulate_scenario(&scenario, &machine, &options, &simulated, &simulation, NULL),
                          PTO_OK);
@@ -138,7 +137,6 @@ TEST(prices_are_simulated_times) {
             compared++;
         }
         free(simulation);
-        pto_predictions_fini(&priced);
         pto_predictions_fini(&simulated);
         pto_scenario_fini(&scenario);
     }
@@ -158,9 +156,8 @@ static const pto_prediction_t *ring(const pto_predictions_t *predictions, int64_
 TEST(the_unit_is_near_that_of_the_closed_formula) {
     const pto_postal_t *copy = pto_machine_copy(&machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false);
     pto_scenario_t scenario;
-    pto_predictions_t predictions;
     assert_int_equal(bound("bytes: [1KiB, 64KiB, 4MiB, 16MiB, 64MiB]\n", &scenario, NULL), PTO_OK);
-    assert_int_equal(pto_predict(&scenario, &machine, false, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&scenario, &machine, false);
     assert_int_equal(ring(&predictions, 0)->chunks, 1);
     assert_int_equal(ring(&predictions, 1)->chunks, 1);
     for (int64_t point = 2; point < predictions.point_count; point++) {
@@ -170,18 +167,15 @@ TEST(the_unit_is_near_that_of_the_closed_formula) {
         if (picked < unit / 2 || picked > unit * 2)
             fail_msg("%g bytes in units of %g, not %g", bytes, picked, unit);
     }
-    pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
 }
 
 TEST(chunks_that_are_asked_for_are_taken) {
     pto_scenario_t scenario;
-    pto_predictions_t predictions;
     assert_int_equal(bound("bytes: 1MiB\nchunks: 7\n", &scenario, NULL), PTO_OK);
-    assert_int_equal(pto_predict(&scenario, &machine, false, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&scenario, &machine, false);
     assert_int_equal(ring(&predictions, 0)->chunks, 7);
     assert_int_equal(predictions.prediction[0].chunks, 0);
-    pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
 }
 
@@ -195,16 +189,14 @@ TEST(chunks_that_are_asked_for_are_taken) {
 /* The price of a strategy of the scenario's only point; its chunks. */
 static double priced(const char *rest, const char *strategy, int64_t *chunks) {
     pto_scenario_t scenario;
-    pto_predictions_t predictions;
     double seconds = -1;
     assert_int_equal(bound(rest, &scenario, NULL), PTO_OK);
-    assert_int_equal(pto_predict(&scenario, &machine, false, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&scenario, &machine, false);
     for (int s = 0; s < predictions.strategy_count; s++)
         if (strcmp(predictions.strategy[s]->name, strategy) == 0) {
             seconds = predictions.prediction[s].price.seconds;
             *chunks = predictions.prediction[s].chunks;
         }
-    pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
     return seconds;
 }

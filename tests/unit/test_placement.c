@@ -119,8 +119,8 @@ static result_t results(const pto_request_t *request, const pto_machine_t *machi
 
 TEST(a_placed_pattern_costs_what_its_permuted_matrix_costs) {
     const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "extra_message"};
-    pto_machine_t known, machine;
-    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &known, NULL), PTO_OK);
+    pto_machine_t machine;
+    pto_machine_t known = must_read("scenarios/machines/summit-spectrum.yaml");
     machine = completed(&known);
     srand(3);
     for (int trial = 0; trial < 12; trial++) {
@@ -135,16 +135,15 @@ TEST(a_placed_pattern_costs_what_its_permuted_matrix_costs) {
         assert_true(unplaced.digest != placed.digest);
         pto_mapping_fini(&both.mapping);
     }
-    pto_machine_fini(&known);
 }
 
 /* Neighbors on a ring of two nodes' GPUs: alternating between the nodes sends everything over the network. */
 TEST(a_bad_placement_costs_more) {
     pto_counts_t ring;
     pto_mapping_t mapping;
-    pto_machine_t known, machine;
+    pto_machine_t machine;
     pto_error_t err = {0};
-    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &known, NULL), PTO_OK);
+    pto_machine_t known = must_read("scenarios/machines/summit-spectrum.yaml");
     machine = completed(&known);
     assert_int_equal(pto_counts_parse("{pattern: stencil, dims: [8], wrap: [1]}", "x", &ring, &err), PTO_OK);
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", 2, 4, 1, 1 << 20);
@@ -158,7 +157,6 @@ TEST(a_bad_placement_costs_more) {
     assert_true(by_node.price_s > 1.5 * by_slot.price_s);
     assert_true(by_node.simulated_s > 1.5 * by_slot.simulated_s);
     pto_mapping_fini(&mapping);
-    pto_machine_fini(&known);
 }
 
 TEST(a_scenario_places_processes) {

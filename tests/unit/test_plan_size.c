@@ -61,7 +61,6 @@ TEST(iterations_with_other_numbers_of_peers_are_counted_by_themselves) {
     /* Of 5 distances within the group; 1 to 5 peers; of 6 in steps of 1 to 5. */
     const int64_t messages = gpus * (5 + (1 + 2 + 3 + 4 + 5) + (6 + 3 + 2 + 2 + 2));
     assert_int_equal(pto_plan_size(plan).messages, messages);
-    pto_plan_destroy(plan);
 }
 
 /* With its collectives as calls of NCCL, which count once, whatever they begin with. */

@@ -51,15 +51,11 @@ static pto_request_t request_on(pto_layout_t layout, pto_collective_t collective
     return request;
 }
 
-static pto_plan_t *made(pto_request_t request) {
-    pto_plan_t *plan = must_plan(&request);
-    return plan;
-}
+static pto_plan_t *made(pto_request_t request) { return must_plan(&request); }
 
 static void count_request(pto_request_t request) {
     pto_plan_t *plan = made(request);
     count(plan);
-    pto_plan_destroy(plan);
 }
 
 static void expect(int64_t source, int64_t destination, pto_space_t space, pto_traffic_kind_t kind,
@@ -192,7 +188,6 @@ TEST(messages_of_a_pair_match_in_their_order) {
     pto_error_t err = {0};
     assert_int_equal(pto_plan_traffic(plan, note, &(matrix_t){.pairs = 0}, &err), PTO_ERR_INVALID_PLAN);
     assert_non_null(strstr(err.message, "does not receive"));
-    pto_plan_destroy(plan);
 }
 
 /* --- every plan ----------------------------------------------------------------------------------------- */
@@ -267,12 +262,10 @@ TEST(too_many_ranks_or_messages_are_refused) {
     assert_int_equal(pto_plan_traffic(plan, note, &matrix, &err), PTO_ERR_TOO_LARGE);
     assert_non_null(
         strstr(err.message, "counted rank by rank, for at most 65536 ranks; this layout has 65540"));
-    pto_plan_destroy(plan);
     request.layout.nodes = 2500;
     request.collective = PTO_COLLECTIVE_ALLTOALL;
     assert_int_equal(pto_algorithm_find("pairwise", request.collective, &request.algorithm, NULL), PTO_OK);
     plan = made(request);
     assert_int_equal(pto_plan_traffic(plan, note, &matrix, &err), PTO_ERR_TOO_LARGE);
     assert_non_null(strstr(err.message, "message by message"));
-    pto_plan_destroy(plan);
 }

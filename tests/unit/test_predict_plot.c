@@ -27,32 +27,11 @@ static const char measured_text[] =
     "alltoall,library,dup_devptr,2,1,2,16,1,9e-5\n"    /* another number of processes */
     "alltoall,library,dup_devptr,2,1,4,65536,1,2e-4\n";
 
-typedef struct {
-    asked_t of;
-    pto_range_t *range;
-    int64_t range_count;
-} drawn_t;
-
-static int set_up(void **state) {
-    drawn_t *asked = calloc(1, sizeof *asked);
-    assert_non_null(asked);
-    ask(&asked->of, machine_text, scenario_text);
-    assert_int_equal(pto_pick(&asked->of.predictions, &asked->range, &asked->range_count, NULL), PTO_OK);
-    *state = asked;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    drawn_t *asked = *state;
-    free(asked->range);
-    drop(&asked->of);
-    free(asked);
-    return 0;
-}
+static asked_t *ask_here(void) { return ask(machine_text, scenario_text); }
 
 /* The script for some points; the caller frees it. */
-static char *script_of(const drawn_t *asked, const pto_plot_point_t *point, size_t point_count) {
-    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions,
+static char *script_of(const asked_t *asked, const pto_plot_point_t *point, size_t point_count) {
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions,
                                 .range = asked->range,
                                 .range_count = asked->range_count,
                                 .point = point,
@@ -75,8 +54,8 @@ static int occurrences(const char *text, const char *word) {
     return count;
 }
 
-TEST_WITH(each_strategy_is_a_line_and_intervals_are_bands, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
+TEST(each_strategy_is_a_line_and_intervals_are_bands) {
+    const asked_t *asked = ask_here();
     char *script = script_of(asked, NULL, 0);
     assert_non_null(strstr(script, "set terminal svg"));
     assert_non_null(strstr(script, "set title 'asked'"));
@@ -95,11 +74,11 @@ static double number_after(const char *script, const char *text) {
     return strtod(at + strlen(text), NULL);
 }
 
-TEST_WITH(each_change_is_a_line_of_the_title, set_up, tear_down) {
-    drawn_t *asked = *test_state;
+TEST(each_change_is_a_line_of_the_title) {
+    asked_t *asked = ask_here();
     static const char *const change[] = {"copies.*=/2", "network.contention=0"};
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(pto_what_if(change[i], &asked->of.scenario, &asked->of.machine, NULL), PTO_OK);
+        assert_int_equal(pto_what_if(change[i], &asked->scenario, &asked->machine, NULL), PTO_OK);
     char *script = script_of(asked, NULL, 0);
     assert_null(strstr(script, "u000a"));
     assert_non_null(strstr(script, "'what if '.'copies.*=/2 (4 parameters)'.\"\\n\".'what if '.'network"));
@@ -107,19 +86,19 @@ TEST_WITH(each_change_is_a_line_of_the_title, set_up, tear_down) {
     free(script);
 }
 
-TEST_WITH(a_long_title_leaves_the_panels_their_height, set_up, tear_down) {
-    drawn_t *asked = *test_state;
+TEST(a_long_title_leaves_the_panels_their_height) {
+    asked_t *asked = ask_here();
     enum { CHANGES = 12, ROW_PX = 18 };
     for (int i = 0; i < CHANGES; i++)
-        assert_int_equal(pto_what_if("network.contention=0", &asked->of.scenario, &asked->of.machine, NULL),
+        assert_int_equal(pto_what_if("network.contention=0", &asked->scenario, &asked->machine, NULL),
                          PTO_OK);
     char *script = script_of(asked, NULL, 0);
     assert_true(number_after(script, "size 1016,") > ROW_PX * CHANGES + 480);
     free(script);
 }
 
-TEST_WITH(picks_are_bands_below, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
+TEST(picks_are_bands_below) {
+    const asked_t *asked = ask_here();
     char *script = script_of(asked, NULL, 0);
     assert_true(asked->range_count >= 2);
     assert_non_null(strstr(script, "rectangle from first 1, graph 0"));
@@ -127,15 +106,15 @@ TEST_WITH(picks_are_bands_below, set_up, tear_down) {
     free(script);
 }
 
-TEST_WITH(bands_are_labelled_and_have_their_strategies_colours, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
+TEST(bands_are_labelled_and_have_their_strategies_colours) {
+    const asked_t *asked = ask_here();
     char *script = script_of(asked, NULL, 0), wanted[128];
     for (int64_t i = 0; i < asked->range_count; i++) {
-        const char *name = asked->of.predictions.strategy[asked->range[i].winner]->name;
+        const char *name = asked->predictions.strategy[asked->range[i].winner]->name;
         snprintf(wanted, sizeof wanted, "set label '%s", name);
         if (asked->range[i].below > 1)
             assert_non_null(strstr(script, wanted));
-        const char *colour = pto_strategy_colour(asked->of.predictions.strategy[asked->range[i].winner]);
+        const char *colour = pto_strategy_colour(asked->predictions.strategy[asked->range[i].winner]);
         snprintf(wanted, sizeof wanted, "$predicted_%d using 1:2 with lines lw 2 lc rgb '%s'",
                  asked->range[i].winner, colour);
         assert_non_null(strstr(script, wanted));
@@ -146,10 +125,10 @@ TEST_WITH(bands_are_labelled_and_have_their_strategies_colours, set_up, tear_dow
 }
 
 /* What does not apply at any point has neither a curve nor a line of the legend. */
-TEST_WITH(no_two_curves_look_alike_and_the_legend_has_only_curves, set_up, tear_down) {
-    drawn_t *asked = *test_state;
+TEST(no_two_curves_look_alike_and_the_legend_has_only_curves) {
+    asked_t *asked = ask_here();
     enum { COUNT = 10, NOT_APPLICABLE = 4 };
-    pto_predictions_t *own = &asked->of.predictions;
+    pto_predictions_t *own = &asked->predictions;
     pto_predictions_t many = *own;
     const pto_strategy_t *strategy[COUNT];
     pto_prediction_t *prediction = calloc(3 * COUNT, sizeof *prediction);
@@ -165,7 +144,7 @@ TEST_WITH(no_two_curves_look_alike_and_the_legend_has_only_curves, set_up, tear_
     many.strategy_count = COUNT;
     many.strategy = strategy;
     many.prediction = prediction;
-    const drawn_t crowd = {.of.predictions = many};
+    const asked_t crowd = {.predictions = many};
     char *script = script_of(&crowd, NULL, 0), title[64];
     for (int i = 0; i < pto_strategy_count(); i++)
         for (int k = 0; k < i; k++)
@@ -181,8 +160,8 @@ TEST_WITH(no_two_curves_look_alike_and_the_legend_has_only_curves, set_up, tear_
 }
 
 /* No logarithm shows 0 bytes. */
-TEST_WITH(zero_is_left_out, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
+TEST(zero_is_left_out) {
+    const asked_t *asked = ask_here();
     char *script = script_of(asked, NULL, 0);
     assert_int_equal(occurrences(script, "\n0 "), 0);
     assert_int_equal(occurrences(script, "\n16 "), 3);
@@ -192,8 +171,8 @@ TEST_WITH(zero_is_left_out, set_up, tear_down) {
     free(script);
 }
 
-TEST_WITH(measurements_are_points_once_where_they_coincide, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
+TEST(measurements_are_points_once_where_they_coincide) {
+    const asked_t *asked = ask_here();
     static const pto_plot_point_t point[] = {
         {0, 16, 1e-5}, {0, 16, 1.0001e-5}, {0, 16, 2e-5}, {2, 16, 1e-5}, {2, 0, 1e-5}};
     char *script = script_of(asked, point, sizeof point / sizeof *point);
@@ -206,9 +185,9 @@ TEST_WITH(measurements_are_points_once_where_they_coincide, set_up, tear_down) {
     free(script);
 }
 
-TEST_WITH(only_drawings_have_a_terminal, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
-    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
+TEST(only_drawings_have_a_terminal) {
+    const asked_t *asked = ask_here();
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     static const char *const bad[] = {"a.pdf", "svg", "a.svg.gz", ""};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -218,9 +197,9 @@ TEST_WITH(only_drawings_have_a_terminal, set_up, tear_down) {
     }
 }
 
-TEST_WITH(a_file_that_cannot_be_written_is_named, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
-    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
+TEST(a_file_that_cannot_be_written_is_named) {
+    const asked_t *asked = ask_here();
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     pto_error_t err = {0};
     assert_int_equal(pto_plot_draw(&plot, "/no/such/folder/a.svg", &err), PTO_ERR_IO);
@@ -228,9 +207,9 @@ TEST_WITH(a_file_that_cannot_be_written_is_named, set_up, tear_down) {
     assert_non_null(strstr(err.message, "No such file"));
 }
 
-TEST_WITH(without_gnuplot_the_package_is_named_and_no_file_is_left, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
-    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
+TEST(without_gnuplot_the_package_is_named_and_no_file_is_left) {
+    const asked_t *asked = ask_here();
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     pto_error_t err = {0};
     char folder[] = "/tmp/portolan-plot-XXXXXX", path[64];
@@ -248,10 +227,10 @@ TEST_WITH(without_gnuplot_the_package_is_named_and_no_file_is_left, set_up, tear
 }
 
 /* gnuplot itself ends with 0 there. */
-TEST_WITH(a_drawing_that_the_disk_does_not_hold_is_an_error, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
+TEST(a_drawing_that_the_disk_does_not_hold_is_an_error) {
+    const asked_t *asked = ask_here();
     pto_plot_point_t none;
-    pto_predict_plot_t drawn = {.predictions = &asked->of.predictions,
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions,
                                 .range = asked->range,
                                 .range_count = asked->range_count,
                                 .point = &none};
@@ -274,20 +253,20 @@ TEST_WITH(a_drawing_that_the_disk_does_not_hold_is_an_error, set_up, tear_down) 
 
 /* --- measurements --------------------------------------------------------------------------------------- */
 
-static pto_status_t read_points(const drawn_t *asked, const char *text, pto_plot_point_t **point,
+static pto_status_t read_points(const asked_t *asked, const char *text, pto_plot_point_t **point,
                                 size_t *count, pto_error_t *err) {
     char path[] = "/tmp/portolan-measured-XXXXXX";
     int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
     close(file);
-    pto_status_t status = pto_plot_points_read(path, &asked->of.predictions, point, count, err);
+    pto_status_t status = pto_plot_points_read(path, &asked->predictions, point, count, err);
     unlink(path);
     return status;
 }
 
-TEST_WITH(only_measurements_of_the_same_question_are_taken, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
+TEST(only_measurements_of_the_same_question_are_taken) {
+    const asked_t *asked = ask_here();
     pto_plot_point_t *point = NULL;
     size_t count = 0;
     assert_int_equal(read_points(asked, measured_text, &point, &count, NULL), PTO_OK);
@@ -298,8 +277,8 @@ TEST_WITH(only_measurements_of_the_same_question_are_taken, set_up, tear_down) {
     free(point);
 }
 
-TEST_WITH(split_rows_that_a_file_warns_of_are_left_out, set_up, tear_down) {
-    const drawn_t *asked = *test_state;
+TEST(split_rows_that_a_file_warns_of_are_left_out) {
+    const asked_t *asked = ask_here();
     char text[sizeof measured_text + 64];
     snprintf(text, sizeof text, "# caveat_library_split=no such collective\n%s", measured_text);
     pto_plot_point_t *point = NULL;
@@ -309,12 +288,12 @@ TEST_WITH(split_rows_that_a_file_warns_of_are_left_out, set_up, tear_down) {
     free(point);
 }
 
-TEST_WITH(a_file_without_such_measurements_is_an_error, set_up, tear_down) {
-    drawn_t *asked = *test_state;
+TEST(a_file_without_such_measurements_is_an_error) {
+    asked_t *asked = ask_here();
     pto_plot_point_t *point = NULL;
     size_t count = 0;
     pto_error_t err = {0};
-    asked->of.scenario.layout.nodes = 3;
+    asked->scenario.layout.nodes = 3;
     assert_int_equal(read_points(asked, measured_text, &point, &count, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "3 nodes x 1 GPUs"));
     assert_null(point);

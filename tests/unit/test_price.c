@@ -4,6 +4,7 @@
 #include "must.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
+#include "priced.h"
 #include "sample.h"
 #include "test.h"
 
@@ -30,12 +31,8 @@ static int free_machines(void **state) {
 /* --- helpers -------------------------------------------------------------------------------------------- */
 
 static double seconds_of(const pto_request_t *request, const pto_machine_t *machine) {
-    pto_price_t price;
-    pto_error_t err;
     pto_plan_t *plan = must_plan(request);
-    assert_int_equal(pto_price(plan, machine, &price, NULL, &err), PTO_OK);
-    pto_plan_destroy(plan);
-    return price.seconds;
+    return must_price(plan, machine).seconds;
 }
 
 static double seconds(const pto_machine_t *machine, pto_collective_t collective, const char *strategy,
@@ -350,11 +347,7 @@ static void for_all_plans(shape_t shape, void (*visit)(const pto_request_t *requ
 
 static pto_machine_t compared_on;
 
-static double walked_s(const pto_plan_t *plan) {
-    pto_price_t price;
-    assert_int_equal(pto_price_walk(plan, &compared_on, &price, NULL, NULL), PTO_OK);
-    return price.seconds;
-}
+static double walked_s(const pto_plan_t *plan) { return must_walk(plan, &compared_on).seconds; }
 
 static int compared;
 static int exact;
@@ -363,9 +356,8 @@ static double worst_deficit;
 static bool queues; /* whether copies queue, which the price by class may put in another order */
 
 static void compare_with_walk(const pto_request_t *request) {
-    pto_price_t price;
     pto_plan_t *plan = must_plan(request);
-    assert_int_equal(pto_price(plan, &compared_on, &price, NULL, NULL), PTO_OK);
+    pto_price_t price = must_price(plan, &compared_on);
     double walk_s = walked_s(plan);
     if (walk_s > 0)
         worst_deficit = fmax(worst_deficit, 1 - price.seconds / walk_s);
@@ -378,7 +370,6 @@ static void compare_with_walk(const pto_request_t *request) {
     exact += price.seconds <= walk_s * (1 + 1e-9);
     if (walk_s > 0)
         worst_excess = fmax(worst_excess, price.seconds / walk_s - 1);
-    pto_plan_destroy(plan);
 }
 
 static void bound_on(const pto_machine_t *machine) {
@@ -424,11 +415,8 @@ static bool is_bounded_only(const pto_request_t *request) {
 static void expect_exact(const pto_request_t *request) {
     if (is_bounded_only(request))
         return;
-    pto_price_t price;
     pto_plan_t *plan = must_plan(request);
-    assert_int_equal(pto_price(plan, &compared_on, &price, NULL, NULL), PTO_OK);
-    assert_near(price.seconds, walked_s(plan), 1e-9);
-    pto_plan_destroy(plan);
+    assert_near(must_price(plan, &compared_on).seconds, walked_s(plan), 1e-9);
 }
 
 /* Where all members of a node are alike and counts are powers of two, no class hides a difference. */
@@ -465,7 +453,6 @@ TEST(an_explanation_adds_up_to_its_price) {
     assert_true(explanation.count > 8);
     assert_near(sum_s, price.seconds, 1e-9);
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
 }
 
 TEST(intervals_are_carried_into_the_price) {
@@ -486,7 +473,6 @@ TEST(intervals_are_carried_into_the_price) {
     assert_near(price.seconds - price.low_s, 5 * 0.1 * alpha->value, 1e-9);
     assert_near(price.high_s - price.seconds, 5 * 0.2 * alpha->value, 1e-9);
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
 }
 
 /* A parameter is off in the same way wherever it is used: its uses add up, not their squares. */
@@ -514,7 +500,6 @@ TEST(uses_of_one_parameter_are_off_together) {
     assert_near(price.seconds - price.low_s, uses * 0.1 * alpha->value, 1e-9);
     assert_near(price.high_s - price.seconds, uses * 0.2 * alpha->value, 1e-9);
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
 }
 
 TEST(a_machine_without_gpu_messages_says_so) {
@@ -527,7 +512,6 @@ TEST(a_machine_without_gpu_messages_says_so) {
     pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "messages.gpu."));
-    pto_plan_destroy(plan);
 }
 
 TEST(tables_above_65536_ranks_are_refused) {
@@ -539,7 +523,6 @@ TEST(tables_above_65536_ranks_are_refused) {
     pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_price(plan, &summit, &price, NULL, &err), PTO_ERR_TOO_LARGE);
     assert_non_null(strstr(err.message, "65536"));
-    pto_plan_destroy(plan);
 }
 
 /* A table of equal counts must cost what equal counts cost. */

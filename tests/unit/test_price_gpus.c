@@ -6,6 +6,7 @@
 #include "portolan/price.h"
 #include "portolan/strategy.h"
 #include "price/pricing.h"
+#include "priced.h"
 #include "same_price.h"
 #include "sample.h"
 #include "test.h"
@@ -39,14 +40,13 @@ static outcome_t price_by(bool each_gpu, const pto_plan_t *plan, const pto_machi
 
 static void compare(const pto_plan_t *plan, const pto_machine_t *machine, compared_t *compared) {
     const pto_request_t *request = pto_plan_request(plan);
-    pto_price_t plain;
     outcome_t one = price_by(false, plan, machine), all = price_by(true, plan, machine);
     assert_int_equal(one.status, all.status);
     if (one.status != PTO_OK) {
         assert_string_equal(one.err.message, all.err.message);
         return;
     }
-    assert_int_equal(pto_price(plan, machine, &plain, NULL, NULL), PTO_OK);
+    pto_price_t plain = must_price(plan, machine);
     if (!same(one.price.seconds, all.price.seconds) || !same(plain.seconds, all.price.seconds) ||
         !same_terms(&one.explanation, &all.explanation))
         fail_msg(
@@ -140,11 +140,10 @@ static pto_machine_t with_one_reach(const pto_machine_t *known) {
 }
 
 TEST(one_gpu_costs_what_each_would) {
-    pto_machine_t summit, dgx, h200;
     pto_cost_row_t row;
-    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL), PTO_OK);
-    assert_int_equal(pto_machine_read("scenarios/machines/dgx-h100.yaml", &dgx, NULL), PTO_OK);
-    assert_int_equal(pto_machine_read("scenarios/machines/h200-x4.yaml", &h200, NULL), PTO_OK);
+    pto_machine_t summit = must_read("scenarios/machines/summit-spectrum.yaml");
+    pto_machine_t dgx = must_read("scenarios/machines/dgx-h100.yaml");
+    pto_machine_t h200 = must_read("scenarios/machines/h200-x4.yaml");
     pto_machine_t whole = completed(&summit), one_reach = with_one_reach(&whole);
     pto_machine_t queues = with_queues(&whole, &row);
     const pto_machine_t *const machines[] = {&dgx, &h200, &whole, &one_reach, &queues};
@@ -154,9 +153,6 @@ TEST(one_gpu_costs_what_each_would) {
         assert_true(compared.priced > 500 / test_sample());
         assert_true(compared.fewer > 1000 / test_sample());
     }
-    pto_machine_fini(&h200);
-    pto_machine_fini(&dgx);
-    pto_machine_fini(&summit);
 }
 
 /* --- made-up plans -------------------------------------------------------------------------------------- */
@@ -450,11 +446,10 @@ static void compare_made_up(int seed, const pto_machine_t *const *machines, size
 
 TEST(any_steps_of_one_gpu_cost_what_those_of_each_would) {
     enum { MACHINES = 5, PLANS = 8000 };
-    pto_machine_t summit, h200, k80;
     pto_cost_row_t row;
-    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL), PTO_OK);
-    assert_int_equal(pto_machine_read("scenarios/machines/h200-x4.yaml", &h200, NULL), PTO_OK);
-    assert_int_equal(pto_machine_read("tests/fixtures/k80.yaml", &k80, NULL), PTO_OK);
+    pto_machine_t summit = must_read("scenarios/machines/summit-spectrum.yaml");
+    pto_machine_t h200 = must_read("scenarios/machines/h200-x4.yaml");
+    pto_machine_t k80 = must_read("tests/fixtures/k80.yaml");
     pto_machine_t whole = completed(&summit), one_reach = with_one_reach(&whole);
     pto_machine_t queues = with_queues(&whole, &row), links = whole, shared = whole;
     links.topology = k80.topology;
@@ -469,9 +464,6 @@ TEST(any_steps_of_one_gpu_cost_what_those_of_each_would) {
         assert_true(compared[i].priced > 5000 / test_sample());
         assert_true(compared[i].fewer > 500 / test_sample() || machines[i] == &links);
     }
-    pto_machine_fini(&k80);
-    pto_machine_fini(&h200);
-    pto_machine_fini(&summit);
 }
 
 /* --- those that reach a rank ---------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "portolan/simulate.h"
+#include "priced.h"
 #include "summit.h"
 #include "test.h"
 
@@ -40,7 +41,6 @@ TEST(what_would_take_too_long_is_refused_before_any_work) {
         pto_plan_t *plan = must_plan(&request);
         assert_int_equal(pto_price(plan, &shared, &price, NULL, &err), PTO_ERR_TOO_LARGE);
         assert_non_null(strstr(err.message, ask[i].reason));
-        pto_plan_destroy(plan);
     }
 }
 
@@ -55,7 +55,6 @@ TEST(a_table_of_65536_processes_is_within_the_limits) {
     assert_int_equal(pto_price_check_size(plan, NULL), PTO_OK);
     assert_int_equal(pto_price_walk_check_size(plan, &summit, NULL), PTO_OK);
     assert_int_equal(pto_price_walk_check_size(plan, &shared, NULL), PTO_ERR_TOO_LARGE);
-    pto_plan_destroy(plan);
 }
 
 /* A prediction sums no table before it has counted the messages, and prints the strategies that can be
@@ -73,9 +72,8 @@ TEST(a_strategy_that_takes_too_long_is_left_out_of_a_prediction) {
     fat.node.cores = 65536;
     assert_int_equal(pto_scenario_bind(&scenario, &fat, NULL), PTO_OK);
     scenario.layout.procs_per_gpu = 1;
-    pto_predictions_t predictions;
     pto_error_t err;
-    assert_int_equal(pto_predict(&scenario, &fat, false, &predictions, &err), PTO_OK);
+    pto_predictions_t predictions = must_predict(&scenario, &fat, false);
     for (int i = 0; i < predictions.strategy_count; i++) {
         const pto_prediction_t *prediction = pto_prediction_at(&predictions, 0, i);
         if (strcmp(predictions.strategy[i]->name, "cuda_aware") == 0)
@@ -83,7 +81,6 @@ TEST(a_strategy_that_takes_too_long_is_left_out_of_a_prediction) {
         if (strcmp(predictions.strategy[i]->name, "node_aware") == 0)
             assert_non_null(strstr(prediction->reason, "priced one by one"));
     }
-    pto_predictions_fini(&predictions);
     scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
     scenario.counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = 0.5};
     scenario.nodes.value[0] = 10000;
@@ -107,15 +104,13 @@ TEST(empty_parts_cost_the_most_expensive_message_of_each_round) {
     for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
         pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, ask[i].strategy, "ring", ask[i].nodes,
                                             ask[i].gpus, ask[i].cores, ask[i].bytes);
-        pto_price_t by_class, by_rank;
         pto_plan_t *plan = must_plan(&request);
-        assert_int_equal(pto_price(plan, &summit, &by_class, NULL, NULL), PTO_OK);
-        assert_int_equal(pto_price_walk(plan, &summit, &by_rank, NULL, NULL), PTO_OK);
+        pto_price_t by_class = must_price(plan, &summit);
+        pto_price_t by_rank = must_walk(plan, &summit);
         print_message("%s, %lld B: %.3f\n", ask[i].strategy, (long long)ask[i].bytes,
                       by_class.seconds / by_rank.seconds);
         assert_true(by_class.seconds >= ask[i].least * by_rank.seconds);
         assert_true(by_class.seconds <= ask[i].most * by_rank.seconds);
-        pto_plan_destroy(plan);
     }
 }
 
@@ -130,16 +125,13 @@ TEST(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far) {
     far->beta_s_per_byte.value = 1e-9;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, gpus, 1, 64 << 20);
     request.layout.gpus_per_socket = per_socket;
-    pto_price_t price;
-    pto_simulation_t simulation;
     pto_plan_t *plan = must_plan(&request);
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-    assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
+    pto_price_t price = must_price(plan, &machine);
+    pto_simulation_t simulation = must_simulate(plan, &machine);
     double share = (double)(gpus - per_socket) / (double)(gpus - 1);
     print_message("by simulation %.3f of the price\n", simulation.seconds / price.seconds);
     assert_true(simulation.seconds > (share - 0.01) * price.seconds);
     assert_true(simulation.seconds < (share + 0.01) * price.seconds);
-    pto_plan_destroy(plan);
 }
 
 int main(void) { return run_all_tests(read_summit, free_summit); }

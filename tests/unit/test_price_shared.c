@@ -8,6 +8,7 @@
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 #include "price/ledger.h"
+#include "priced.h"
 #include "test.h"
 
 enum { MACHINES = 200, ROWS_MAX = 12, REQUESTS = 6 };
@@ -215,15 +216,11 @@ static double mix_s(const pto_machine_t *machine, int64_t bytes, bool first_only
     request.strategy = &mixed;
     mix.first_only = first_only;
     mix.second_only = second_only;
-    pto_error_t err = {0};
-    pto_simulation_t simulation = {0};
     pto_plan_t *plan = must_plan(&request);
-    assert_ok(pto_simulate(plan, machine, NULL, &simulation, &err), &err);
     double seconds = seconds_of(pto_price, plan, machine, NULL);
     double walked_s = seconds_of(pto_price_walk, plan, machine, NULL);
-    pto_plan_destroy(plan);
     assert_true(fabs(walked_s - seconds) <= 1e-9 * seconds);
-    assert_true(fabs(simulation.seconds - seconds) <= 1e-9 * seconds);
+    assert_true(fabs(must_simulate(plan, machine).seconds - seconds) <= 1e-9 * seconds);
     return seconds;
 }
 
@@ -249,7 +246,6 @@ static void assert_mixes(const char *path, const mix_case_t *cases, size_t count
                 fail_msg("case %d, %d of %d: %.9g and %.9g s give %.9g s, not %.9g s", (int)i,
                          (int)mix.first_count, PROCS, first_s, second_s, both_s, wanted_s);
         }
-    pto_machine_fini(&machine);
 }
 
 /* Staging and copies by CUDA IPC, as a mixed gather has them, wait for different things. Small copies to the

@@ -6,6 +6,7 @@
 #include "portolan/strategy.h"
 #include "price/bounded.h"
 #include "price/table.h"
+#include "priced.h"
 #include "sample.h"
 #include "scenario/skew.h"
 #include "summit.h"
@@ -61,18 +62,16 @@ static void assert_same(const priced_t *a, const priced_t *b) {
 /* Without an explanation, too: the sends are then taken once. */
 static void compare(const pto_plan_t *plan, const pto_machine_t *machine) {
     priced_t sums = price_of(plan, machine, false), one_by_one = price_of(plan, machine, true);
-    pto_price_t alone;
     assert_same(&sums, &one_by_one);
-    assert_int_equal(pto_price(plan, machine, &alone, NULL, NULL), PTO_OK);
-    assert_near(alone.seconds, sums.price.seconds, 1e-12);
+    assert_near(must_price(plan, machine).seconds, sums.price.seconds, 1e-12);
     pto_explanation_fini(&sums.explanation);
     pto_explanation_fini(&one_by_one.explanation);
 }
 
 /* A walk ends early only where the price exceeds its bound. */
 static void compare_bounded(const pto_plan_t *plan, const pto_machine_t *machine) {
-    pto_price_t price, bounded;
-    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
+    pto_price_t bounded;
+    pto_price_t price = must_price(plan, machine);
     assert_int_equal(pto_price_bounded(plan, machine, NULL, price.seconds, &bounded, NULL, NULL), PTO_OK);
     assert_memory_equal(&bounded.seconds, &price.seconds, sizeof price.seconds);
     assert_int_equal(pto_price_bounded(plan, machine, NULL, price.seconds * (1 - 1e-9), &bounded, NULL, NULL),
@@ -260,7 +259,6 @@ TEST(the_bound_leaves_processes_outside_of_the_rounds_as_they_were) {
         pto_plan_t *plan = must_plan(&request);
         compare(plan, &machine);
         compare_bounded(plan, &machine);
-        pto_plan_destroy(plan);
     }
 }
 

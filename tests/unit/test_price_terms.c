@@ -7,6 +7,7 @@
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "price/ledger.h"
+#include "priced.h"
 #include "test.h"
 
 /* Every cost is a round number: a message 10 us + 1 ns/B, a copy 10 us + 1 ns/B; of two at once 16 us, of
@@ -40,18 +41,11 @@ static const char sharing[] =
 static pto_machine_t machine_with(const char *more, const char *yet_more) {
     char text[4096];
     snprintf(text, sizeof text, "%s%s%s%s", base, copies, more, yet_more);
-    pto_machine_t machine = must_parse(text);
-    return machine;
+    return must_parse(text);
 }
 
 static double seconds_of(const pto_request_t *request, const pto_machine_t *machine) {
-    pto_price_t price, walked;
-    pto_plan_t *plan = must_plan(request);
-    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
-    assert_int_equal(pto_price_walk(plan, machine, &walked, NULL, NULL), PTO_OK);
-    assert_near(price.seconds, walked.seconds, 1e-9);
-    pto_plan_destroy(plan);
-    return price.seconds;
+    return agreed_s(must_plan(request), machine);
 }
 
 /* --- gaps ----------------------------------------------------------------------------------------------- */
@@ -73,7 +67,6 @@ TEST(messages_in_flight_cost_a_start_and_gaps) {
             assert_near(seconds_of(&linear, &machine), copying + 1e-5 + 1e-9 * s + (double)(nodes - 2) * gap,
                         1e-9);
         }
-    pto_machine_fini(&machine);
 }
 
 /* The first message of each distance costs a whole start. Host messages within the node have no gap. */
@@ -93,7 +86,6 @@ TEST(gpu_messages_within_the_node_have_gaps_by_distance) {
     assert_near(seconds_of(&request, &machine), 2 * whole + 2 * near + 3 * far, 1e-9);
     assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
     assert_near(seconds_of(&request, &machine), 2 * (1e-5 + 1e-9 * 8 * s) + 7 * (1e-6 + 1e-9 * s), 1e-9);
-    pto_machine_fini(&machine);
 }
 
 /* Processes of one GPU have the gap of their messages' cost. */
@@ -106,7 +98,6 @@ TEST(a_gap_on_the_gpu_falls_back_with_the_message) {
     machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].count = 1;
     assert_null(pto_machine_gap(&machine, PTO_SPACE_GPU, PTO_LEVEL_ON_GPU));
     machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].count = 0;
-    pto_machine_fini(&machine);
 }
 
 /* Rounds wait for each other, so that none of their messages is a further one. */
@@ -116,8 +107,6 @@ TEST(rounds_know_no_gaps) {
     pto_machine_t without = machine_with("", "");
     pto_request_t rounds = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 1, 1, 64);
     assert_near(seconds_of(&rounds, &with), seconds_of(&rounds, &without), 1e-9);
-    pto_machine_fini(&with);
-    pto_machine_fini(&without);
 }
 
 /* Destinations are dealt out over 2 processes: by hand each sends to every other one only, a library's
@@ -129,7 +118,6 @@ TEST(a_library_posts_empty_messages_too) {
     request.by_library = false;
     request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
     assert_near(by_library - seconds_of(&request, &machine), 2 * 1e-5, 1e-9);
-    pto_machine_fini(&machine);
 }
 
 /* --- copies --------------------------------------------------------------------------------------------- */
@@ -143,8 +131,6 @@ TEST(a_copy_behind_another_costs_its_place_in_the_stream) {
     halo.halo =
         (pto_halo_t){.dim_count = 2, .dims = {2, 1}, .wrap = {true, false}, .extent = {4, 64}, .width = 1};
     assert_near(seconds_of(&halo, &without) - seconds_of(&halo, &with), (1e-5 - 2e-6) + (1e-5 - 3e-6), 1e-9);
-    pto_machine_fini(&with);
-    pto_machine_fini(&without);
 }
 
 /* Messages come between the copies of cut blocks by hand; the library waits for each of its copies. */
@@ -159,8 +145,6 @@ TEST(copies_that_are_waited_for_have_no_place_in_the_stream) {
     assert_near(seconds_of(&rotated, &with), seconds_of(&rotated, &without), 1e-9);
     rotated.by_library = false;
     assert_true(seconds_of(&rotated, &with) < seconds_of(&rotated, &without));
-    pto_machine_fini(&with);
-    pto_machine_fini(&without);
 }
 
 /* Four processes of a GPU whose library stages an allreduce: the first one's copies cost what pageable memory
@@ -179,8 +163,6 @@ TEST(pageable_copies_wait_for_each_other) {
     request.layout.owners_per_gpu = 1;
     request.layout.gpus_per_node = 2;
     assert_near(seconds_of(&request, &with), seconds_of(&request, &without), 1e-9);
-    pto_machine_fini(&with);
-    pto_machine_fini(&without);
 }
 
 /* One process after another asks for a copy; where it stood, and where it stands at the end. */
@@ -206,7 +188,6 @@ TEST(copies_at_once_end_as_their_number_was_measured) {
     for (size_t i = 0; i < sizeof end_us / sizeof *end_us; i++)
         assert_near(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 0), end_us[i] * 1e-6, 1e-9);
     pto_copy_queue_fini(&queue);
-    pto_machine_fini(&machine);
 }
 
 /* The benchmark's own time of one process, with all GPUs of the node at work, stands for one alone. */
@@ -221,7 +202,6 @@ TEST(one_process_may_have_a_row) {
     for (size_t i = 0; i < sizeof end_us / sizeof *end_us; i++)
         assert_near(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 0), end_us[i] * 1e-6, 1e-9);
     pto_copy_queue_fini(&queue);
-    pto_machine_fini(&machine);
 }
 
 TEST(later_copies_wait_for_fewer_others) {
@@ -233,7 +213,6 @@ TEST(later_copies_wait_for_fewer_others) {
                 1e-9); /* alone would end at 22 too */
     assert_near(copy_after(&queue, &machine, PTO_COPY_H2D, 50e-6, 0), 60e-6, 1e-9); /* nobody is left */
     pto_copy_queue_fini(&queue);
-    pto_machine_fini(&machine);
 }
 
 /* Where a second copy takes longer than one alone, turns are taken: one that comes 30 us after the first has
@@ -251,7 +230,6 @@ TEST(a_turn_lasts_whether_it_is_used_or_not) {
     assert_true(pto_copy_queue_enter(&queue, &machine, copy, 2, &mine, &charge));
     assert_near(charge.other.s, 10e-6, 1e-9);
     pto_copy_queue_fini(&queue);
-    pto_machine_fini(&machine);
 }
 
 /* The other direction's copies are waited for as well, and small ones may have a row of their own. */
@@ -262,7 +240,6 @@ TEST(both_directions_share_the_queue) {
     assert_near(copy_after(&queue, &machine, PTO_COPY_D2H, 0, 2000), 12e-6 + 6e-6, 1e-9);
     assert_near(copy_after(&queue, &machine, PTO_COPY_D2H, 15e-6, 0), 18e-6 + 90e-6, 1e-9);
     pto_copy_queue_fini(&queue);
-    pto_machine_fini(&machine);
 }
 
 /* Shares of several blocks lie apart on the GPU, those of one block don't. */
@@ -282,7 +259,6 @@ TEST(strided_copies_have_rows_of_their_own) {
     apart.bytes = together.bytes = 32;
     assert_true(seconds_of(&apart, &machine) < 150e-6);
     assert_true(seconds_of(&together, &machine) > 500e-6);
-    pto_machine_fini(&machine);
 }
 
 /* Two processes of a GPU: the second's copy out ends 6 us after the first's, its allreduce takes as long, and
@@ -296,7 +272,6 @@ TEST(a_queue_overlaps_with_the_collective) {
         request_for(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling", 2, 1, 2, 8);
     double exchange_s = 1e-5 + 4e-9;
     assert_near(seconds_of(&request, &machine), 16e-6 + 4e-9 + exchange_s + 10e-6 + 4e-9, 1e-9);
-    pto_machine_fini(&machine);
 }
 
 /* --- limits of a node ----------------------------------------------------------------------------------- */
@@ -312,8 +287,6 @@ TEST(receivers_are_contended_for_from_three_nodes_on) {
         double more = 0.5 * (double)(nodes - 2) / (double)(nodes - 1) * bytes * 1e-9;
         assert_near(seconds_of(&request, &contended), seconds_of(&request, &plain) + more, 1e-9);
     }
-    pto_machine_fini(&plain);
-    pto_machine_fini(&contended);
 }
 
 TEST(pairs_of_partners_do_not_contend) {
@@ -323,8 +296,6 @@ TEST(pairs_of_partners_do_not_contend) {
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "recursive_doubling", 8, 4, 1, 100000);
     assert_near(seconds_of(&request, &contended), seconds_of(&request, &plain), 1e-9);
-    pto_machine_fini(&plain);
-    pto_machine_fini(&contended);
 }
 
 /* 8 GPUs of a node send 8 messages each: 64 at 5 us are more than any process's own 8 at 10 us. */
@@ -337,7 +308,6 @@ TEST(a_nodes_message_rate_is_limited) {
     assert_near(seconds_of(&request, &machine), copying + 64 * 5e-6 + 64000 * 1e-10, 1e-9);
     request.layout.gpus_per_node = 1;
     assert_near(seconds_of(&request, &machine), copying + 8 * (1e-5 + 1e-6), 1e-9);
-    pto_machine_fini(&machine);
 }
 
 /* A step that names a peer's memory has each process of the first node priced by itself. Together they send
@@ -358,17 +328,13 @@ TEST(processes_priced_one_by_one_share_their_nodes_limit) {
             request_for(PTO_COLLECTIVE_ALLTOALL, made[i].strategy, made[i].algorithm, 3, 4, 2, 1000);
         request.layout.owners_per_gpu = made[i].owners;
         double by_class_s = seconds_of(&request, &machine);
-        pto_price_t by_place;
         pto_plan_t *plan = must_plan(&request);
         for (int s = 0; s < plan->steps.count; s++)
             if (pto_plan_step(plan, s)->kind == PTO_STEP_RECV)
                 ((pto_step_t *)plan->steps.item)[s].source.holder = PTO_HOLDER_PEER; /* a receive has none */
         assert_true(pto_plan_uses_peers_memory(plan));
-        assert_int_equal(pto_price(plan, &machine, &by_place, NULL, NULL), PTO_OK);
-        assert_near(by_place.seconds, by_class_s, 1e-9);
-        pto_plan_destroy(plan);
+        assert_near(must_price(plan, &machine).seconds, by_class_s, 1e-9);
     }
-    pto_machine_fini(&machine);
 }
 
 /* --- staging -------------------------------------------------------------------------------------------- */
@@ -389,8 +355,6 @@ TEST(a_staging_library_is_three_step_with_pageable_memory) {
     assert_near(seconds_of(&staged, &pageable), expected + 7e-6 + 2 * 400 * 2e-9, 1e-9);
     staged.staged = false;
     assert_true(fabs(seconds_of(&staged, &pinned) - expected) > 1e-5);
-    pto_machine_fini(&pinned);
-    pto_machine_fini(&pageable);
 }
 
 /* The blocks of an alltoallv may leave gaps in the output, which the copy back must not overwrite. */
@@ -401,7 +365,6 @@ TEST(a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too) {
     double alltoall_s = seconds_of(&request, &machine);
     request.collective = PTO_COLLECTIVE_ALLTOALLV;
     assert_near(seconds_of(&request, &machine), alltoall_s + 1e-5 + 400 * 1e-9, 1e-9);
-    pto_machine_fini(&machine);
 }
 
 /* It reads the input where it is; our algorithm on GPU buffers works in place, on a copy of it. */
@@ -415,10 +378,8 @@ TEST(a_staging_library_copies_no_input_within_the_gpu) {
     assert_near(seconds_of(&library, &machine), seconds_of(&by_hand, &machine), 1e-9);
     library.by_library = library.staged = false;
     assert_near(seconds_of(&library, &machine), direct_s, 1e-9);
-    pto_machine_fini(&machine);
     machine = machine_with("", "");
     assert_near(seconds_of(&library, &machine), direct_s - 7e-6 - 400 * 1e-9, 1e-9);
-    pto_machine_fini(&machine);
 }
 
 /* The machine's table says who stages; a scenario that asks for `best` overrides it. */
@@ -433,25 +394,22 @@ TEST(the_machine_says_that_its_library_stages) {
     scenario.nodes = (pto_series_t){&nodes, 1};
     scenario.bytes = (pto_series_t){&bytes, 1};
     assert_int_equal(pto_scenario_bind(&scenario, &machine, NULL), PTO_OK);
-    pto_predictions_t said, best;
-    assert_int_equal(pto_predict(&scenario, &machine, true, &said, NULL), PTO_OK);
+    pto_predictions_t best;
+    pto_predictions_t said = must_predict(&scenario, &machine, true);
     scenario.library.best = true;
-    assert_int_equal(pto_predict(&scenario, &machine, true, &best, NULL), PTO_OK);
+    best = must_predict(&scenario, &machine, true);
     assert_string_equal(said.strategy[0]->name, "cuda_aware");
     assert_string_equal(said.strategy[1]->name, "three_step");
     assert_near(said.prediction[0].price.seconds, said.prediction[1].price.seconds, 1e-9);
     assert_true(best.prediction[0].price.seconds > said.prediction[0].price.seconds + 1e-5);
-    pto_predictions_fini(&said);
-    pto_predictions_fini(&best);
-    pto_machine_fini(&machine);
 }
 
 /* A library's table whose copies have no cost is not used: its calls would look cheap. Picks that rest on it
  * are unsure. */
 TEST(a_table_without_its_copies_costs_is_not_used) {
-    pto_machine_t machine = machine_with("", "");
-    assert_int_equal(pto_machine_use_library(&machine, "scenarios/libraries/spectrum-mpi.yaml", NULL),
-                     PTO_OK);
+    const pto_machine_t plain = machine_with("", "");
+    pto_machine_t *machine = must_duplicate(&plain);
+    assert_int_equal(pto_machine_use_library(machine, "scenarios/libraries/spectrum-mpi.yaml", NULL), PTO_OK);
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLREDUCE;
@@ -460,17 +418,16 @@ TEST(a_table_without_its_copies_costs_is_not_used) {
     for (int large = 0; large < 2; large++) {
         request.bytes = large ? 1 << 20 : 64;
         assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
-        const pto_library_rule_t *staged_by_us = pto_library_rule(&scenario, &machine, &request);
+        const pto_library_rule_t *staged_by_us = pto_library_rule(&scenario, machine, &request);
         assert_int_equal(staged_by_us != NULL, !large); /* in two levels, within host memory */
         assert_int_equal(pto_strategy_find("cuda_aware", &request.strategy, NULL), PTO_OK);
-        assert_null(pto_library_rule(&scenario, &machine, &request)); /* through pageable memory */
-        assert_true(pto_library_is_unknown(&scenario, &machine, &request));
+        assert_null(pto_library_rule(&scenario, machine, &request)); /* through pageable memory */
+        assert_true(pto_library_is_unknown(&scenario, machine, &request));
     }
-    machine.pageable[PTO_COPY_D2H] = machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
-    machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET] = machine.pageable[PTO_COPY_D2H];
-    assert_string_equal(pto_library_rule(&scenario, &machine, &request)->algorithm, "hierarchical");
-    assert_false(pto_library_is_unknown(&scenario, &machine, &request));
-    pto_machine_fini(&machine);
+    machine->pageable[PTO_COPY_D2H] = machine->copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
+    machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET] = machine->pageable[PTO_COPY_D2H];
+    assert_string_equal(pto_library_rule(&scenario, machine, &request)->algorithm, "hierarchical");
+    assert_false(pto_library_is_unknown(&scenario, machine, &request));
 }
 
 /* Data that lie where the results go are set aside first: one copy in host memory more. */
@@ -480,7 +437,6 @@ TEST(in_place_sets_the_data_aside) {
     pto_request_t in_place =
         request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise_in_place", 2, 2, 1, 1000);
     assert_near(seconds_of(&in_place, &machine), seconds_of(&plain, &machine) + 4000 * 2e-10, 1e-9);
-    pto_machine_fini(&machine);
 }
 
 /* --- explanations --------------------------------------------------------------------------------------- */

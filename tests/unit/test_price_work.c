@@ -18,6 +18,7 @@
 #include "portolan/price.h"
 #include "price/bounded.h"
 #include "price/pricing.h"
+#include "priced.h"
 #include "summit.h"
 #include "test.h"
 
@@ -99,14 +100,12 @@ static int64_t visits_in_node(const char *strategy, const char *algorithm, pto_c
                               int64_t gpus, int64_t sockets) {
     pto_machine_t machine = completed(&summit);
     pto_request_t request = request_for(collective, strategy, algorithm, 1, gpus, 1, 1 << 20);
-    pto_price_t price;
     request.layout.gpus_per_socket = gpus / sockets;
     machine.peer[PTO_REACH_OFF_SOCKET] = (pto_postal_t){0};
     pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_actors_of(plan), PTO_ACTORS_PLACES);
     int64_t before = pto_price_visits;
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-    pto_plan_destroy(plan);
+    must_price(plan, &machine);
     return pto_price_visits - before;
 }
 
@@ -147,13 +146,11 @@ TEST(prices_grow_with_the_gpus_of_a_node_not_with_their_pairs) {
 static int64_t visits_of_staged(int64_t gpus) {
     pto_machine_t machine = completed(&summit);
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLGATHER, "mix", "direct", 1, gpus, 1, 1 << 20);
-    pto_price_t price;
     request.layout.gpus_per_socket = gpus;
     request.staged_members = (pto_staged_t){gpus / 2, gpus / 4};
     pto_plan_t *plan = must_plan(&request);
     int64_t before = pto_price_visits;
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-    pto_plan_destroy(plan);
+    must_price(plan, &machine);
     return pto_price_visits - before;
 }
 
@@ -283,7 +280,6 @@ static int64_t visit_table(const char *route, const char *algorithm, int64_t nod
         pto_price_bounded(plan, &summit, cache, most_s, price, explain ? &explanation : NULL, NULL), PTO_OK);
     int64_t visits = pto_price_visits - before;
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
     return visits;
 }
 
@@ -323,14 +319,12 @@ TEST(a_grid_is_summed_by_its_partners) {
     const int64_t owners = 8 * 8 * 6;
     for (int i = 0; i < ROUTES; i++) {
         pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, routes[i], "linear", 64, 6, 6, 1024);
-        pto_price_t price;
         request.counts = &stencil;
         pto_plan_t *plan = must_plan(&request);
         int64_t before = pto_blocks_summed;
-        assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
+        must_price(plan, &summit);
         bool copies_one = i == 0; /* cuda_aware */
         assert_in_range(pto_blocks_summed - before, 1, (copies_one ? 2 : 4) * 6 * owners);
-        pto_plan_destroy(plan);
     }
 }
 
@@ -350,7 +344,6 @@ TEST(rounds_that_cost_more_than_messages_at_once_are_not_walked) {
     const int64_t sizes_bytes[] = {64, 1024, 16384, 1 << 20};
     for (size_t i = 0; i < sizeof sizes_bytes / sizeof *sizes_bytes; i++) {
         pto_scenario_t scenario;
-        pto_predictions_t predictions = {0};
         pto_scenario_init(&scenario);
         scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
         scenario.counts = skewed;
@@ -359,7 +352,7 @@ TEST(rounds_that_cost_more_than_messages_at_once_are_not_walked) {
         assert_int_equal(pto_series_one(64, &scenario.nodes, NULL), PTO_OK);
         assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
         int64_t owners = 64 * 6, before = pto_blocks_summed;
-        assert_int_equal(pto_predict(&scenario, &summit, true, &predictions, NULL), PTO_OK);
+        pto_predictions_t predictions = must_predict(&scenario, &summit, true);
         int64_t summed = pto_blocks_summed - before;
         /* Strategies that are refused look at lines of the first node. The first look after a round is behind
          * 16 of them. */
@@ -370,7 +363,6 @@ TEST(rounds_that_cost_more_than_messages_at_once_are_not_walked) {
         for (int s = 0; s < predictions.strategy_count; s++)
             if (pto_prediction_at(&predictions, 0, s)->applicable)
                 assert_string_equal(pto_prediction_at(&predictions, 0, s)->algorithm->name, "linear");
-        pto_predictions_fini(&predictions);
         pto_scenario_fini(&scenario);
     }
 }

@@ -24,7 +24,6 @@ static char *printed(pto_request_t request, int64_t rank, bool unroll) {
     assert_int_equal(pto_print(plan, rank, unroll, &text, NULL), PTO_OK);
     char digest[64];
     snprintf(digest, sizeof digest, "  digest    %016llx\n", (unsigned long long)pto_plan_digest(plan));
-    pto_plan_destroy(plan);
     char *line = strstr(text, digest);
     assert_non_null(line);
     memmove(line, line + strlen(digest), strlen(line + strlen(digest)) + 1);
@@ -226,7 +225,6 @@ TEST(a_rank_that_is_not_there_is_refused) {
     assert_string_equal(err.message, "there is no rank 6, only 0 to 5");
     assert_int_equal(pto_print(plan, -1, false, &text, NULL), PTO_ERR_RANGE);
     assert_null(text);
-    pto_plan_destroy(plan);
 }
 
 /* Each message once as a send and once as a receive, and what a statement requires comes before it. */
@@ -254,6 +252,5 @@ TEST(a_goal_schedule_has_every_message_once) {
         assert_int_equal(receives, sends);
         assert_int_equal(ranks, 6);
         free(text);
-        pto_plan_destroy(plan);
     }
 }

@@ -11,6 +11,10 @@ static pto_spot_t at(int owner, int64_t offset_bytes) {
     return (pto_spot_t){.at = memory[owner] + offset_bytes};
 }
 
+static void end_program(void *program) { pto_program_fini(program); }
+
+static pto_program_t *new_program(void) { return keep_new(sizeof(pto_program_t), end_program); }
+
 static pto_kernel_op_t op_at(const pto_program_t *program, int index) {
     assert_true(index < program->ops.count);
     return ((pto_kernel_op_t *)program->ops.item)[index];
@@ -24,68 +28,62 @@ static const char *operand_at(const pto_program_t *program, int index) {
 /* --- merging -------------------------------------------------------------------------------------------- */
 
 TEST(copies_of_one_source_to_several_targets_load_it_once) {
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_move(&program, at(peer, 0), at(0, 0), BYTES));
-    assert_int_equal(program.ops.count, 1);
-    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_SPREAD);
-    assert_int_equal(op_at(&program, 0).count, PEERS);
-    assert_ptr_equal(operand_at(&program, 0), memory[0]);
-    assert_ptr_equal(operand_at(&program, PEERS - 1), memory[PEERS - 1]);
-    pto_program_fini(&program);
+        assert_true(pto_program_move(program, at(peer, 0), at(0, 0), BYTES));
+    assert_int_equal(program->ops.count, 1);
+    assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_SPREAD);
+    assert_int_equal(op_at(program, 0).count, PEERS);
+    assert_ptr_equal(operand_at(program, 0), memory[0]);
+    assert_ptr_equal(operand_at(program, PEERS - 1), memory[PEERS - 1]);
 }
 
 TEST(copies_of_different_sources_go_on_together_as_pairs) {
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_move(&program, at(0, peer * BYTES), at(peer, 0), BYTES));
-    assert_int_equal(program.ops.count, 1);
-    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
-    assert_int_equal(op_at(&program, 0).count, 2 * (PEERS - 1));
+        assert_true(pto_program_move(program, at(0, peer * BYTES), at(peer, 0), BYTES));
+    assert_int_equal(program->ops.count, 1);
+    assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(program, 0).count, 2 * (PEERS - 1));
     for (int peer = 1; peer < PEERS; peer++) {
-        assert_ptr_equal(operand_at(&program, 2 * peer - 2), memory[peer]);
-        assert_ptr_equal(operand_at(&program, 2 * peer - 1), memory[0] + peer * BYTES);
+        assert_ptr_equal(operand_at(program, 2 * peer - 2), memory[peer]);
+        assert_ptr_equal(operand_at(program, 2 * peer - 1), memory[0] + peer * BYTES);
     }
-    pto_program_fini(&program);
 }
 
 TEST(copies_with_different_sources_or_sizes_are_not_a_spread) {
-    pto_program_t program = {0};
-    assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES - 4));
-    assert_int_equal(program.ops.count, 1);
-    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
-    assert_int_equal(op_at(&program, 0).count, 4);
-    pto_program_fini(&program);
+    pto_program_t *program = new_program();
+    assert_true(pto_program_move(program, at(1, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES - 4));
+    assert_int_equal(program->ops.count, 1);
+    assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(program, 0).count, 4);
 }
 
 TEST(what_one_run_in_two_has_elsewhere_is_another_source) {
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     pto_spot_t alternates = {.at = memory[0], .copy_stride_bytes = BYTES};
-    assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(&program, at(2, 0), alternates, BYTES));
-    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
-    pto_program_fini(&program);
+    assert_true(pto_program_move(program, at(1, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(program, at(2, 0), alternates, BYTES));
+    assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
 }
 
 TEST(a_spread_has_a_single_source) {
-    pto_program_t program = {0};
-    assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(&program, at(3, 0), at(0, BYTES), BYTES));
-    assert_int_equal(program.ops.count, 2);
-    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_SPREAD);
-    assert_int_equal(op_at(&program, 1).kind, PTO_KERNEL_MOVE);
-    pto_program_fini(&program);
+    pto_program_t *program = new_program();
+    assert_true(pto_program_move(program, at(1, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(program, at(3, 0), at(0, BYTES), BYTES));
+    assert_int_equal(program->ops.count, 2);
+    assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_SPREAD);
+    assert_int_equal(op_at(program, 1).kind, PTO_KERNEL_MOVE);
 }
 
 static int ops_of_two_copies(pto_spot_t target, pto_spot_t source, pto_spot_t later_target,
                              pto_spot_t later_source) {
-    pto_program_t program = {0};
-    assert_true(pto_program_move(&program, target, source, BYTES));
-    assert_true(pto_program_move(&program, later_target, later_source, BYTES));
-    int count = program.ops.count;
-    pto_program_fini(&program);
+    pto_program_t *program = new_program();
+    assert_true(pto_program_move(program, target, source, BYTES));
+    assert_true(pto_program_move(program, later_target, later_source, BYTES));
+    int count = program->ops.count;
     return count;
 }
 
@@ -105,42 +103,39 @@ TEST(copies_that_need_each_other_stay_apart) {
 }
 
 TEST(a_spreads_targets_are_looked_at_too) {
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_move(&program, at(peer, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(&program, at(PEERS - 1, 0), at(0, 0), BYTES));
-    assert_int_equal(program.ops.count, 2);
-    pto_program_fini(&program);
+        assert_true(pto_program_move(program, at(peer, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(program, at(PEERS - 1, 0), at(0, 0), BYTES));
+    assert_int_equal(program->ops.count, 2);
 }
 
 /* Columns of one array interleave without sharing bytes, so they go on together. */
 TEST(columns_of_one_array_are_copied_together) {
     enum { PITCH = 32, ROWS = 4 };
     const pto_rows_t column = {8, ROWS, PITCH}, packed = {8, ROWS, 8};
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     for (int i = 0; i < 3; i++)
-        assert_true(pto_program_move_rows(&program, at(1, 8 * i), &column, at(0, 8 * i), &column));
-    assert_true(pto_program_move_rows(&program, at(2, 0), &packed, at(0, 24), &column));
-    assert_int_equal(program.ops.count, 1);
-    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
-    assert_int_equal(op_at(&program, 0).count, 8);
-    const pto_operand_t *last = (const pto_operand_t *)program.operands.item + 7;
+        assert_true(pto_program_move_rows(program, at(1, 8 * i), &column, at(0, 8 * i), &column));
+    assert_true(pto_program_move_rows(program, at(2, 0), &packed, at(0, 24), &column));
+    assert_int_equal(program->ops.count, 1);
+    assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(program, 0).count, 8);
+    const pto_operand_t *last = (const pto_operand_t *)program->operands.item + 7;
     assert_int_equal(last->bytes, 8 * ROWS);
     assert_int_equal(last->rows.rows, 1); /* without gaps they are contiguous */
-    assert_true(pto_program_move_rows(&program, at(1, 4), &column, at(3, 0), &column));
-    assert_int_equal(program.ops.count, 2); /* writes half of each row of two others */
-    pto_program_fini(&program);
+    assert_true(pto_program_move_rows(program, at(1, 4), &column, at(3, 0), &column));
+    assert_int_equal(program->ops.count, 2); /* writes half of each row of two others */
 }
 
 TEST(rows_of_one_source_are_no_spread) {
     const pto_rows_t column = {8, 4, 32};
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_move_rows(&program, at(peer, 0), &column, at(0, 0), &column));
-    assert_int_equal(program.ops.count, 1);
-    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
-    assert_int_equal(op_at(&program, 0).count, 2 * (PEERS - 1));
-    pto_program_fini(&program);
+        assert_true(pto_program_move_rows(program, at(peer, 0), &column, at(0, 0), &column));
+    assert_int_equal(program->ops.count, 1);
+    assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(program, 0).count, 2 * (PEERS - 1));
 }
 
 /* Against byte by byte. */
@@ -168,56 +163,52 @@ TEST(lines_take_more_room_than_their_data) {
 
 /* What is loaded from lines may be there for one of them before the others, so each is waited for. */
 TEST(lines_are_the_source_of_no_spread) {
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     pto_spot_t lines = at(0, 0);
     lines.lines = true;
-    assert_true(pto_program_move(&program, at(1, 0), lines, BYTES));
-    assert_true(pto_program_move(&program, at(2, 0), lines, BYTES));
-    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
-    assert_int_equal(op_at(&program, 0).count, 4);
-    pto_program_fini(&program);
+    assert_true(pto_program_move(program, at(1, 0), lines, BYTES));
+    assert_true(pto_program_move(program, at(2, 0), lines, BYTES));
+    assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(program, 0).count, 4);
 }
 
 TEST(flags_of_one_kind_in_a_row_are_one_op) {
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(peer, 0)));
+        assert_true(pto_program_flag(program, PTO_KERNEL_SIGNAL, at(peer, 0)));
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_flag(&program, PTO_KERNEL_WAIT, at(0, 8 * peer)));
-    assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(1, 8)));
-    assert_int_equal(program.ops.count, 3);
-    assert_int_equal(op_at(&program, 0).count, PEERS - 1);
-    assert_int_equal(op_at(&program, 1).kind, PTO_KERNEL_WAIT);
-    assert_int_equal(op_at(&program, 1).first, PEERS - 1);
-    assert_int_equal(op_at(&program, 2).count, 1);
-    pto_program_fini(&program);
+        assert_true(pto_program_flag(program, PTO_KERNEL_WAIT, at(0, 8 * peer)));
+    assert_true(pto_program_flag(program, PTO_KERNEL_SIGNAL, at(1, 8)));
+    assert_int_equal(program->ops.count, 3);
+    assert_int_equal(op_at(program, 0).count, PEERS - 1);
+    assert_int_equal(op_at(program, 1).kind, PTO_KERNEL_WAIT);
+    assert_int_equal(op_at(program, 1).first, PEERS - 1);
+    assert_int_equal(op_at(program, 2).count, 1);
 }
 
 TEST(copies_on_both_sides_of_a_wait_stay_apart) {
-    pto_program_t program = {0};
-    assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
-    assert_true(pto_program_flag(&program, PTO_KERNEL_WAIT, at(0, pto_spot_bytes(true, BYTES))));
-    assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES));
-    assert_int_equal(program.ops.count, 3);
-    pto_program_fini(&program);
+    pto_program_t *program = new_program();
+    assert_true(pto_program_move(program, at(1, 0), at(0, 0), BYTES));
+    assert_true(pto_program_flag(program, PTO_KERNEL_WAIT, at(0, pto_spot_bytes(true, BYTES))));
+    assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES));
+    assert_int_equal(program->ops.count, 3);
 }
 
 TEST(each_reduction_is_an_op_with_its_sources_in_order) {
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     for (int i = 0; i < 2; i++) {
-        assert_true(pto_program_reduce(&program, at(0, i * BYTES), BYTES));
+        assert_true(pto_program_reduce(program, at(0, i * BYTES), BYTES));
         for (int peer = 1; peer < PEERS; peer++)
-            assert_true(pto_program_source(&program, at(peer, i * BYTES), BYTES));
+            assert_true(pto_program_source(program, at(peer, i * BYTES), BYTES));
     }
-    assert_int_equal(program.ops.count, 2);
+    assert_int_equal(program->ops.count, 2);
     for (int i = 0; i < 2; i++) {
-        pto_kernel_op_t op = op_at(&program, i);
+        pto_kernel_op_t op = op_at(program, i);
         assert_int_equal(op.kind, PTO_KERNEL_REDUCE);
         assert_int_equal(op.count, PEERS);
         for (int peer = 0; peer < PEERS; peer++)
-            assert_ptr_equal(operand_at(&program, op.first + peer), memory[peer] + i * BYTES);
+            assert_ptr_equal(operand_at(program, op.first + peer), memory[peer] + i * BYTES);
     }
-    pto_program_fini(&program);
 }
 
 /* --- parts ---------------------------------------------------------------------------------------------- */
@@ -281,42 +272,38 @@ static void add_allreduce(pto_program_t *program, pto_spot_t in, pto_spot_t out)
 
 TEST(what_a_process_sends_itself_is_forwarded) {
     for (int in_place = 0; in_place < 2; in_place++) {
-        pto_program_t program = {0};
-        add_allreduce(&program, at(0, 0), at(in_place ? 0 : 1, 0));
-        pto_program_forward(&program);
-        assert_int_equal(program.ops.count, 2);
-        assert_int_equal(op_at(&program, 0).count, 2);
-        assert_ptr_equal(operand_of(&program, 0, 0)->spot.at, at(0, 0).at);
-        assert_ptr_equal(operand_of(&program, 0, 1)->spot.at, lines_at(3, 0).at);
-        assert_int_equal(op_at(&program, 1).count, 3);
-        assert_true(operand_of(&program, 1, 1)->spot.lines);
-        assert_false(operand_of(&program, 1, 2)->spot.lines);
-        assert_ptr_equal(operand_of(&program, 1, 2)->spot.at, at(0, 0).at);
-        pto_program_fini(&program);
+        pto_program_t *program = new_program();
+        add_allreduce(program, at(0, 0), at(in_place ? 0 : 1, 0));
+        pto_program_forward(program);
+        assert_int_equal(program->ops.count, 2);
+        assert_int_equal(op_at(program, 0).count, 2);
+        assert_ptr_equal(operand_of(program, 0, 0)->spot.at, at(0, 0).at);
+        assert_ptr_equal(operand_of(program, 0, 1)->spot.at, lines_at(3, 0).at);
+        assert_int_equal(op_at(program, 1).count, 3);
+        assert_true(operand_of(program, 1, 1)->spot.lines);
+        assert_false(operand_of(program, 1, 2)->spot.lines);
+        assert_ptr_equal(operand_of(program, 1, 2)->spot.at, at(0, 0).at);
     }
 }
 
 /* Two pairs of an op, of which both, and then the op itself, are left out. */
 TEST(ops_without_copies_are_left_out) {
-    pto_program_t program = {0};
+    pto_program_t *program = new_program();
     for (int64_t i = 0; i < 2; i++)
-        assert_true(pto_program_move(&program, lines_at(2, 4 * i * BYTES), at(0, i * BYTES), BYTES));
+        assert_true(pto_program_move(program, lines_at(2, 4 * i * BYTES), at(0, i * BYTES), BYTES));
     for (int64_t i = 0; i < 2; i++)
-        assert_true(pto_program_move(&program, at(1, i * BYTES), lines_at(2, 4 * i * BYTES), BYTES));
-    pto_program_forward(&program);
-    assert_int_equal(program.ops.count, 1);
-    assert_int_equal(op_at(&program, 0).count, 4);
-    assert_int_equal(program.operands.count, 4);
+        assert_true(pto_program_move(program, at(1, i * BYTES), lines_at(2, 4 * i * BYTES), BYTES));
+    pto_program_forward(program);
+    assert_int_equal(program->ops.count, 1);
+    assert_int_equal(op_at(program, 0).count, 4);
+    assert_int_equal(program->operands.count, 4);
     for (int i = 0; i < 4; i++)
-        assert_ptr_equal(operand_of(&program, 0, i)->spot.at, at(i % 2, i / 2 * BYTES).at);
-    pto_program_fini(&program);
+        assert_ptr_equal(operand_of(program, 0, i)->spot.at, at(i % 2, i / 2 * BYTES).at);
 }
 
 static int ops_if_forwarded(pto_program_t *program) {
     pto_program_forward(program);
-    int ops = program->ops.count;
-    pto_program_fini(program);
-    return ops;
+    return program->ops.count;
 }
 
 /* Data that another op has overwritten, lines that two ops read, lines of others, data in rows. */
@@ -354,32 +341,29 @@ static void add_sum(pto_program_t *program) {
 
 static int ops_if_fused(pto_program_t *program) {
     pto_program_fuse(program);
-    int ops = program->ops.count;
-    pto_program_fini(program);
-    return ops;
+    return program->ops.count;
 }
 
 TEST(a_result_goes_where_it_would_be_copied) {
     for (int copies = 1; copies < PEERS - 1; copies++) {
-        pto_program_t program = {0};
-        add_sum(&program);
+        pto_program_t *program = new_program();
+        add_sum(program);
         for (int i = 0; i < copies; i++)
-            assert_true(pto_program_move(&program, at(2 + i, 0), at(0, 0), BYTES));
-        assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(2, BYTES)));
-        pto_program_fuse(&program);
-        assert_int_equal(program.ops.count, 2);
-        pto_kernel_op_t sum = op_at(&program, 0), signal = op_at(&program, 1);
+            assert_true(pto_program_move(program, at(2 + i, 0), at(0, 0), BYTES));
+        assert_true(pto_program_flag(program, PTO_KERNEL_SIGNAL, at(2, BYTES)));
+        pto_program_fuse(program);
+        assert_int_equal(program->ops.count, 2);
+        pto_kernel_op_t sum = op_at(program, 0), signal = op_at(program, 1);
         assert_int_equal(sum.kind, PTO_KERNEL_REDUCE);
         assert_int_equal(sum.count, 3 + copies);
         assert_int_equal(sum.copies, copies);
-        assert_ptr_equal(operand_of(&program, 0, 0)->spot.at, memory[0]);
-        assert_ptr_equal(operand_of(&program, 0, 2)->spot.at, memory[1] + BYTES);
+        assert_ptr_equal(operand_of(program, 0, 0)->spot.at, memory[0]);
+        assert_ptr_equal(operand_of(program, 0, 2)->spot.at, memory[1] + BYTES);
         for (int i = 0; i < copies; i++)
-            assert_ptr_equal(operand_of(&program, 0, 3 + i)->spot.at, memory[2 + i]);
+            assert_ptr_equal(operand_of(program, 0, 3 + i)->spot.at, memory[2 + i]);
         assert_int_equal(signal.kind, PTO_KERNEL_SIGNAL);
-        assert_int_equal(program.operands.count, 4 + copies);
-        assert_ptr_equal(operand_of(&program, 1, 0)->spot.at, memory[2] + BYTES);
-        pto_program_fini(&program);
+        assert_int_equal(program->operands.count, 4 + copies);
+        assert_ptr_equal(operand_of(program, 1, 0)->spot.at, memory[2] + BYTES);
     }
 }
 
@@ -388,32 +372,32 @@ TEST(a_result_goes_where_it_would_be_copied) {
 TEST(other_copies_after_a_reduction_stay) {
     const pto_rows_t rows = {BYTES / 2, 2, BYTES};
     for (int i = 0; i < 10; i++) {
-        pto_program_t program = {0};
+        pto_program_t *program = new_program();
         if (i == 8)
-            assert_true(pto_program_move(&program, lines_at(3, 0), at(2, 4 * BYTES), BYTES));
-        add_sum(&program);
+            assert_true(pto_program_move(program, lines_at(3, 0), at(2, 4 * BYTES), BYTES));
+        add_sum(program);
         if (i == 0)
-            assert_true(pto_program_move(&program, at(2, 0), at(0, 2 * BYTES), BYTES));
+            assert_true(pto_program_move(program, at(2, 0), at(0, 2 * BYTES), BYTES));
         else if (i == 1)
-            assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES / 2));
+            assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES / 2));
         else if (i == 2)
-            assert_true(pto_program_move(&program, at(1, BYTES / 2), at(0, 0), BYTES));
+            assert_true(pto_program_move(program, at(1, BYTES / 2), at(0, 0), BYTES));
         else if (i == 3)
-            assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES) &&
-                        pto_program_move(&program, at(2, BYTES), at(3, 0), BYTES));
+            assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES) &&
+                        pto_program_move(program, at(2, BYTES), at(3, 0), BYTES));
         else if (i == 4)
-            assert_true(pto_program_move(&program, lines_at(2, 0), at(0, 0), BYTES));
+            assert_true(pto_program_move(program, lines_at(2, 0), at(0, 0), BYTES));
         else if (i == 5)
             assert_true(
-                pto_program_move_rows(&program, at(2, 0), &rows, at(0, 0), &(pto_rows_t){BYTES, 1, BYTES}));
+                pto_program_move_rows(program, at(2, 0), &rows, at(0, 0), &(pto_rows_t){BYTES, 1, BYTES}));
         else if (i == 9)
             assert_true(
-                pto_program_move_rows(&program, at(2, 0), &(pto_rows_t){BYTES, 1, BYTES}, at(0, 0), &rows));
+                pto_program_move_rows(program, at(2, 0), &(pto_rows_t){BYTES, 1, BYTES}, at(0, 0), &rows));
         else if (i == 6)
-            assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(2, 0)) &&
-                        pto_program_move(&program, at(2, BYTES), at(0, 0), BYTES));
+            assert_true(pto_program_flag(program, PTO_KERNEL_SIGNAL, at(2, 0)) &&
+                        pto_program_move(program, at(2, BYTES), at(0, 0), BYTES));
         else
-            assert_true(pto_program_move(&program, at(2, i == 7 ? 4 : 0), at(0, 0), BYTES));
-        assert_int_equal(ops_if_fused(&program), i == 6 || i == 8 ? 3 : 2);
+            assert_true(pto_program_move(program, at(2, i == 7 ? 4 : 0), at(0, 0), BYTES));
+        assert_int_equal(ops_if_fused(program), i == 6 || i == 8 ? 3 : 2);
     }
 }

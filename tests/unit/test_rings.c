@@ -1,6 +1,7 @@
 /* Rings of slots in shared host memory: flags that are raised several times before they are awaited. */
 #include "lanes_cost.h"
 #include "lanes_plan.h"
+#include "priced.h"
 #include "test.h"
 
 TEST(a_ring_costs_what_it_takes) {
@@ -13,7 +14,6 @@ TEST(a_ring_costs_what_it_takes) {
             double c_s = (double)chunks[c] * copy_s;
             double seconds = price_in_all_ways(plan);
             assert_near(seconds, slots[s] == 1 ? 2 * c_s : copy_s + c_s, 0.015);
-            pto_plan_destroy(plan);
         }
 }
 
@@ -28,7 +28,6 @@ TEST(a_ring_costs_what_its_slower_side_takes) {
             pto_plan_t *plan = ring_plan(slots[s], 512, RING_BYTES);
             beta->value = factors[f] * before;
             price_in_all_ways(plan);
-            pto_plan_destroy(plan);
         }
     beta->value = before;
 }
@@ -43,12 +42,8 @@ TEST(a_ring_inside_a_gpu_has_a_closed_sum) {
     shape.one_gpu = true;
     for (int64_t slots = 1; slots <= 4; slots++) {
         pto_plan_t *plan = ring_plan(slots, 256, RING_BYTES);
-        pto_price_t price, walked;
-        assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-        assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
-        assert_near(price.seconds, walked.seconds, 1e-9);
+        assert_near(must_price(plan, &machine).seconds, must_walk(plan, &machine).seconds, 1e-9);
         price_in_all_ways(plan);
-        pto_plan_destroy(plan);
     }
     shape.one_gpu = false;
     machine.shared_copies[PTO_COPY_H2D] = machine.shared_copies[PTO_COPY_D2H] = (pto_cost_table_t){0};
@@ -70,26 +65,24 @@ TEST(a_ring_between_sockets_pays_for_the_distance) {
     assert_near(price_in_all_ways(plan[0]), 65 * near_s, 0.015);
     assert_near(price_in_all_ways(plan[1]), 64 * far_s + near_s, 0.015);
     *far = (pto_postal_t){0};
-    pto_plan_destroy(plan[0]);
-    pto_plan_destroy(plan[1]);
 }
 
 TEST(the_explanation_of_a_ring_sums_to_its_price) {
     pto_plan_t *plan = ring_plan(4, 512, RING_BYTES);
     assert_explained(plan);
-    pto_plan_destroy(plan);
 }
 
 TEST(a_ring_is_proved) {
     static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 64};
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
-            assert_proved(ring_plan(slots[s], chunks[c], 6400));
+            assert_right(ring_plan(slots[s], chunks[c], 6400));
 }
 
 TEST(a_ring_without_credits_is_refused) {
     shape.no_credits = true;
-    refused(ring_plan(4, 16, 6400), "writes bytes 0..399 of 'ring' of rank 1, unordered with rank 1's read");
+    refused_for(ring_plan(4, 16, 6400),
+                "writes bytes 0..399 of 'ring' of rank 1, unordered with rank 1's read");
     shape.no_credits = false;
 }
 

@@ -7,6 +7,7 @@
 #include "portolan/machine.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
+#include "priced.h"
 #include "test.h"
 
 #define BODY                                                                                                 \
@@ -34,17 +35,6 @@ static pto_plan_t *plan_by(pto_collective_t collective, const char *strategy, pt
     return plan_of(request);
 }
 
-/* The price, which the simulation confirms; destroys the plan. */
-static double seconds_of(pto_plan_t *plan, const pto_machine_t *machine) {
-    pto_price_t price;
-    pto_simulation_t simulation;
-    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
-    assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
-    assert_near(simulation.seconds, price.seconds, 1e-9);
-    pto_plan_destroy(plan);
-    return price.seconds;
-}
-
 TEST(a_run_by_lines_is_charged_as_a_whole) {
     pto_machine_t machine = must_parse(GRAPH);
     static const struct {
@@ -56,19 +46,17 @@ TEST(a_run_by_lines_is_charged_as_a_whole) {
                     {PTO_COLLECTIVE_ALLGATHER, "gas_allgather"},
                     {PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split"}};
     for (size_t i = 0; i < sizeof by_lines / sizeof *by_lines; i++) {
-        assert_near(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 1024), &machine),
+        assert_near(confirmed_s(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 1024), &machine),
                     1e-6 + 1024 * 2e-10, 1e-9);
-        assert_near(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 4096), &machine),
+        assert_near(confirmed_s(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 4096), &machine),
                     5e-6 + 4096 * 4e-11, 1e-9);
     }
-    pto_machine_fini(&machine);
 }
 
 TEST(a_run_by_lines_costs_the_same_beside_idle_processes) {
     pto_machine_t machine = must_parse(GRAPH);
-    assert_near(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 1024), &machine),
+    assert_near(confirmed_s(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 1024), &machine),
                 1e-6 + 1024 * 2e-10, 1e-9);
-    pto_machine_fini(&machine);
 }
 
 /* A plan borrows its counts. */
@@ -91,14 +79,10 @@ TEST(an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu) {
     pto_machine_t machine = must_parse("runs: graph\n" BODY
                                        "  lines: [{gpus: 4, alpha_s: 1e-6, beta_s_per_byte: 2e-10}]\n" SIGNALS
                                        "launch: {kernel_s: 9e-6, graph_s: 7e-6, run_s: 1.5e-6}\n");
-    assert_near(seconds_of(plan_of_pairs(&counts[0]), &machine), 1e-6 + 200 * 2e-10, 1e-9);
-    assert_near(seconds_of(plan_of_pairs(&counts[1]), &machine), 1e-6 + 300 * 2e-10, 1e-9);
+    assert_near(confirmed_s(plan_of_pairs(&counts[0]), &machine), 1e-6 + 200 * 2e-10, 1e-9);
+    assert_near(confirmed_s(plan_of_pairs(&counts[1]), &machine), 1e-6 + 300 * 2e-10, 1e-9);
     pto_plan_t *plan = plan_of_pairs(&counts[2]);
-    pto_price_t price;
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-    assert_true(price.seconds > 1.5e-6 + 2e-6);
-    pto_plan_destroy(plan);
-    pto_machine_fini(&machine);
+    assert_true(must_price(plan, &machine).seconds > 1.5e-6 + 2e-6);
 }
 
 TEST(its_explanation_names_the_row) {
@@ -113,8 +97,6 @@ TEST(its_explanation_names_the_row) {
     assert_near(explanation.term[1].count, 1024, 1e-9);
     assert_near(explanation.occupied_s[PTO_OCCUPIED_GPU], price.seconds, 1e-9);
     pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
-    pto_machine_fini(&machine);
 }
 
 /* Launch, stores, flags and reductions one by one. */
@@ -132,30 +114,24 @@ TEST(other_runs_are_charged_by_their_steps) {
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         pto_plan_t *plan =
             plan_by(PTO_COLLECTIVE_ALLREDUCE, steps[i].strategy, steps[i].layout, steps[i].bytes);
-        pto_price_t price;
-        assert_int_equal(pto_price(plan, &waited, &price, NULL, NULL), PTO_OK);
-        assert_near(seconds_of(plan, &machine), price.seconds - 7e-6 + 1.5e-6, 1e-9);
+        assert_near(confirmed_s(plan, &machine), must_price(plan, &waited).seconds - 7e-6 + 1.5e-6, 1e-9);
     }
-    pto_machine_fini(&machine);
-    pto_machine_fini(&waited);
 }
 
 TEST(lines_count_whatever_begins_the_runs) {
     pto_machine_t machine = must_parse(BODY LINES SIGNALS LAUNCH);
     assert_int_equal(machine.runs, PTO_RUNS_WAITED);
-    assert_near(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine),
+    assert_near(confirmed_s(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine),
                 1e-6 + 1024 * 2e-10, 1e-9);
-    pto_machine_fini(&machine);
 }
 
 TEST(runs_that_need_the_host_have_no_price) {
     pto_machine_t machine = must_parse(GRAPH), waited = must_parse(BODY SIGNALS LAUNCH);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", two);
     pto_plan_t *plan = plan_of(request);
-    pto_price_t price;
     pto_simulation_t simulation;
     pto_error_t err;
-    assert_int_equal(pto_price(plan, &waited, &price, NULL, NULL), PTO_OK);
+    pto_price_t price = must_price(plan, &waited);
     assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message,
                         "cuda_aware is more than one kernel or one call of NCCL on each GPU, and "
@@ -166,9 +142,6 @@ TEST(runs_that_need_the_host_have_no_price) {
     assert_int_equal(pto_simulate_at_once(&two, &call, 1, &waited, NULL, &simulation, NULL, NULL), PTO_OK);
     assert_int_equal(pto_simulate_at_once(&two, &call, 1, &machine, NULL, &simulation, NULL, &err),
                      PTO_ERR_NOT_APPLICABLE);
-    pto_plan_destroy(plan);
-    pto_machine_fini(&machine);
-    pto_machine_fini(&waited);
 }
 
 TEST(one_launch_is_one_kernel_or_one_call_of_nccl) {
@@ -184,33 +157,25 @@ TEST(one_launch_is_one_kernel_or_one_call_of_nccl) {
             pto_algorithm_find(with ? with : "ring", request.collective, &request.algorithm, NULL), PTO_OK);
         pto_plan_t *plan = plan_of(request);
         assert_int_equal(pto_plan_is_one_launch(plan), plans[i].is);
-        pto_plan_destroy(plan);
     }
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 64);
     ((pto_node_t *)plan->nodes.item)->span--; /* something follows */
     pto_machine_t machine = must_parse(BODY LINES SIGNALS LAUNCH), graph = must_parse(GRAPH);
-    pto_price_t price;
     assert_false(pto_plan_is_one_launch(plan));
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    pto_price_t price = must_price(plan, &machine);
     assert_true(price.seconds > 7e-6);
     assert_int_equal(pto_price(plan, &graph, &price, NULL, NULL), PTO_ERR_NOT_APPLICABLE);
-    pto_plan_destroy(plan);
-    pto_machine_fini(&machine);
-    pto_machine_fini(&graph);
 }
 
 TEST(all_ranks_agree_on_lines) {
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 64);
     assert_int_equal(pto_plan_lines(plan, 64), buffer_named(plan, "gathered"));
     assert_int_equal(pto_plan_lines(plan, 63), PTO_LINES_NONE);
-    pto_plan_destroy(plan);
     plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four, 64);
     assert_int_equal(pto_plan_lines(plan, 64), PTO_LINES_NONE);
-    pto_plan_destroy(plan);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", two_nodes);
     plan = plan_of(request);
     assert_int_equal(pto_plan_lines(plan, INT64_MAX), PTO_LINES_NONE);
-    pto_plan_destroy(plan);
 }
 
 /* --- machine files -------------------------------------------------------------------------------------- */
@@ -222,8 +187,6 @@ TEST(the_digest_tells_runs_apart) {
     assert_string_not_equal(pto_machine_digest(&graph, one), pto_machine_digest(&enqueued, other));
     enqueued.runs = PTO_RUNS_GRAPH;
     assert_string_equal(pto_machine_digest(&graph, one), pto_machine_digest(&enqueued, other));
-    pto_machine_fini(&graph);
-    pto_machine_fini(&enqueued);
 }
 
 TEST(a_file_says_how_its_runs_begin) {
@@ -246,9 +209,7 @@ TEST(a_file_says_how_its_runs_begin) {
         assert_int_equal(again.runs, said[i].runs);
         assert_int_equal(strstr(written, "runs:") != NULL, said[i].runs != PTO_RUNS_WAITED);
         free(written);
-        pto_machine_fini(&again);
         pto_machine_fini(&clone);
-        pto_machine_fini(&machine);
     }
     pto_machine_t machine;
     pto_error_t err;

@@ -1,30 +1,11 @@
 /* Scenario files: what is read, and what is rejected. */
 #include "bad_input.h"
-#include "machine/machine_internal.h"
-#include "portolan/scenario.h"
+#include "scenario_text.h"
 #include "test.h"
 
-/* Lines 1 and 2; the collective is line 3. */
-#define TOP "scenario: s\nmachine: m.yaml\n"
-#define ALLTOALL TOP "collective: alltoall\n"
-#define ALLTOALLV TOP "collective: alltoallv\n"
 #define ALLREDUCE TOP "collective: allreduce\n"
 #define ALLGATHER TOP "collective: allgather\n"
 #define ALLGATHERV TOP "collective: allgatherv\n"
-#define MESSAGES TOP "collective: messages\n"
-/* Lines 4 and 5. */
-#define REST "layout: {nodes: 2}\nbytes: 1024\n"
-
-static pto_status_t parse(const char *text, pto_scenario_t *scenario, pto_error_t *err) {
-    return pto_scenario_parse(text, strlen(text), "tests/fixtures/s.yaml", scenario, err);
-}
-
-static void must_parse(const char *text, pto_scenario_t *scenario) {
-    pto_error_t err = {.status = PTO_OK};
-    if (parse(text, scenario, &err) != PTO_OK)
-        print_error("%d:%d: %s\n", err.line, err.column, err.message);
-    assert_int_equal(err.status, PTO_OK);
-}
 
 static void assert_all_refused(const bad_input_t *bad, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -39,9 +20,6 @@ static void assert_all_refused(const bad_input_t *bad, size_t count) {
 }
 
 #define ASSERT_ALL_REFUSED(bad) assert_all_refused((bad), sizeof(bad) / sizeof *(bad))
-
-/* A node of 6 GPUs on 2 sockets and 40 cores. */
-static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gpus = 6, .cores = 40}};
 
 /* --- what is read --------------------------------------------------------------------------------------- */
 
@@ -80,42 +58,35 @@ TEST(a_whole_scenario_is_read) {
 }
 
 TEST(a_byte_order_mark_is_ignored) {
-    pto_scenario_t s;
-    must_parse("\xEF\xBB\xBF" ALLTOALL REST, &s);
-    assert_int_equal(s.collective, PTO_COLLECTIVE_ALLTOALL);
-    pto_scenario_fini(&s);
+    pto_scenario_t *s = scenario_of("\xEF\xBB\xBF" ALLTOALL REST);
+    assert_int_equal(s->collective, PTO_COLLECTIVE_ALLTOALL);
     const bad_input_t bad[] = {BAD("\xEF\xBB\xBFsceanrio: s\n", PTO_ERR_KEY, 1, 1, "sceanrio")};
     ASSERT_ALL_REFUSED(bad);
 }
 
 TEST(omitted_scenario_fields_have_defaults) {
-    pto_scenario_t s;
-    must_parse(ALLTOALL REST, &s);
-    assert_int_equal(s.implementation, PTO_IMPLEMENTATION_LIBRARY);
-    assert_int_equal(s.datatype, PTO_DATATYPE_FLOAT);
-    assert_int_equal(s.counts.kind, PTO_COUNTS_EQUAL);
-    assert_int_equal(s.layout.owners_per_gpu, 1);
-    assert_int_equal(s.layout.gpus_per_node, 0);
-    assert_int_equal(s.layout.procs_per_gpu, 0);
-    assert_int_equal(s.strategy_count, 0);
-    assert_false(s.has_split);
-    assert_int_equal(pto_scenario_split(&s), PTO_SPLIT_BYTES);
-    assert_false(s.library.best);
-    pto_scenario_fini(&s);
-    must_parse(ALLTOALLV REST, &s);
-    assert_int_equal(pto_scenario_split(&s), PTO_SPLIT_DESTINATIONS);
-    pto_scenario_fini(&s);
+    pto_scenario_t *s = scenario_of(ALLTOALL REST);
+    assert_int_equal(s->implementation, PTO_IMPLEMENTATION_LIBRARY);
+    assert_int_equal(s->datatype, PTO_DATATYPE_FLOAT);
+    assert_int_equal(s->counts.kind, PTO_COUNTS_EQUAL);
+    assert_int_equal(s->layout.owners_per_gpu, 1);
+    assert_int_equal(s->layout.gpus_per_node, 0);
+    assert_int_equal(s->layout.procs_per_gpu, 0);
+    assert_int_equal(s->strategy_count, 0);
+    assert_false(s->has_split);
+    assert_int_equal(pto_scenario_split(s), PTO_SPLIT_BYTES);
+    assert_false(s->library.best);
+    s = scenario_of(ALLTOALLV REST);
+    assert_int_equal(pto_scenario_split(s), PTO_SPLIT_DESTINATIONS);
 }
 
 static void assert_bytes(const char *text, int64_t count, int64_t first, int64_t last) {
     char whole[512];
-    pto_scenario_t s;
     snprintf(whole, sizeof whole, ALLTOALL "layout: {nodes: 2}\nbytes: %s\n", text);
-    must_parse(whole, &s);
-    assert_int_equal(s.bytes.count, count);
-    assert_int_equal(s.bytes.value[0], first);
-    assert_int_equal(s.bytes.value[count - 1], last);
-    pto_scenario_fini(&s);
+    pto_scenario_t *s = scenario_of(whole);
+    assert_int_equal(s->bytes.count, count);
+    assert_int_equal(s->bytes.value[0], first);
+    assert_int_equal(s->bytes.value[count - 1], last);
 }
 
 TEST(sizes_come_alone_in_ranges_and_in_lists) {
@@ -150,41 +121,31 @@ TEST(a_range_ends_where_numbers_do) {
 }
 
 TEST(the_library_is_best_a_name_or_a_table) {
-    pto_scenario_t s;
-    must_parse(ALLTOALL REST "library: best\n", &s);
-    assert_true(s.library.best && !s.library.name && s.library.rule_count == 0);
-    pto_scenario_fini(&s);
-    must_parse(ALLTOALL REST "library: bruck\n", &s);
-    assert_false(s.library.best);
-    assert_string_equal(s.library.name, "bruck");
-    pto_scenario_fini(&s);
+    pto_scenario_t *s = scenario_of(ALLTOALL REST "library: best\n");
+    assert_true(s->library.best && !s->library.name && s->library.rule_count == 0);
+    s = scenario_of(ALLTOALL REST "library: bruck\n");
+    assert_false(s->library.best);
+    assert_string_equal(s->library.name, "bruck");
 }
 
 TEST(nodes_and_messages_can_be_swept) {
-    pto_scenario_t s;
-    must_parse(ALLTOALL "layout: {nodes: {from: 2, to: 32}}\nbytes: 8\n", &s);
-    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_NODES);
-    assert_int_equal(s.layout.nodes, 2);
-    pto_scenario_fini(&s);
-    must_parse(MESSAGES REST "messages: [1, 10, 100]\nunique_bytes: 1KiB\n", &s);
-    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_MESSAGES);
-    assert_int_equal(s.unique_bytes, 1024);
-    pto_scenario_fini(&s);
-    must_parse(MESSAGES REST "messages: [1, 10]\n", &s);
-    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_MESSAGES);
-    pto_scenario_fini(&s);
-    must_parse(MESSAGES REST "messages: 10\n", &s);
-    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_BYTES);
-    pto_scenario_fini(&s);
-    must_parse(ALLTOALL "layout: {nodes: [2, 3]}\nbytes: 8\n", &s);
-    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_NODES);
-    pto_scenario_fini(&s);
-    must_parse(MESSAGES REST, &s);
-    assert_int_equal(s.messages.count, 0);
-    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
-    assert_int_equal(s.messages.count, 1);
-    assert_int_equal(s.messages.value[0], 1);
-    pto_scenario_fini(&s);
+    pto_scenario_t *s = scenario_of(ALLTOALL "layout: {nodes: {from: 2, to: 32}}\nbytes: 8\n");
+    assert_int_equal(pto_scenario_sweep(s), PTO_SWEEP_NODES);
+    assert_int_equal(s->layout.nodes, 2);
+    s = scenario_of(MESSAGES REST "messages: [1, 10, 100]\nunique_bytes: 1KiB\n");
+    assert_int_equal(pto_scenario_sweep(s), PTO_SWEEP_MESSAGES);
+    assert_int_equal(s->unique_bytes, 1024);
+    s = scenario_of(MESSAGES REST "messages: [1, 10]\n");
+    assert_int_equal(pto_scenario_sweep(s), PTO_SWEEP_MESSAGES);
+    s = scenario_of(MESSAGES REST "messages: 10\n");
+    assert_int_equal(pto_scenario_sweep(s), PTO_SWEEP_BYTES);
+    s = scenario_of(ALLTOALL "layout: {nodes: [2, 3]}\nbytes: 8\n");
+    assert_int_equal(pto_scenario_sweep(s), PTO_SWEEP_NODES);
+    s = scenario_of(MESSAGES REST);
+    assert_int_equal(s->messages.count, 0);
+    assert_int_equal(pto_scenario_bind(s, &six_gpus, NULL), PTO_OK);
+    assert_int_equal(s->messages.count, 1);
+    assert_int_equal(s->messages.value[0], 1);
 }
 
 TEST(a_matrix_gives_the_size) {
@@ -388,17 +349,15 @@ TEST(a_missing_scenario_is_refused) {
 }
 
 TEST(a_missing_machine_is_reported_where_it_is_named) {
-    pto_scenario_t s;
     pto_machine_t *machine;
     pto_error_t err;
-    must_parse(ALLTOALL REST, &s);
-    assert_int_equal(pto_scenario_read_machine(&s, &machine, &err), PTO_ERR_IO);
+    pto_scenario_t *s = scenario_of(ALLTOALL REST);
+    assert_int_equal(pto_scenario_read_machine(s, &machine, &err), PTO_ERR_IO);
     assert_string_equal(err.file, "tests/fixtures/s.yaml");
     assert_int_equal(err.line, 2);
     assert_int_equal(err.column, 10);
     assert_non_null(strstr(err.message, "tests/fixtures/m.yaml"));
     assert_non_null(strstr(err.message, "No such file"));
-    pto_scenario_fini(&s);
 }
 
 TEST(every_beginning_of_a_file_is_read_or_refused) {

@@ -1,62 +1,32 @@
 /* Binding scenarios to machines, and scenarios from command-line options. */
-#include "machine/machine_internal.h"
-#include "portolan/scenario.h"
+#include "scenario_text.h"
 #include "test.h"
-
-/* Lines 1 and 2; the collective is line 3. */
-#define TOP "scenario: s\nmachine: m.yaml\n"
-#define ALLTOALL TOP "collective: alltoall\n"
-#define ALLTOALLV TOP "collective: alltoallv\n"
-#define MESSAGES TOP "collective: messages\n"
-/* Lines 4 and 5. */
-#define REST "layout: {nodes: 2}\nbytes: 1024\n"
-
-static pto_status_t parse(const char *text, pto_scenario_t *scenario, pto_error_t *err) {
-    return pto_scenario_parse(text, strlen(text), "tests/fixtures/s.yaml", scenario, err);
-}
-
-static void must_parse(const char *text, pto_scenario_t *scenario) {
-    pto_error_t err = {.status = PTO_OK};
-    if (parse(text, scenario, &err) != PTO_OK)
-        print_error("%d:%d: %s\n", err.line, err.column, err.message);
-    assert_int_equal(err.status, PTO_OK);
-}
-
-/* A node of 6 GPUs on 2 sockets and 40 cores. */
-static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gpus = 6, .cores = 40}};
 
 /* --- binding -------------------------------------------------------------------------------------------- */
 
 TEST(binding_fills_what_a_layout_leaves_open) {
-    pto_scenario_t s;
-    must_parse(ALLTOALL REST, &s);
-    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
-    assert_int_equal(s.layout.nodes, 2);
-    assert_int_equal(s.layout.gpus_per_node, 6);
-    assert_int_equal(s.layout.procs_per_gpu, 1);
-    assert_true(s.procs_open);
-    assert_int_equal(s.layout.gpus_per_socket, 3);
-    pto_scenario_fini(&s);
+    pto_scenario_t *s = scenario_of(ALLTOALL REST);
+    assert_int_equal(pto_scenario_bind(s, &six_gpus, NULL), PTO_OK);
+    assert_int_equal(s->layout.nodes, 2);
+    assert_int_equal(s->layout.gpus_per_node, 6);
+    assert_int_equal(s->layout.procs_per_gpu, 1);
+    assert_true(s->procs_open);
+    assert_int_equal(s->layout.gpus_per_socket, 3);
     const pto_machine_t odd = {.name = "odd", .node = {.sockets = 2, .gpus = 5, .cores = 5}};
-    must_parse(ALLTOALL REST, &s);
-    assert_int_equal(pto_scenario_bind(&s, &odd, NULL), PTO_OK);
-    assert_int_equal(s.layout.gpus_per_socket, 3);
-    pto_scenario_fini(&s);
-    must_parse(ALLTOALL "layout: {nodes: 2, owners_per_gpu: 3}\nbytes: 1024\n", &s);
-    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
-    assert_int_equal(s.layout.procs_per_gpu, 3);
-    pto_scenario_fini(&s);
-    must_parse(ALLTOALL "layout: {nodes: 2, procs_per_gpu: 1}\nbytes: 1024\n", &s);
-    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
-    assert_false(s.procs_open);
-    pto_scenario_fini(&s);
+    s = scenario_of(ALLTOALL REST);
+    assert_int_equal(pto_scenario_bind(s, &odd, NULL), PTO_OK);
+    assert_int_equal(s->layout.gpus_per_socket, 3);
+    s = scenario_of(ALLTOALL "layout: {nodes: 2, owners_per_gpu: 3}\nbytes: 1024\n");
+    assert_int_equal(pto_scenario_bind(s, &six_gpus, NULL), PTO_OK);
+    assert_int_equal(s->layout.procs_per_gpu, 3);
+    s = scenario_of(ALLTOALL "layout: {nodes: 2, procs_per_gpu: 1}\nbytes: 1024\n");
+    assert_int_equal(pto_scenario_bind(s, &six_gpus, NULL), PTO_OK);
+    assert_false(s->procs_open);
 }
 
 TEST(a_node_count_is_never_limited) {
-    pto_scenario_t s;
-    must_parse(ALLTOALL "layout: {nodes: 174763}\nbytes: 1MiB\n", &s);
-    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
-    pto_scenario_fini(&s);
+    pto_scenario_t *s = scenario_of(ALLTOALL "layout: {nodes: 174763}\nbytes: 1MiB\n");
+    assert_int_equal(pto_scenario_bind(s, &six_gpus, NULL), PTO_OK);
 }
 
 TEST(asking_more_than_a_node_has_is_refused) {
@@ -91,18 +61,16 @@ TEST(asking_more_than_a_node_has_is_refused) {
          "nodes and messages both"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pto_scenario_t s;
         pto_error_t err = {.status = PTO_OK};
-        must_parse(bad[i].text, &s);
-        pto_layout_t before = s.layout;
-        assert_int_equal(pto_scenario_bind(&s, &bad[i].machine, &err), PTO_ERR_RANGE);
+        pto_scenario_t *s = scenario_of(bad[i].text);
+        pto_layout_t before = s->layout;
+        assert_int_equal(pto_scenario_bind(s, &bad[i].machine, &err), PTO_ERR_RANGE);
         if (!strstr(err.message, bad[i].words))
             print_error("'%s' does not say '%s'\n", err.message, bad[i].words);
         assert_non_null(strstr(err.message, bad[i].words));
         assert_int_equal(err.line, bad[i].line);
         assert_int_equal(err.column, bad[i].column);
-        assert_memory_equal(&before, &s.layout, sizeof before);
-        pto_scenario_fini(&s);
+        assert_memory_equal(&before, &s->layout, sizeof before);
     }
 }
 

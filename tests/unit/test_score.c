@@ -11,23 +11,32 @@ typedef struct {
     pto_score_t score;
 } scored_t;
 
+static void end_scored(void *object) {
+    scored_t *scored = object;
+    pto_score_fini(&scored->score);
+    pto_collectives_fini(&scored->collectives);
+}
+
 static void read_text(scored_t *scored, const char *text) {
     pto_error_t err = {0};
     assert_ok(pto_collectives_parse(text, strlen(text), "c.csv", &scored->collectives, &err), &err);
 }
 
-static void collect(scored_t *scored, const char *text, const pto_score_options_t *options) {
-    memset(scored, 0, sizeof *scored);
+/* Of one text, or of two; until the test ends. */
+static scored_t *collect_both(const char *text, const char *second, const pto_score_options_t *options) {
+    scored_t *scored = keep_new(sizeof *scored, end_scored);
     read_text(scored, text);
+    if (second)
+        read_text(scored, second);
     pto_score_options_t by_default = pto_score_defaults(&scored->collectives);
     assert_int_equal(
         pto_score_collect(&scored->collectives, options ? options : &by_default, &scored->score, NULL),
         PTO_OK);
+    return scored;
 }
 
-static void drop(scored_t *scored) {
-    pto_score_fini(&scored->score);
-    pto_collectives_fini(&scored->collectives);
+static scored_t *collect(const char *text, const pto_score_options_t *options) {
+    return collect_both(text, NULL, options);
 }
 
 /* As if a machine had predicted these seconds for a cell of two; negative: does not apply. */
@@ -51,18 +60,16 @@ static pto_score_summary_t summary_of(const pto_score_t *score, pto_picker_t pic
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
 TEST(each_number_of_processes_makes_a_cell_with_the_unsplit_in_it) {
-    scored_t scored;
-    collect(&scored,
-            HEADER "alltoall,library,dup_devptr,2,2,4,64,1,3\n"
-                   "alltoall,library,dup_devptr,2,2,2,64,1,2\n"
-                   "alltoall,library,three_step,2,2,1,64,1,1\n"
-                   "alltoall,library,extra_message,2,2,2,64,1,4\n"
-                   "alltoall,library,three_step,2,2,1,32,1,1\n"
-                   "alltoall,library,cuda_aware,2,2,1,32,1,1\n"
-                   "allreduce,library,cuda_aware,2,2,1,128,1,1\n"
-                   "allreduce,library,three_step,2,2,1,128,1,2\n",
-            NULL);
-    const pto_score_t *score = &scored.score;
+    scored_t *scored = collect(HEADER "alltoall,library,dup_devptr,2,2,4,64,1,3\n"
+                                      "alltoall,library,dup_devptr,2,2,2,64,1,2\n"
+                                      "alltoall,library,three_step,2,2,1,64,1,1\n"
+                                      "alltoall,library,extra_message,2,2,2,64,1,4\n"
+                                      "alltoall,library,three_step,2,2,1,32,1,1\n"
+                                      "alltoall,library,cuda_aware,2,2,1,32,1,1\n"
+                                      "allreduce,library,cuda_aware,2,2,1,128,1,1\n"
+                                      "allreduce,library,three_step,2,2,1,128,1,2\n",
+                               NULL);
+    const pto_score_t *score = &scored->score;
     assert_int_equal(score->cell_count, 3);
     assert_int_equal(score->cell[0].collective, PTO_COLLECTIVE_ALLREDUCE);
     assert_int_equal(score->cell[0].procs_per_gpu, 1);
@@ -78,36 +85,29 @@ TEST(each_number_of_processes_makes_a_cell_with_the_unsplit_in_it) {
         assert_int_equal(cell->floor_count, 0);
         assert_int_equal(cell->picked, -1);
     }
-    drop(&scored);
 }
 
 TEST(datatypes_owners_and_own_algorithms_keep_cells_apart) {
-    scored_t scored;
-    collect(&scored,
-            "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,owners_per_gpu,bytes,run,"
-            "seconds,algorithm\n"
-            "alltoall,library,cuda_aware,2,2,1,1,64,1,1,\n"
-            "alltoall,library,three_step,2,2,1,1,64,1,2,\n"
-            "alltoall,library,cuda_aware,2,2,2,2,64,1,1,\n"
-            "alltoall,library,three_step,2,2,2,2,64,1,2,\n"
-            "alltoall,library,cuda_aware,2,2,1,1,64,1,1,bruck\n"
-            "alltoall,library,three_step,2,2,1,1,64,1,2,pairwise\n",
-            NULL);
-    assert_int_equal(scored.score.cell_count, 3);
-    assert_int_equal(scored.score.cell[1].owners_per_gpu, 2);
-    assert_true(scored.score.cell[2].own_algorithms);
-    assert_null(scored.score.cell[0].candidate[0].algorithm);
-    assert_string_equal(scored.score.cell[2].candidate[0].algorithm, "bruck");
-    assert_string_equal(scored.score.cell[2].candidate[1].algorithm, "pairwise");
-    drop(&scored);
-    memset(&scored, 0, sizeof scored);
-    read_text(&scored, HEADER "allreduce,library,cuda_aware,2,2,1,64,1,1\n");
-    read_text(&scored, "# datatype=double\n" HEADER "allreduce,library,three_step,2,2,1,64,1,2\n");
-    pto_score_options_t options = pto_score_defaults(&scored.collectives);
-    assert_int_equal(pto_score_collect(&scored.collectives, &options, &scored.score, NULL), PTO_OK);
-    assert_int_equal(scored.score.cell_count, 0);
-    assert_int_equal(scored.score.note[0].count, 2);
-    drop(&scored);
+    scored_t *scored = collect(
+        "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,owners_per_gpu,bytes,run,"
+        "seconds,algorithm\n"
+        "alltoall,library,cuda_aware,2,2,1,1,64,1,1,\n"
+        "alltoall,library,three_step,2,2,1,1,64,1,2,\n"
+        "alltoall,library,cuda_aware,2,2,2,2,64,1,1,\n"
+        "alltoall,library,three_step,2,2,2,2,64,1,2,\n"
+        "alltoall,library,cuda_aware,2,2,1,1,64,1,1,bruck\n"
+        "alltoall,library,three_step,2,2,1,1,64,1,2,pairwise\n",
+        NULL);
+    assert_int_equal(scored->score.cell_count, 3);
+    assert_int_equal(scored->score.cell[1].owners_per_gpu, 2);
+    assert_true(scored->score.cell[2].own_algorithms);
+    assert_null(scored->score.cell[0].candidate[0].algorithm);
+    assert_string_equal(scored->score.cell[2].candidate[0].algorithm, "bruck");
+    assert_string_equal(scored->score.cell[2].candidate[1].algorithm, "pairwise");
+    scored = collect_both(HEADER "allreduce,library,cuda_aware,2,2,1,64,1,1\n",
+                          "# datatype=double\n" HEADER "allreduce,library,three_step,2,2,1,64,1,2\n", NULL);
+    assert_int_equal(scored->score.cell_count, 0);
+    assert_int_equal(scored->score.note[0].count, 2);
 }
 
 #define THREE_RUNS                                                                                           \
@@ -116,22 +116,16 @@ TEST(datatypes_owners_and_own_algorithms_keep_cells_apart) {
            "alltoall,library,three_step,2,2,1,64,2,2\nalltoall,library,three_step,2,2,1,64,3,2\n"
 
 TEST(a_time_is_the_minimum_of_jobs_and_the_median_of_repeats) {
-    scored_t scored;
-    collect(&scored, THREE_RUNS, NULL);
-    assert_int_equal(scored.score.options.statistic, PTO_STATISTIC_MIN);
-    assert_around(scored.score.cell[0].candidate[0].measured_s, 1, 1e-9);
-    assert_around(scored.score.cell[0].candidate[1].measured_s, 2, 1e-9);
-    drop(&scored);
-    collect(&scored, "# portolan=0.1.0\n" THREE_RUNS, NULL);
-    assert_int_equal(scored.score.options.statistic, PTO_STATISTIC_MEDIAN);
-    assert_around(scored.score.cell[0].candidate[0].measured_s, 3, 1e-9);
-    assert_around(scored.score.cell[0].candidate[1].measured_s, 2, 1e-9);
-    drop(&scored);
-    memset(&scored, 0, sizeof scored);
-    read_text(&scored, "# portolan=0.1.0\n" THREE_RUNS);
-    read_text(&scored, THREE_RUNS);
-    assert_int_equal(pto_score_defaults(&scored.collectives).statistic, PTO_STATISTIC_MIN);
-    drop(&scored);
+    scored_t *scored = collect(THREE_RUNS, NULL);
+    assert_int_equal(scored->score.options.statistic, PTO_STATISTIC_MIN);
+    assert_around(scored->score.cell[0].candidate[0].measured_s, 1, 1e-9);
+    assert_around(scored->score.cell[0].candidate[1].measured_s, 2, 1e-9);
+    scored = collect("# portolan=0.1.0\n" THREE_RUNS, NULL);
+    assert_int_equal(scored->score.options.statistic, PTO_STATISTIC_MEDIAN);
+    assert_around(scored->score.cell[0].candidate[0].measured_s, 3, 1e-9);
+    assert_around(scored->score.cell[0].candidate[1].measured_s, 2, 1e-9);
+    scored = collect_both("# portolan=0.1.0\n" THREE_RUNS, THREE_RUNS, NULL);
+    assert_int_equal(scored->score.options.statistic, PTO_STATISTIC_MIN);
 }
 
 typedef struct {
@@ -151,19 +145,17 @@ static void assert_notes(const pto_score_t *score, const expected_note_t *expect
 TEST(rows_that_compare_nothing_are_left_out_and_reported) {
     const pto_score_skip_t skip = {PTO_IMPLEMENTATION_LIBRARY, strategy_named("cuda_aware")};
     const pto_score_options_t options = {.min_bytes = 0, .clear_margin = 0.1, .skip_count = 1, .skip = &skip};
-    scored_t scored;
-    collect(&scored,
-            "# machine=x\n# caveat_isend_irecv_split=no all-to-all\n" HEADER
-            "alltoallv,isend_irecv,cuda_aware,2,2,1,0,1,1\n"
-            "alltoallv,isend_irecv,three_step,2,2,1,0,1,1\n"
-            "alltoallv,isend_irecv,extra_message,2,2,4,0,1,1\n"
-            "alltoallv,isend_irecv,extra_message,2,2,4,0,2,1\n"
-            "alltoallv,library,extra_message,2,2,4,0,1,1\n"
-            "alltoallv,library,cuda_aware,2,2,1,0,1,1\n"
-            "alltoallv,library,teleport,2,2,1,0,1,1\n"
-            "messages,isend_irecv,three_step,2,2,1,0,1,1\n"
-            "alltoallv,library,three_step,2,2,4,0,1,1\n",
-            &options);
+    scored_t *scored = collect("# machine=x\n# caveat_isend_irecv_split=no all-to-all\n" HEADER
+                               "alltoallv,isend_irecv,cuda_aware,2,2,1,0,1,1\n"
+                               "alltoallv,isend_irecv,three_step,2,2,1,0,1,1\n"
+                               "alltoallv,isend_irecv,extra_message,2,2,4,0,1,1\n"
+                               "alltoallv,isend_irecv,extra_message,2,2,4,0,2,1\n"
+                               "alltoallv,library,extra_message,2,2,4,0,1,1\n"
+                               "alltoallv,library,cuda_aware,2,2,1,0,1,1\n"
+                               "alltoallv,library,teleport,2,2,1,0,1,1\n"
+                               "messages,isend_irecv,three_step,2,2,1,0,1,1\n"
+                               "alltoallv,library,three_step,2,2,4,0,1,1\n",
+                               &options);
     static const expected_note_t expected[] = {
         {2, "isend_irecv with extra_message: c.csv:2 says"},
         {1, "library with cuda_aware: as asked"},
@@ -172,10 +164,9 @@ TEST(rows_that_compare_nothing_are_left_out_and_reported) {
         {1, "three_step: it does not split"},
         {1, "one strategy alone"},
     };
-    assert_notes(&scored.score, expected, 6);
-    assert_int_equal(scored.score.cell_count, 1);
-    assert_int_equal(scored.score.cell[0].implementation, PTO_IMPLEMENTATION_ISEND_IRECV);
-    drop(&scored);
+    assert_notes(&scored->score, expected, 6);
+    assert_int_equal(scored->score.cell_count, 1);
+    assert_int_equal(scored->score.cell[0].implementation, PTO_IMPLEMENTATION_ISEND_IRECV);
 }
 
 TEST(a_caveat_applies_only_to_its_own_file) {
@@ -183,15 +174,10 @@ TEST(a_caveat_applies_only_to_its_own_file) {
                                       "alltoallv,isend_irecv,extra_message,2,2,4,64,1,2\n";
     static const char caveat[] = "# caveat_isend_irecv_split=no all-to-all\n" HEADER
                                  "alltoallv,isend_irecv,extra_message,2,2,4,64,1,0.5\n";
-    scored_t scored = {0};
-    read_text(&scored, rows);
-    read_text(&scored, caveat);
-    pto_score_options_t options = pto_score_defaults(&scored.collectives);
-    assert_int_equal(pto_score_collect(&scored.collectives, &options, &scored.score, NULL), PTO_OK);
-    assert_int_equal(scored.score.note_count, 1);
-    assert_int_equal(scored.score.cell_count, 1);
-    assert_around(scored.score.cell[0].candidate[1].measured_s, 2, 1e-9);
-    drop(&scored);
+    scored_t *scored = collect_both(rows, caveat, NULL);
+    assert_int_equal(scored->score.note_count, 1);
+    assert_int_equal(scored->score.cell_count, 1);
+    assert_around(scored->score.cell[0].candidate[1].measured_s, 2, 1e-9);
 }
 
 /* --- metrics -------------------------------------------------------------------------------------------- */
@@ -201,21 +187,20 @@ TEST(a_caveat_applies_only_to_its_own_file) {
     "alltoall,library,three_step,2,2,1," bytes ",1," three_step_s "\n"
 
 /* Regrets 0, 0, 0.5 and 1; the first cell is not clear; a fifth cell can't be predicted. */
-static void collect_five(scored_t *scored) {
+static scored_t *collect_five(void) {
     static const double predicted[][2] = {{8, 12}, {1, 3}, {3, 2}, {4, 5}, {-1, -1}};
-    collect(scored,
-            HEADER TWO("64", "10", "10.5") TWO("128", "2", "4") TWO("256", "2", "3") TWO("512", "8", "4")
-                TWO("1024", "8", "4"),
-            NULL);
+    scored_t *scored = collect(HEADER TWO("64", "10", "10.5") TWO("128", "2", "4") TWO("256", "2", "3")
+                                   TWO("512", "8", "4") TWO("1024", "8", "4"),
+                               NULL);
     assert_int_equal(scored->score.cell_count, 5);
     for (int i = 0; i < 5; i++)
         predict(&scored->score.cell[i], predicted[i]);
+    return scored;
 }
 
 TEST(picks_and_errors_are_summed_up) {
-    scored_t scored;
-    collect_five(&scored);
-    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
+    scored_t *scored = collect_five();
+    pto_score_summary_t summary = summary_of(&scored->score, PTO_PICKER_MODEL, NULL);
     assert_int_equal(summary.cells, 4);
     assert_around(summary.right, 2, 1e-9);
     assert_int_equal(summary.clear_cells, 3);
@@ -229,123 +214,105 @@ TEST(picks_and_errors_are_summed_up) {
     assert_int_equal(summary.pairs, 8);
     assert_around(summary.error_median, (0.25 + 1.0 / 3) / 2, 1e-9);
     assert_around(summary.error_90, 0.5, 1e-9);
-    drop(&scored);
 }
 
 TEST(always_one_strategy_needs_no_model) {
-    scored_t scored;
-    collect_five(&scored);
-    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_ALWAYS, "three_step");
+    scored_t *scored = collect_five();
+    pto_score_summary_t summary = summary_of(&scored->score, PTO_PICKER_ALWAYS, "three_step");
     assert_int_equal(summary.cells, 4);
     assert_around(summary.right, 1, 1e-9);
     assert_around(summary.regret_mean, (0.05 + 1 + 0.5 + 0) / 4, 1e-9);
     assert_around(summary.regret_max, 1, 1e-9);
     assert_int_equal(summary.pairs, 4);
     assert_around(summary.error_median, 0.25, 1e-9); /* of 1/7, 1/4, 1/3 and 1/4 */
-    summary = summary_of(&scored.score, PTO_PICKER_ALWAYS, "dup_devptr");
+    summary = summary_of(&scored->score, PTO_PICKER_ALWAYS, "dup_devptr");
     assert_int_equal(summary.cells, 0);
     assert_int_equal(summary.pairs, 0);
-    drop(&scored);
 }
 
 TEST(a_measured_tie_is_right_either_way) {
     static const double predicted[] = {2, 1};
-    scored_t scored;
-    collect(&scored, HEADER TWO("64", "3", "3"), NULL);
-    predict(&scored.score.cell[0], predicted);
-    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
+    scored_t *scored = collect(HEADER TWO("64", "3", "3"), NULL);
+    predict(&scored->score.cell[0], predicted);
+    pto_score_summary_t summary = summary_of(&scored->score, PTO_PICKER_MODEL, NULL);
     assert_around(summary.right, 1, 1e-9);
     assert_int_equal(summary.clear_cells, 0);
-    drop(&scored);
 }
 
 TEST(clear_begins_where_the_second_takes_a_tenth_longer) {
-    scored_t scored;
-    collect(&scored, HEADER TWO("64", "10", "11") TWO("128", "10.99", "10"), NULL);
-    assert_true(scored.score.cell[0].clear);
-    assert_false(scored.score.cell[1].clear);
-    assert_int_equal(scored.score.cell[1].best, 1);
-    drop(&scored);
+    scored_t *scored = collect(HEADER TWO("64", "10", "11") TWO("128", "10.99", "10"), NULL);
+    assert_true(scored->score.cell[0].clear);
+    assert_false(scored->score.cell[1].clear);
+    assert_int_equal(scored->score.cell[1].best, 1);
 }
 
 TEST(an_unpredicted_strategy_cannot_be_picked_but_counts) {
     static const double predicted[] = {-1, 5};
-    scored_t scored;
-    collect(&scored, HEADER TWO("64", "1", "4"), NULL);
-    predict(&scored.score.cell[0], predicted);
-    assert_int_equal(scored.score.cell[0].picked, 1);
-    assert_around(scored.score.cell[0].regret, 3, 1e-9);
-    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
+    scored_t *scored = collect(HEADER TWO("64", "1", "4"), NULL);
+    predict(&scored->score.cell[0], predicted);
+    assert_int_equal(scored->score.cell[0].picked, 1);
+    assert_around(scored->score.cell[0].regret, 3, 1e-9);
+    pto_score_summary_t summary = summary_of(&scored->score, PTO_PICKER_MODEL, NULL);
     assert_int_equal(summary.pairs, 1);
     assert_around(summary.right, 0, 1e-9);
-    drop(&scored);
 }
 
 TEST(a_margin_inside_the_intervals_is_a_toss_up) {
     static const double predicted[] = {1.0, 1.2};
-    scored_t scored;
-    collect(&scored, HEADER TWO("64", "1", "4") TWO("128", "1", "4"), NULL);
+    scored_t *scored = collect(HEADER TWO("64", "1", "4") TWO("128", "1", "4"), NULL);
     for (int i = 0; i < 2; i++) {
-        pto_score_cell_t *cell = &scored.score.cell[i];
+        pto_score_cell_t *cell = &scored->score.cell[i];
         predict(cell, predicted);
         cell->prediction[0].price =
             (pto_price_t){.seconds = 1.0, .has_interval = true, .low_s = 0.9, .high_s = i == 0 ? 1.1 : 1.3};
         assert_int_equal(pto_score_pick(cell, NULL), PTO_OK);
         assert_int_equal(cell->near_tie, i == 1);
     }
-    assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).near_ties, 1);
-    assert_int_equal(summary_of(&scored.score, PTO_PICKER_FLOOR, NULL).near_ties, 0);
-    drop(&scored);
+    assert_int_equal(summary_of(&scored->score, PTO_PICKER_MODEL, NULL).near_ties, 1);
+    assert_int_equal(summary_of(&scored->score, PTO_PICKER_FLOOR, NULL).near_ties, 0);
 }
 
 /* Minima 1 and 2. Run 1 picks cuda_aware (3 against 4), run 2 too (1 against 2), run 3 three_step: its regret
  * is 1. In the other cell run 2 lacks a strategy, which leaves two runs: right and a regret of 1. */
 TEST(the_floor_is_what_single_runs_would_have_picked) {
     static const double predicted[] = {1, 2};
-    scored_t scored;
-    collect(&scored,
-            THREE_RUNS
-            "alltoall,library,cuda_aware,2,2,1,128,1,1\nalltoall,library,cuda_aware,2,2,1,128,2,1\n"
-            "alltoall,library,cuda_aware,2,2,1,128,3,5\nalltoall,library,three_step,2,2,1,128,1,2\n"
-            "alltoall,library,three_step,2,2,1,128,3,4\n",
-            NULL);
+    scored_t *scored = collect(
+        THREE_RUNS "alltoall,library,cuda_aware,2,2,1,128,1,1\nalltoall,library,cuda_aware,2,2,1,128,2,1\n"
+                   "alltoall,library,cuda_aware,2,2,1,128,3,5\nalltoall,library,three_step,2,2,1,128,1,2\n"
+                   "alltoall,library,three_step,2,2,1,128,3,4\n",
+        NULL);
     for (int i = 0; i < 2; i++)
-        predict(&scored.score.cell[i], predicted);
-    assert_int_equal(scored.score.cell[0].floor_count, 3);
-    assert_int_equal(scored.score.cell[1].floor_count, 2);
-    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_FLOOR, NULL);
+        predict(&scored->score.cell[i], predicted);
+    assert_int_equal(scored->score.cell[0].floor_count, 3);
+    assert_int_equal(scored->score.cell[1].floor_count, 2);
+    pto_score_summary_t summary = summary_of(&scored->score, PTO_PICKER_FLOOR, NULL);
     assert_int_equal(summary.cells, 2);
     assert_around(summary.right, 2.0 / 3 + 1.0 / 2, 1e-9);
     assert_around(summary.clear_right, 2.0 / 3 + 1.0 / 2, 1e-9);
     assert_around(summary.regret_mean, (1.0 / 3 + 1.0 / 2) / 2, 1e-9);
     assert_around(summary.regret_max, 1, 1e-9);
     assert_int_equal(summary.pairs, 0);
-    drop(&scored);
 }
 
 TEST(the_same_run_of_joined_files_is_one) {
-    scored_t scored = {0};
-    collect(&scored,
-            "# portolan=1\n" HEADER
-            "alltoall,library,three_step,2,2,1,64,1,1\nalltoall,library,three_step,2,2,1,64,1,9\n"
-            "alltoall,library,three_step,2,2,1,64,1,3\nalltoall,library,three_step,2,2,1,64,2,1\n"
-            "alltoall,library,dup_devptr,2,2,2,64,1,2\nalltoall,library,dup_devptr,2,2,2,64,2,2\n",
-            NULL);
-    const pto_score_cell_t *cell = &scored.score.cell[0];
+    scored_t *scored =
+        collect("# portolan=1\n" HEADER
+                "alltoall,library,three_step,2,2,1,64,1,1\nalltoall,library,three_step,2,2,1,64,1,9\n"
+                "alltoall,library,three_step,2,2,1,64,1,3\nalltoall,library,three_step,2,2,1,64,2,1\n"
+                "alltoall,library,dup_devptr,2,2,2,64,1,2\nalltoall,library,dup_devptr,2,2,2,64,2,2\n",
+                NULL);
+    const pto_score_cell_t *cell = &scored->score.cell[0];
     assert_around(cell->candidate[0].measured_s, 2, 1e-9); /* of 1, 1, 3, 9 */
     assert_int_equal(cell->floor_count, 2);
     assert_int_equal(cell->floor_pick[0], 1); /* 3 against 2 */
     assert_int_equal(cell->floor_pick[1], 0);
-    drop(&scored);
 }
 
 TEST(filters_choose_cells) {
     static const double predicted[] = {1, 2};
-    scored_t scored;
-    collect(&scored,
-            HEADER TWO("64", "1", "2") "allreduce,library,cuda_aware,4,2,1,64,1,1\n"
-                                       "allreduce,library,three_step,4,2,1,64,1,2\n",
-            NULL);
+    scored_t *scored = collect(HEADER TWO("64", "1", "2") "allreduce,library,cuda_aware,4,2,1,64,1,1\n"
+                                                          "allreduce,library,three_step,4,2,1,64,1,2\n",
+                               NULL);
     static const struct {
         pto_score_filter_t filter;
         int64_t cells;
@@ -354,15 +321,14 @@ TEST(filters_choose_cells) {
                     {{PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_ISEND_IRECV, 0}, 0},
                     {{PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 2}, 1}};
     for (int i = 0; i < 2; i++)
-        predict(&scored.score.cell[i], predicted);
+        predict(&scored->score.cell[i], predicted);
     for (int i = 0; i < 4; i++) {
         pto_score_summary_t summary;
         assert_int_equal(
-            pto_score_summarise(&scored.score, &expected[i].filter, PTO_PICKER_MODEL, NULL, &summary, NULL),
+            pto_score_summarise(&scored->score, &expected[i].filter, PTO_PICKER_MODEL, NULL, &summary, NULL),
             PTO_OK);
         assert_int_equal(summary.cells, expected[i].cells);
     }
-    drop(&scored);
 }
 
 TEST(quantiles_are_linear_between_values) {
@@ -389,14 +355,13 @@ TEST(quantiles_are_linear_between_values) {
 /* On two nodes with one GPU each an alltoall is one message each way. */
 TEST(cells_are_predicted_as_predict_does) {
     pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
-    scored_t scored;
-    collect(&scored,
-            HEADER
-            "alltoall,library,cuda_aware,2,1,1,1000,1,3e-6\nalltoall,library,three_step,2,1,1,1000,1,1e-6\n"
-            "alltoall,library,cuda_aware,4,1,1,1000,1,1\nalltoall,library,three_step,4,1,1,1000,1,1\n",
-            NULL);
-    assert_int_equal(pto_score_predict(&scored.score, &machine, 2, NULL), PTO_OK);
-    const pto_score_cell_t *cell = &scored.score.cell[0];
+    scored_t *scored = collect(
+        HEADER
+        "alltoall,library,cuda_aware,2,1,1,1000,1,3e-6\nalltoall,library,three_step,2,1,1,1000,1,1e-6\n"
+        "alltoall,library,cuda_aware,4,1,1,1000,1,1\nalltoall,library,three_step,4,1,1,1000,1,1\n",
+        NULL);
+    assert_int_equal(pto_score_predict(&scored->score, &machine, 2, NULL), PTO_OK);
+    const pto_score_cell_t *cell = &scored->score.cell[0];
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     int64_t nodes = 2, bytes = 1000;
@@ -416,49 +381,39 @@ TEST(cells_are_predicted_as_predict_does) {
     assert_string_equal(cell->prediction[0].algorithm->name, "pairwise");
     assert_int_equal(cell->picked, 0);
     assert_around(cell->regret, 2, 1e-9);
-    assert_int_equal(scored.score.cell[1].picked, -1); /* not among the nodes asked for */
+    assert_int_equal(scored->score.cell[1].picked, -1); /* not among the nodes asked for */
     pto_predictions_fini(&predictions);
-    pto_machine_fini(&machine);
-    drop(&scored);
 }
 
 TEST(a_layout_the_machine_lacks_is_a_reason) {
     pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
-    scored_t scored;
-    collect(
-        &scored,
+    scored_t *scored = collect(
         "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds,algorithm\n"
         "alltoall,library,cuda_aware,2,3,1,1000,1,3e-6,\nalltoall,library,three_step,2,3,1,1000,1,1e-6,\n"
         "allreduce,library,cuda_aware,2,1,1,999,1,3e-6,\nallreduce,library,three_step,2,1,1,999,1,1e-6,\n"
         "alltoall,library,cuda_aware,2,1,1,1000,1,3e-6,magic\n"
         "alltoall,library,three_step,2,1,1,1000,1,1e-6,pairwise\n",
         NULL);
-    assert_int_equal(pto_score_predict(&scored.score, &machine, 0, NULL), PTO_OK);
-    const pto_score_cell_t *cell = scored.score.cell;
+    assert_int_equal(pto_score_predict(&scored->score, &machine, 0, NULL), PTO_OK);
+    const pto_score_cell_t *cell = scored->score.cell;
     assert_non_null(strstr(cell[0].prediction[0].reason, "not a multiple"));
     assert_non_null(strstr(cell[1].prediction[1].reason, "more than the 1 GPU of"));
     assert_int_equal(cell[1].picked, -1);
     assert_non_null(strstr(cell[2].prediction[0].reason, "magic"));
     assert_int_equal(cell[2].picked, 1);
-    assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).cells, 1);
-    pto_machine_fini(&machine);
-    drop(&scored);
+    assert_int_equal(summary_of(&scored->score, PTO_PICKER_MODEL, NULL).cells, 1);
 }
 
 TEST(missing_machine_values_are_listed) {
     pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
-    scored_t scored;
-    collect(&scored,
-            HEADER
-            "allreduce,library,cuda_aware,2,1,1,64,1,3e-6\nallreduce,library,three_step,2,1,1,64,1,1e-6\n",
-            NULL);
-    assert_int_equal(pto_score_predict(&scored.score, &machine, 0, NULL), PTO_OK);
+    scored_t *scored = collect(
+        HEADER "allreduce,library,cuda_aware,2,1,1,64,1,3e-6\nallreduce,library,three_step,2,1,1,64,1,1e-6\n",
+        NULL);
+    assert_int_equal(pto_score_predict(&scored->score, &machine, 0, NULL), PTO_OK);
     int found = 0;
-    for (int i = 0; i < scored.score.unpriced_count; i++)
-        found += strcmp(scored.score.unpriced[i], "reduce.cpu.alpha_s") == 0;
+    for (int i = 0; i < scored->score.unpriced_count; i++)
+        found += strcmp(scored->score.unpriced[i], "reduce.cpu.alpha_s") == 0;
     assert_int_equal(found, 1);
-    pto_machine_fini(&machine);
-    drop(&scored);
 }
 
 /* A fit that knows only which nodes it must not see: it makes GPU messages cost as many seconds. */
@@ -479,24 +434,20 @@ static const char two_node_counts[] =
 
 TEST(each_node_count_is_scored_by_a_fit_without_it) {
     pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
-    scored_t scored;
     int64_t calls[3] = {0};
-    collect(&scored, two_node_counts, NULL);
+    scored_t *scored = collect(two_node_counts, NULL);
     assert_int_equal(
-        pto_score_leave_one_out(&scored.score, &scored.collectives, &machine, refit, calls, NULL), PTO_OK);
+        pto_score_leave_one_out(&scored->score, &scored->collectives, &machine, refit, calls, NULL), PTO_OK);
     assert_int_equal(calls[0], 2);
-    assert_true(scored.score.cell[0].prediction[0].price.seconds > 1.9);
-    assert_true(scored.score.cell[0].prediction[0].price.seconds < 3.9);
-    assert_true(scored.score.cell[1].prediction[0].price.seconds > 3.9);
-    drop(&scored);
-    collect(&scored, HEADER TWO("64", "1", "2"), NULL);
+    assert_true(scored->score.cell[0].prediction[0].price.seconds > 1.9);
+    assert_true(scored->score.cell[0].prediction[0].price.seconds < 3.9);
+    assert_true(scored->score.cell[1].prediction[0].price.seconds > 3.9);
+    scored = collect(HEADER TWO("64", "1", "2"), NULL);
     pto_error_t err;
     assert_int_equal(
-        pto_score_leave_one_out(&scored.score, &scored.collectives, &machine, refit, calls, &err),
+        pto_score_leave_one_out(&scored->score, &scored->collectives, &machine, refit, calls, &err),
         PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "one node count"));
-    pto_machine_fini(&machine);
-    drop(&scored);
 }
 
 /* As above, `*context` times; then the user interrupts it. */
@@ -513,41 +464,36 @@ TEST(what_was_scored_before_a_stop_is_kept) {
     pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     for (int64_t fits = 0; fits <= 2; fits++) {
         int64_t left = fits;
-        scored_t scored;
-        collect(&scored, two_node_counts, NULL);
+        scored_t *scored = collect(two_node_counts, NULL);
         assert_int_equal(
-            pto_score_leave_one_out(&scored.score, &scored.collectives, &machine, refit_until, &left, NULL),
+            pto_score_leave_one_out(&scored->score, &scored->collectives, &machine, refit_until, &left, NULL),
             fits == 0 ? PTO_ERR_INTERRUPTED : PTO_OK);
-        assert_int_equal(scored.score.cell_count, fits == 1 ? 1 : 2);
-        assert_int_equal(scored.score.is_cut, fits == 1);
-        assert_int_equal(scored.score.cell[0].nodes, 2);
-        drop(&scored);
+        assert_int_equal(scored->score.cell_count, fits == 1 ? 1 : 2);
+        assert_int_equal(scored->score.is_cut, fits == 1);
+        assert_int_equal(scored->score.cell[0].nodes, 2);
     }
-    pto_machine_fini(&machine);
 }
 
 /* What needs no model is known of the measurements of Summit. */
 TEST(summit_has_its_known_cells_and_floor) {
-    scored_t scored = {0};
     char path[512];
     const char *shared = getenv("PORTOLAN_SHARED");
     snprintf(path, sizeof path, "%s/data/summit-spectrum/collectives.csv", shared ? shared : "../shared");
-    if (pto_collectives_read(path, &scored.collectives, NULL) != PTO_OK) {
+    scored_t *scored = keep_new(sizeof *scored, end_scored);
+    if (pto_collectives_read(path, &scored->collectives, NULL) != PTO_OK) {
         print_message("skipped: no measured collectives at %s\n", path);
         skip();
     }
-    pto_score_options_t options = pto_score_defaults(&scored.collectives);
-    assert_int_equal(pto_score_collect(&scored.collectives, &options, &scored.score, NULL), PTO_OK);
+    pto_score_options_t options = pto_score_defaults(&scored->collectives);
+    assert_int_equal(pto_score_collect(&scored->collectives, &options, &scored->score, NULL), PTO_OK);
     pto_machine_t machine = must_read("scenarios/machines/summit-spectrum.yaml");
-    assert_int_equal(pto_score_predict(&scored.score, &machine, 0, NULL), PTO_OK);
-    assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).clear_cells, 74);
-    pto_score_summary_t floor = summary_of(&scored.score, PTO_PICKER_FLOOR, NULL);
+    assert_int_equal(pto_score_predict(&scored->score, &machine, 0, NULL), PTO_OK);
+    assert_int_equal(summary_of(&scored->score, PTO_PICKER_MODEL, NULL).clear_cells, 74);
+    pto_score_summary_t floor = summary_of(&scored->score, PTO_PICKER_FLOOR, NULL);
     assert_int_equal(floor.cells, 104);
     assert_int_equal(1000 * floor.regret_mean + 0.5, 12);
     assert_int_equal(100 * floor.clear_right / (double)floor.clear_cells + 0.5, 94);
-    assert_int_equal(100 * summary_of(&scored.score, PTO_PICKER_ALWAYS, "three_step").regret_mean + 0.5, 31);
-    assert_int_equal(100 * summary_of(&scored.score, PTO_PICKER_ALWAYS, "extra_message").regret_mean + 0.5,
+    assert_int_equal(100 * summary_of(&scored->score, PTO_PICKER_ALWAYS, "three_step").regret_mean + 0.5, 31);
+    assert_int_equal(100 * summary_of(&scored->score, PTO_PICKER_ALWAYS, "extra_message").regret_mean + 0.5,
                      29);
-    pto_machine_fini(&machine);
-    drop(&scored);
 }

@@ -19,8 +19,7 @@ static int open_library(void **state) {
 static pto_places_t k80(int64_t nodes, double off_node) {
     static const double cost[] = {1 / 4.47, 2.47 / 4.47, 4.22 / 4.47, 1};
     pto_places_t places = {.nodes = nodes, .gpus = 16, .cores = 1, .off_node = {off_node}};
-    places.cost = calloc(16 * 16, sizeof *places.cost);
-    assert_non_null(places.cost);
+    places.cost = keep_new(16 * 16 * sizeof *places.cost, NULL);
     for (int i = 0; i < 16 * 16; i++) {
         int level = 0;
         while (i / 16 >> (level + 1) != i % 16 >> (level + 1))
@@ -72,7 +71,6 @@ TEST(scotch_comes_near_the_optimum_of_the_k80_node) {
         if (best > 1.05 * optimum || best < optimum * (1 - 1e-9))
             fail_msg("%s: %g, the optimum is %g", shape[i], best, optimum);
         pto_flows_fini(&flows);
-        pto_places_fini(&places);
     }
 }
 
@@ -90,7 +88,6 @@ TEST(scotch_keeps_groups_inside_nodes) {
         for (int64_t f = flows.first[i]; f < flows.first[i + 1]; f++)
             assert_int_equal(place[i] / 16, place[flows.flow[f].peer] / 16);
     pto_flows_fini(&flows);
-    pto_places_fini(&places);
 }
 
 /* SCOTCH itself gives some of these places to two processes, and as many to none. */

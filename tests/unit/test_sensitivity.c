@@ -1,5 +1,6 @@
 /* Sensitivity: on a synthetic machine with answers computed by hand, and on Summit by trying each change. */
 #include "asked.h"
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/sensitivity.h"
 #include "price/pricing.h"
@@ -17,12 +18,6 @@ static const char scenario_text[] = "scenario: asked\n"
                                     "bytes: 10000\n"
                                     "messages: 1\n"
                                     "strategies: [cuda_aware, three_step]\n";
-
-static void predict(asked_t *asked) {
-    pto_error_t err = {0};
-    assert_ok(pto_scenario_bind(&asked->scenario, &asked->machine, &err), &err);
-    assert_ok(pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err), &err);
-}
 
 static const pto_sensitivity_t *find(const pto_sensitivities_t *found, const char *key) {
     for (int i = 0; i < found->count; i++)
@@ -45,10 +40,9 @@ TEST(factors_are_those_worked_out_by_hand) {
         {"messages.cpu.off_node.eager.alpha_s", 0, 0, false},          /* 13 + f = 12: none */
         {"copies.h2d.on_socket.beta_s_per_byte", 0, 0, false},
     };
-    asked_t asked;
     pto_sensitivities_t found;
-    ask(&asked, machine_text, scenario_text);
-    assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 0, &found, NULL), PTO_OK);
+    asked_t *asked = ask(machine_text, scenario_text);
+    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 0, &found, NULL), PTO_OK);
     assert_int_equal(found.winner, 0);
     assert_int_equal(found.runner_up, 1);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
@@ -60,14 +54,12 @@ TEST(factors_are_those_worked_out_by_hand) {
         assert_int_equal(item->inside_interval, expected[i].inside);
     }
     pto_sensitivities_fini(&found);
-    drop(&asked);
 }
 
 TEST(the_nearest_comes_first_and_those_without_a_change_last) {
-    asked_t asked;
     pto_sensitivities_t found;
-    ask(&asked, machine_text, scenario_text);
-    assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 0, &found, NULL), PTO_OK);
+    asked_t *asked = ask(machine_text, scenario_text);
+    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 0, &found, NULL), PTO_OK);
     assert_int_equal(found.count, 8);
     assert_string_equal(found.item[0].param.key, "messages.gpu.off_node.eager.beta_s_per_byte");
     for (int i = 1; i < found.count; i++) {
@@ -79,23 +71,19 @@ TEST(the_nearest_comes_first_and_those_without_a_change_last) {
             assert_true(before->elasticity >= item->elasticity);
     }
     pto_sensitivities_fini(&found);
-    drop(&asked);
 }
 
 TEST(the_machine_is_left_as_it_was) {
-    asked_t asked;
     pto_sensitivities_t found;
-    ask(&asked, machine_text, scenario_text);
-    pto_machine_t before = asked.machine;
-    assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 0, &found, NULL), PTO_OK);
-    assert_memory_equal(&before, &asked.machine, sizeof before);
+    asked_t *asked = ask(machine_text, scenario_text);
+    pto_machine_t before = asked->machine;
+    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 0, &found, NULL), PTO_OK);
+    assert_memory_equal(&before, &asked->machine, sizeof before);
     pto_sensitivities_fini(&found);
-    drop(&asked);
 }
 
 static int winner_now(const asked_t *asked, int64_t point) {
-    pto_predictions_t predictions;
-    assert_int_equal(pto_predict(&asked->scenario, &asked->machine, false, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&asked->scenario, &asked->machine, false);
     int winner = -1;
     double least_s = 0;
     for (int i = 0; i < predictions.strategy_count; i++) {
@@ -107,15 +95,15 @@ static int winner_now(const asked_t *asked, int64_t point) {
             winner = i;
         }
     }
-    pto_predictions_fini(&predictions);
     return winner;
 }
 
-static void read_scenario(asked_t *asked, const char *path) {
+static asked_t *read_scenario(const char *path) {
     pto_error_t err = {0};
-    *asked = (asked_t){0};
+    asked_t *asked = keep_new(sizeof *asked, end_asked);
     assert_ok(pto_scenario_read(path, &asked->scenario, &err), &err);
     assert_ok(pto_machine_read(asked->scenario.machine_path, &asked->machine, &err), &err);
+    return asked;
 }
 
 /* Just before the factor the pick stands, at the factor it is what was said. Returns how many there are. */
@@ -155,28 +143,24 @@ TEST(the_pick_changes_at_the_factor_and_not_before) {
         {"scenarios/problems/alltoallv-skewed-summit.yaml", 9, 5},
     };
     for (size_t t = 0; t < sizeof tried / sizeof *tried; t++) {
-        asked_t asked;
         int changes = 0;
-        read_scenario(&asked, tried[t].path);
-        predict(&asked);
-        for (int64_t point = 0; point < asked.predictions.point_count; point += tried[t].apart)
-            changes += try_changes(&asked, point);
+        asked_t *asked = read_scenario(tried[t].path);
+        predict_asked(asked);
+        for (int64_t point = 0; point < asked->predictions.point_count; point += tried[t].apart)
+            changes += try_changes(asked, point);
         assert_true(changes >= tried[t].changes);
-        drop(&asked);
     }
 }
 
 /* Of GPUs with two owners, `mix` stages some of the blocks in and some out. */
 TEST(two_open_numbers_are_searched_as_for_a_pick) {
-    asked_t asked;
     int changes = 0;
-    read_scenario(&asked, "scenarios/problems/allgather-h200-x2.yaml");
-    asked.scenario.layout.owners_per_gpu = 2;
-    predict(&asked);
-    for (int64_t point = 0; point < asked.predictions.point_count; point += 4)
-        changes += try_changes(&asked, point);
+    asked_t *asked = read_scenario("scenarios/problems/allgather-h200-x2.yaml");
+    asked->scenario.layout.owners_per_gpu = 2;
+    predict_asked(asked);
+    for (int64_t point = 0; point < asked->predictions.point_count; point += 4)
+        changes += try_changes(asked, point);
     assert_true(changes > 5);
-    drop(&asked);
 }
 
 /* Each plan is priced as a whole a few times, however many parameters there are. */
@@ -184,29 +168,25 @@ TEST(plans_are_not_priced_for_each_parameter) {
     static const char *const paths[] = {"scenarios/problems/allreduce-summit.yaml",
                                         "scenarios/problems/alltoallv-skewed-summit.yaml"};
     for (size_t t = 0; t < sizeof paths / sizeof *paths; t++) {
-        asked_t asked;
         pto_sensitivities_t found;
-        read_scenario(&asked, paths[t]);
+        asked_t *asked = read_scenario(paths[t]);
         pto_price_visits = 0;
-        predict(&asked);
-        const int64_t predicted = pto_price_visits / asked.predictions.point_count;
+        predict_asked(asked);
+        const int64_t predicted = pto_price_visits / asked->predictions.point_count;
         pto_price_visits = 0;
-        assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 9, &found, NULL), PTO_OK);
+        assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 9, &found, NULL), PTO_OK);
         assert_true(found.count > 9 && pto_price_visits < 10 * predicted);
         pto_sensitivities_fini(&found);
-        drop(&asked);
     }
 }
 
 TEST(where_nothing_applies_nothing_is_sensitive) {
-    asked_t asked;
     pto_sensitivities_t found;
-    ask(&asked, machine_text, scenario_text);
-    for (int i = 0; i < asked.predictions.strategy_count; i++)
-        asked.predictions.prediction[i].applicable = false;
-    assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 0, &found, NULL), PTO_OK);
+    asked_t *asked = ask(machine_text, scenario_text);
+    for (int i = 0; i < asked->predictions.strategy_count; i++)
+        asked->predictions.prediction[i].applicable = false;
+    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 0, &found, NULL), PTO_OK);
     assert_int_equal(found.winner, -1);
     assert_int_equal(found.count, 0);
     pto_sensitivities_fini(&found);
-    drop(&asked);
 }

@@ -24,7 +24,6 @@ static pto_setup_t setup_of(const pto_request_t *request, const pto_machine_t *o
     pto_error_t err = {0};
     pto_plan_t *plan = must_plan(request);
     assert_int_equal(pto_setup(plan, on, &setup, &err), PTO_OK);
-    pto_plan_destroy(plan);
     return setup;
 }
 
@@ -251,14 +250,13 @@ static void compare_setups(const pto_setup_t *a, const pto_setup_t *b) {
 /* Returns how many have terms. */
 static int compare_predicted_setups(const pto_machine_t *on, pto_collective_t collective) {
     pto_scenario_t scenario;
-    pto_predictions_t predictions;
     int found = 0;
     pto_scenario_init(&scenario);
     scenario.collective = collective;
     assert_int_equal(pto_series_range(1024, 1 << 26, 16, &scenario.bytes, NULL), PTO_OK);
     assert_int_equal(pto_series_one(2, &scenario.nodes, NULL), PTO_OK);
     assert_int_equal(pto_scenario_bind(&scenario, on, NULL), PTO_OK);
-    assert_int_equal(pto_predict(&scenario, on, true, &predictions, NULL), PTO_OK);
+    pto_predictions_t predictions = must_predict(&scenario, on, true);
     assert_int_equal(pto_predictions_find_setups(&predictions, NULL), PTO_OK);
     for (int64_t i = 0; i < predictions.point_count * predictions.strategy_count; i++) {
         const pto_prediction_t *prediction = &predictions.prediction[i];
@@ -276,7 +274,6 @@ static int compare_predicted_setups(const pto_machine_t *on, pto_collective_t co
         found += setup.term_count > 0;
         pto_plan_destroy(plan);
     }
-    pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
     return found;
 }
@@ -290,7 +287,6 @@ TEST(setups_of_predictions_are_those_of_their_plans) {
     assert_true(compare_predicted_setups(&summit, PTO_COLLECTIVE_ALLGATHER) > 0);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
         summit.setup_allocate[space] = (pto_cost_table_t){0};
-    pto_machine_fini(&summit);
 }
 
 /* Only the last GPU of four holds the temporary. */

@@ -4,6 +4,7 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
+#include "priced.h"
 #include "simulate/moves.h"
 #include "simulated.h"
 #include "test.h"
@@ -67,7 +68,6 @@ TEST(a_receiver_of_all_messages_receives_them_one_by_one) {
     assert_near_for(simulation.use[PTO_RESOURCE_RECV].most_busy_s, 8 * one_s, 1e-9, "receiving");
     /* Senders are done long before. */
     assert_near_for(simulation.use[PTO_RESOURCE_SEND].most_busy_s, one_s, 1e-9, "sending");
-    pto_plan_destroy(plan);
 }
 
 /* All messages meet at one rank after the other: the last one's begin to come when the first one's are done.
@@ -81,11 +81,9 @@ TEST(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long) {
         &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1024)->postal;
     double one_s = postal->alpha_s.value + 1024 * postal->beta_s_per_byte.value;
     pto_plan_t *plan = must_plan(&request);
-    pto_price_t price;
-    assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, NULL), PTO_OK);
+    pto_price_t price = must_walk(plan, &machine);
     assert_near_for(price.seconds, (RANKS - 1) * one_s, 1e-9, "price");
     assert_near_for(simulated(plan, &machine).seconds, (2 * RANKS - 3) * one_s, 0.02, "simulation");
-    pto_plan_destroy(plan);
 }
 
 TEST(messages_that_meet_at_a_node_share_its_ejection) {
@@ -98,7 +96,6 @@ TEST(messages_that_meet_at_a_node_share_its_ejection) {
     assert_near_for(simulation.use[PTO_RESOURCE_EJECTION].most_busy_s, node_s, 1e-9, "ejection");
     assert_near_for(simulation.use[PTO_RESOURCE_INJECTION].most_busy_s, node_s, 1e-9, "injection");
     assert_true(simulation.use[PTO_RESOURCE_INJECTION].most_waiting_s > 0);
-    pto_plan_destroy(plan);
 }
 
 /* The two processes of node 0 send to those of node 1, then to those of node 2. */
@@ -160,7 +157,6 @@ TEST(a_receiver_knows_the_injection_of_a_sender_that_has_gone) {
     request.strategy = &two_senders;
     pto_plan_t *plan = must_plan(&request);
     assert_near_for(simulated(plan, &machine).seconds, 2 * (alpha_s + 2 * BYTES * injection_s), 1e-9, "last");
-    pto_plan_destroy(plan);
 }
 
 TEST(a_receiver_waits_for_a_late_sender) {
@@ -171,7 +167,6 @@ TEST(a_receiver_waits_for_a_late_sender) {
     const pto_resource_use_t *receive = &simulation.use[PTO_RESOURCE_RECV];
     assert_true(receive->most_waiting_s > 0);
     assert_int_not_equal(receive->most_waiting % 4, 0); /* a helper waits for its share */
-    pto_plan_destroy(plan);
 }
 
 /* --- the simulation itself ----------------------------------------------------------------------------- */
@@ -186,7 +181,6 @@ TEST(every_message_is_sent_once) {
     pto_simulation_t simulation = simulated(plan, &summit);
     assert_int_equal(simulation.messages, size.messages);
     assert_true(simulation.most_in_flight <= 24);
-    pto_plan_destroy(plan);
 }
 
 TEST(a_linear_exchange_does_not_store_its_messages) {
@@ -195,7 +189,6 @@ TEST(a_linear_exchange_does_not_store_its_messages) {
     pto_simulation_t simulation = simulated(plan, &summit);
     assert_int_equal(simulation.messages, 64 * 63);
     assert_true(simulation.most_in_flight <= 2 * 64);
-    pto_plan_destroy(plan);
 }
 
 /* A message of many parts of a vector is a range of it, or two. */
@@ -207,7 +200,6 @@ TEST(the_bytes_of_a_message_are_no_sum_over_its_parts) {
         int64_t before = pto_blocks_summed;
         int64_t messages = simulated(plan, &summit).messages;
         assert_in_range(pto_blocks_summed - before, messages, 8 * messages);
-        pto_plan_destroy(plan);
     }
 }
 
@@ -222,7 +214,6 @@ TEST(the_same_plan_takes_the_same_time) {
     assert_memory_equal(&first.seconds, &second.seconds, sizeof first.seconds);
     assert_int_equal(first.events, second.events);
     assert_int_equal(first.slowest_rank, second.slowest_rank);
-    pto_plan_destroy(plan);
 }
 
 TEST(more_bytes_never_take_less_time_on_one_protocol) {
@@ -269,7 +260,6 @@ TEST(spans_add_up_to_the_busy_times) {
     for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
         assert_near_for(seen.busy_s[i], simulation.use[i].busy_s, 1e-9, pto_resource_name((pto_resource_t)i));
     assert_near_for(seen.last_end_s, simulation.seconds, 1e-9, "the last end");
-    pto_plan_destroy(plan);
 }
 
 /* --- refusals ------------------------------------------------------------------------------------------ */
@@ -295,7 +285,6 @@ TEST(a_receive_without_a_send_is_a_named_deadlock) {
     pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_SEND)->core_count = 0;
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "rank 0 waits for a message that never comes (stage 'round'");
-    pto_plan_destroy(plan);
 }
 
 TEST(a_send_without_a_receive_is_named) {
@@ -303,7 +292,6 @@ TEST(a_send_without_a_receive_is_named) {
     pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_RECV)->core_count = 0;
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "a message that it does not receive (stage 'round'");
-    pto_plan_destroy(plan);
 }
 
 TEST(a_message_from_another_rank_is_named) {
@@ -311,7 +299,6 @@ TEST(a_message_from_another_rank_is_named) {
     pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_SEND)->peers = pto_peers_at(pto_constant(2), 1);
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "is sent messages of other ranks or sizes than it receives");
-    pto_plan_destroy(plan);
 }
 
 TEST(a_signal_that_never_comes_is_named) {
@@ -319,7 +306,6 @@ TEST(a_signal_that_never_comes_is_named) {
     pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_SIGNAL)->core_count = 0;
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "rank 1 waits for a signal that never comes");
-    pto_plan_destroy(plan);
 }
 
 static void ignore(void *context, const pto_span_t *span) {}
@@ -337,11 +323,9 @@ TEST(what_would_take_too_long_is_refused) {
     refused(plan, &options, PTO_ERR_TOO_LARGE, "sends 252 messages a node and its 4 ranks pass");
     options.limit = 252;
     assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
-    pto_plan_destroy(plan);
     request = ask(PTO_COLLECTIVE_BROADCAST, "three_step", "binomial", 1 << 20, 4, 1, 32);
     plan = must_plan(&request);
     refused(plan, NULL, PTO_ERR_TOO_LARGE, "ranks are too many to simulate");
-    pto_plan_destroy(plan);
 }
 
 static void near(double a, double b) { assert_true(fabs(a - b) <= 1e-12 * fabs(a)); }
@@ -373,7 +357,6 @@ TEST(one_node_stands_for_all_where_they_act_alike) {
                 near(one.use[r].busy_s, whole.use[r].busy_s);
                 near(one.use[r].most_waiting_s, whole.use[r].most_waiting_s);
             }
-            pto_plan_destroy(plan);
         }
 }
 
@@ -388,7 +371,6 @@ TEST(a_part_is_measured_once_for_all_rounds) {
         int64_t before = pto_blocks_summed;
         assert_int_equal(simulated(plan, &summit).messages, 2 * (RANKS - 1) * RANKS);
         measured[unequal] = pto_blocks_summed - before;
-        pto_plan_destroy(plan);
     }
     assert_true(measured[false] <= 8 * RANKS && measured[true] <= 8 * RANKS);
 }
@@ -403,7 +385,6 @@ TEST(random_byte_counts_are_not_read_from_buffers) {
     int64_t before = pto_slices_measured;
     assert_int_equal(simulated(plan, &summit).messages, (RANKS - 1) * RANKS);
     assert_true(pto_slices_measured - before <= 2 * RANKS);
-    pto_plan_destroy(plan);
 }
 
 /* In a pipeline of four lanes, three or so a stage; all others whenever a lane begins a stage, sends,
@@ -414,7 +395,6 @@ TEST(a_lane_finds_only_those_that_it_concerns) {
     int64_t before = pto_lanes_found;
     simulated(plan, &summit);
     assert_true(pto_lanes_found - before <= 4 * pto_plan_size(plan).stages);
-    pto_plan_destroy(plan);
 }
 
 /* Each has a first process, a partner by index or unequal blocks, so none can stand for the others. */
@@ -428,7 +408,6 @@ TEST(nodes_that_act_unlike_are_all_simulated) {
         pto_simulate_options_t options = {.limit = pto_plan_size(plan).stages - 1};
         pto_simulation_t simulation;
         assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_ERR_TOO_LARGE);
-        pto_plan_destroy(plan);
     }
 }
 
@@ -476,7 +455,6 @@ TEST(nodes_of_which_some_do_not_act_are_all_simulated) {
         pto_simulation_t simulation;
         assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL),
                          left_out == 0 ? PTO_OK : PTO_ERR_TOO_LARGE);
-        pto_plan_destroy(plan);
     }
 }
 
@@ -489,7 +467,6 @@ TEST(a_machine_without_the_messages_is_named) {
     pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "no messages.gpu.off_node"));
-    pto_plan_destroy(plan);
 }
 
 /* --- scenarios ----------------------------------------------------------------------------------------- */

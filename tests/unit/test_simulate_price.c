@@ -1,6 +1,7 @@
 /* The simulator agrees with price if nothing contends; otherwise, by how much the two differ. */
 #include "must.h"
 #include "plan/plan_internal.h"
+#include "priced.h"
 #include "sample.h"
 #include "simulated.h"
 #include "test.h"
@@ -156,7 +157,6 @@ TEST(gpu_messages_in_flight_agree) {
             request.layout.gpus_per_socket = gpus;
             visit_request(&request, &machine, assert_agreement);
         }
-    pto_machine_fini(&machine);
 }
 
 static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
@@ -268,8 +268,7 @@ static void bounded(const pto_plan_t *plan, const pto_machine_t *machine, double
     if (!mixes_levels(plan) || plan->request.strategy->splits || two_sizes)
         return;
     pto_machine_t flat = flattened(machine, plan->request.bytes);
-    pto_price_t dearest;
-    assert_int_equal(pto_price_walk(plan, &flat, &dearest, NULL, NULL), PTO_OK);
+    pto_price_t dearest = must_walk(plan, &flat);
     double seconds = simulated(plan, machine).seconds;
     if (seconds < price_s * (1 - 1e-9) || seconds > dearest.seconds * (1 + 1e-9))
         fail_msg("%s: %.9g is not between %.9g and %.9g", what, seconds, price_s, dearest.seconds);
@@ -300,10 +299,8 @@ TEST(symmetric_stages_obey_the_injection_limit) {
                                             "point_to_point", 2, gpus, 1, bytes);
                 request.messages = 1;
                 pto_plan_t *plan = must_plan(&request);
-                pto_price_t price;
-                assert_int_equal(pto_price(plan, machines[m], &price, NULL, NULL), PTO_OK);
-                assert_near_for(simulated(plan, machines[m]).seconds, price.seconds, 0.01, "messages");
-                pto_plan_destroy(plan);
+                assert_near_for(simulated(plan, machines[m]).seconds, must_price(plan, machines[m]).seconds,
+                                0.01, "messages");
             }
 }
 
@@ -313,10 +310,8 @@ TEST(processes_of_a_gpu_share_injection_as_priced) {
             pto_request_t request =
                 ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 4, 1, cores, bytes);
             pto_plan_t *plan = must_plan(&request);
-            pto_price_t price;
-            assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
-            assert_near_for(simulated(plan, &summit).seconds, price.seconds, 0.01, "dup_devptr");
-            pto_plan_destroy(plan);
+            assert_near_for(simulated(plan, &summit).seconds, must_price(plan, &summit).seconds, 0.01,
+                            "dup_devptr");
         }
 }
 

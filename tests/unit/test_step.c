@@ -113,14 +113,13 @@ TEST(a_grid_gives_each_communicator_its_layout) {
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         char text[256];
-        made_t made;
         snprintf(text, sizeof text,
                  "workload: w\nlayout: {nodes: 4, gpus_per_node: %d}\ngrid: %s\nstep: [{on: %s, collective: "
                  "alltoall, bytes: 8}]\n",
                  (int)expected[i].gpus_per_node, expected[i].grid, expected[i].on);
-        read_step(&made, SUMMIT, text);
-        const pto_layout_t *layout = &made.workload.call[0].scenario.layout;
-        const pto_communicators_t *all = &made.workload.call[0].communicators;
+        made_t *made = read_step(SUMMIT, text);
+        const pto_layout_t *layout = &made->workload.call[0].scenario.layout;
+        const pto_communicators_t *all = &made->workload.call[0].communicators;
         if (layout->nodes != expected[i].nodes || layout->gpus_per_node != expected[i].gpus ||
             layout->gpus_per_socket != expected[i].gpus_per_socket || all->count != expected[i].count ||
             all->per_node != expected[i].per_node || all->per_socket != expected[i].per_socket ||
@@ -130,7 +129,6 @@ TEST(a_grid_gives_each_communicator_its_layout) {
                      (long long)layout->gpus_per_node, (long long)layout->gpus_per_socket,
                      (long long)all->count, (long long)all->per_node, (long long)all->per_socket,
                      all->has_gaps ? ", gaps" : "");
-        drop(&made);
     }
 }
 
@@ -154,7 +152,6 @@ TEST(grids_that_do_not_fit_are_refused) {
         assert_int_equal(pto_workload_parse(bad[i].text, strlen(bad[i].text), "w.yaml", &w, &err), PTO_OK);
         assert_refused(&bad[i], pto_workload_bind(&w, &machine, &err), &err);
         pto_workload_fini(&w);
-        pto_machine_fini(&machine);
     }
 }
 
@@ -165,7 +162,6 @@ static double pattern_seconds(const pto_machine_t *machine, const char *along, c
                               const char *bytes) {
     char text[512];
     pto_scenario_t scenario;
-    pto_predictions_t predictions;
     pto_error_t err = {0};
     snprintf(
         text, sizeof text,
@@ -176,9 +172,8 @@ static double pattern_seconds(const pto_machine_t *machine, const char *along, c
         bytes, along, name);
     assert_ok(pto_scenario_parse(text, strlen(text), "s.yaml", &scenario, &err), &err);
     assert_ok(pto_scenario_bind(&scenario, machine, &err), &err);
-    assert_ok(pto_predict(&scenario, machine, false, &predictions, &err), &err);
+    pto_predictions_t predictions = must_predict(&scenario, machine, false);
     double seconds = predictions.prediction[0].price.seconds;
-    pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
     return seconds;
 }
@@ -188,35 +183,29 @@ TEST(communicators_at_once_cost_what_the_whole_job_does) {
     static const char *const name[] = {"cuda_aware", "three_step"}, *const size[] = {"512", "64KiB", "4MiB"};
     for (int s = 0; s < 3; s++) {
         char text[512];
-        made_t made;
         snprintf(
             text, sizeof text,
             "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\ngrid: {rows: 8, columns: 8}\nstep:\n"
             "- {on: rows, collective: alltoallv, implementation: isend_irecv, chunks: 1, bytes: %s}\n"
             "- {on: columns, collective: alltoallv, implementation: isend_irecv, chunks: 1, bytes: %s}\n",
             size[s], size[s]);
-        predict_step(&made, SUMMIT, text);
+        made_t *made = predict_step(SUMMIT, text);
         for (int i = 0; i < 2; i++) {
-            double rows = pattern_seconds(&made.machine, "0", name[i], size[s]);
-            double columns = pattern_seconds(&made.machine, "1", name[i], size[s]);
-            assert_around(call_seconds(&made, 0, name[i]) / rows, 1, 1e-9);
-            assert_around(call_seconds(&made, 1, name[i]) / columns, 1, 1e-9);
+            double rows = pattern_seconds(&made->machine, "0", name[i], size[s]);
+            double columns = pattern_seconds(&made->machine, "1", name[i], size[s]);
+            assert_around(call_seconds(made, 0, name[i]) / rows, 1, 1e-9);
+            assert_around(call_seconds(made, 1, name[i]) / columns, 1, 1e-9);
         }
-        drop(&made);
     }
 }
 
 TEST(the_world_has_the_machine_to_itself) {
-    made_t made;
-    pto_predictions_t alone;
-    predict_step(&made, SUMMIT,
-                 "workload: w\nlayout: {nodes: 8}\nstep: [{collective: alltoall, bytes: 64KiB}]\n");
-    assert_int_equal(pto_predict(&made.workload.call[0].scenario, &made.machine, true, &alone, NULL), PTO_OK);
+    made_t *made = predict_step(
+        SUMMIT, "workload: w\nlayout: {nodes: 8}\nstep: [{collective: alltoall, bytes: 64KiB}]\n");
+    pto_predictions_t alone = must_predict(&made->workload.call[0].scenario, &made->machine, true);
     for (int i = 0; i < alone.strategy_count; i++)
         assert_memory_equal(&alone.prediction[i].price.seconds,
-                            &made.step.call[0].predictions.prediction[i].price.seconds, sizeof(double));
-    pto_predictions_fini(&alone);
-    drop(&made);
+                            &made->step.call[0].predictions.prediction[i].price.seconds, sizeof(double));
 }
 
 TEST(what_communicators_share_takes_as_many_times_as_long) {
@@ -292,131 +281,119 @@ TEST(communicators_with_gaps_are_refused_on_a_fabric) {
     static const char *const on[] = {"a", "b"};
     for (int i = 0; i < 2; i++) {
         char text[256];
-        made_t made;
         pto_error_t err = {0};
         snprintf(text, sizeof text,
                  "workload: w\nlayout: {nodes: 4, gpus_per_node: 1}\ngrid: {a: 2, b: 2}\nstep:\n- {on: %s, "
                  "collective: alltoall, bytes: 8}\n",
                  on[i]);
-        read_step(&made, "tests/fixtures/k80-fabric.yaml", text);
-        pto_status_t status = pto_step_predict(&made.workload, &made.machine, &made.step, &err);
+        made_t *made = read_step("tests/fixtures/k80-fabric.yaml", text);
+        pto_status_t status = pto_step_predict(&made->workload, &made->machine, &made->step, &err);
         assert_int_equal(status, i == 0 ? PTO_ERR_NOT_APPLICABLE : PTO_OK);
         if (i == 0)
             assert_int_equal(err.line, 5);
-        drop(&made);
     }
 }
 
 /* --- the step ------------------------------------------------------------------------------------------- */
 
 TEST(calls_in_order_add_up) {
-    made_t made;
-    predict_step(
-        &made, SUMMIT,
-        "workload: w\nlayout: {nodes: 8}\nstep:\n- {collective: alltoall, bytes: 64KiB, times: 3}\n- "
-        "{compute: 1 ms, times: 2}\n- {collective: allgather, bytes: 8}\n");
-    double expected = 3 * call_seconds(&made, 0, "three_step") + call_seconds(&made, 2, "three_step");
-    for (int r = 0; r < made.step.route_count; r++) {
-        const pto_step_route_t *route = &made.step.route[r];
+    made_t *made = predict_step(
+        SUMMIT, "workload: w\nlayout: {nodes: 8}\nstep:\n- {collective: alltoall, bytes: 64KiB, times: 3}\n- "
+                "{compute: 1 ms, times: 2}\n- {collective: allgather, bytes: 8}\n");
+    double expected = 3 * call_seconds(made, 0, "three_step") + call_seconds(made, 2, "three_step");
+    for (int r = 0; r < made->step.route_count; r++) {
+        const pto_step_route_t *route = &made->step.route[r];
         if (route->strategy != strategy_named("three_step"))
             continue;
         assert_around(route->communication_s, expected, 1e-12);
         assert_around(route->exposed_s, expected, 1e-12);
         assert_around(route->seconds, expected + 2e-3, 1e-12);
-        assert_true(made.step.mix.seconds <= route->seconds);
+        assert_true(made->step.mix.seconds <= route->seconds);
     }
-    assert_around(made.step.compute_s, 2e-3, 1e-15);
-    drop(&made);
+    assert_around(made->step.compute_s, 2e-3, 1e-15);
 }
 
 /* An alltoall and a broadcast, of which the second, or both, were found wrong before. */
 TEST(calls_that_cannot_be_priced_are_left_out) {
     const char *text = "workload: w\nlayout: {nodes: 8}\nstep:\n- {collective: alltoall, bytes: 64KiB}\n- "
                        "{collective: broadcast, bytes: 8}\n";
-    made_t made;
-    read_step(&made, SUMMIT, text);
+    made_t *made = read_step(SUMMIT, text);
     pto_error_t left_out[2] = {0}, err = {0};
-    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+    assert_int_equal(pto_step_predict_some(&made->workload, &made->machine, left_out, &made->step, &err),
                      PTO_OK);
-    assert_false(made.step.call[0].left_out || made.step.call[1].left_out);
-    double first = pto_step_call_prediction(&made.step, 0, NULL)->price.seconds;
-    double second = pto_step_call_prediction(&made.step, 1, NULL)->price.seconds;
+    assert_false(made->step.call[0].left_out || made->step.call[1].left_out);
+    double first = pto_step_call_prediction(&made->step, 0, NULL)->price.seconds;
+    double second = pto_step_call_prediction(&made->step, 1, NULL)->price.seconds;
     assert_true(second > 0);
-    assert_around(made.step.mix.seconds, first + second, 1e-12);
-    pto_step_fini(&made.step);
+    assert_around(made->step.mix.seconds, first + second, 1e-12);
+    pto_step_fini(&made->step);
     pto_error_set(&left_out[1], PTO_ERR_RANGE, "wrong before");
-    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+    assert_int_equal(pto_step_predict_some(&made->workload, &made->machine, left_out, &made->step, &err),
                      PTO_OK);
-    assert_false(made.step.call[0].left_out);
-    assert_true(made.step.call[1].left_out);
-    assert_around(made.step.mix.seconds, first, 1e-12);
+    assert_false(made->step.call[0].left_out);
+    assert_true(made->step.call[1].left_out);
+    assert_around(made->step.mix.seconds, first, 1e-12);
     assert_int_equal(left_out[0].status, PTO_OK);
-    pto_step_fini(&made.step);
+    pto_step_fini(&made->step);
     pto_error_set(&left_out[1], PTO_ERR_MEMORY, "no memory");
-    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+    assert_int_equal(pto_step_predict_some(&made->workload, &made->machine, left_out, &made->step, &err),
                      PTO_ERR_MEMORY);
     assert_string_equal(err.message, "no memory");
     pto_error_set(&left_out[0], PTO_ERR_KEY, "the first");
     pto_error_set(&left_out[1], PTO_ERR_RANGE, "the second");
-    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+    assert_int_equal(pto_step_predict_some(&made->workload, &made->machine, left_out, &made->step, &err),
                      PTO_ERR_KEY);
     assert_string_equal(err.message, "the first");
-    pto_workload_fini(&made.workload);
-    pto_machine_fini(&made.machine);
+    pto_workload_fini(&made->workload);
+    pto_machine_fini(&made->machine);
 }
 
 TEST(computation_hides_what_runs_at_once) {
     for (int longer = 0; longer < 2; longer++) {
         char text[256];
-        made_t made;
         snprintf(text, sizeof text,
                  "workload: w\nlayout: {nodes: 8}\nstep:\n- at_once: [{collective: alltoall, bytes: 1MiB}, "
                  "{compute: %s}]\n",
                  longer ? "10 s" : "1 ms");
-        predict_step(&made, SUMMIT, text);
-        const pto_step_route_t *mix = &made.step.mix;
+        made_t *made = predict_step(SUMMIT, text);
+        const pto_step_route_t *mix = &made->step.mix;
         assert_around(mix->exposed_s, longer ? 0 : mix->communication_s - 1e-3, 1e-12);
         assert_around(mix->seconds, longer ? 10 : mix->communication_s, 1e-12);
-        drop(&made);
     }
 }
 
 /* Messages share the process and its NICs; a call of copies alone has neither. */
 TEST(calls_at_once_are_between_the_longest_and_the_sum) {
-    made_t made;
     double together, first, second;
-    predict_step(
-        &made, "scenarios/machines/lassen-spectrum-refit.yaml",
+    made_t *made = predict_step(
+        "scenarios/machines/lassen-spectrum-refit.yaml",
         "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\ngrid: {a: 16, b: 4}\nstep:\n- at_once:\n"
         "  - {on: a, collective: allreduce, bytes: 4MiB}\n  - {collective: alltoall, bytes: 64KiB}\n");
-    for (int r = 0; r < made.step.route_count; r++) {
-        const pto_strategy_t *by = made.step.route[r].strategy;
-        if (!pto_step_entry_seconds(&made.step, 0, by, &together))
+    for (int r = 0; r < made->step.route_count; r++) {
+        const pto_strategy_t *by = made->step.route[r].strategy;
+        if (!pto_step_entry_seconds(&made->step, 0, by, &together))
             continue;
-        pto_step_call_seconds(&made.step, 0, by, &first);
-        pto_step_call_seconds(&made.step, 1, by, &second);
+        pto_step_call_seconds(&made->step, 0, by, &first);
+        pto_step_call_seconds(&made->step, 1, by, &second);
         assert_true(together >= (first > second ? first : second));
         assert_true(together <= (first + second) * (1 + 1e-9));
         if (by == strategy_named("cuda_aware")) /* both are messages almost alone */
             assert_true(together > 0.75 * (first + second));
     }
-    drop(&made);
 }
 
 /* A call with itself asks twice as much of everything, so the busiest resource is occupied twice as long. */
 TEST(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all) {
-    made_t made;
     double once, together;
-    predict_step(&made, SUMMIT,
-                 "workload: w\nlayout: {nodes: 8, gpus_per_node: 1}\nstep:\n- at_once:\n"
-                 "  - {collective: messages, bytes: 1MiB}\n  - {collective: messages, bytes: 1MiB}\n");
-    once = call_seconds(&made, 0, "cuda_aware");
-    assert_true(pto_step_entry_seconds(&made.step, 0, strategy_named("cuda_aware"), &together));
+    made_t *made = predict_step(
+        SUMMIT, "workload: w\nlayout: {nodes: 8, gpus_per_node: 1}\nstep:\n- at_once:\n"
+                "  - {collective: messages, bytes: 1MiB}\n  - {collective: messages, bytes: 1MiB}\n");
+    once = call_seconds(made, 0, "cuda_aware");
+    assert_true(pto_step_entry_seconds(&made->step, 0, strategy_named("cuda_aware"), &together));
     assert_around(together, 2 * once, 1e-12);
-    assert_true(pto_step_entry_seconds(&made.step, 0, strategy_named("three_step"), &together));
-    once = call_seconds(&made, 0, "three_step");
+    assert_true(pto_step_entry_seconds(&made->step, 0, strategy_named("three_step"), &together));
+    once = call_seconds(made, 0, "three_step");
     assert_true(together > once && together < 2 * once); /* copies of one beside messages of the other */
-    drop(&made);
 }
 
 /* In fsdp.yaml what is cheapest alone asks for the same resources. */
@@ -424,34 +401,32 @@ TEST(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_
  * copies, not for the NICs, so that no longest path of a single call has the NICs' work in it. */
 TEST(the_nics_have_the_bytes_of_all_calls_at_once) {
     const double bytes = 6324224, s_per_byte = 2.353e-11, blocks = 4 * 8 - 1;
-    made_t made;
     double together;
-    read_step(
-        &made, "scenarios/machines/dgx-h100.yaml",
+    made_t *made = read_step(
+        "scenarios/machines/dgx-h100.yaml",
         "workload: w\nlayout: {nodes: 4, gpus_per_node: 8, procs_per_gpu: 14}\nstep:\n- at_once:\n"
         "  - {collective: allgather, bytes: 6324224}\n  - {collective: reduce_scatter, bytes: 6324224}\n");
-    assert_int_equal(pto_machine_set(&made.machine, "injection.cpu.s_per_byte", s_per_byte, NULL), PTO_OK);
-    assert_int_equal(pto_machine_set(&made.machine, "injection.gpu.s_per_byte", s_per_byte, NULL), PTO_OK);
-    assert_int_equal(pto_step_predict(&made.workload, &made.machine, &made.step, NULL), PTO_OK);
-    assert_true(pto_step_entry_seconds(&made.step, 0, strategy_named("split_ring"), &together));
-    double first = call_seconds(&made, 0, "split_ring"), second = call_seconds(&made, 1, "split_ring");
+    assert_int_equal(pto_machine_set(&made->machine, "injection.cpu.s_per_byte", s_per_byte, NULL), PTO_OK);
+    assert_int_equal(pto_machine_set(&made->machine, "injection.gpu.s_per_byte", s_per_byte, NULL), PTO_OK);
+    assert_int_equal(pto_step_predict(&made->workload, &made->machine, &made->step, NULL), PTO_OK);
+    assert_true(pto_step_entry_seconds(&made->step, 0, strategy_named("split_ring"), &together));
+    double first = call_seconds(made, 0, "split_ring"), second = call_seconds(made, 1, "split_ring");
     assert_true(together >= 2 * blocks * bytes * s_per_byte);
     assert_true(together <= first + second);
-    drop(&made);
 }
 
 /* Also where the rounds of a loop, or the chunks of a pipeline, are priced once for many. */
 TEST(what_a_ring_occupies_is_its_bytes_on_each_resource) {
     const double bytes = 4 << 20, blocks = 16 * 4 - 1;
-    made_t made;
     double per_byte;
-    predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
-                 "workload: w\nlayout: {nodes: 16, gpus_per_node: 4, procs_per_gpu: 10}\nstep:\n"
-                 "- {collective: allgather, library: ring, bytes: 4MiB}\n");
-    assert_int_equal(pto_machine_get(&made.machine, "injection.cpu.s_per_byte", &per_byte, NULL), PTO_OK);
+    made_t *made =
+        predict_step("scenarios/machines/lassen-spectrum-refit.yaml",
+                     "workload: w\nlayout: {nodes: 16, gpus_per_node: 4, procs_per_gpu: 10}\nstep:\n"
+                     "- {collective: allgather, library: ring, bytes: 4MiB}\n");
+    assert_int_equal(pto_machine_get(&made->machine, "injection.cpu.s_per_byte", &per_byte, NULL), PTO_OK);
     static const char *const staged[] = {"three_step", "split_ring"};
     for (int i = 0; i < 2; i++) {
-        const pto_predictions_t *predictions = &made.step.call[0].predictions;
+        const pto_predictions_t *predictions = &made->step.call[0].predictions;
         int s = 0;
         while (predictions->strategy[s] != strategy_named(staged[i]))
             s++;
@@ -463,22 +438,20 @@ TEST(what_a_ring_occupies_is_its_bytes_on_each_resource) {
             assert_true(occupied_s[what] <= by->price.seconds);
         assert_true(occupied_s[PTO_OCCUPIED_SEND] > 0 && occupied_s[PTO_OCCUPIED_OUT] > 0);
     }
-    drop(&made);
 }
 
 /* Calls in order: the sums of their ends. */
 TEST(totals_have_the_sum_of_the_intervals_of_their_calls) {
-    made_t made;
-    predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
-                 "workload: w\nlayout: {nodes: 8, gpus_per_node: 4}\nstep:\n"
-                 "- {collective: allreduce, bytes: 4MiB, times: 3}\n- {compute: 1 ms}\n"
-                 "- at_once: [{collective: alltoall, bytes: 64KiB}, {compute: 100 us}]\n");
-    for (int r = 0; r < made.step.route_count; r++) {
-        const pto_step_route_t *route = &made.step.route[r];
+    made_t *made = predict_step("scenarios/machines/lassen-spectrum-refit.yaml",
+                                "workload: w\nlayout: {nodes: 8, gpus_per_node: 4}\nstep:\n"
+                                "- {collective: allreduce, bytes: 4MiB, times: 3}\n- {compute: 1 ms}\n"
+                                "- at_once: [{collective: alltoall, bytes: 64KiB}, {compute: 100 us}]\n");
+    for (int r = 0; r < made->step.route_count; r++) {
+        const pto_step_route_t *route = &made->step.route[r];
         if (!route->applicable)
             continue;
-        const pto_price_t *sums = &pto_step_call_prediction(&made.step, 0, route->strategy)->price;
-        const pto_price_t *blocks = &pto_step_call_prediction(&made.step, 2, route->strategy)->price;
+        const pto_price_t *sums = &pto_step_call_prediction(&made->step, 0, route->strategy)->price;
+        const pto_price_t *blocks = &pto_step_call_prediction(&made->step, 2, route->strategy)->price;
         double low_s = 3 * sums->low_s + blocks->low_s, high_s = 3 * sums->high_s + blocks->high_s;
         assert_true(route->has_interval);
         assert_around(route->low.communication_s, low_s, 1e-9 * low_s);
@@ -487,47 +460,43 @@ TEST(totals_have_the_sum_of_the_intervals_of_their_calls) {
         assert_around(route->high.step_s, 3 * sums->high_s + 1e-3 + fmax(blocks->high_s, 1e-4),
                       1e-9 * high_s);
     }
-    drop(&made);
 }
 
 /* At once they share resources, at each end as in between. */
 TEST(intervals_of_calls_at_once_hold_the_price) {
-    made_t made;
-    predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
-                 "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\nstep:\n- at_once:\n"
-                 "  - {collective: allreduce, bytes: 4MiB}\n  - {collective: alltoall, bytes: 64KiB}\n");
-    const pto_step_route_t *mix = &made.step.mix;
-    const pto_price_t *first = &pto_step_call_prediction(&made.step, 0, NULL)->price;
-    const pto_price_t *second = &pto_step_call_prediction(&made.step, 1, NULL)->price;
+    made_t *made =
+        predict_step("scenarios/machines/lassen-spectrum-refit.yaml",
+                     "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\nstep:\n- at_once:\n"
+                     "  - {collective: allreduce, bytes: 4MiB}\n  - {collective: alltoall, bytes: 64KiB}\n");
+    const pto_step_route_t *mix = &made->step.mix;
+    const pto_price_t *first = &pto_step_call_prediction(&made->step, 0, NULL)->price;
+    const pto_price_t *second = &pto_step_call_prediction(&made->step, 1, NULL)->price;
     assert_true(mix->has_interval);
     assert_true(mix->low.step_s < mix->seconds && mix->seconds < mix->high.step_s);
     assert_true(mix->low.step_s >= fmax(first->low_s, second->low_s));
     assert_true(mix->high.step_s <= (first->high_s + second->high_s) * (1 + 1e-9));
-    drop(&made);
-    predict_step(
-        &made, "tests/fixtures/k80.yaml",
+    made = predict_step(
+        "tests/fixtures/k80.yaml",
         "workload: w\nlayout: {nodes: 2, gpus_per_node: 2}\nstep: [{collective: alltoall, bytes: 8}]\n");
-    assert_false(made.step.mix.has_interval); /* the file has none */
-    drop(&made);
+    assert_false(made->step.mix.has_interval); /* the file has none */
 }
 
 TEST(no_strategy_for_all_calls_beats_the_mix) {
     static const char *const name[] = {"fsdp", "fft-3d", "gnn", "llm-training", "stencil-cg"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char path[64];
-        made_t made = {.step = {0}};
+        made_t *made = keep_new(sizeof *made, end_made);
         pto_error_t err = {0};
         snprintf(path, sizeof path, "scenarios/workloads/%s.yaml", name[i]);
-        assert_ok(pto_workload_read(path, &made.workload, &err), &err);
+        assert_ok(pto_workload_read(path, &made->workload, &err), &err);
         snprintf(path, sizeof path, "scenarios/machines/%s.yaml",
-                 strrchr(made.workload.machine_path, '/') + 1);
-        if (pto_machine_read(path, &made.machine, &err) != PTO_OK ||
-            pto_workload_bind(&made.workload, &made.machine, &err) != PTO_OK ||
-            pto_step_predict(&made.workload, &made.machine, &made.step, &err) != PTO_OK)
+                 strrchr(made->workload.machine_path, '/') + 1);
+        if (pto_machine_read(path, &made->machine, &err) != PTO_OK ||
+            pto_workload_bind(&made->workload, &made->machine, &err) != PTO_OK ||
+            pto_step_predict(&made->workload, &made->machine, &made->step, &err) != PTO_OK)
             fail_msg("%s: %s", name[i], err.message);
-        for (int r = 0; r < made.step.route_count; r++)
-            if (made.step.route[r].applicable)
-                assert_true(made.step.mix.communication_s <= made.step.route[r].communication_s);
-        drop(&made);
+        for (int r = 0; r < made->step.route_count; r++)
+            if (made->step.route[r].applicable)
+                assert_true(made->step.mix.communication_s <= made->step.route[r].communication_s);
     }
 }

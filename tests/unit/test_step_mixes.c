@@ -61,11 +61,8 @@ static const cells_t sets[] = {
     {"within and between nodes, others", true, {3}, OTHER_MACHINES, OTHER_PAIRS},
 };
 
-static void predict_cell(made_t *made, const cells_t *cells, const char *machine, const pair_t *pair,
-                         int nodes) {
+static made_t *predict_cell(const cells_t *cells, const char *machine, const pair_t *pair, int nodes) {
     char text[800], path[120];
-    pto_error_t err = {0};
-    memset(made, 0, sizeof *made);
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", machine);
     snprintf(text, sizeof text,
              "workload: w\nlayout: {nodes: %d}\ngrid: {far: %d, near: 0}\nstep:\n  - at_once:\n"
@@ -73,11 +70,7 @@ static void predict_cell(made_t *made, const cells_t *cells, const char *machine
              "}\n",
              nodes, nodes, cells->apart ? "near" : "world", pair->call[0], cells->apart ? "far" : "world",
              pair->call[1]);
-    if (pto_machine_read(path, &made->machine, &err) != PTO_OK ||
-        pto_workload_parse(text, strlen(text), "w.yaml", &made->workload, &err) != PTO_OK ||
-        pto_workload_bind(&made->workload, &made->machine, &err) != PTO_OK ||
-        pto_step_predict(&made->workload, &made->machine, &made->step, &err) != PTO_OK)
-        fail_msg("%s: %s", machine, err.message);
+    return predict_step(path, text);
 }
 
 static double simulate_choice(const made_t *made) {
@@ -132,12 +125,9 @@ static void run_set(const cells_t *cells, regret_t *sum) {
     for (int m = 0; cells->machine[m]; m++)
         for (size_t p = 0; p < sizeof cells->pair / sizeof *cells->pair; p++)
             for (int n = 0; n < 2 && cells->nodes[n]; n++) {
-                made_t made;
                 if (cell++ % sample != 0)
                     continue;
-                predict_cell(&made, cells, cells->machine[m], &cells->pair[p], cells->nodes[n]);
-                run_cell(&made, &regret);
-                drop(&made);
+                run_cell(predict_cell(cells, cells->machine[m], &cells->pair[p], cells->nodes[n]), &regret);
             }
     printf("%s: %d cells, regret %.2f%% by price, %.2f%% settled\n", cells->name, regret.cells,
            100 * regret.by_price / regret.cells, 100 * regret.settled / regret.cells);
@@ -159,16 +149,10 @@ TEST(what_computation_hides_is_not_simulated) {
                                "    - {collective: allgather, bytes: 1536KiB, " STRATEGIES "}\n"
                                "    - {collective: reduce_scatter, bytes: 1536KiB, " STRATEGIES "}\n"
                                "    - {compute: 1 s}\n";
-    made_t made = {.step = {.call = NULL}};
+    made_t *made = predict_step("scenarios/machines/lassen-mvapich2-refit.yaml", text);
     bool changed = true;
-    assert_int_equal(pto_machine_read("scenarios/machines/lassen-mvapich2-refit.yaml", &made.machine, NULL),
-                     PTO_OK);
-    assert_int_equal(pto_workload_parse(text, sizeof text - 1, "w.yaml", &made.workload, NULL), PTO_OK);
-    assert_int_equal(pto_workload_bind(&made.workload, &made.machine, NULL), PTO_OK);
-    assert_int_equal(pto_step_predict(&made.workload, &made.machine, &made.step, NULL), PTO_OK);
-    assert_int_equal(pto_step_settle(&made.step, &made.machine, 0, &changed, NULL), PTO_OK);
+    assert_int_equal(pto_step_settle(&made->step, &made->machine, 0, &changed, NULL), PTO_OK);
     assert_false(changed);
-    drop(&made);
 }
 
 /* --- which mixes are simulated -------------------------------------------------------------------------- */
@@ -252,22 +236,15 @@ static double fastest_of_the_cheapest(made_t *made, bool all) {
 
 static int settle_workload(const char *machine, const char *calls, bool all) {
     char text[1600], path[120];
-    made_t made = {.step = {.call = NULL}};
-    pto_error_t err = {0};
     bool changed = false;
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", machine);
     snprintf(text, sizeof text, "workload: w\nlayout: {nodes: 2}\nstep:\n  - at_once:\n%s", calls);
-    if (pto_machine_read(path, &made.machine, &err) != PTO_OK ||
-        pto_workload_parse(text, strlen(text), "w.yaml", &made.workload, &err) != PTO_OK ||
-        pto_workload_bind(&made.workload, &made.machine, &err) != PTO_OK ||
-        pto_step_predict(&made.workload, &made.machine, &made.step, &err) != PTO_OK)
-        fail_msg("%s: %s", machine, err.message);
-    double fastest_s = fastest_of_the_cheapest(&made, all);
-    assert_int_equal(pto_step_settle(&made.step, &made.machine, 0, &changed, NULL), PTO_OK);
-    double settled_s = simulate_choice(&made);
+    made_t *made = predict_step(path, text);
+    double fastest_s = fastest_of_the_cheapest(made, all);
+    assert_int_equal(pto_step_settle(&made->step, &made->machine, 0, &changed, NULL), PTO_OK);
+    double settled_s = simulate_choice(made);
     if (fabs(settled_s / fastest_s - 1) > 1e-9)
         fail_msg("%s: %g s, not %g s: %s", machine, settled_s, fastest_s, calls);
-    drop(&made);
     return changed;
 }
 

@@ -12,18 +12,16 @@
     "6}\nstep:\n" step
 
 static double simulated(const char *machine, const char *text, double *predicted_s, double *call_s) {
-    made_t made;
     pto_step_simulation_t simulation;
     pto_error_t err = {0};
-    predict_step(&made, machine, text);
-    pto_status_t status = pto_step_simulate(&made.step, &made.machine, NULL, NULL, &simulation, &err);
+    made_t *made = predict_step(machine, text);
+    pto_status_t status = pto_step_simulate(&made->step, &made->machine, NULL, NULL, &simulation, &err);
     assert_ok(status, &err);
     double seconds = simulation.communication_s;
-    *predicted_s = made.step.mix.communication_s;
-    for (int i = 0; call_s && i < made.workload.call_count; i++)
+    *predicted_s = made->step.mix.communication_s;
+    for (int i = 0; call_s && i < made->workload.call_count; i++)
         call_s[i] = simulation.call_s[i];
     pto_step_simulation_fini(&simulation);
-    drop(&made);
     return seconds;
 }
 
@@ -64,18 +62,15 @@ TEST(a_call_of_the_world_is_simulated_as_a_scenario) {
     assert_true(seconds == simulation[0].seconds);
     free(simulation);
     pto_predictions_fini(&predictions);
-    pto_machine_fini(&machine);
     pto_scenario_fini(&scenario);
 }
 
 static int64_t messages_simulated(const char *text) {
-    made_t made;
     pto_step_simulation_t simulation;
-    predict_step(&made, SUMMIT, text);
-    assert_int_equal(pto_step_simulate(&made.step, &made.machine, NULL, NULL, &simulation, NULL), PTO_OK);
+    made_t *made = predict_step(SUMMIT, text);
+    assert_int_equal(pto_step_simulate(&made->step, &made->machine, NULL, NULL, &simulation, NULL), PTO_OK);
     int64_t messages = simulation.messages;
     pto_step_simulation_fini(&simulation);
-    drop(&made);
     return messages;
 }
 
@@ -117,72 +112,66 @@ TEST(a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions) {
 }
 
 TEST(ranks_outside_of_communicators_are_refused) {
-    made_t made;
     pto_plan_t *plan;
     pto_price_t price;
     pto_simulation_t simulation;
     pto_error_t err = {0};
     const int64_t twice[] = {0, 2, 4, 6, 0, 2, 4, 6}, some[] = {0, 2, 4, 6};
-    predict_step(&made, SUMMIT, SIMULATED("  - {" OF_FAR "}\n"));
-    assert_int_equal(pto_plan_choose(&made.workload.call[0].scenario, &made.machine, 0,
+    made_t *made = predict_step(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"));
+    assert_int_equal(pto_plan_choose(&made->workload.call[0].scenario, &made->machine, 0,
                                      strategy_named("three_step"), &plan, &price, NULL, &err),
                      PTO_OK);
     pto_simulate_call_t call = {.plan = plan, .communicators = 2, .rank = twice};
     assert_int_equal(
-        pto_simulate_at_once(&made.workload.layout, &call, 1, &made.machine, NULL, &simulation, NULL, &err),
+        pto_simulate_at_once(&made->workload.layout, &call, 1, &made->machine, NULL, &simulation, NULL, &err),
         PTO_ERR_RANGE);
     call = (pto_simulate_call_t){.plan = plan, .communicators = 1, .rank = some};
     assert_int_equal(
-        pto_simulate_at_once(&made.workload.layout, &call, 1, &made.machine, NULL, &simulation, NULL, &err),
+        pto_simulate_at_once(&made->workload.layout, &call, 1, &made->machine, NULL, &simulation, NULL, &err),
         PTO_ERR_RANGE);
     pto_plan_destroy(plan);
-    drop(&made);
 }
 
 TEST(a_call_repeats_only_the_communicators_before_it) {
-    made_t made;
     pto_plan_t *plan;
     pto_price_t price;
     pto_simulation_t simulation;
     pto_error_t err = {0};
     int64_t rank[24], swapped[24];
-    predict_step(&made, SUMMIT, SIMULATED("  - {" OF_FAR "}\n"));
+    made_t *made = predict_step(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"));
     for (int i = 0; i < 24; i++) { /* the ranks of the same GPU number of each node are a communicator */
         rank[i] = i % 4 * 6 + i / 4;
         swapped[i] = i % 4 * 6 + 5 - i / 4;
     }
-    assert_int_equal(pto_plan_choose(&made.workload.call[0].scenario, &made.machine, 0,
+    assert_int_equal(pto_plan_choose(&made->workload.call[0].scenario, &made->machine, 0,
                                      strategy_named("three_step"), &plan, &price, NULL, &err),
                      PTO_OK);
     pto_simulate_call_t call[] = {{.plan = plan, .communicators = 6, .rank = rank},
                                   {.plan = plan, .communicators = 6, .rank = rank, .repeats = true}};
-    const pto_layout_t *job = &made.workload.layout;
-    assert_ok(pto_simulate_at_once(job, call, 2, &made.machine, NULL, &simulation, NULL, &err), &err);
+    const pto_layout_t *job = &made->workload.layout;
+    assert_ok(pto_simulate_at_once(job, call, 2, &made->machine, NULL, &simulation, NULL, &err), &err);
     call[1].rank = swapped;
-    assert_int_equal(pto_simulate_at_once(job, call, 2, &made.machine, NULL, &simulation, NULL, &err),
+    assert_int_equal(pto_simulate_at_once(job, call, 2, &made->machine, NULL, &simulation, NULL, &err),
                      PTO_ERR_RANGE);
     call[0].communicators = 5;
-    assert_int_equal(pto_simulate_at_once(job, call, 2, &made.machine, NULL, &simulation, NULL, &err),
+    assert_int_equal(pto_simulate_at_once(job, call, 2, &made->machine, NULL, &simulation, NULL, &err),
                      PTO_ERR_RANGE);
-    assert_int_equal(pto_simulate_at_once(job, call + 1, 1, &made.machine, NULL, &simulation, NULL, &err),
+    assert_int_equal(pto_simulate_at_once(job, call + 1, 1, &made->machine, NULL, &simulation, NULL, &err),
                      PTO_ERR_RANGE);
     assert_string_equal(err.message, "call 0 does not repeat the call before it");
     pto_plan_destroy(plan);
-    drop(&made);
 }
 
 TEST(calls_that_were_left_out_of_the_prediction_are_not_simulated) {
-    made_t made;
     pto_step_simulation_t simulation;
     pto_error_t left_out[2] = {0}, err = {0};
     double predicted_s, alone_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);
-    read_step(&made, SUMMIT, SIMULATED("  - {" OF_NEAR "}\n  - {" OF_FAR "}\n"));
+    made_t *made = read_step(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n  - {" OF_FAR "}\n"));
     pto_error_set(&left_out[1], PTO_ERR_RANGE, "wrong before");
-    assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
+    assert_int_equal(pto_step_predict_some(&made->workload, &made->machine, left_out, &made->step, &err),
                      PTO_OK);
-    assert_ok(pto_step_simulate(&made.step, &made.machine, NULL, NULL, &simulation, &err), &err);
+    assert_ok(pto_step_simulate(&made->step, &made->machine, NULL, NULL, &simulation, &err), &err);
     assert_true(simulation.communication_s == alone_s);
     assert_true(simulation.call_s[1] == 0);
     pto_step_simulation_fini(&simulation);
-    drop(&made);
 }

@@ -10,6 +10,7 @@
 #include "portolan/strategy.h"
 #include "price/bounded.h"
 #include "price/pricing.h"
+#include "priced.h"
 #include "summit.h"
 #include "test.h"
 
@@ -110,8 +111,7 @@ TEST(a_sweep_predicts_what_its_points_alone_do) {
     int64_t compared = 0;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        pto_machine_t *machine = NULL;
-        assert_int_equal(pto_machine_open(found.gl_pathv[i], &machine, NULL), PTO_OK);
+        pto_machine_t *machine = must_open(found.gl_pathv[i]);
         for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
             pto_collective_t collective = (pto_collective_t)c;
             if (collective == PTO_COLLECTIVE_HALO || collective == PTO_COLLECTIVE_MESSAGES)
@@ -121,7 +121,6 @@ TEST(a_sweep_predicts_what_its_points_alone_do) {
                         compare_sweep(machine, collective, 3, (range_t){8, 8}, bytes) +
                         compare_sweep(machine, collective, 0, (range_t){1, 81}, (range_t){65536, 65536});
         }
-        pto_machine_destroy(machine);
     }
     globfree(&found);
     print_message("%lld predictions\n", (long long)compared);
@@ -154,14 +153,13 @@ TEST(algorithms_that_lose_are_not_priced_to_their_end) {
     const int64_t nodes[] = {32, 174763};
     for (size_t i = 0; i < 2; i++) {
         pto_scenario_t scenario;
-        pto_predictions_t predictions;
         fill(&scenario, PTO_COLLECTIVE_ALLREDUCE, 0);
         scenario.library.best = true;
         assert_int_equal(pto_series_range(4, 1 << 17, 2, &scenario.bytes, NULL), PTO_OK);
         assert_int_equal(pto_series_one(nodes[i], &scenario.nodes, NULL), PTO_OK);
         assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
         int64_t before = pto_price_visits;
-        assert_int_equal(pto_predict(&scenario, &summit, true, &predictions, NULL), PTO_OK);
+        pto_predictions_t predictions = must_predict(&scenario, &summit, true);
         int64_t taken = pto_price_visits - before;
         before = pto_price_visits;
         for (int64_t point = 0; point < predictions.point_count; point++)
@@ -171,7 +169,6 @@ TEST(algorithms_that_lose_are_not_priced_to_their_end) {
         print_message("%lld nodes: %lld visits of %lld\n", (long long)nodes[i], (long long)taken,
                       (long long)all);
         assert_true(taken < all);
-        pto_predictions_fini(&predictions);
         pto_scenario_fini(&scenario);
     }
 }
@@ -220,19 +217,18 @@ TEST(a_bounded_price_is_the_price_or_known_to_be_more) {
 /* A tape that has seen a price given up is not that of the other one. */
 TEST(no_tape_is_made_of_a_contest) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 32, 6, 1, 4096);
-    pto_price_t whole, price;
+    pto_price_t price;
     pto_plan_t *plan = must_plan(&request);
     pto_tape_t *tape = pto_tape_begin();
-    assert_int_equal(pto_price(plan, &summit, &whole, NULL, NULL), PTO_OK);
+    pto_price_t whole = must_price(plan, &summit);
     tape = pto_tape_end(tape, whole.seconds);
     assert_non_null(tape);
     pto_tape_destroy(tape);
     tape = pto_tape_begin();
-    assert_int_equal(pto_price(plan, &summit, &whole, NULL, NULL), PTO_OK);
+    whole = must_price(plan, &summit);
     assert_int_equal(pto_price_bounded(plan, &summit, NULL, whole.seconds / 2, &price, NULL, NULL), PTO_OK);
     assert_true(price.seconds == INFINITY);
     assert_null(pto_tape_end(tape, whole.seconds));
-    pto_plan_destroy(plan);
 }
 
 /* --- stages --------------------------------------------------------------------------------------------- */
@@ -307,20 +303,16 @@ TEST(what_is_charged_once_is_charged_anew_where_it_costs_something_else) {
         "  gpu:\n"
         "    on_socket: [{protocol: eager, alpha_s: 1.0e-5, beta_s_per_byte: 1.0e-20}]\n"
         "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-20}]\n";
-    pto_price_t price;
-    pto_error_t err = {0};
     pto_machine_t machine = must_parse(text);
     machine.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){.value = 5e-6 / 1000, .line = 1};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 2, 3, 1, 1000);
     request.strategy = &shifts;
     pto_plan_t *plan = must_plan(&request);
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_OK);
+    pto_price_t price = must_price(plan, &machine);
     double alone_s = 10e-6, beside_s = 2 * 1e-6 + 4 * 5e-6, twice_s = 1e-6 + 2 * 5e-6 + 10e-6,
            to_host_s = 30e-6;
     if (fabs(price.seconds - (alone_s + beside_s + twice_s + to_host_s)) > 1e-12)
         fail_msg("%.9g s", price.seconds);
-    pto_plan_destroy(plan);
-    pto_machine_fini(&machine);
 }
 
 /* --- work that is counted beforehand -------------------------------------------------------------------- */
@@ -359,12 +351,10 @@ TEST(the_work_of_a_sweep_is_that_of_its_cells) {
     int64_t all = 0;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        pto_machine_t *machine = NULL;
-        assert_int_equal(pto_machine_open(found.gl_pathv[i], &machine, NULL), PTO_OK);
+        pto_machine_t *machine = must_open(found.gl_pathv[i]);
         for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
             for (int64_t nodes = 1; nodes <= 4 && c != PTO_COLLECTIVE_HALO; nodes *= 2)
                 compare_work(machine, (pto_collective_t)c, nodes, nodes == 1 ? 8 : 0, &all);
-        pto_machine_destroy(machine);
     }
     globfree(&found);
     assert_true(all > 1000);

@@ -316,8 +316,7 @@ static pto_plan_t *made_by(pto_collective_t collective, void (*build)(pto_builde
                              .strategy = &strategy};
     const char *algorithm = pto_collective_reduces(collective) ? "ring" : "linear";
     assert_int_equal(pto_algorithm_find(algorithm, request.collective, &request.algorithm, NULL), PTO_OK);
-    pto_plan_t *plan = must_plan(&request);
-    return plan;
+    return must_plan(&request);
 }
 
 static void assert_refused_on_node_1(pto_plan_t *plan) {
@@ -327,7 +326,6 @@ static void assert_refused_on_node_1(pto_plan_t *plan) {
     assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_INVALID_PLAN);
     if (!strstr(err.message, "rank 1"))
         fail_msg("%s", err.message);
-    pto_plan_destroy(plan);
 }
 
 TEST(a_block_of_no_peer_is_the_same_on_all_nodes) {
@@ -364,7 +362,6 @@ TEST(parts_keep_their_places) {
         }
         assert_false(prove(plan, PTO_PROOF_OF_ONE_NODE));
         assert_int_equal(prove(plan, PTO_PROOF_IN_FULL), request.bytes == 63);
-        pto_plan_destroy(plan);
     }
 }
 

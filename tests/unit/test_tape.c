@@ -1,6 +1,7 @@
 /* A price's tape, replayed with other parameters, gives what the plan costs with them, or says that it can't.
  */
 #include "made_machine.h"
+#include "must.h"
 #include "portolan/plan.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
@@ -163,11 +164,8 @@ TEST(replays_are_prices_where_every_term_counts) {
 
 TEST(replays_are_prices_on_summit) {
     work_t work;
-    pto_machine_t *machine = NULL;
-    assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &machine, NULL),
-                     PTO_OK);
+    pto_machine_t *machine = must_open("scenarios/machines/summit-spectrum-refit.yaml");
     check_machine(machine, &work);
-    pto_machine_destroy(machine);
     assert_true(work.replayed[0] == work.recorded);
     assert_true(work.replayed[2] > 0);
 }

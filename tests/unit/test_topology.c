@@ -2,6 +2,7 @@
 #include <dirent.h>
 
 #include "bad_input.h"
+#include "must.h"
 #include "portolan/machine.h"
 #include "portolan/topology.h"
 #include "test.h"
@@ -383,24 +384,19 @@ static const char in_machine[] = "topology:\n"
 
 TEST(a_machine_holds_its_fabric) {
     pto_machine_t *machine = NULL, *again = NULL;
-    char *first = NULL, *second = NULL;
     pto_error_t err = {0};
     pto_status_t status = machine_with("fabric:\n  - {nodes: 1, s_per_byte: 1e-10}\n"
                                        "  - {nodes: 4, s_per_byte: 3e-10, back_s_per_byte: 2e-10}\n",
                                        &machine, &err);
     assert_int_equal(status, PTO_OK);
-    assert_int_equal(pto_machine_duplicate(machine, &again, &err), PTO_OK);
-    assert_int_equal(pto_machine_format(machine, NULL, &first, &err), PTO_OK);
-    assert_int_equal(pto_machine_format(again, NULL, &second, &err), PTO_OK);
+    again = must_duplicate(machine);
+    char *first = must_format(machine);
+    char *second = must_format(again);
     assert_non_null(strstr(first, "fabric:\n  - {nodes: 1, s_per_byte: 1e-10, back_s_per_byte: 1e-10}\n"
                                   "  - {nodes: 4, s_per_byte: 3e-10, back_s_per_byte: 2e-10}\n"));
     assert_string_equal(first, second);
-    pto_machine_destroy(again);
-    assert_int_equal(pto_machine_create(first, strlen(first), "m.yaml", &again, &err), PTO_OK);
-    pto_machine_destroy(again);
+    again = must_create(first);
     pto_machine_destroy(machine);
-    free(first);
-    free(second);
 }
 
 TEST(bad_fabrics_are_refused) {
@@ -439,19 +435,15 @@ TEST(bad_fabrics_are_refused) {
 
 TEST(a_machine_holds_its_topology) {
     pto_machine_t *machine = NULL, *copy = NULL, *again = NULL;
-    char *text = NULL;
     assert_int_equal(machine_with(in_machine, &machine, NULL), PTO_OK);
-    assert_int_equal(pto_machine_duplicate(machine, &copy, NULL), PTO_OK);
+    copy = must_duplicate(machine);
     pto_machine_destroy(machine);
     assert_string_equal(path_of(pto_machine_topology(copy), 0, 2), "gpu.0 socket.0 gpu.2");
-    assert_int_equal(pto_machine_format(copy, NULL, &text, NULL), PTO_OK);
-    assert_int_equal(pto_machine_create(text, strlen(text), "m.yaml", &again, NULL), PTO_OK);
+    char *text = must_format(copy);
+    again = must_create(text);
     assert_string_equal(path_of(pto_machine_topology(again), 0, 2), "gpu.0 socket.0 gpu.2");
     assert_int_equal(pto_machine_restrict(copy, "published", NULL), PTO_OK);
     assert_null(pto_machine_topology(copy));
-    free(text);
-    pto_machine_destroy(copy);
-    pto_machine_destroy(again);
 }
 
 TEST(a_machine_may_name_a_file_with_its_topology) {

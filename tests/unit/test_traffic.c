@@ -246,6 +246,5 @@ TEST(counting_needs_no_walk_over_pairs_of_gpus) {
                 assert_int_equal(leaving, i == 0 ? gpus * gpus : walk.k);
                 rounds++;
             }
-        pto_plan_destroy(plan);
     }
 }
