@@ -100,14 +100,22 @@ static bool have_same_work(const pto_scenario_cell_t *a, const pto_scenario_cell
     return !cut && same_algorithm && a->request.staged == b->request.staged;
 }
 
-/* In a sweep of sizes, most cells have the work of the first size's. */
+/* Returns the earlier cell of the same strategy that has the work of cell `i`; NULL: none. */
+static const pto_scenario_cell_t *find_same_work(const pto_scenario_cell_t *cell, int64_t i,
+                                                 int strategy_count) {
+    for (int64_t earlier = i - strategy_count; earlier >= 0; earlier -= strategy_count)
+        if (have_same_work(&cell[earlier], &cell[i]))
+            return &cell[earlier];
+    return NULL;
+}
+
+/* In a sweep of sizes, most cells have the work of an earlier size's. */
 int64_t pto_count_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count) {
     const bool by_size = pto_scenario_sweep(cell->scenario) == PTO_SWEEP_BYTES;
     int64_t work = 0;
     for (int64_t i = 0; i < point_count * strategy_count; i++) {
-        const pto_scenario_cell_t *first = &cell[i % strategy_count];
-        const bool known = by_size && i >= strategy_count && have_same_work(first, &cell[i]);
-        cell[i].work = known ? first->work : cell_work(&cell[i]);
+        const pto_scenario_cell_t *same = by_size ? find_same_work(cell, i, strategy_count) : NULL;
+        cell[i].work = same ? same->work : cell_work(&cell[i]);
         work = pto_saturating_sum(work, cell[i].work);
     }
     return work;
