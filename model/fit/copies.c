@@ -30,11 +30,10 @@ void fit_copies(fit_work_t *work) {
         {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_AT_ON_SOCKET, &machine->pageable[PTO_COPY_D2H]},
     };
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
-        char key[PTO_PARAM_KEY_MAX];
         fit_points_t points =
             fit_select(work, (fit_filter_t){copies[i].benchmark, PTO_IN_COUNT, copies[i].place, 1, 0});
         if (points.count > 0)
-            fit_postal_entry(work, fit_key(work, copies[i].postal, key), &points, copies[i].postal);
+            fit_postal_entry(work, fit_key(work, copies[i].postal), &points, copies[i].postal);
     }
 }
 
@@ -72,8 +71,7 @@ static int64_t find_large(fit_work_t *work, const fit_points_t *points) {
 static bool fit_row(fit_work_t *work, const fit_points_t *points, pto_cost_row_t *row,
                     pto_cost_table_t *cost) {
     char name[PTO_FIT_NAME_MAX];
-    char key[PTO_PARAM_KEY_MAX];
-    fit_name_row(fit_key(work, cost, key), 0, row, name);
+    fit_name_row(fit_key(work, cost), 0, row, name);
     return fit_cost_row(work, name, points, row, cost);
 }
 
@@ -151,6 +149,19 @@ void fit_shared_copies(fit_work_t *work) {
         fit_sharing(work, sharing[i].kind, sharing[i].benchmark, sharing[i].strided);
 }
 
+/* Fits one coefficient of a model to the samples that a filter selects, if any. */
+static void fit_coefficient(fit_work_t *work, fit_filter_t filter, const fit_model_t *model, int column,
+                            pto_param_t *param) {
+    fit_regression_t result;
+    fit_points_t points = fit_select(work, filter);
+    if (points.count == 0)
+        return;
+    pto_status_t status = fit_regress(&points, model, work->options->minima, &result, work->err);
+    const char *key = fit_key(work, param);
+    if (fit_succeeded(work, status, key))
+        fit_keep_param(work, PTO_FIT_TIME, key, fit_param(&result, column), &result, param, "%s", "");
+}
+
 static bool fill_constant(const fit_point_t *point, const void *context, fit_row_t *row) {
     (void)point;
     (void)context;
@@ -160,19 +171,13 @@ static bool fill_constant(const fit_point_t *point, const void *context, fit_row
 
 /* A cost that does not depend on size: the robust centre of its samples. */
 void fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
-    char key[PTO_PARAM_KEY_MAX];
-    fit_regression_t result;
-    fit_points_t points = fit_select_all(work, benchmark);
-    if (points.count == 0)
-        return;
-    pto_status_t status = fit_regress(&points, &(fit_model_t){1, fill_constant, NULL}, work->options->minima,
-                                      &result, work->err);
-    fit_fail(work, status);
-    if (status == PTO_OK)
-        fit_keep_param(work, PTO_FIT_TIME, fit_key(work, param, key), fit_param(&result, 0), &result, param,
-                       "%s", "");
+    fit_coefficient(work, (fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0},
+                    &(fit_model_t){1, fill_constant, NULL}, 0, param);
 }
 
+/* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s, where q is the cost of each
+ * additional copy besides its bytes. The same holds for kernels, without bytes. One copy or message of n
+ * rows, s bytes in all, takes a + (n - 1) q + b s. */
 enum { COLUMN_ONE, COLUMN_ADDITIONAL, COLUMN_BYTES, COLUMN_COUNT };
 
 static bool fill_queued(const fit_point_t *point, const void *context, fit_row_t *row) {
@@ -190,27 +195,6 @@ static bool fill_strided(const fit_point_t *point, const void *context, fit_row_
     row->column[COLUMN_ADDITIONAL] = (double)(rows - 1);
     row->column[COLUMN_BYTES] = (double)point->bytes;
     return point->bytes >= point->messages;
-}
-
-/* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s, where q is the cost of each
- * additional copy besides its bytes. The same holds for kernels, without bytes. One copy or message of n
- * rows, s bytes in all, takes a + (n - 1) q + b s. */
-static void fit_additional(fit_work_t *work, fit_filter_t filter, const fit_model_t *model,
-                           pto_param_t *param) {
-    char key[PTO_PARAM_KEY_MAX];
-    fit_regression_t result;
-    fit_points_t points = fit_select(work, filter);
-    if (points.count == 0)
-        return;
-    pto_status_t status = fit_regress(&points, model, work->options->minima, &result, work->err);
-    fit_key(work, param, key);
-    if (status == PTO_OK)
-        fit_keep_param(work, PTO_FIT_TIME, key, fit_param(&result, COLUMN_ADDITIONAL), &result, param, "%s",
-                       "");
-    else if (status == PTO_ERR_NOT_FOUND)
-        fit_give_up(work, key, "its samples allow no regression");
-    else
-        fit_fail(work, status);
 }
 
 void fit_times(fit_work_t *work) {
@@ -234,15 +218,15 @@ void fit_times(fit_work_t *work) {
     for (int kind = 0; kind <= PTO_COPY_D2D; kind++) {
         fit_filter_t filter = {(pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind), PTO_IN_COUNT,
                                PTO_AT_COUNT, 0, 0};
-        fit_additional(work, filter, &queued, &machine->queued_copy_s[kind]);
+        fit_coefficient(work, filter, &queued, COLUMN_ADDITIONAL, &machine->queued_copy_s[kind]);
         filter.benchmark = (pto_benchmark_t)(PTO_BENCHMARK_MEMCPY_STRIDED_H2D + kind);
-        fit_additional(work, filter, &strided, &machine->strided_row_s[kind]);
+        fit_coefficient(work, filter, &strided, COLUMN_ADDITIONAL, &machine->strided_row_s[kind]);
     }
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
-        fit_additional(
+        fit_coefficient(
             work,
             (fit_filter_t){PTO_BENCHMARK_PING_PONG_STRIDED, fit_where_of_space[space], PTO_AT_COUNT, 0, 0},
-            &strided, &machine->message_row_s[space]);
-    fit_additional(work, (fit_filter_t){PTO_BENCHMARK_RUN_LAUNCH, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &kernels,
-                   &machine->run_launch_s);
+            &strided, COLUMN_ADDITIONAL, &machine->message_row_s[space]);
+    fit_coefficient(work, (fit_filter_t){PTO_BENCHMARK_RUN_LAUNCH, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0},
+                    &kernels, COLUMN_ADDITIONAL, &machine->run_launch_s);
 }

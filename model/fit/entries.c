@@ -80,12 +80,12 @@ void fit_free_all(fit_work_t *work) {
     }
 }
 
-const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]) {
+const char *fit_key(fit_work_t *work, const void *at) {
     pto_cell_t cell;
-    key[0] = '\0';
+    work->key[0] = '\0';
     if (pto_cell_at(work->fit->machine, at, &cell))
-        pto_cell_key(&cell, key);
-    return key;
+        pto_cell_key(&cell, work->key);
+    return work->key;
 }
 
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...) {
@@ -122,6 +122,14 @@ void fit_give_up(fit_work_t *work, const char *name, const char *why) {
     snprintf(entry->note, sizeof entry->note, "%s", why);
 }
 
+bool fit_succeeded(fit_work_t *work, pto_status_t status, const char *name) {
+    if (status == PTO_ERR_NOT_FOUND)
+        fit_give_up(work, name, "its samples allow no regression");
+    else
+        fit_fail(work, status);
+    return status == PTO_OK;
+}
+
 /* Returns whether half of the samples lie so far off the line that it is left out. */
 static bool is_useless(const fit_work_t *work, const fit_regression_t *line) {
     return line->residual > useless_residual && !work->keeps_useless;
@@ -131,11 +139,11 @@ bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, co
               const char *useless, fit_regression_t *line) {
     pto_status_t status = fit_regress(points, model, work->options->minima, line, work->err);
     bool far = status == PTO_OK && is_useless(work, line);
-    if (far || (status == PTO_ERR_NOT_FOUND && line->count > 0))
-        fit_give_up(work, name, far ? useless : "its samples allow no regression");
-    else if (status != PTO_ERR_NOT_FOUND)
-        fit_fail(work, status);
     line->residual = fit_round(line->residual);
+    if (far)
+        fit_give_up(work, name, useless);
+    else if (status != PTO_ERR_NOT_FOUND || line->count > 0)
+        fit_succeeded(work, status, name);
     return status == PTO_OK && !far;
 }
 
@@ -229,12 +237,7 @@ void fit_postal_entry(fit_work_t *work, const char *name, const fit_points_t *po
         return;
     }
     fit_regression_t line;
-    pto_status_t status = fit_postal(points, work->options->minima, &line, work->err);
-    if (status == PTO_ERR_NOT_FOUND)
-        fit_give_up(work, name, "its samples allow no regression");
-    else
-        fit_fail(work, status);
-    if (status != PTO_OK)
+    if (!fit_succeeded(work, fit_postal(points, work->options->minima, &line, work->err), name))
         return;
     if (is_useless(work, &line)) {
         snprintf(why, sizeof why, "useless samples: half of them lie more than %.0f percent off any line",

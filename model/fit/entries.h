@@ -17,7 +17,8 @@ typedef struct {
     bool keeps_useless; /* lines far off their samples are kept, with a note */
     pto_fit_t *fit;
     struct fit_block *blocks; /* allocated by fit_alloc */
-    pto_status_t status;      /* the first error; after it, there are no samples to be selected */
+    char key[PTO_PARAM_KEY_MAX];
+    pto_status_t status; /* the first error; after it, there are no samples to be selected */
     pto_error_t *err;
 } fit_work_t;
 
@@ -33,8 +34,8 @@ void fit_fail(fit_work_t *work, pto_status_t status);
 void *fit_alloc(fit_work_t *work, size_t count, size_t size);
 void fit_free_all(fit_work_t *work);
 
-/* The key in a machine file of the fitted machine's part at this address; returns `key`. */
-const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]);
+/* The key in a machine file of the fitted machine's part at this address; valid until the next call. */
+const char *fit_key(fit_work_t *work, const void *at);
 
 /* Appends an entry, zeroed but for its name; NULL if out of memory. */
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...)
@@ -46,6 +47,9 @@ void fit_note(fit_work_t *work, const char *name, size_t sample_count, const cha
 
 /* An absent entry of a parameter that was measured. */
 void fit_give_up(fit_work_t *work, const char *name, const char *why);
+
+/* Returns whether a regression for a parameter succeeded. If not, there is an error or an absent entry. */
+bool fit_succeeded(fit_work_t *work, pto_status_t status, const char *name);
 
 /* Fit alpha and beta of `points` under an entry's name and store both in `postal`. If the data are
  * insufficient or useless: an absent entry and an unknown postal. */

@@ -175,12 +175,9 @@ static bool is_significant(const injection_t *injection, const fit_regression_t 
 static void fit_limit(const injection_t *injection) {
     double rate;
     fit_regression_t result = {0};
-    pto_status_t status = find_rate(injection, &rate, &result);
-    if (status == PTO_ERR_NOT_FOUND)
-        fit_give_up(injection->work, injection->name, "its samples allow no regression");
-    else if (status != PTO_OK)
-        fit_fail(injection->work, status);
-    else if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result))
+    if (!fit_succeeded(injection->work, find_rate(injection, &rate, &result), injection->name))
+        return;
+    if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result))
         not_reached(injection, rate);
     else
         keep_rate(injection, &result);

@@ -125,7 +125,6 @@ static fit_points_t gaps_of(fit_work_t *work, const fit_points_t *points) {
  * one after another, as each process does in an exchange. */
 static void fit_gap(fit_work_t *work, pto_space_t space, pto_level_t level) {
     pto_cost_table_t *cost = &work->fit->machine->gap[space][level];
-    char key[PTO_PARAM_KEY_MAX];
     const fit_points_t points = fit_select(
         work, (fit_filter_t){.benchmark = level == PTO_LEVEL_OFF_NODE ? PTO_BENCHMARK_MULTI_MESSAGE
                                                                       : PTO_BENCHMARK_MULTI_MESSAGE_ONE,
@@ -135,8 +134,7 @@ static void fit_gap(fit_work_t *work, pto_space_t space, pto_level_t level) {
         return;
     const fit_points_t gaps = gaps_of(work, &points);
     if (gaps.count == 0) {
-        fit_give_up(work, fit_key(work, cost, key),
-                    "needs rows of three or more numbers of messages in flight");
+        fit_give_up(work, fit_key(work, cost), "needs rows of three or more numbers of messages in flight");
         return;
     }
     const fit_breaks_t breaks = fit_breaks_of(work, &gaps, PTO_PROTOCOL_COUNT);

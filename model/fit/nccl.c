@@ -30,9 +30,8 @@ static size_t count_same_job(const fit_points_t *points, size_t first) {
 /* Fits all pieces of one number of GPUs and nodes, or none. */
 static void fit_job(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost) {
     const pto_cost_row_t like = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
-    char key[PTO_PARAM_KEY_MAX];
     if (like.gpus < 2 || like.gpus % like.nodes != 0) {
-        fit_give_up(work, fit_key(work, cost, key),
+        fit_give_up(work, fit_key(work, cost),
                     "a row must have two GPUs or more (procs), equally many on each node (messages)");
         return;
     }

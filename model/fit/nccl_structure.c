@@ -134,11 +134,10 @@ static double error_per_doubling(const cell_t *cell, const pair_t *pair, int whi
 
 /* Add the median slope to the parameter's value, which the pairs' prices already contain. */
 static void keep_slope(fit_work_t *work, double *slope, size_t count, double least_s, pto_param_t *param) {
-    char key[PTO_PARAM_KEY_MAX];
     if (count < SLOPES_MIN)
         return;
     *param = exact_param(fmax(fit_round(param->value + fit_median(slope, count)), least_s));
-    fit_note(work, fit_key(work, param, key), count, "from pairs of numbers of GPUs, each at one size");
+    fit_note(work, fit_key(work, param), count, "from pairs of numbers of GPUs, each at one size");
 }
 
 /* The current hop times determine the protocol of each pair, so all slopes are computed before any is stored.

@@ -111,9 +111,8 @@ static void report_blocks(fit_work_t *work, pto_remote_t remote, pto_reach_t rea
 }
 
 static void fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t reach) {
-    char key[PTO_PARAM_KEY_MAX];
     pto_postal_t *postal = &work->fit->machine->remote[remote][reach];
-    const char *name = fit_key(work, postal, key);
+    const char *name = fit_key(work, postal);
     const fit_points_t points = fit_select(
         work, (fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0});
     const fit_points_t widest = fit_with_max_procs(&points);

@@ -26,8 +26,7 @@ bool fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points
 /* A missing row would be priced by a neighboring one, so all rows are kept or none. */
 void fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
               const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost) {
-    char key[PTO_PARAM_KEY_MAX];
-    fit_key(work, cost, key);
+    const char *key = fit_key(work, cost);
     int before = cost->count;
     bool known = true;
     for (int k = 0; known && k <= breaks->count; k++) {

@@ -33,13 +33,13 @@ static bool are_enough(const fit_work_t *work, int procs) {
 void fit_host_memory(fit_work_t *work) {
     const pto_postal_t *alone = &work->fit->machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
     pto_param_t *param = &work->fit->machine->host_memory_s_per_byte;
-    char key[PTO_PARAM_KEY_MAX], note[PTO_FIT_NOTE_MAX];
+    char note[PTO_FIT_NOTE_MAX];
     fit_regression_t line;
     const fit_points_t points =
         fit_select(work, (fit_filter_t){PTO_BENCHMARK_MEMCPY_H2H, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 0, 0});
     const fit_points_t most = fit_with_max_procs(&points);
     int procs = (int)fit_max_procs(&points);
-    fit_key(work, param, key);
+    const char *key = fit_key(work, param);
     if (procs > 1 && !are_enough(work, procs)) {
         fit_note(work, key, most.count,
                  "%d processes at most copy at once, which does not show the rate of a socket's memory: "
@@ -77,10 +77,9 @@ static double above_one(double value) { return fit_round(fmax(value - 1, 0)); }
 /* Fits a slowdown at one level, whose messages are `messages`. */
 static void fit_slowdown_at(fit_work_t *work, fit_filter_t filter, const pto_cost_table_t *messages,
                             pto_param_t *param) {
-    char key[PTO_PARAM_KEY_MAX];
     fit_regression_t line;
     const fit_points_t points = fit_select(work, filter);
-    fit_key(work, param, key);
+    const char *key = fit_key(work, param);
     if (points.count == 0 || messages->count == 0 ||
         !fit_line(work, key, &points, &(fit_model_t){COLUMN_COUNT, fill_slower, messages}, no_line, &line))
         return;
