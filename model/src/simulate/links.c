@@ -2,7 +2,7 @@
  * of the link's time (processor sharing).
  *
  * A job of b bytes needs b / R of the link's time. With n jobs each gets 1/n of it. So one number, the time
- * that every job has received since the link was idle, determines when each is through: a heap is keyed by
+ * that every job has received since the link was idle, determines when each is through: jobs are ordered by
  * the value at which that happens. ppn equal messages that start together are through after ppn b / R, as in
  * the max-rate model.
  *
@@ -15,32 +15,18 @@ static bool sooner(const pto_link_job_t *a, const pto_link_job_t *b) {
     return a->until_s < b->until_s || (a->until_s == b->until_s && a->proc < b->proc);
 }
 
-static void push(pto_link_job_t *heap, int32_t count, pto_link_job_t job) {
-    int32_t at = count;
-    while (at > 0 && sooner(&job, &heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = job;
+/* Puts a job among the `count` others, of which the soonest is the last. */
+static void insert(pto_link_job_t *job, int32_t count, pto_link_job_t added) {
+    for (; count > 0 && sooner(&job[count - 1], &added); count--)
+        job[count] = job[count - 1];
+    job[count] = added;
 }
 
-/* Remove the first job; `count` jobs remain. The last one sinks from the top to its position. */
-static void pop(pto_link_job_t *heap, int32_t count) {
-    pto_link_job_t job = heap[count];
-    int32_t at = 0;
-    for (int32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && sooner(&heap[child + 1], &heap[child]))
-            child++;
-        if (!sooner(&heap[child], &job))
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = job;
-}
+static const pto_link_job_t *first_job(const pto_link_t *link) { return &link->job[link->jobs - 1]; }
 
 /* Returns the time when the first job will be done, if no other joins. */
 static double next_end_s(const pto_link_t *link) {
-    return link->at_s + (link->job[0].until_s - link->progress_s) * (double)link->jobs;
+    return link->at_s + (first_job(link)->until_s - link->progress_s) * (double)link->jobs;
 }
 
 /* Schedules the next end as an event, but only if a side waits for it. */
@@ -61,11 +47,11 @@ void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
 
 static void end_first(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, double end_s) {
     pto_link_t *link = pto_link_of(sim, kind, node);
-    uint32_t rank = link->job[0].proc;
+    uint32_t rank = first_job(link)->proc;
     pto_sim_t *owner = pto_sim_owner(sim, &rank);
     link->at_s = end_s > link->at_s ? end_s : link->at_s;
-    link->progress_s = link->job[0].until_s;
-    pop(link->job, --link->jobs);
+    link->progress_s = first_job(link)->until_s;
+    link->jobs--;
     if (link->jobs == 0)
         pto_link_idle(sim, kind, node);
     pto_sim_through(owner, kind, kind != PTO_LINK_EJECTION, rank, link->at_s);
@@ -104,7 +90,7 @@ pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, i
 void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes) {
     int32_t node = sim->proc[rank].node;
     pto_link_t *link = pto_link_begin(sim, kind, node, bytes);
-    push(link->job, link->jobs, (pto_link_job_t){link->progress_s + work_s, sim->first_proc + rank});
+    insert(link->job, link->jobs, (pto_link_job_t){link->progress_s + work_s, sim->first_proc + rank});
     link->jobs++;
     if (link->waiting > 0)
         pto_link_schedule(sim, kind, node);

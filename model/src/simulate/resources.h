@@ -33,7 +33,7 @@ typedef struct {
     int32_t waiting;      /* sides that wait for the end of a job */
     int64_t bytes;        /* since it was idle */
     bool has_delayed;     /* the last job was delayed by the others */
-    pto_link_job_t job[]; /* a heap, with room for the ranks of a node */
+    pto_link_job_t job[]; /* the soonest last, with room for the ranks of a node */
 } pto_link_t;
 
 /* What waits for a flow's end: a sending side, a receiving side, or a copy or reduction. */
