@@ -7,28 +7,19 @@
 #include "base/grow.h"
 #include "base/hash.h"
 
-/* Doubles the number of buckets. */
-static bool add_buckets(pto_agenda_t *agenda) {
-    uint32_t count = agenda->heap_room > 0 ? agenda->heap_room : 256;
-    pto_agenda_key_t *heap = realloc(agenda->heap, ((size_t)agenda->heap_room + count) * sizeof *heap);
-    if (heap)
-        agenda->heap = heap;
-    pto_agenda_block_t *block = calloc(1, sizeof *block + count * sizeof *block->bucket);
-    agenda->out_of_memory = !heap || !block;
-    if (!block || !heap) {
-        free(block);
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        block->bucket[i].time_s = NAN;
-        block->bucket[i].free_next = i + 1 < count ? &block->bucket[i + 1] : agenda->bucket_free;
-    }
-    agenda->bucket_free = block->bucket;
-    agenda->heap_room += count;
-    block->count = count;
-    block->next = agenda->block;
-    agenda->block = block;
-    return true;
+/* Returns a bucket that is not in use; NULL when out of memory. */
+static pto_agenda_bucket_t *take_bucket(pto_agenda_t *agenda) {
+    pto_agenda_bucket_t *bucket = agenda->bucket_free;
+    if (!bucket)
+        return calloc(1, sizeof *bucket);
+    agenda->bucket_free = bucket->free_next;
+    return bucket;
+}
+
+static void give_bucket(pto_agenda_t *agenda, pto_agenda_bucket_t *bucket) {
+    bucket->time_s = NAN; /* no lookup finds it any more */
+    bucket->free_next = agenda->bucket_free;
+    agenda->bucket_free = bucket;
 }
 
 bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots) {
@@ -36,9 +27,11 @@ bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots) {
     agenda->time_s = malloc(slots * sizeof *agenda->time_s);
     for (uint32_t slot = 0; agenda->time_s && slot < slots; slot++)
         agenda->time_s[slot] = INFINITY;
-    if (!agenda->time_s || !add_buckets(agenda))
+    pto_agenda_bucket_t *any = take_bucket(agenda);
+    if (any)
+        give_bucket(agenda, any);
+    if (!any || !agenda->time_s || !PTO_RESERVE(agenda->heap, agenda->heap_room, 1))
         return false;
-    pto_agenda_bucket_t *any = agenda->bucket_free;
     agenda->heap[0] = (pto_agenda_key_t){.bucket = any};
     agenda->last[0] = agenda->last[1] = any;
     for (int i = 0; i < 1 << PTO_AGENDA_RECENT_BITS; i++)
@@ -47,14 +40,15 @@ bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots) {
 }
 
 void pto_agenda_fini(pto_agenda_t *agenda) {
+    for (uint32_t i = 0; i < agenda->heap_count; i++)
+        give_bucket(agenda, agenda->heap[i].bucket);
+    while (agenda->bucket_free) {
+        pto_agenda_bucket_t *bucket = take_bucket(agenda);
+        free(bucket->slot);
+        free(bucket);
+    }
     free(agenda->time_s);
     free(agenda->heap);
-    for (pto_agenda_block_t *block = agenda->block, *next; block; block = next) {
-        next = block->next;
-        for (uint32_t i = 0; i < block->count; i++)
-            free(block->bucket[i].slot);
-        free(block);
-    }
 }
 
 /* --- times ---------------------------------------------------------------------------------------------- */
@@ -98,10 +92,10 @@ static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool 
     pto_agenda_bucket_t **recent = cache_entry(agenda, time_s, late);
     if ((*recent)->time_s == time_s && (*recent)->late == late)
         return *recent;
-    if (!agenda->bucket_free && !add_buckets(agenda))
+    bool has_room = PTO_RESERVE(agenda->heap, agenda->heap_room, agenda->heap_count + (size_t)1);
+    pto_agenda_bucket_t *bucket = has_room ? take_bucket(agenda) : NULL;
+    if (!bucket)
         return NULL;
-    pto_agenda_bucket_t *bucket = agenda->bucket_free;
-    agenda->bucket_free = bucket->free_next;
     bucket->time_s = time_s;
     bucket->late = late;
     bucket->next = 0;
@@ -125,10 +119,7 @@ void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool lat
 bool pto_agenda_drop_first(pto_agenda_t *agenda) {
     if (agenda->heap_count == 0)
         return false;
-    pto_agenda_bucket_t *bucket = agenda->heap[0].bucket;
-    bucket->time_s = NAN; /* no lookup finds it any more */
-    bucket->free_next = agenda->bucket_free;
-    agenda->bucket_free = bucket;
+    give_bucket(agenda, agenda->heap[0].bucket);
     pop_key(agenda);
     return agenda->heap_count > 0;
 }

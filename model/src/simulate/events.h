@@ -25,12 +25,6 @@ typedef struct {
     pto_agenda_bucket_t *bucket;
 } pto_agenda_key_t;
 
-typedef struct pto_agenda_block {
-    struct pto_agenda_block *next;
-    uint32_t count;
-    pto_agenda_bucket_t bucket[];
-} pto_agenda_block_t;
-
 enum { PTO_AGENDA_RECENT_BITS = 8 };
 
 /* In a symmetric plan, thousands of events have exactly the same time. In a heap of times, each with a list
@@ -38,12 +32,11 @@ enum { PTO_AGENDA_RECENT_BITS = 8 };
  * its cost is logarithmic in the number of scheduled events. Events of equal time keep the order in which
  * they were set, so a simulation always gives the same result. */
 typedef struct {
-    double *time_s;            /* of every slot; INFINITY: not scheduled */
-    pto_agenda_block_t *block; /* all buckets */
+    double *time_s; /* of every slot; INFINITY: not scheduled */
     pto_agenda_bucket_t *bucket_free;
-    pto_agenda_key_t *heap; /* with room for all buckets; place 0 names one even if it is empty */
+    pto_agenda_key_t *heap; /* place 0 names a bucket even if it is empty */
     uint32_t heap_count;
-    uint32_t heap_room;
+    size_t heap_room;
     uint64_t made;                /* buckets taken so far: the next `order` */
     bool out_of_memory;           /* set by pto_agenda_set; its caller must check */
     pto_agenda_bucket_t *last[2]; /* the buckets into which slots were put last, by `late` */
