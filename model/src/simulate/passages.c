@@ -1,9 +1,8 @@
 /* The sequence of a plan's stages. All ranks pass the same sequence, so each stage of each iteration is a
- * passage that they share, and what is the same for all ranks is computed once. Passages are made in blocks,
- * when the first rank reaches them, and freed when the last rank has left them. */
+ * passage that they share, and what is the same for all ranks is computed once. Passages are made when the
+ * first rank reaches them, and freed when the last rank has left them. */
 #include <stdlib.h>
 
-#include "base/grow.h"
 #include "simulate/simulate_internal.h"
 
 void pto_passages_begin(pto_sim_t *sim, uint32_t procs) {
@@ -11,20 +10,24 @@ void pto_passages_begin(pto_sim_t *sim, uint32_t procs) {
     pto_walk_begin(&passages->walk, sim->plan);
     passages->start.walk = passages->walk;
     passages->last = &passages->start;
-    for (int i = 0; i < sim->plan->stages.count; i++)
-        if (pto_plan_stage(sim->plan, i)->step_count > passages->max_steps)
-            passages->max_steps = pto_plan_stage(sim->plan, i)->step_count;
     for (uint32_t i = 0; i < procs; i++) {
         sim->proc[i].at = &passages->start;
-        passages->starting += sim->proc[i].state != PTO_PROC_ENDED;
+        passages->start.procs += sim->proc[i].state != PTO_PROC_ENDED;
     }
 }
 
-void pto_passages_fini(pto_passages_t *passages) {
-    for (int64_t i = passages->oldest; i < passages->block_count; i++)
-        free(passages->block[i]);
-    free(passages->block);
+/* Frees the passages that come before `to`; NULL: all. */
+static void free_passages(pto_passages_t *passages, const pto_passage_t *to) {
+    pto_passage_t *passage = passages->start.next;
+    while (passage != to) {
+        pto_passage_t *next = passage->next;
+        free(passage);
+        passage = next;
+    }
+    passages->start.next = passage;
 }
+
+void pto_passages_fini(pto_passages_t *passages) { free_passages(passages, NULL); }
 
 /* --- making passages ------------------------------------------------------------------------------------ */
 
@@ -114,41 +117,23 @@ static void make_passage(const pto_sim_t *sim, pto_passage_t *passage) {
     passage->only_local = find_only_local(sim, passage);
 }
 
-/* Add an empty block; NULL when out of memory. */
-static pto_passage_block_t *add_block(pto_sim_t *sim) {
-    pto_passages_t *passages = &sim->passages;
-    size_t moves = (size_t)passages->max_steps * PTO_PASSAGES_PER_BLOCK;
-    if (!PTO_RESERVE(passages->block, passages->block_room, passages->block_count + 1))
-        return NULL;
-    pto_passage_block_t *block = malloc(sizeof *block + moves * sizeof *block->move);
-    if (!block)
-        return NULL;
-    block->procs = 0;
-    block->count = 0;
-    for (int i = 0; i < PTO_PASSAGES_PER_BLOCK; i++)
-        block->passage[i].move = &block->move[i * passages->max_steps];
-    passages->block[passages->block_count++] = block;
-    return block;
-}
-
 /* Make the passage after the last one; NULL if there is none. */
-static const pto_passage_t *make_next(pto_sim_t *sim) {
+static pto_passage_t *make_next(pto_sim_t *sim) {
     pto_passages_t *passages = &sim->passages;
     if (passages->walk.stage && pto_walk_in_nccl(&passages->walk))
         pto_walk_leave_collective(&passages->walk);
     passages->ended = passages->ended || !pto_walk_next(&passages->walk);
     if (passages->ended)
         return NULL;
-    pto_passage_block_t *block = passages->walk.instance % PTO_PASSAGES_PER_BLOCK > 0
-                                     ? passages->block[passages->block_count - 1]
-                                     : add_block(sim);
-    if (!block) {
+    size_t steps = (size_t)passages->walk.stage->step_count;
+    pto_passage_t *passage = malloc(sizeof *passage + steps * sizeof *passage->move);
+    if (!passage) {
         sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for stages");
         return NULL;
     }
-    pto_passage_t *passage = &block->passage[block->count++];
     passage->next = NULL;
-    passage->block = block;
+    passage->procs = 0;
+    passage->move = (pto_sim_move_t *)(passage + 1);
     passage->walk = passages->walk;
     make_passage(sim, passage);
     passages->last->next = passage;
@@ -158,33 +143,22 @@ static const pto_passage_t *make_next(pto_sim_t *sim) {
 
 /* --- passing -------------------------------------------------------------------------------------------- */
 
-static void free_passed(pto_sim_t *sim) {
+/* Counts a process at the passage that it has reached, and no longer at the one that it has left. */
+static void move_to(pto_sim_t *sim, pto_proc_t *proc, pto_passage_t *to) {
     pto_passages_t *passages = &sim->passages;
-    while (passages->oldest < passages->block_count - 1 && passages->block[passages->oldest]->procs == 0) {
-        free(passages->block[passages->oldest]);
-        passages->block[passages->oldest++] = NULL;
-    }
-}
-
-/* Count a process in the block that it has reached, and no longer in the one that it has left. */
-static void move_to(pto_sim_t *sim, pto_proc_t *proc, const pto_passage_t *to) {
-    pto_passage_block_t *left = proc->at->block;
+    proc->at->procs--;
+    to->procs++;
     proc->at = to;
     if (sim->lanes > 1)
         sim->reached[proc->rank * sim->lanes + proc->lane] = (uint32_t)to->walk.instance + 1;
-    if (to->block == left)
-        return;
-    to->block->procs++;
-    if (left)
-        left->procs--;
-    else
-        sim->passages.starting--;
-    if (sim->passages.starting == 0)
-        free_passed(sim);
+    const pto_passage_t *oldest = passages->start.next;
+    while (passages->start.procs == 0 && oldest != passages->last && oldest->procs == 0)
+        oldest = oldest->next;
+    free_passages(passages, oldest);
 }
 
 bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
-    const pto_passage_t *at = proc->at, *next;
+    pto_passage_t *at = proc->at, *next;
     while ((next = at->next ? at->next : make_next(sim)) && next->walk.lane != (int)proc->lane)
         at = next;
     if (next || at != proc->at)

@@ -96,7 +96,7 @@ typedef struct {
 /* A rank. The first cache line is its stage, the next two are its sides; an event touches the first one and
  * one of the others. The last one is read and written when a message ends. */
 typedef struct {
-    _Alignas(64) const pto_passage_t *at; /* the stage that it has reached */
+    _Alignas(64) pto_passage_t *at; /* the stage that it has reached */
     double stage_s;     /* when its messages were posted, its current local step began, or it ended */
     uint64_t expected;  /* sum over the outstanding messages, 0 at the end: pto_sim_message_digest */
     uint32_t send_next; /* in the current step: the number of the next peer to send to, of send_count */

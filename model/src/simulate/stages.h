@@ -133,8 +133,8 @@ typedef struct {
 
 /* A passage: a stage in one iteration. All ranks pass the same ones, each at its own pace. */
 typedef struct pto_passage {
-    struct pto_passage *next;        /* NULL: none, or not made yet */
-    struct pto_passage_block *block; /* NULL: before the first stage */
+    struct pto_passage *next; /* NULL: none, or not made yet */
+    uint32_t procs;           /* that are at it */
     const pto_stage_view_t *view;
     pto_sim_move_t *move;       /* one for each step */
     pto_sim_move_t *only_local; /* its only local step, if it is the same for all ranks, each in its own
@@ -158,27 +158,11 @@ static inline uint64_t pto_cost_rest(const pto_passage_t *at, uint8_t moved, uin
     return at->cost_key | (uint64_t)moved << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS) | low;
 }
 
-enum { PTO_PASSAGES_PER_BLOCK = 64 };
-
-/* Consecutive passages. A block is freed when all ranks have passed it. */
-typedef struct pto_passage_block {
-    uint32_t procs; /* that are in it */
-    int count;
-    pto_passage_t passage[PTO_PASSAGES_PER_BLOCK];
-    pto_sim_move_t move[];
-} pto_passage_block_t;
-
 typedef struct {
-    pto_walk_t walk; /* the cursor that makes them */
-    pto_passage_t start;
-    pto_passage_t *last;         /* that was made */
-    pto_passage_block_t **block; /* NULL: freed */
-    int64_t block_count;
-    size_t block_room;
-    int64_t oldest;    /* the first block that is not freed */
-    uint32_t starting; /* processes that are at `start` */
-    int max_steps;     /* of a stage */
-    bool ended;        /* no more can be made */
+    pto_walk_t walk;     /* the cursor that makes them */
+    pto_passage_t start; /* before the first stage; `next` is the oldest that is not freed */
+    pto_passage_t *last; /* that was made */
+    bool ended;          /* no more can be made */
 } pto_passages_t;
 
 #endif
