@@ -10,24 +10,34 @@
 #include "base/grow.h"
 #include "reader.h"
 
+/* What a format is, and which options it takes. */
+enum {
+    IS_BENCHMARK = 1,
+    HAS_LINES = 2,      /* of text, unless it is a benchmark, which may be in JSON */
+    IS_UNORDERED = 4,   /* the calls of a process may be in any order */
+    TAKES_RANK = 8,     /* --rank */
+    LACKS_PROCS = 0x10, /* may not say how many processes there were: takes --nodes, as benchmarks do */
+};
+
 static const struct {
     const char *name;
     const char *word;
+    unsigned properties;
 } formats[PTO_RECORDING_COUNT] = {
-    [PTO_RECORDING_ANY] = {"any", "any"},
-    [PTO_RECORDING_CALLS] = {"calls.csv", "calls"},
-    [PTO_RECORDING_OSU] = {"OSU", "osu"},
-    [PTO_RECORDING_NCCL_TESTS] = {"nccl-tests", "nccl-tests"},
-    [PTO_RECORDING_IMB] = {"Intel MPI Benchmarks", "imb"},
-    [PTO_RECORDING_UCC_PERFTEST] = {"ucc_perftest", "ucc-perftest"},
-    [PTO_RECORDING_UCX_PERFTEST] = {"ucx_perftest", "ucx-perftest"},
-    [PTO_RECORDING_KINETO] = {"Kineto", "kineto"},
-    [PTO_RECORDING_NCCL_INSPECTOR] = {"NCCL inspector", "nccl-inspector"},
-    [PTO_RECORDING_CHAKRA] = {"Chakra", "chakra"},
-    [PTO_RECORDING_CHAKRA_JSON] = {"Chakra JSON", "chakra-json"},
-    [PTO_RECORDING_PYTORCH_ET] = {"PyTorch execution trace", "pytorch-et"},
-    [PTO_RECORDING_ALLPROF] = {"liballprof", "liballprof"},
-    [PTO_RECORDING_GOAL] = {"GOAL", "goal"},
+    [PTO_RECORDING_ANY] = {"any", "any", 0},
+    [PTO_RECORDING_CALLS] = {"calls.csv", "calls", HAS_LINES | IS_UNORDERED | TAKES_RANK},
+    [PTO_RECORDING_OSU] = {"OSU", "osu", IS_BENCHMARK},
+    [PTO_RECORDING_NCCL_TESTS] = {"nccl-tests", "nccl-tests", IS_BENCHMARK},
+    [PTO_RECORDING_IMB] = {"Intel MPI Benchmarks", "imb", IS_BENCHMARK},
+    [PTO_RECORDING_UCC_PERFTEST] = {"ucc_perftest", "ucc-perftest", IS_BENCHMARK},
+    [PTO_RECORDING_UCX_PERFTEST] = {"ucx_perftest", "ucx-perftest", IS_BENCHMARK},
+    [PTO_RECORDING_KINETO] = {"Kineto", "kineto", IS_UNORDERED | TAKES_RANK},
+    [PTO_RECORDING_NCCL_INSPECTOR] = {"NCCL inspector", "nccl-inspector", IS_UNORDERED},
+    [PTO_RECORDING_CHAKRA] = {"Chakra", "chakra", TAKES_RANK | LACKS_PROCS},
+    [PTO_RECORDING_CHAKRA_JSON] = {"Chakra JSON", "chakra-json", TAKES_RANK | LACKS_PROCS},
+    [PTO_RECORDING_PYTORCH_ET] = {"PyTorch execution trace", "pytorch-et", LACKS_PROCS},
+    [PTO_RECORDING_ALLPROF] = {"liballprof", "liballprof", HAS_LINES},
+    [PTO_RECORDING_GOAL] = {"GOAL", "goal", HAS_LINES | TAKES_RANK},
 };
 
 const char *pto_recording_format_name(pto_recording_format_t format) {
@@ -49,34 +59,28 @@ pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t sta
 }
 
 bool pto_recording_is_benchmark(pto_recording_format_t format) {
-    return format == PTO_RECORDING_OSU || format == PTO_RECORDING_NCCL_TESTS || format == PTO_RECORDING_IMB ||
-           format == PTO_RECORDING_UCC_PERFTEST || format == PTO_RECORDING_UCX_PERFTEST;
+    return formats[format].properties & IS_BENCHMARK;
 }
 
 bool pto_recording_takes_nodes(pto_recording_format_t format) {
-    return format == PTO_RECORDING_CHAKRA || format == PTO_RECORDING_CHAKRA_JSON ||
-           format == PTO_RECORDING_PYTORCH_ET;
+    return formats[format].properties & LACKS_PROCS;
 }
 
 /* Fails if an option is given that the format has no use for. */
 static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_format_t format) {
     const pto_recording_options_t *options = reader->options;
-    const bool is_chakra = format == PTO_RECORDING_CHAKRA || format == PTO_RECORDING_CHAKRA_JSON;
-    const bool is_benchmark = pto_recording_is_benchmark(format);
-    const bool is_kineto = format == PTO_RECORDING_KINETO;
     const struct {
-        bool is_given, is_used;
+        bool is_given;
+        unsigned properties; /* of the formats that use it */
         const char *name, *users;
     } option[] = {
-        {options->rank >= 0,
-         is_chakra || is_kineto || format == PTO_RECORDING_CALLS || format == PTO_RECORDING_GOAL, "--rank",
-         "calls.csv, GOAL, Chakra and Kineto"},
-        {options->nodes > 0, is_benchmark || pto_recording_takes_nodes(format), "--nodes",
+        {options->rank >= 0, TAKES_RANK, "--rank", "calls.csv, GOAL, Chakra and Kineto"},
+        {options->nodes > 0, IS_BENCHMARK | LACKS_PROCS, "--nodes",
          "benchmarks, Chakra and PyTorch execution traces"},
-        {options->collective != PTO_COLLECTIVE_COUNT, is_benchmark, "--collective", "benchmarks"},
+        {options->collective != PTO_COLLECTIVE_COUNT, IS_BENCHMARK, "--collective", "benchmarks"},
     };
     for (size_t i = 0; i < sizeof option / sizeof *option && options->refuses_unused; i++)
-        if (option[i].is_given && !option[i].is_used)
+        if (option[i].is_given && !(option[i].properties & formats[format].properties))
             return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "%s is for files of %s; this is %s",
                                       option[i].name, option[i].users, pto_recording_format_name(format));
     return PTO_OK;
@@ -96,8 +100,7 @@ pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_f
     if (format == PTO_RECORDING_CALLS && timeline)
         reader->groups = &timeline->groups;
     if (timeline)
-        timeline->is_unordered = format == PTO_RECORDING_CALLS || format == PTO_RECORDING_KINETO ||
-                                 format == PTO_RECORDING_NCCL_INSPECTOR;
+        timeline->is_unordered = formats[format].properties & IS_UNORDERED;
     reader->trace->format = format;
     reader->known = true;
     return status;
@@ -377,8 +380,7 @@ static pto_status_t read_any(pto_recording_reader_t *reader) {
     pto_recording_format_t asked = reader->options->format;
     if (asked == PTO_RECORDING_CHAKRA || (asked == PTO_RECORDING_ANY && is_binary(reader->source)))
         return pto_recording_read_chakra(reader);
-    bool lines =
-        asked == PTO_RECORDING_CALLS || asked == PTO_RECORDING_ALLPROF || asked == PTO_RECORDING_GOAL;
+    bool lines = formats[asked].properties & HAS_LINES;
     if (asked == PTO_RECORDING_ANY || pto_recording_is_benchmark(asked))
         lines = !is_json(reader->source);
     return lines ? pto_recording_read_lines(reader) : pto_recording_read_json(reader);
