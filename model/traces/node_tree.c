@@ -119,6 +119,17 @@ void pto_node_tree_write(const pto_node_tree_t *tree, const char *name, const ch
             write_link(text, "socket", i, "socket", j, fallback, "inferred: as fast as PCIe; to be measured");
 }
 
+pto_status_t pto_node_tree_topology(const pto_node_tree_t *tree, const char *name, const char *path,
+                                    pto_topology_t **topology, pto_error_t *err) {
+    pto_text_t text = {0};
+    pto_node_tree_write(tree, *name ? name : "node", tree->source, &text);
+    pto_status_t status = text.out_of_memory
+                              ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory")
+                              : pto_topology_create(text.text, text.length, path, topology, err);
+    free(text.text);
+    return status;
+}
+
 void pto_node_tree_destroy(pto_node_tree_t *tree) {
     if (tree)
         free(tree->place);

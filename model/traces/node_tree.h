@@ -45,6 +45,11 @@ int pto_node_tree_socket(const pto_node_tree_t *tree, int place);
 /* Writes the text of a topology file. */
 void pto_node_tree_write(const pto_node_tree_t *tree, const char *name, const char *source, pto_text_t *text);
 
+/* Makes the topology of a tree, whose name may be "", that was read from `path`. Errors: those of
+ * pto_topology_create. */
+pto_status_t pto_node_tree_topology(const pto_node_tree_t *tree, const char *name, const char *path,
+                                    pto_topology_t **topology, pto_error_t *err);
+
 void pto_node_tree_destroy(pto_node_tree_t *tree);
 
 #endif

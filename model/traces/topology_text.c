@@ -334,7 +334,7 @@ static void set_gpu_links(const import_t *import, double gb_per_s, pto_node_tree
     }
 }
 
-static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_text_t *text) {
+static pto_status_t make_topology(import_t *import, pto_link_rates_t rates, pto_topology_t **topology) {
     static const char *const source[] = {"nvidia-smi topo -m", "rocm-smi --showtopo (xGMI)"};
     static const char *const guessed[] = {"nvidia-smi topo -m; rates are inferred",
                                           "rocm-smi --showtopo (xGMI); rates are inferred"};
@@ -348,6 +348,7 @@ static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_tex
         return pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory");
     const bool known = rates.gpu_link_gb_per_s > 0;
     const bool all_known = known && rates.pcie_gb_per_s > 0;
+    tree.source = (all_known ? source : guessed)[import->xgmi];
     tree.link_name = (known ? link_name : inferred)[import->xgmi];
     build_tree(import, rates.pcie_gb_per_s, &tree);
     set_gpu_links(import, known ? rates.gpu_link_gb_per_s : usual_gb_per_s[import->xgmi], &tree);
@@ -356,12 +357,9 @@ static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_tex
     const char *last = strrchr(import->path, '/');
     copy_name(last ? last + 1 : import->path, name);
     if (status == PTO_OK)
-        pto_node_tree_write(&tree, name[0] ? name : "node", (all_known ? source : guessed)[import->xgmi],
-                            text);
+        status = pto_node_tree_topology(&tree, name, import->path, topology, import->err);
     free(tree.place);
-    return status == PTO_OK && text->out_of_memory
-               ? pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory")
-               : status;
+    return status;
 }
 
 /* --- reading -------------------------------------------------------------------------------------------- */
@@ -424,7 +422,6 @@ pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pt
                                     pto_error_t *err) {
     char *text = NULL;
     size_t size;
-    pto_text_t written = {0};
     import_t *import = calloc(1, sizeof *import);
     if (!import)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for '%s'", path);
@@ -437,10 +434,7 @@ pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pt
         status = read_lines(import, text);
     }
     if (status == PTO_OK)
-        status = write_tree(import, rates, &written);
-    if (status == PTO_OK)
-        status = pto_topology_create(written.text, written.length, path, topology, err);
-    free(written.text);
+        status = make_topology(import, rates, topology);
     free(import);
     free(text);
     return status;

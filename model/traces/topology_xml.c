@@ -357,28 +357,17 @@ pto_status_t pto_node_tree_create(pto_xml_t *xml, const char *path, pto_node_tre
     return status;
 }
 
-static pto_status_t make_topology(const pto_node_tree_t *tree, const char *path, pto_topology_t **topology,
-                                  pto_error_t *err) {
-    char name[64];
-    pto_text_t text = {0};
-    const char *last = strrchr(path, '/');
-    copy_word(last ? last + 1 : path, name, sizeof name);
-    pto_node_tree_write(tree, name[0] ? name : "node", tree->source, &text);
-    pto_status_t status = text.out_of_memory
-                              ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory")
-                              : pto_topology_create(text.text, text.length, path, topology, err);
-    free(text.text);
-    return status;
-}
-
 pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, pto_error_t *err) {
+    char name[64];
+    const char *last = strrchr(path, '/');
     pto_xml_t xml = {0};
     pto_node_tree_t *tree = NULL;
     pto_status_t status = pto_xml_read(path, &xml, err);
     if (status == PTO_OK)
         status = pto_node_tree_create(&xml, path, &tree, err);
+    copy_word(last ? last + 1 : path, name, sizeof name);
     if (tree)
-        status = make_topology(tree, path, topology, err);
+        status = pto_node_tree_topology(tree, name, path, topology, err);
     pto_node_tree_destroy(tree);
     pto_xml_fini(&xml);
     return status;
