@@ -336,9 +336,7 @@ static bool has_same_clock(const pto_comparison_t *comparison, const pto_timed_t
 }
 
 static bool waits_for_others(const pto_timed_t *timed) {
-    return timed->way == PTO_TIMED_BY_ALL || timed->way == PTO_TIMED_RECEIVE ||
-           (timed->way == PTO_TIMED_FROM_ROOT && timed->rank != timed->peer) ||
-           (timed->way == PTO_TIMED_TO_ROOT && timed->rank == timed->peer);
+    return timed->way == PTO_TIMED_BY_ALL || !pto_is_awaited(timed);
 }
 
 /* A message takes at least as long as the shorter of its two calls. Where most messages between two processes
