@@ -224,6 +224,20 @@ const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, 
     return NULL;
 }
 
+const pto_bench_test_t *pto_bench_test_within(const pto_bench_test_t *test, int count, const char *text) {
+    for (; count > 0; count--, test++)
+        if (strstr(text, test->name))
+            return test;
+    return NULL;
+}
+
+void pto_bench_copy(const char *text, const char *ends, char *name, size_t size) {
+    size_t length = strcspn(text, ends);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        length--;
+    snprintf(name, size, "%.*s", (int)length, text);
+}
+
 pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test) {
     const pto_collective_t asked = reader->options->collective;
@@ -349,7 +363,8 @@ pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line) {
     return PTO_OK;
 }
 
-pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *row) {
+/* PTO_ERR_SYNTAX if the numbers of a row have commas in them while blanks separate its columns. */
+static pto_status_t check_commas(pto_recording_reader_t *reader, const char *row) {
     bool within = false, by_blanks = false;
     for (const char *at = row + strspn(row, PTO_BENCH_BLANKS); *at;) {
         const size_t field = strcspn(at, PTO_BENCH_BLANKS), between = strspn(at + field, PTO_BENCH_BLANKS);
@@ -365,6 +380,27 @@ pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *
                                     "a comma within a number: run the benchmark with LC_ALL=C, "
                                     "which writes decimal points")
                : PTO_OK;
+}
+
+pto_status_t pto_bench_table_row(pto_recording_reader_t *reader, char *line) {
+    char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
+    const pto_bench_t *benchmark = &reader->benchmark;
+    int64_t bytes, wrong;
+    double value;
+    if (!pto_bench_join(reader, line, row))
+        return PTO_OK;
+    pto_status_t status = check_commas(reader, row);
+    if (status != PTO_OK)
+        return status;
+    const int count = pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
+    if (strcmp(field[count - 1], "Fail") == 0 ||
+        (benchmark->wrong_column > 0 && pto_recording_whole(field[benchmark->wrong_column], &wrong) &&
+         wrong > 0))
+        reader->trace->has_wrong = true;
+    if (!pto_recording_size(field[benchmark->size_column], &bytes) ||
+        !pto_recording_seconds(field[benchmark->column], &value))
+        return PTO_OK;
+    return *benchmark->program ? pto_bench_row(reader, bytes, value) : pto_bench_fail_nameless(reader);
 }
 
 /* --- logs ----------------------------------------------------------------------------------------------- */

@@ -153,28 +153,14 @@ static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
 enum { TYPE = 2 }; /* behind the size and the number of elements */
 
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
-    char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
-    const pto_bench_t *benchmark = &reader->benchmark;
-    int64_t bytes, wrong;
-    double us;
-    if (benchmark->column == 0 && pto_recording_split(line, " \t", true, field) > TYPE &&
-        pto_recording_whole(field[0], &bytes) && pto_recording_whole(field[1], &bytes) &&
-        isalpha((unsigned char)*field[TYPE]))
-        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
-    if (benchmark->column == 0 || !pto_bench_join(reader, line, row))
-        return PTO_OK;
-    pto_status_t status = pto_bench_check_commas(reader, row);
-    if (status != PTO_OK)
-        return status;
-    pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
-    if (benchmark->wrong_column > 0 && pto_recording_whole(field[benchmark->wrong_column], &wrong))
-        reader->trace->has_wrong = reader->trace->has_wrong || wrong > 0;
-    if (!pto_recording_size(field[benchmark->size_column], &bytes) ||
-        !pto_recording_seconds(field[benchmark->column], &us))
-        return PTO_OK;
-    if (!*benchmark->program)
-        return pto_bench_fail_nameless(reader);
-    return pto_bench_row(reader, bytes, us);
+    char *field[PTO_RECORDING_COLUMNS_MAX];
+    int64_t number;
+    if (reader->benchmark.column > 0)
+        return pto_bench_table_row(reader, line);
+    return pto_recording_split(line, " \t", true, field) > TYPE && pto_recording_whole(field[0], &number) &&
+                   pto_recording_whole(field[1], &number) && isalpha((unsigned char)*field[TYPE])
+               ? pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it")
+               : PTO_OK;
 }
 
 /* Returns whether a text may be the beginning of a process's line. */

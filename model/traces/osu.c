@@ -59,11 +59,11 @@ static bool is_heading(const char *line) { return pto_text_begins(line, "# OSU "
 static pto_status_t read_title(pto_recording_reader_t *reader, const char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
     const char *kind = line + strlen("# OSU "), *title = kind + strcspn(kind, " ");
-    const pto_bench_test_t *test = NULL;
     const bool is_mpi = pto_text_begins(kind, "MPI") && kind[3] != '_'; /* MPI_Put and others */
     const bool is_known = is_mpi || pto_text_begins(kind, "NCCL") || pto_text_begins(kind, "XCCL");
     char program[sizeof benchmark->program];
     title += strspn(title, " ");
+    const pto_bench_test_t *test = is_known ? pto_bench_test_within(tests, TEST_COUNT, title) : NULL;
     benchmark->on_host = pto_text_begins(kind, "MPI ");
     benchmark->of_nccl = pto_text_begins(kind, "NCCL");
     benchmark->messages = 0;
@@ -73,9 +73,6 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     benchmark->is_rate = false;
     benchmark->element_bytes = ELEMENT_BYTES;
     benchmark->rounds_down = strstr(title, "Reduce_scatter_block") != NULL;
-    for (int i = TEST_COUNT - 1; i >= 0 && is_known; i--)
-        if (strstr(title, tests[i].name))
-            test = &tests[i];
     for (int i = 0; i < PAIR_COUNT && is_mpi; i++)
         if (pto_text_begins(title, pairs[i].name)) {
             test = &pairs[i];
@@ -131,9 +128,6 @@ static void read_pairs(pto_bench_t *benchmark, const char *line) {
 
 /* Reads a row, "1024   38.77   37.98 ...". Other lines are output of other programs. */
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
-    char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
-    int64_t bytes;
-    double value;
     char *end = line;
     if (*reader->benchmark.program && reader->benchmark.collective == PTO_COLLECTIVE_COUNT)
         (void)strtod(line, &end);
@@ -141,20 +135,7 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
         reader->trace->skipped.others++;
         return PTO_OK;
     }
-    if (!pto_bench_join(reader, line, row))
-        return PTO_OK;
-    pto_status_t status = pto_bench_check_commas(reader, row);
-    if (status != PTO_OK)
-        return status;
-    const int count = pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
-    if (strcmp(field[count - 1], "Fail") == 0) /* of the validation */
-        reader->trace->has_wrong = true;
-    if (!pto_recording_size(field[0], &bytes) ||
-        !pto_recording_seconds(field[reader->benchmark.column], &value))
-        return PTO_OK;
-    if (!*reader->benchmark.program)
-        return pto_bench_fail_nameless(reader);
-    return pto_bench_row(reader, bytes, value);
+    return pto_bench_table_row(reader, line);
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {

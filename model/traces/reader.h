@@ -64,7 +64,7 @@ typedef struct {
     bool is_glued;        /* letters before that line may be a part of it, as its host is not known */
     bool is_unclear;      /* the digits before the debug line that was found last may be of it */
     unsigned debug_lines; /* of hosts that were not known */
-    int wrong_column;     /* nccl-tests: of the number of wrong elements; 0 if none */
+    int wrong_column;     /* nccl-tests, IMB: of the number of wrong elements; 0 if none */
     bool is_rate;         /* the value is 10^6 bytes a second, else microseconds */
     int64_t messages;     /* in flight at once, if the benchmark sends messages; else 0 */
     int64_t procs;        /* of the heading; 0 if it does not say */
@@ -236,12 +236,19 @@ const char *pto_bench_value(const char *line, const char *label);
 int64_t pto_bench_count(const char *text);
 /* Returns the test of that name; NULL if there is none. */
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name);
+/* Returns the first test whose name is in a text; NULL if there is none. */
+const pto_bench_test_t *pto_bench_test_within(const pto_bench_test_t *test, int count, const char *text);
+/* Copies a text up to a character of `ends`, without the blanks before it, as far as it fits. */
+void pto_bench_copy(const char *text, const char *ends, char *name, size_t size);
 /* Sets what the rows measure; `test` is NULL if portolan does not have it. PTO_ERR_NOT_APPLICABLE if the
  * options name another collective. */
 pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test);
 /* Adds a row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
+/* Reads a row whose parts may be torn and whose columns may have other separators than blanks, and adds it.
+ */
+pto_status_t pto_bench_table_row(pto_recording_reader_t *reader, char *line);
 /* Reads a row of plain columns, and adds it; one without size or time is counted as skipped. */
 pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line);
 /* Returns where a debug line of NCCL begins, even within a row; NULL if there is none. */
@@ -257,8 +264,6 @@ void pto_bench_begin_table(pto_bench_t *benchmark, int columns, int least, int n
 int pto_bench_decimals(const char *line);
 /* Joins the parts of an interrupted row. False if more must follow, or if the line is no part of a row. */
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
-/* PTO_ERR_SYNTAX if the numbers of a row have commas in them while blanks separate its columns. */
-pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *row);
 /* Drops and counts the interrupted row, the rest of which is missing. */
 void pto_bench_drop_torn(pto_recording_reader_t *reader);
 /* Fails because the file does not name its collective. */

@@ -24,13 +24,9 @@ static bool is_heading(const char *line) {
 
 static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
     char name[64];
-    size_t length = strcspn(text, "\r"); /* a local test, "Reduce DT", is none of "Reduce" */
-    while (length > 0 && isspace((unsigned char)text[length - 1]))
-        length--;
-    length = length < sizeof name - 1 ? length : sizeof name - 1;
-    for (size_t c = 0; c < length; c++)
-        name[c] = (char)tolower((unsigned char)text[c]);
-    name[length] = '\0';
+    pto_bench_copy(text, "\r", name, sizeof name); /* a local test, "Reduce DT", is none of "Reduce" */
+    for (char *c = name; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
     reader->benchmark.column = 0;
     return pto_bench_name(reader, name, pto_bench_test(tests, TEST_COUNT, name));
 }

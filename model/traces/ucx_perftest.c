@@ -45,16 +45,8 @@ static void forget(pto_bench_t *benchmark) {
 
 static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
     char name[sizeof reader->benchmark.program];
-    const pto_bench_test_t *test = NULL;
-    size_t length = strcspn(text, "|\r");
-    while (length > 0 && text[length - 1] == ' ')
-        length--;
-    length = length < sizeof name ? length : sizeof name - 1;
-    memcpy(name, text, length);
-    name[length] = '\0';
-    for (int i = TEST_COUNT - 1; i >= 0; i--)
-        if (strstr(name, tests[i].name))
-            test = &tests[i];
+    pto_bench_copy(text, "|\r", name, sizeof name);
+    const pto_bench_test_t *test = pto_bench_test_within(tests, TEST_COUNT, name);
     reader->benchmark.is_rate = test && test->collective == PTO_COLLECTIVE_MESSAGES;
     return pto_bench_name(reader, name, test);
 }
