@@ -62,16 +62,18 @@ static bool is_flagged(const char *key) {
 }
 
 void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats) {
-    const char *key[PTO_UNPRICED_MAX], *flagged[PTO_UNPRICED_MAX];
-    int count = 0, flagged_count = 0;
+    pto_text_t unpriced = {0}, flagged = {0};
+    bool is_unknown = false;
     for (int i = 0; i < caveats->count; i++)
         if (is_flagged(caveats->key[i]))
-            flagged[flagged_count++] = caveats->key[i];
-        else if (!pto_is_library_key(caveats->key[i]))
-            key[count++] = caveats->key[i];
-    pto_print_list(stream, "not in the machine file, so not priced: ", key, count, "");
-    pto_print_list(stream, "flagged in the machine file, so not certain: ", flagged, flagged_count, "");
-    if (count + flagged_count < caveats->count)
+            pto_list_add(&flagged, "flagged in the machine file, so not certain: ", caveats->key[i]);
+        else if (pto_is_library_key(caveats->key[i]))
+            is_unknown = true;
+        else
+            pto_list_add(&unpriced, "not in the machine file, so not priced: ", caveats->key[i]);
+    pto_print_list(stream, &unpriced);
+    pto_print_list(stream, &flagged);
+    if (is_unknown)
         pto_print_note(stream, PTO_LIBRARY_UNKNOWN);
 }
 

@@ -179,14 +179,11 @@ static void explain_energy(const explained_t *explained, const pto_prediction_t 
 }
 
 static void explain_missing_setup(const pto_setup_t *setup) {
-    const char **key = calloc((size_t)setup->term_count + 1, sizeof *key);
-    int count = 0;
-    for (int t = 0; key && t < setup->term_count; t++)
+    pto_text_t list = {0};
+    for (int t = 0; t < setup->term_count; t++)
         if (!setup->term[t].param)
-            key[count++] = setup->term[t].key;
-    if (key)
-        pto_print_list(stdout, "setup not priced: not in the machine file: ", key, count, "");
-    free(key);
+            pto_list_add(&list, "setup not priced: not in the machine file: ", setup->term[t].key);
+    pto_print_list(stdout, &list);
 }
 
 /* Print after how many calls the setup is paid back, against each strategy that needs less setup. */

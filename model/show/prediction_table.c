@@ -139,14 +139,11 @@ static void choose_columns(columns_t *columns, int width) {
 
 static void print_left_out(FILE *stream, const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
-    const char **name = calloc((size_t)predictions->strategy_count, sizeof *name);
-    int count = 0;
-    for (int i = 0; name && i < predictions->strategy_count; i++)
+    pto_text_t list = {0};
+    for (int i = 0; i < predictions->strategy_count; i++)
         if (pto_has_column(predictions, i) && !is_shown(columns, i))
-            name[count++] = predictions->strategy[i]->name;
-    if (name)
-        pto_print_list(stream, "more columns by --all, --strategy or a wider terminal: ", name, count, "");
-    free(name);
+            pto_list_add(&list, PTO_MORE_COLUMNS, predictions->strategy[i]->name);
+    pto_print_list(stream, &list);
 }
 
 /* --- bandwidths ---------------------------------------------------------------------------------------- */

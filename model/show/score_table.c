@@ -101,12 +101,10 @@ static void print_unpredicted(const printer_t *printer, const pto_score_filter_t
 }
 
 static void print_unpriced(const pto_score_t *score) {
-    const char **key = calloc((size_t)score->unpriced_count + 1, sizeof *key);
-    for (int i = 0; key && i < score->unpriced_count; i++)
-        key[i] = score->unpriced[i];
-    if (key)
-        pto_print_list(stdout, "not in the machine file, so not priced: ", key, score->unpriced_count, "");
-    free(key);
+    pto_text_t list = {0};
+    for (int i = 0; i < score->unpriced_count; i++)
+        pto_list_add(&list, "not in the machine file, so not priced: ", score->unpriced[i]);
+    pto_print_list(stdout, &list);
 }
 
 /* Groups of cells and single cells (--cells) have the same heading, and leave each other's columns empty. */

@@ -274,13 +274,10 @@ static int count_columns(FILE *stream, const columns_t *columns) {
 }
 
 static void print_left_out(FILE *stream, const pto_step_route_t *route, int from, int count) {
-    const char **name = calloc((size_t)count + 1, sizeof *name);
-    int found = 0;
-    for (int r = from; name && r < count; r++)
-        name[found++] = route[r].strategy->name;
-    if (name)
-        pto_print_list(stream, "more columns by --all, --strategy or a wider terminal: ", name, found, "");
-    free(name);
+    pto_text_t list = {0};
+    for (int r = from; r < count; r++)
+        pto_list_add(&list, PTO_MORE_COLUMNS, route[r].strategy->name);
+    pto_print_list(stream, &list);
 }
 
 static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {

@@ -233,19 +233,14 @@ static void print_reasons(FILE *stream, const pto_predictions_t *predictions, in
     }
 }
 
-void pto_print_list(FILE *stream, const char *before, const char *const *name, int count, const char *after) {
-    size_t size = strlen(before) + strlen(after) + 3;
-    for (int i = 0; i < count; i++)
-        size += strlen(name[i]) + 2;
-    char *text = count > 0 ? malloc(size) : NULL;
-    if (!text)
-        return;
-    size_t length = (size_t)snprintf(text, size, "%s", before);
-    for (int i = 0; i < count; i++)
-        length += (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "", name[i]);
-    snprintf(text + length, size - length, "%s%s", *after ? ": " : "", after);
-    pto_print_note(stream, "%s", text);
-    free(text);
+void pto_list_add(pto_text_t *list, const char *before, const char *name) {
+    pto_text_add(list, "%s%s", list->length > 0 ? ", " : before, name);
+}
+
+void pto_print_list(FILE *stream, pto_text_t *list) {
+    if (list->length > 0 && !list->out_of_memory)
+        pto_print_note(stream, "%s", list->text);
+    free(list->text);
 }
 
 void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes) {
@@ -324,21 +319,27 @@ static const char *reason_to_hide(const pto_predictions_t *predictions, int stra
     return shared_reason(predictions, 0, strategy);
 }
 
+static bool is_hidden_for(const pto_predictions_t *predictions, int strategy, const char *reason) {
+    const char *own = reason_to_hide(predictions, strategy);
+    return own && strcmp(own, reason) == 0;
+}
+
 /* Strategies that are hidden for the same reason share a note. */
 static void print_hidden(FILE *stream, const pto_predictions_t *predictions) {
-    const char **name = calloc((size_t)predictions->strategy_count, sizeof *name);
-    for (int i = 0; name && i < predictions->strategy_count; i++) {
-        const char *reason = reason_to_hide(predictions, i), *other;
-        int count = 0, first = i;
-        for (int j = 0; reason && j < predictions->strategy_count; j++)
-            if ((other = reason_to_hide(predictions, j)) && strcmp(other, reason) == 0) {
-                first = count == 0 ? j : first;
-                name[count++] = predictions->strategy[j]->name;
-            }
-        if (reason && first == i)
-            pto_print_list(stream, "no column: ", name, count, reason);
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        const char *reason = reason_to_hide(predictions, i);
+        pto_text_t list = {0};
+        int first = 0;
+        while (reason && !is_hidden_for(predictions, first, reason))
+            first++;
+        if (!reason || first < i)
+            continue;
+        for (int j = i; j < predictions->strategy_count; j++)
+            if (is_hidden_for(predictions, j, reason))
+                pto_list_add(&list, "no column: ", predictions->strategy[j]->name);
+        pto_text_add(&list, ": %s", reason);
+        pto_print_list(stream, &list);
     }
-    free(name);
 }
 
 /* The price of a strategy that chooses its numbers during the run is a bound: that of the best fixed ones. */

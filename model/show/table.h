@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "caveats.h"
 #include "command_line/options.h"
 #include "portolan/pick.h"
@@ -119,8 +120,11 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
 #define PTO_POINT_SHORT(predictions, value)                                                                  \
     pto_point_short(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})
 
-/* Prints a note with names between two texts (the second may be ""), if there are any names. */
-void pto_print_list(FILE *stream, const char *before, const char *const *name, int count, const char *after);
+/* Adds a name to a list: after `before` if it is the first one, else after a comma. */
+void pto_list_add(pto_text_t *list, const char *before, const char *name);
+#define PTO_MORE_COLUMNS "more columns by --all, --strategy or a wider terminal: "
+/* Prints a list as a note, unless it is empty, and frees it. */
+void pto_print_list(FILE *stream, pto_text_t *list);
 
 /* Returns whether tables show a strategy: the user has named it, or it applies somewhere. */
 bool pto_has_column(const pto_predictions_t *predictions, int strategy);

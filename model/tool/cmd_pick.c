@@ -171,17 +171,15 @@ static void print_range(const picks_t *picks, const pto_range_t *range, int name
 }
 
 static void print_ties(const picks_t *picks, const pto_range_t *range) {
-    const char **name = calloc((size_t)picks->predictions->strategy_count, sizeof *name);
+    pto_text_t list = {0};
     char before[96];
-    int count = 0;
-    for (int i = 0; name && i < picks->predictions->strategy_count; i++)
-        if (pto_range_is_tied(picks->predictions, range, i))
-            name[count++] = strategy_name(picks->predictions, i);
     snprintf(before, sizeof before,
              "tied with %s from %s: ", strategy_name(picks->predictions, range->winner),
              PTO_POINT_SHORT(picks->predictions, begin_of(picks, range)));
-    pto_print_list(stdout, before, name, count, "");
-    free(name);
+    for (int i = 0; i < picks->predictions->strategy_count; i++)
+        if (pto_range_is_tied(picks->predictions, range, i))
+            pto_list_add(&list, before, strategy_name(picks->predictions, i));
+    pto_print_list(stdout, &list);
 }
 
 static void print_table(const picks_t *picks) {
