@@ -459,11 +459,9 @@ static int fit_files(arguments_t *arguments) {
 
 static int run(const pto_arguments_t *given) {
     arguments_t arguments = {.samples = given->operand, .samples_count = given->operand_count};
-    pto_find_by_name();
-    pto_error_t err = {0};
-    if (pto_arguments_apply(given, &arguments, &err) != PTO_OK)
-        return pto_usage_error(&syntax, "%s", err.message);
-    int code = check_arguments(&arguments);
+    int code = pto_options_apply(given, &arguments);
+    if (code < 0)
+        code = check_arguments(&arguments);
     return code < 0 ? fit_files(&arguments) : code;
 }
 

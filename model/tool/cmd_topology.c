@@ -207,9 +207,9 @@ static int run(const pto_arguments_t *given) {
     pto_error_t err = {0};
     pto_topology_t *topology = NULL;
     pto_machine_t *machine = NULL;
-    pto_find_by_name();
-    if (pto_arguments_apply(given, &arguments, &err) != PTO_OK)
-        return pto_usage_error(&syntax, "%s", err.message);
+    int code = pto_options_apply(given, &arguments);
+    if (code >= 0)
+        return code;
     if (given->operand_count + (arguments.machine ? 1 : 0) != 1)
         return pto_usage_error(&syntax, "name one topology, or a machine with --machine");
     if (pto_check_plot(&syntax, arguments.plot) >= 0)
