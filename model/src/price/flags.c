@@ -13,20 +13,6 @@ static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *s
                                   (pto_actors_are_exact(pricing, step) ? actor : 0)];
 }
 
-/* Returns a copy of the ledger for the raises at several actors; NULL when out of memory. */
-static pto_raised_at_t *raised_at(pto_pricing_t *pricing, const pto_ledger_t *own) {
-    pto_raised_at_t *by = calloc(1, sizeof *by);
-    pto_pricing_keep(pricing, by && pto_ledger_copy(&by->at, own));
-    return by;
-}
-
-static void release(pto_raised_at_t *by) {
-    if (!by || --by->uses > 0)
-        return;
-    pto_ledger_fini(&by->at);
-    free(by);
-}
-
 /* Removes the consumed raises from the list, if they are at least half of it. */
 static void drop_consumed(pto_raises_t *raises) {
     int kept = 0;
@@ -39,7 +25,7 @@ static void drop_consumed(pto_raises_t *raises) {
     raises->unsorted = raises->unsorted && kept > 0;
 }
 
-static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_raised_at_t *by) {
+static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, const pto_ledger_t *own) {
     if ((size_t)raises->count == raises->capacity)
         drop_consumed(raises);
     if (!PTO_RESERVE(raises->item, raises->capacity, raises->count + 1)) {
@@ -48,33 +34,29 @@ static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from
     }
     raises->unsorted =
         raises->unsorted || (raises->count > 0 && raises->item[raises->count - 1].from >= from);
-    raises->item[raises->count++] = (pto_raise_t){.from = from, .round = pricing->flags.round, .by = by};
+    pto_raise_t *raise = &raises->item[raises->count++];
+    *raise = (pto_raise_t){.from = from, .round = pricing->flags.round};
+    pto_pricing_keep(pricing, pto_ledger_copy(&raise->at, own));
     raises->pending++;
-    by->uses++;
 }
 
 static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pto_ledger_t *own) {
     static const pto_ledger_t at_start = {0};
-    if (raises->count == 0) {
-        pto_raised_at_t *by = raised_at(pricing, &at_start);
-        if (!by)
-            return;
-        by->uses = 1;
-        add_raise(pricing, raises, BY_ALL, by);
-        release(by);
-    }
+    if (raises->count == 0)
+        add_raise(pricing, raises, BY_ALL, &at_start);
     if (raises->count > 0)
-        pto_pricing_follow(pricing, &raises->item[0].by->at, own);
+        pto_pricing_follow(pricing, &raises->item[0].at, own);
 }
 
 /* Raises the flag at the actors that are priced, for the actor and for all that it represents. */
-static void raise_for_represented(pto_pricing_t *pricing, const pto_action_t *action, pto_raised_at_t *by) {
+static void raise_for_represented(pto_pricing_t *pricing, const pto_action_t *action,
+                                  const pto_ledger_t *own) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         pto_action_t other;
         int64_t at = pricing->actors.priced[i], next = 0;
         while (pto_step_next_reaching(pricing->plan, action->step, at, action->k, &next, &other))
             if (pto_actor_priced(pricing, other.rank) == action->rank)
-                add_raise(pricing, raises_at(pricing, action->step, at), other.rank, by);
+                add_raise(pricing, raises_at(pricing, action->step, at), other.rank, own);
         pto_price_visits += next;
     }
 }
@@ -85,15 +67,10 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
         raise_for_all(pricing, raises_at(pricing, action->step, action->rank), own);
         return;
     }
-    pto_raised_at_t *by = raised_at(pricing, own);
-    if (!by)
-        return;
-    by->uses = 1; /* until all peers have theirs */
     if (pricing->actors.represented_by)
-        raise_for_represented(pricing, action, by);
+        raise_for_represented(pricing, action, own);
     for (int64_t next = 0; !pricing->actors.represented_by && pto_step_next(pricing->plan, &next, action);)
-        add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank, by);
-    release(by);
+        add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank, own);
 }
 
 /* Returns the index of the oldest raise of `from` that is not consumed; raises->count: there is none. */
@@ -119,11 +96,10 @@ static void consume_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t 
     if (at == raises->count)
         return;
     pto_raise_t *raise = &raises->item[at];
-    pto_pricing_follow(pricing, own, &raise->by->at);
+    pto_pricing_follow(pricing, own, &raise->at);
     if (pricing->flags.round - raise->round > pricing->flags.lag)
         pricing->flags.lag = pricing->flags.round - raise->round;
-    release(raise->by);
-    raise->by = NULL;
+    pto_ledger_fini(&raise->at);
     raise->consumed = true;
     if (--raises->pending == 0)
         drop_consumed(raises);
@@ -139,7 +115,7 @@ void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t 
             consume_raise(pricing, raises, action->peer_rank, own);
     } else {
         for (int i = 0; i < raises->count; i++)
-            pto_pricing_follow(pricing, own, &raises->item[i].by->at);
+            pto_pricing_follow(pricing, own, &raises->item[i].at);
     }
     pto_charge_wait(charge, pricing->machine, action->step);
 }
@@ -156,16 +132,13 @@ int64_t pto_raises_pending(const pto_pricing_t *pricing) {
 }
 
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
-    pricing->flags.repeats++;
     for (int64_t i = 0; i < pricing->flags.count; i++)
         for (int r = 0; r < pricing->flags.raised[i].count; r++) {
-            const pto_raise_t *raise = &pricing->flags.raised[i].item[r];
-            if (raise->consumed || raise->from == BY_ALL || raise->round <= pricing->flags.round - period ||
-                raise->by->repeat == pricing->flags.repeats)
+            pto_raise_t *raise = &pricing->flags.raised[i].item[r];
+            if (raise->consumed || raise->from == BY_ALL || raise->round <= pricing->flags.round - period)
                 continue;
-            raise->by->repeat = pricing->flags.repeats;
             int64_t from = pto_actor_priced(pricing, raise->from);
-            pto_pricing_keep(pricing, pto_ledger_shift(&raise->by->at, &pricing->clocks.ledger[from],
+            pto_pricing_keep(pricing, pto_ledger_shift(&raise->at, &pricing->clocks.ledger[from],
                                                        &pricing->clocks.snapshot[from], times));
         }
 }
@@ -173,7 +146,7 @@ void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
 void pto_raises_fini(const pto_pricing_t *pricing) {
     for (int64_t i = 0; pricing->flags.raised && i < pricing->flags.count; i++) {
         for (int r = 0; r < pricing->flags.raised[i].count; r++)
-            release(pricing->flags.raised[i].item[r].by);
+            pto_ledger_fini(&pricing->flags.raised[i].item[r].at);
         free(pricing->flags.raised[i].item);
     }
     free(pricing->flags.raised);

@@ -53,19 +53,12 @@ typedef struct {
     double *fabric_bytes; /* [directed link]: of messages between nodes; NULL: the machine has no fabric */
 } pto_link_loads_t;
 
-/* The ledger of an actor when it raised a flag, shared by the raises at all of its peers. */
-typedef struct {
-    pto_ledger_t at;
-    int64_t uses;   /* reference count */
-    int64_t repeat; /* number of the last call of pto_raises_repeat that shifted it */
-} pto_raised_at_t;
-
 /* A raise of a flag. */
 typedef struct {
-    int64_t from;  /* the actor that raised it */
-    int64_t round; /* pto_flags_t's at that time */
-    pto_raised_at_t *by;
-    bool consumed; /* by a wait */
+    int64_t from;    /* the actor that raised it */
+    int64_t round;   /* pto_flags_t's at that time */
+    pto_ledger_t at; /* the actor's ledger at that time */
+    bool consumed;   /* by a wait */
 } pto_raise_t;
 
 /* The raises of one flag for one actor, oldest first. Consumed ones may stay in the list for a while. */
@@ -111,7 +104,6 @@ typedef struct {
     int64_t count;
     pto_raises_t *raised; /* [flag][actor] */
     int64_t round;        /* number of iterations of loops so far */
-    int64_t repeats;      /* number of calls of pto_raises_repeat so far */
     int64_t lag;          /* maximum number of rounds from a raise to its wait, since it was set to 0 */
 } pto_flags_t;
 
