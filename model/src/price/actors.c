@@ -7,7 +7,7 @@
 /* --- their kind ----------------------------------------------------------------------------------------- */
 
 /* Returns whether the step has a single member, selected by its index, of a group of several. */
-bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
+static bool is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
     return pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
            step->who_until.constant == step->who_first.constant + 1 &&
            pto_group_at(plan, step->group)->size > 1;
@@ -16,7 +16,7 @@ bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
 /* Returns the core of a step's single member; -1: it has several, or one on each core. */
 static int64_t core_of_single_member(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_group_at(plan, step->group);
-    if (!pto_step_is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))
+    if (!is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))
         return -1;
     int64_t rank = pto_group_rank(plan, group, 0, step->who_first.constant);
     return pto_layout_rank(&plan->request.layout, rank).core;
@@ -26,7 +26,7 @@ static int64_t core_of_single_member(const pto_plan_t *plan, const pto_step_t *s
  * takes part in every step of its cores, so it would do the work of all of them. */
 static bool has_only_single_members(const pto_plan_t *plan) {
     int i = 0;
-    while (i < plan->steps.count && pto_step_is_of_one_member(plan, pto_step_at(plan, i)))
+    while (i < plan->steps.count && is_of_one_member(plan, pto_step_at(plan, i)))
         i++;
     return i > 0 && i == plan->steps.count;
 }
@@ -161,7 +161,7 @@ bool pto_actors_find_parts(pto_pricing_t *pricing) {
     for (int i = 0; i < steps && pricing->actors.takes_part; i++) {
         const pto_step_t *step = pto_step_at(pricing->plan, i);
         pricing->actors.any_single_member =
-            pricing->actors.any_single_member || pto_step_is_of_one_member(pricing->plan, step);
+            pricing->actors.any_single_member || is_of_one_member(pricing->plan, step);
         if (!pto_actors_are_exact(pricing, step))
             for (int64_t actor = 0; actor < pricing->actors.count; actor++)
                 pricing->actors.takes_part[i * pricing->actors.count + actor] =

@@ -79,7 +79,7 @@ static bool can_be_summed(pto_messages_t *messages) {
 }
 
 /* If latencies are known, all messages must have the same one. */
-bool pto_at_once_applies(const pto_pricing_t *pricing, int node) {
+static bool is_summed(const pto_pricing_t *pricing, int node) {
     const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     if (!stage || stage->order != PTO_ORDER_AT_ONCE || !pricing->tables || !pto_messages_are_plain(pricing))
         return false;
@@ -391,7 +391,7 @@ static bool sum_tables(const pto_pricing_t *pricing, const pto_stage_t *stage, i
     return true;
 }
 
-pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k) {
+static pto_status_t price_by_sums(pto_pricing_t *pricing, int node, int64_t k) {
     const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     const pto_message_rules_t *by_rank = pricing->messages;
     pto_summed_t summed = {.messages = malloc((size_t)stage->step_count * sizeof *summed.messages),
@@ -411,3 +411,5 @@ pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k) {
     free(summed.latest);
     return status;
 }
+
+const pto_pricer_t pto_pricer_at_once = {is_summed, price_by_sums};

@@ -29,27 +29,6 @@ static pto_ledger_t *last_use_at(const pto_pricing_t *pricing, int lane, int64_t
     return pricing->lanes.last_use + lane * PTO_LANE_RESOURCE_COUNT * pricing->actors.count + index;
 }
 
-bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes) {
-    bool branches = false;
-    for (int n = 0; n < pto_plan_node_count(pricing->plan); n++)
-        branches = branches || pto_node_at(pricing->plan, n)->kind == PTO_NODE_PARALLEL;
-    if (!branches)
-        return true;
-    size_t used = PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actors.count;
-    pricing->lanes.use_count = (1 + (size_t)lanes) * used;
-    pricing->lanes.first_use = calloc(pricing->lanes.use_count, sizeof *pricing->lanes.first_use);
-    pricing->lanes.uses = calloc(used, sizeof *pricing->lanes.uses);
-    pricing->lanes.last_use = pricing->lanes.first_use ? pricing->lanes.first_use + used : NULL;
-    return pricing->lanes.first_use && pricing->lanes.uses;
-}
-
-void pto_lanes_release(pto_lanes_t *lanes) {
-    for (size_t i = 0; lanes->first_use && i < lanes->use_count; i++)
-        pto_ledger_fini(&lanes->first_use[i]);
-    free(lanes->first_use);
-    free(lanes->uses);
-}
-
 static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
     pto_pricing_keep(pricing, pto_ledger_copy(to, from));
 }
@@ -401,13 +380,13 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     return status;
 }
 
-bool pto_lanes_apply(const pto_pricing_t *pricing, int node) {
+static bool has_lanes(const pto_pricing_t *pricing, int node) {
     pto_node_kind_t kind = pto_node_at(pricing->plan, node)->kind;
     return (kind == PTO_NODE_PIPELINE || kind == PTO_NODE_PARALLEL) &&
            pto_node_lane_count(pricing->plan, node) > 1;
 }
 
-pto_status_t pto_lanes_price(pto_pricing_t *pricing, int index, int64_t k) {
+static pto_status_t price_lanes(pto_pricing_t *pricing, int index, int64_t k) {
     const pto_node_t *node = pto_node_at(pricing->plan, index);
     int lanes = pto_node_lane_count(pricing->plan, index);
     pricing->lanes.in_branches = node->kind == PTO_NODE_PARALLEL;
@@ -417,6 +396,8 @@ pto_status_t pto_lanes_price(pto_pricing_t *pricing, int index, int64_t k) {
     join(pricing, lanes);
     return status;
 }
+
+const pto_pricer_t pto_pricer_lanes = {has_lanes, price_lanes};
 
 /* --- the resources of a step ---------------------------------------------------------------------------- */
 

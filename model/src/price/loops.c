@@ -155,8 +155,10 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 /* --- loops ---------------------------------------------------------------------------------------------- */
 
 /* Prices two periods of uniform rounds, and repeats the gains of the second. Single ranks have none. */
-static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t repeat) {
+static pto_status_t price_loop(pto_pricing_t *pricing, int index, int64_t outer) {
+    (void)outer;
     const pto_node_t *loop = pto_node_at(pricing->plan, index);
+    const pto_repeat_t repeat = pto_find_repeat(pricing->plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;
     int64_t measured_to = measured_from + repeat.period;
     int64_t more = (repeat.uniform_to - measured_to) / repeat.period;
@@ -178,12 +180,9 @@ static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t r
     return price_rounds(pricing, index, measured_to + more * repeat.period, loop->to);
 }
 
-bool pto_loops_apply(const pto_pricing_t *pricing, int node) {
+static bool is_loop(const pto_pricing_t *pricing, int node) {
     pto_node_kind_t kind = pto_node_at(pricing->plan, node)->kind;
     return kind == PTO_NODE_LOOP || kind == PTO_NODE_PIPELINE;
 }
 
-pto_status_t pto_loops_price(pto_pricing_t *pricing, int node, int64_t k) {
-    (void)k;
-    return price_loop(pricing, node, pto_find_repeat(pricing->plan, node));
-}
+const pto_pricer_t pto_pricer_loops = {is_loop, price_loop};

@@ -440,12 +440,12 @@ static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_
     return pto_nccl_takes_core(node, pricing->actors.actor[actor].place.core);
 }
 
-bool pto_nccl_applies(const pto_pricing_t *pricing, int node) {
+static bool is_by_nccl(const pto_pricing_t *pricing, int node) {
     return pto_node_at(pricing->plan, node)->by == PTO_DONE_BY_NCCL;
 }
 
 /* All members start when the last one arrives, and end at the same time. */
-pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
+static pto_status_t price_nccl(pto_pricing_t *pricing, int index, int64_t k) {
     (void)k;
     const pto_node_t *node = pto_node_at(pricing->plan, index);
     pto_ledger_t *last = NULL;
@@ -475,3 +475,5 @@ pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
         pto_pricing_keep(pricing, pto_ledger_add(last, &charge, charge.other));
     return status;
 }
+
+const pto_pricer_t pto_pricer_nccl = {is_by_nccl, price_nccl};

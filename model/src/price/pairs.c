@@ -116,7 +116,7 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs
            pto_parts_are_same(&pairs->parts, &in_parts);
 }
 
-bool pto_pairs_apply(const pto_pricing_t *pricing, int node) {
+static bool is_exchange_of_pairs(const pto_pricing_t *pricing, int node) {
     pairs_t pairs = {.stage = NULL};
     return find_exchange(pricing, node, &pairs);
 }
@@ -440,7 +440,7 @@ static void release(pairs_t *pairs) {
  * many: with more rounds, processes that wait are ever later than those that never do. */
 enum { FIRST_CHECK = 16, CHECK_FACTOR = 4 };
 
-pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer) {
+static pto_status_t price_pairs(pto_pricing_t *pricing, int loop, int64_t outer) {
     (void)outer;
     pairs_t pairs = {.pricing = pricing};
     const pto_node_t *node = pto_node_at(pricing->plan, loop);
@@ -465,3 +465,5 @@ pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer) {
     release(&pairs);
     return PTO_OK;
 }
+
+const pto_pricer_t pto_pricer_pairs = {is_exchange_of_pairs, price_pairs};

@@ -459,20 +459,21 @@ static bool is_stage(const pto_pricing_t *pricing, int node) {
 }
 
 /* The ways to price a node; the first that applies is taken. If none does, the nodes inside it are priced. */
-static const pto_pricer_t pricers[] = {
-    {pto_lines_apply, pto_lines_price},       /* a kernel whose data carry their flags: as a whole */
-    {pto_nccl_applies, pto_nccl_price},       /* a collective of NCCL: as a whole */
-    {pto_lanes_apply, pto_lanes_price},       /* branches and pipelines: repeating chunks only once */
-    {pto_pairs_apply, pto_pairs_price},       /* rounds of all pairs of a table: in arrays */
-    {pto_loops_apply, pto_loops_price},       /* loops: repeating rounds only once */
-    {pto_at_once_applies, pto_at_once_price}, /* an exchange of a table: by its sums */
-    {is_stage, pto_stage_price},              /* step by step */
+static const pto_pricer_t stage_pricer = {is_stage, pto_stage_price};
+static const pto_pricer_t *const pricers[] = {
+    &pto_pricer_lines,   /* a kernel whose data carry their flags: as a whole */
+    &pto_pricer_nccl,    /* a collective of NCCL: as a whole */
+    &pto_pricer_lanes,   /* branches and pipelines: repeating chunks only once */
+    &pto_pricer_pairs,   /* rounds of all pairs of a table: in arrays */
+    &pto_pricer_loops,   /* loops: repeating rounds only once */
+    &pto_pricer_at_once, /* an exchange of a table: by its sums */
+    &stage_pricer,       /* step by step */
 };
 
 static const pto_pricer_t *find_pricer(const pto_pricing_t *pricing, int node) {
     for (size_t i = 0; i < sizeof pricers / sizeof *pricers; i++)
-        if (pricers[i].applies(pricing, node))
-            return &pricers[i];
+        if (pricers[i]->applies(pricing, node))
+            return pricers[i];
     return NULL;
 }
 

@@ -115,10 +115,9 @@ typedef struct {
     pto_ledger_t *demand;        /* [resource][actor]: the use of it by all lanes of the current node */
     pto_ledger_t *demand_before; /* `demand` as it was before a loop's measured iterations */
     uint64_t *users;             /* [resource][actor]: a bit for each lane that has used it */
-    /* For branches; NULL in plans without them: */
+    /* For branches: */
     pto_ledger_t *first_use; /* [resource][actor]: before the first use by any lane */
     pto_ledger_t *last_use;  /* [lane][resource][actor]: after the lane's last stage that used it */
-    size_t use_count;        /* number of ledgers in both */
     bool *uses;              /* [resource][actor]: the current stage uses it */
 } pto_lanes_t;
 
@@ -184,18 +183,10 @@ typedef struct {
     pto_status_t (*price)(pto_pricing_t *pricing, int node, int64_t k);
 } pto_pricer_t;
 
-bool pto_lines_apply(const pto_pricing_t *pricing, int node);
-pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k);
-bool pto_nccl_applies(const pto_pricing_t *pricing, int node);
-pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k);
-bool pto_lanes_apply(const pto_pricing_t *pricing, int node);
-pto_status_t pto_lanes_price(pto_pricing_t *pricing, int index, int64_t k);
-bool pto_pairs_apply(const pto_pricing_t *pricing, int node);
-pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer);
-bool pto_loops_apply(const pto_pricing_t *pricing, int node);
-pto_status_t pto_loops_price(pto_pricing_t *pricing, int node, int64_t k);
-bool pto_at_once_applies(const pto_pricing_t *pricing, int node);
-pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k);
+extern const pto_pricer_t pto_pricer_lines, pto_pricer_nccl, pto_pricer_lanes, pto_pricer_pairs,
+    pto_pricer_loops, pto_pricer_at_once;
+
+/* Prices a stage step by step. */
 pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k);
 
 /* Prices nodes [first, first + count) in iteration k. Errors: those of pto_price. */
@@ -219,9 +210,6 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
-/* Allocates the ledgers of `lanes` branches. Returns false when out of memory. */
-bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
-void pto_lanes_release(pto_lanes_t *lanes);
 /* Copies `demand` to `demand_before`. */
 void pto_lanes_remember_demand(pto_pricing_t *pricing);
 /* Adds `times` the growth of `demand` since then. */
@@ -430,8 +418,6 @@ struct pto_message_rules {
 };
 /* For actors of one process, peer by peer; for those of several, by arithmetic. */
 extern const pto_message_rules_t pto_messages_by_rank, pto_messages_by_class;
-
-bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Returns pto_slice_bytes of an actor that represents several processes: their maximum. */
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);

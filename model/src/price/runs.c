@@ -47,12 +47,12 @@ void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine,
                       (double)lines_bytes(plan));
 }
 
-bool pto_lines_apply(const pto_pricing_t *pricing, int node) {
+static bool is_by_lines(const pto_pricing_t *pricing, int node) {
     return pricing->lines && pto_node_at(pricing->plan, node)->kind == PTO_NODE_KERNEL;
 }
 
 /* The plan's only kernel; its first stage launches it. All processes take the same time. */
-pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k) {
+static pto_status_t price_lines(pto_pricing_t *pricing, int kernel, int64_t k) {
     (void)k;
     const pto_plan_t *plan = pricing->plan;
     const pto_stage_t *first = pto_plan_stage(plan, pto_plan_node(plan, kernel + 1)->stage);
@@ -70,3 +70,5 @@ pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k) {
     }
     return PTO_OK;
 }
+
+const pto_pricer_t pto_pricer_lines = {is_by_lines, price_lines};

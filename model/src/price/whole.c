@@ -22,10 +22,21 @@ void pto_price_cache_fini(pto_price_cache_t *cache) {
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-/* All ledgers but those of flags and queues. */
-static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
-    int for_lanes = lanes > 1 ? 1 + 2 * PTO_LANE_RESOURCE_COUNT : 0;
-    return (size_t)(2 + lanes + for_lanes) * (size_t)pricing->actors.count;
+static bool has_branches(const pto_plan_t *plan) {
+    bool any = false;
+    for (int n = 0; n < pto_plan_node_count(plan); n++)
+        any = any || pto_node_at(plan, n)->kind == PTO_NODE_PARALLEL;
+    return any;
+}
+
+/* Returns the number of an actor's ledgers, without those of flags and queues. */
+static int64_t ledgers_each(const pto_plan_t *plan) {
+    int64_t lanes = pto_plan_lane_count(plan), count = 2 + lanes;
+    if (lanes > 1)
+        count += 1 + 2 * PTO_LANE_RESOURCE_COUNT;
+    if (lanes > 1 && has_branches(plan))
+        count += (1 + lanes) * PTO_LANE_RESOURCE_COUNT;
+    return count;
 }
 
 static bool allocate(pto_pricing_t *pricing) {
@@ -41,11 +52,11 @@ static bool allocate(pto_pricing_t *pricing) {
     if (pto_plan_has_tables(pricing->plan) && !(pricing->tables = pto_price_cache_tables(pricing->cache)))
         return false;
     int lane_count = pto_plan_lane_count(pricing->plan);
-    int64_t actors = pricing->actors.count;
+    int64_t actors = pricing->actors.count, uses = PTO_LANE_RESOURCE_COUNT * actors;
     pricing->flags.count = pricing->plan->flags.count * actors;
     pricing->flags.raised = pto_raises_begin(pricing);
     clocks->order = malloc((size_t)actors * sizeof *clocks->order);
-    clocks->lane = calloc(ledger_count(pricing, lane_count), sizeof *clocks->lane);
+    clocks->lane = calloc((size_t)(ledgers_each(pricing->plan) * actors), sizeof *clocks->lane);
     clocks->behind = calloc((size_t)actors, sizeof *clocks->behind);
     shared->engine = calloc((size_t)pricing->actors.gpu_count, sizeof *shared->engine);
     shared->outflow = malloc((size_t)pricing->actors.node_count * sizeof *shared->outflow);
@@ -59,23 +70,25 @@ static bool allocate(pto_pricing_t *pricing) {
         return true;
     lanes->base = clocks->snapshot + actors;
     lanes->demand = lanes->base + actors;
-    lanes->demand_before = lanes->demand + PTO_LANE_RESOURCE_COUNT * actors;
-    lanes->users = calloc(PTO_LANE_RESOURCE_COUNT * (size_t)actors, sizeof *lanes->users);
-    return lanes->users && pto_lanes_allocate(pricing, lane_count);
+    lanes->demand_before = lanes->demand + uses;
+    lanes->first_use = lanes->demand_before + uses;
+    lanes->last_use = lanes->first_use + uses;
+    lanes->users = calloc((size_t)uses, sizeof *lanes->users);
+    lanes->uses = calloc((size_t)uses, sizeof *lanes->uses);
+    return lanes->users && lanes->uses;
 }
 
 static void release(pto_pricing_t *pricing) {
     pto_clocks_t *clocks = &pricing->clocks;
     pto_shared_t *shared = &pricing->shared;
-    size_t ledgers = clocks->lane ? ledger_count(pricing, pto_plan_lane_count(pricing->plan)) : 0;
-    for (size_t i = 0; i < ledgers; i++)
+    int64_t ledgers = ledgers_each(pricing->plan) * pricing->actors.count;
+    for (int64_t i = 0; clocks->lane && i < ledgers; i++)
         pto_ledger_fini(&clocks->lane[i]);
     pto_raises_fini(pricing);
     for (int64_t gpu = 0; shared->engine && gpu < pricing->actors.gpu_count; gpu++)
         pto_copies_fini(&shared->engine[gpu]);
     for (size_t i = 0; i < sizeof clocks->terms / sizeof *clocks->terms; i++)
         pto_ledger_fini(&clocks->terms[i]);
-    pto_lanes_release(&pricing->lanes);
     pto_links_release(shared);
     free(pricing->actors.actor);
     free(pricing->actors.takes_part);
@@ -85,6 +98,7 @@ static void release(pto_pricing_t *pricing) {
     free(clocks->lane);
     free(clocks->behind);
     free(pricing->lanes.users);
+    free(pricing->lanes.uses);
     free(shared->engine);
     free(shared->outflow);
     free(pricing->outcome.occupied_s);
