@@ -21,11 +21,10 @@ pto_status_t pto_step_call_error(const pto_workload_t *workload, const pto_workl
 /* Computes the totals of the mix again after calls have got another strategy (`best`). */
 void pto_step_add_up_mix(pto_step_prediction_t *step);
 
-/* Count the messages of one entry by the chosen mix, and simulate it. Errors: as of pto_step_simulate. */
-pto_status_t pto_step_entry_messages(const pto_step_prediction_t *step, const pto_machine_t *machine,
-                                     int number, int64_t *messages, pto_error_t *err);
+/* Simulates one entry by the chosen mix, unless it has more than `max_messages`: then `*seconds` is INFINITY.
+ * Errors: as of pto_step_simulate. */
 pto_status_t pto_step_simulate_entry(const pto_step_prediction_t *step, const pto_machine_t *machine,
-                                     int number, const pto_simulate_options_t *options, double *seconds,
+                                     int number, int64_t limit, int64_t max_messages, double *seconds,
                                      pto_error_t *err);
 
 #endif

@@ -141,15 +141,12 @@ static void find_cheapest(settling_t *settling) {
 /* Simulates a mix. One that cannot be simulated, or has too many messages, takes INFINITY. */
 static pto_status_t simulate(settling_t *settling, const pto_machine_t *machine, int64_t limit, int at,
                              double *seconds, pto_error_t *err) {
-    const pto_simulate_options_t options = {.limit = limit};
     pto_error_t fault = {.status = PTO_OK};
-    int64_t messages = 0;
     choose(settling, &settling->mix[at]);
-    *seconds = INFINITY;
-    pto_status_t status =
-        pto_step_entry_messages(settling->step, machine, settling->entry, &messages, &fault);
-    if (status == PTO_OK && messages <= SETTLE_MESSAGES_MAX)
-        status = pto_step_simulate_entry(settling->step, machine, settling->entry, &options, seconds, &fault);
+    pto_status_t status = pto_step_simulate_entry(settling->step, machine, settling->entry, limit,
+                                                  SETTLE_MESSAGES_MAX, seconds, &fault);
+    if (status != PTO_OK)
+        *seconds = INFINITY;
     if (status != PTO_ERR_MEMORY && status != PTO_ERR_INTERRUPTED)
         return PTO_OK;
     return pto_error_set(err, status, "%s", fault.message);

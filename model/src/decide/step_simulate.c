@@ -27,10 +27,15 @@ typedef struct {
 typedef struct {
     const pto_step_prediction_t *step;
     const pto_machine_t *machine;
+    const pto_strategy_t *strategy; /* NULL: the mix */
+    int number;                     /* of the workload's entries */
     int count;
     entry_call_t *call;
     int64_t *node; /* of each node of the job, its number among those simulated; -1: it is not */
     pto_layout_t layout;
+    int64_t unit; /* number of repetitions of a call that each simulated one stands for */
+    double seconds;
+    int64_t messages; /* simulated */
 } entry_t;
 
 static const pto_workload_call_t *call_of(const entry_t *entry, int i) {
@@ -51,9 +56,9 @@ static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a simulated step");
 }
 
-static pto_status_t find_calls(entry_t *entry, int number, pto_error_t *err) {
+static pto_status_t find_calls(entry_t *entry, pto_error_t *err) {
     const pto_workload_t *workload = entry->step->workload;
-    const pto_step_calls_t range = pto_step_calls(workload, number);
+    const pto_step_calls_t range = pto_step_calls(workload, entry->number);
     entry->call = calloc((size_t)(range.to - range.from) + 1, sizeof *entry->call);
     entry->node = calloc((size_t)workload->layout.nodes + 1, sizeof *entry->node);
     if (!entry->call || !entry->node)
@@ -65,7 +70,8 @@ static pto_status_t find_calls(entry_t *entry, int number, pto_error_t *err) {
 }
 
 /* The plans that were predicted. */
-static pto_status_t make_plans(entry_t *entry, const pto_strategy_t *strategy, pto_error_t *err) {
+static pto_status_t make_plans(entry_t *entry, pto_error_t *err) {
+    const pto_strategy_t *strategy = entry->strategy;
     for (int i = 0; i < entry->count; i++) {
         entry_call_t *entry_call = &entry->call[i];
         const pto_step_call_t *own = &entry->step->call[entry_call->number];
@@ -161,23 +167,22 @@ static pto_status_t place_ranks(entry_t *entry, int i, pto_error_t *err) {
 
 /* --- an entry ------------------------------------------------------------------------------------------- */
 
-/* Chooses how often each call is simulated. Returns how many of its repetitions each of these stands for. */
-static int64_t choose_repeats(entry_t *entry) {
+/* Chooses how often each call is simulated. */
+static void choose_repeats(entry_t *entry) {
     int64_t smallest = INT64_MAX, largest = 1;
     for (int i = 0; i < entry->count; i++) {
         smallest = call_of(entry, i)->times < smallest ? call_of(entry, i)->times : smallest;
         largest = call_of(entry, i)->times > largest ? call_of(entry, i)->times : largest;
     }
-    int64_t unit = largest / smallest > REPEATS_MAX ? (largest + REPEATS_MAX - 1) / REPEATS_MAX : smallest;
+    entry->unit = largest / smallest > REPEATS_MAX ? (largest + REPEATS_MAX - 1) / REPEATS_MAX : smallest;
     for (int i = 0; i < entry->count; i++) {
-        int64_t repeats = (call_of(entry, i)->times + unit / 2) / unit;
+        int64_t repeats = (call_of(entry, i)->times + entry->unit / 2) / entry->unit;
         entry->call[i].repeats = repeats > 0 ? repeats : 1;
     }
-    return unit;
 }
 
-static pto_status_t run(entry_t *entry, const pto_simulate_options_t *options, pto_simulation_t *simulation,
-                        pto_error_t *err) {
+static pto_status_t run(entry_t *entry, const pto_simulate_options_t *options, pto_error_t *err) {
+    pto_simulation_t simulation = {0};
     int64_t calls = 0;
     int at = 0;
     for (int i = 0; i < entry->count; i++)
@@ -193,11 +198,13 @@ static pto_status_t run(entry_t *entry, const pto_simulate_options_t *options, p
                                                .repeats = r > 0};
     if (status == PTO_OK)
         status =
-            pto_simulate_at_once(&entry->layout, call, at, entry->machine, options, simulation, each_s, err);
+            pto_simulate_at_once(&entry->layout, call, at, entry->machine, options, &simulation, each_s, err);
+    entry->messages = simulation.messages;
     at = 0;
     for (int i = 0; i < entry->count && each_s && status == PTO_OK; i++) {
         at += (int)entry->call[i].repeats;
-        entry->call[i].end_s = each_s[at - 1];
+        entry->call[i].end_s = each_s[at - 1] * (double)entry->unit;
+        entry->seconds = fmax(entry->seconds, entry->call[i].end_s);
     }
     free(call);
     free(each_s);
@@ -212,11 +219,11 @@ static int64_t count_messages(const entry_t *entry) {
     return messages;
 }
 
-static void announce(const entry_t *entry, int number, const pto_simulate_options_t *options) {
+static void announce(const entry_t *entry, const pto_simulate_options_t *options) {
     const pto_plan_t *plan = entry->call[0].plan;
     if (!options || !options->begin)
         return;
-    pto_simulate_progress_t progress = {.cell = number,
+    pto_simulate_progress_t progress = {.cell = entry->number,
                                         .cells = entry->step->workload->entry_count,
                                         .messages = count_messages(entry),
                                         .strategy = plan->request.strategy->name,
@@ -224,64 +231,46 @@ static void announce(const entry_t *entry, int number, const pto_simulate_option
     options->begin(&progress);
 }
 
-/* Sets the plans, ranks and repetitions of an entry. A repetition stands for `*unit` of the workload's. */
-static pto_status_t prepare(entry_t *entry, int number, const pto_strategy_t *strategy, int64_t *unit,
-                            pto_error_t *err) {
-    pto_status_t status = find_calls(entry, number, err);
+/* Sets the plans, ranks and repetitions of an entry. */
+static pto_status_t prepare(entry_t *entry, pto_error_t *err) {
+    pto_status_t status = find_calls(entry, err);
     if (status != PTO_OK || entry->count == 0)
         return status;
-    status = make_plans(entry, strategy, err);
+    status = make_plans(entry, err);
     if (status == PTO_OK)
         choose_nodes(entry);
     for (int i = 0; i < entry->count && status == PTO_OK; i++)
         status = place_ranks(entry, i, err);
     if (status == PTO_OK)
-        *unit = choose_repeats(entry);
+        choose_repeats(entry);
     return status;
 }
 
-static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strategy_t *strategy,
-                                   const pto_simulate_options_t *options, pto_step_simulation_t *result,
-                                   double *seconds, pto_error_t *err) {
-    pto_simulation_t simulation;
+/* An entry of more than `max_messages` takes INFINITY. */
+static pto_status_t simulate_entry(entry_t *entry, int64_t max_messages,
+                                   const pto_simulate_options_t *options, pto_error_t *err) {
     pto_error_t fault = {.status = PTO_OK};
-    int64_t unit = 1;
-    pto_status_t status = prepare(entry, number, strategy, &unit, err);
-    *seconds = 0;
+    pto_status_t status = prepare(entry, err);
     if (status != PTO_OK || entry->count == 0)
         return status;
-    announce(entry, number, options);
-    status = run(entry, options, &simulation, &fault);
-    if (status != PTO_OK)
-        return pto_step_call_error(entry->step->workload, call_of(entry, 0), &fault, err);
-    for (int i = 0; i < entry->count; i++) {
-        double end_s = entry->call[i].end_s * (double)unit;
-        result->call_s[entry->call[i].number] = end_s;
-        *seconds = fmax(*seconds, end_s);
+    if (count_messages(entry) > max_messages) {
+        entry->seconds = INFINITY;
+        return PTO_OK;
     }
-    result->messages += simulation.messages;
-    return PTO_OK;
-}
-
-pto_status_t pto_step_entry_messages(const pto_step_prediction_t *step, const pto_machine_t *machine,
-                                     int number, int64_t *messages, pto_error_t *err) {
-    entry_t entry = {.step = step, .machine = machine};
-    int64_t unit;
-    pto_status_t status = prepare(&entry, number, NULL, &unit, err);
-    *messages = status == PTO_OK ? count_messages(&entry) : 0;
-    fini(&entry);
-    return status;
+    announce(entry, options);
+    if (run(entry, options, &fault) == PTO_OK)
+        return PTO_OK;
+    return pto_step_call_error(entry->step->workload, call_of(entry, 0), &fault, err);
 }
 
 pto_status_t pto_step_simulate_entry(const pto_step_prediction_t *step, const pto_machine_t *machine,
-                                     int number, const pto_simulate_options_t *options, double *seconds,
+                                     int number, int64_t limit, int64_t max_messages, double *seconds,
                                      pto_error_t *err) {
-    entry_t entry = {.step = step, .machine = machine};
-    pto_step_simulation_t result = {.call_s = calloc((size_t)step->workload->call_count + 1, sizeof(double))};
-    pto_status_t status = result.call_s ? simulate_entry(&entry, number, NULL, options, &result, seconds, err)
-                                        : out_of_memory(err);
+    entry_t entry = {.step = step, .machine = machine, .number = number};
+    pto_status_t status =
+        simulate_entry(&entry, max_messages, &(pto_simulate_options_t){.limit = limit}, err);
+    *seconds = entry.seconds;
     fini(&entry);
-    pto_step_simulation_fini(&result);
     return status;
 }
 
@@ -295,13 +284,16 @@ pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_mach
     pto_status_t status = PTO_OK;
     const bool shown = pto_progress_begin("simulating calls", step->workload->entry_count, 0);
     for (int number = 0; number < step->workload->entry_count && status == PTO_OK; number++) {
-        entry_t entry = {.step = step, .machine = machine};
-        double seconds, compute_s = pto_step_compute_s(step->workload, number);
-        status = simulate_entry(&entry, number, strategy, options, &result, &seconds, err);
+        entry_t entry = {.step = step, .machine = machine, .strategy = strategy, .number = number};
+        double compute_s = pto_step_compute_s(step->workload, number);
+        status = simulate_entry(&entry, INT64_MAX, options, err);
+        for (int i = 0; i < entry.count; i++)
+            result.call_s[entry.call[i].number] = entry.call[i].end_s;
+        result.messages += entry.messages;
+        result.communication_s += entry.seconds;
+        result.exposed_s += fmax(entry.seconds - compute_s, 0);
+        result.seconds += fmax(entry.seconds, compute_s);
         fini(&entry);
-        result.communication_s += seconds;
-        result.exposed_s += fmax(seconds - compute_s, 0);
-        result.seconds += fmax(seconds, compute_s);
         if (shown)
             pto_progress_add(1);
     }
