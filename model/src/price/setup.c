@@ -3,6 +3,7 @@
 #include "portolan/price.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/plan_internal.h"
 #include "price/ledger.h"
@@ -88,8 +89,8 @@ static void name_items(const bill_t *bill, const pto_machine_t *machine, pto_set
 }
 
 /* A bill's items beyond its count are not set: zeroing them took most of the time. */
-static void begin_bill(bill_t *bill, bool known) {
-    bill->known = known;
+static void begin_bill(bill_t *bill) {
+    bill->known = true;
     bill->seconds = 0;
     bill->count = 0;
 }
@@ -110,53 +111,34 @@ static void add_cost(bill_t *bill, const pto_cost_table_t *cost, const char *sta
     add_entry(bill, entry);
 }
 
-static void price_allocations(const pto_machine_t *machine, const int64_t *bytes, bill_t *bill) {
-    begin_bill(bill, true);
+static void add_allocations(bill_t *bill, const pto_machine_t *machine, const int64_t *bytes) {
     for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--)
         if (bytes[space] > 0)
             add_cost(bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
 }
 
-/* Appends all items of a part, or only those that the machine file lacks. */
-static void add_items(const bill_t *part, bool lacking, bill_t *whole) {
-    for (int i = 0; i < part->count; i++)
-        if (!lacking || !part->item[i].entry.param)
-            add_item(whole, &part->item[i]);
-}
-
-/* Keeps the more expensive bill; if either has items without a cost, only those of both. */
-static void keep_costlier(const bill_t *one, bill_t *costliest) {
-    if (!one->known || !costliest->known) {
-        bill_t lacking;
-        begin_bill(&lacking, false);
-        add_items(costliest, true, &lacking);
-        add_items(one, true, &lacking);
-        *costliest = lacking;
-    } else if (one->seconds > costliest->seconds) {
-        *costliest = *one;
-    }
-}
-
-/* Bills the allocations of the process with the most. Most allocate as much as the one before. */
-static void survey_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
-                               bill_t *bill) {
-    bill_t own, allocated;
-    begin_bill(&allocated, true);
-    int64_t last[PTO_SPACE_COUNT] = {0};
+/* Bills the allocations of the process that takes the longest. If a cost that some process needs is lacking,
+ * bills only that. */
+static void bill_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
+                             bill_t *bill) {
+    int64_t longest[PTO_SPACE_COUNT] = {0}, lacking[PTO_SPACE_COUNT] = {0};
+    double longest_s = 0;
+    bool known = true;
     for (int64_t rank = 0; rank < ranks; rank++) {
         int64_t bytes[PTO_SPACE_COUNT];
+        bill_t own;
+        begin_bill(&own);
         temporary_bytes(survey, rank, bytes);
-        bool differs = false;
-        for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-            differs = differs || bytes[space] != last[space];
-            last[space] = bytes[space];
+        add_allocations(&own, machine, bytes);
+        known = known && own.known;
+        for (int space = 0; space < PTO_SPACE_COUNT; space++)
+            lacking[space] |= machine->setup_allocate[space].count == 0 ? bytes[space] : 0;
+        if (own.seconds > longest_s) {
+            longest_s = own.seconds;
+            memcpy(longest, bytes, sizeof longest);
         }
-        if (!differs)
-            continue;
-        price_allocations(machine, bytes, &own);
-        keep_costlier(&own, &allocated);
     }
-    add_items(&allocated, false, bill);
+    add_allocations(bill, machine, known ? longest : lacking);
 }
 
 /* --- other processes' memory ---------------------------------------------------------------------------- */
@@ -243,7 +225,7 @@ static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *open
     int64_t from = 0, to = 1;
     int loop_end = 0;
     openings->process = rank + 1;
-    begin_bill(&openings->bill, true);
+    begin_bill(&openings->bill);
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
         if (pto_node_repeats(node->kind)) {
@@ -272,10 +254,10 @@ static bool opens_anything(const pto_plan_t *plan) {
 }
 
 /* Bills the openings of the process that has the most. Most plans have none. */
-static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
-                                    bill_t *bill, pto_error_t *err) {
+static pto_status_t bill_openings(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
+                                  bill_t *bill, pto_error_t *err) {
     bill_t opened;
-    begin_bill(&opened, true);
+    begin_bill(&opened);
     if (!opens_anything(survey->plan))
         return PTO_OK;
     size_t places = (size_t)place_of(survey, ranks, 0);
@@ -288,12 +270,13 @@ static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t 
         openings.bytes[i] = -1;
     for (int64_t rank = 0; ready && rank < ranks; rank++) {
         open_for_rank(survey, rank, &openings);
-        if (openings.bill.count > 0)
-            keep_costlier(&openings.bill, &opened);
+        if (openings.bill.seconds > opened.seconds || !openings.bill.known)
+            opened = openings.bill;
     }
     free(openings.opened_by);
     free(openings.bytes);
-    add_items(&opened, false, bill);
+    for (int i = 0; i < opened.count; i++)
+        add_item(bill, &opened.item[i]);
     return ready ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
 }
 
@@ -305,12 +288,12 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     int64_t nodes = pto_plan_has_tables(plan) ? layout->nodes : 1;
     survey_t survey = {.plan = plan};
     bill_t result;
-    begin_bill(&result, true);
+    begin_bill(&result);
     pto_status_t status = find_own_buffers(&survey, err);
     int64_t ranks = nodes * layout->gpus_per_node * layout->procs_per_gpu;
     if (status == PTO_OK) {
-        survey_allocations(&survey, machine, ranks, &result);
-        status = survey_openings(&survey, machine, ranks, &result, err);
+        bill_allocations(&survey, machine, ranks, &result);
+        status = bill_openings(&survey, machine, ranks, &result, err);
     }
     free(survey.is_own);
     if (status != PTO_OK)
