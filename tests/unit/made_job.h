@@ -205,7 +205,7 @@ static inline void made_lines(made_job_t *job, bool columns, const char *routine
 static inline void made_step(made_job_t *job) {
     static const double sizes[] = {4096, 262144, 4194304};
     const double bytes = sizes[made_below(job, 3)];
-    int all[MADE_PROCS_MAX];
+    int all[MADE_PROCS_MAX] = {0};
     for (int r = 0; r < job->procs; r++)
         all[r] = r;
     made_compute(job);
