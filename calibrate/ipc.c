@@ -25,15 +25,16 @@ int ipc_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], cons
     return count;
 }
 
-int ipc_cases(const job_t *job, const char *benchmark, case_list_t *list) {
-    int first = list->case_count;
+void ipc_cases(const job_t *job, const char *benchmark, case_list_t *list) {
     for (pto_reach_t reach = PTO_REACH_ON_SOCKET; reach <= PTO_REACH_OFF_SOCKET; reach++) {
         pair_t pairs[PAIRS_MAX];
         int count = ipc_pairs(job, reach, pairs, benchmark, list);
-        for (int i = 0; i < count; i++)
-            pairs_case(list, benchmark, &pairs[i])->level = pto_reach_name(reach);
+        for (int i = 0; i < count; i++) {
+            case_t *added = pairs_case(list, benchmark, &pairs[i]);
+            added->level = pto_reach_name(reach);
+            added->buffers = PTO_SPACE_GPU;
+        }
     }
-    return first;
 }
 
 void ipc_open(const work_t *work, void *own, void **opened) {
@@ -48,4 +49,11 @@ void ipc_open(const work_t *work, void *own, void **opened) {
             opened[i] = memory_opened(work, &handles[i]);
     }
     memory_is_shared(work);
+}
+
+void ipc_buffers_open(const work_t *work) {
+    ipc_buffers_t *buffers = work->state;
+    buffers->source = memory_buffer(work, PTO_SPACE_GPU, work->room_bytes);
+    buffers->area = memory_buffer(work, PTO_SPACE_GPU, work->room_bytes);
+    ipc_open(work, buffers->area, buffers->opened);
 }

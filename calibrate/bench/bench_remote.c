@@ -7,16 +7,9 @@
 
 #include "fatal.h"
 #include "ipc.h"
-#include "memory.h"
 
 enum { DETAIL_STORES, DETAIL_WIDTH, DETAIL_STRIDE };
 enum { LEAST_BYTES = 16, WIDEST = 16, STRIDED_WIDTH = 4 };
-
-typedef struct {
-    void *source; /* of stores; loads are from the other member's target */
-    void *target;
-    void *opened[2]; /* the target of each member */
-} state_t;
 
 /* Adds two cases: of 0 bytes, and of all sizes. */
 static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int width, int stride, int blocks,
@@ -30,6 +23,7 @@ static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int wi
         added->procs = blocks;
         added->sized = sized == 1;
         added->min_bytes = LEAST_BYTES;
+        added->room = stride;
         added->detail[DETAIL_STORES] = stores;
         added->detail[DETAIL_WIDTH] = width;
         added->detail[DETAIL_STRIDE] = stride;
@@ -65,19 +59,11 @@ static void list_cases(const job_t *job, case_list_t *list) {
     list_reach(job, PTO_REACH_OFF_SOCKET, list);
 }
 
-static void open_case(const work_t *work) {
-    state_t *state = work->state;
-    state->source = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
-    state->target =
-        memory_buffer(work, PTO_SPACE_GPU, work->max_bytes * work->bench_case->detail[DETAIL_STRIDE]);
-    ipc_open(work, state->target, state->opened);
-}
-
 static void access_once(const work_t *work, int64_t bytes) {
-    const state_t *state = work->state;
+    const ipc_buffers_t *buffers = work->state;
     const int *detail = work->bench_case->detail;
-    void *target = detail[DETAIL_STORES] ? state->opened[1] : state->target;
-    const void *source = detail[DETAIL_STORES] ? state->source : state->opened[1];
+    void *target = detail[DETAIL_STORES] ? buffers->opened[1] : buffers->area;
+    const void *source = detail[DETAIL_STORES] ? buffers->source : buffers->opened[1];
     size_t count = (size_t)bytes / (size_t)detail[DETAIL_WIDTH];
     GPU_DO(gpu.bench->move(target, source, count, detail[DETAIL_WIDTH], detail[DETAIL_STRIDE],
                            work->bench_case->procs, gpu.stream, &gpu_error));
@@ -89,9 +75,9 @@ const benchmark_t bench_remote = {
     .rows = "remote_load_4, _8, _16, remote_store_4, _8, _16, remote_store_strided",
     .summary = "a kernel loading from or storing to another GPU's memory, by width and thread blocks",
     .gpu_only = "remote",
-    .state_bytes = sizeof(state_t),
+    .state_bytes = sizeof(ipc_buffers_t),
     .list = list_cases,
-    .open = open_case,
+    .open = ipc_buffers_open,
     .once = access_once,
     .times = TIMES_LEAD,
 };

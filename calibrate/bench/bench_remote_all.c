@@ -3,18 +3,10 @@
  * processes synchronize before and after each kernel, so that all kernels run at the same time. */
 #include "fatal.h"
 #include "ipc.h"
-#include "memory.h"
 
 enum { LEAST_BYTES = 16 }; /* a thread stores 16 bytes at a time */
 
 _Static_assert(GPU_COUNT_MAX - 1 <= PTO_BENCH_TARGETS_MAX, "a kernel can store to all other GPUs of a node");
-
-typedef struct {
-    int count; /* of members */
-    void *source;
-    void *area;                  /* one block for each member that stores here */
-    void *opened[GPU_COUNT_MAX]; /* the area of each member */
-} state_t;
 
 /* Returns how many of the node's GPUs, from GPU 0 on, have a process and reach each other's memory. */
 static int count_gpus_in_reach(const job_t *job) {
@@ -33,6 +25,7 @@ static void add_case(const job_t *job, int gpus, case_list_t *list) {
     added->procs = gpus;
     added->buffers = PTO_SPACE_GPU;
     added->min_bytes = LEAST_BYTES;
+    added->room = gpus; /* a block for each member that stores here */
     bool on_socket = true;
     for (int i = 0; i < gpus; i++) {
         added->member[i] = job_process_of_device(job, i, 0);
@@ -53,30 +46,23 @@ static void list_cases(const job_t *job, case_list_t *list) {
         add_case(job, gpus, list);
 }
 
-static void open_case(const work_t *work) {
-    state_t *state = work->state;
-    state->count = work->bench_case->member_count;
-    state->source = memory_buffer(work, PTO_SPACE_GPU, (state->count - 1) * work->max_bytes);
-    state->area = memory_buffer(work, PTO_SPACE_GPU, state->count * work->max_bytes);
-    ipc_open(work, state->area, state->opened);
-}
-
 /* Sets where this member stores: its own block in the area of each other member. The order begins with the
  * next member, so that not all members store to the same one first. */
 static void find_targets(const work_t *work, int64_t bytes, void *target[PTO_BENCH_TARGETS_MAX]) {
-    const state_t *state = work->state;
-    for (int i = 1; i < state->count; i++) {
-        int other = (work->me + i) % state->count;
-        target[i - 1] = (char *)state->opened[other] + work->me * bytes;
+    const ipc_buffers_t *buffers = work->state;
+    int count = work->bench_case->member_count;
+    for (int i = 1; i < count; i++) {
+        int other = (work->me + i) % count;
+        target[i - 1] = (char *)buffers->opened[other] + work->me * bytes;
     }
 }
 
 static void store_once(const work_t *work, int64_t bytes) {
-    const state_t *state = work->state;
+    const ipc_buffers_t *buffers = work->state;
     void *target[PTO_BENCH_TARGETS_MAX] = {NULL};
     find_targets(work, bytes, target);
-    GPU_DO(gpu.bench->store_all(target, state->count - 1, state->source, (size_t)bytes, work->job->gpu_blocks,
-                                gpu.stream, &gpu_error));
+    GPU_DO(gpu.bench->store_all(target, work->bench_case->member_count - 1, buffers->source, (size_t)bytes,
+                                work->job->gpu_blocks, gpu.stream, &gpu_error));
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
@@ -86,9 +72,9 @@ const benchmark_t bench_remote_all = {
     .rows = "remote_store_all",
     .summary = "every GPU of a node storing to all others at once",
     .gpu_only = "remote_store_all",
-    .state_bytes = sizeof(state_t),
+    .state_bytes = sizeof(ipc_buffers_t),
     .list = list_cases,
-    .open = open_case,
+    .open = ipc_buffers_open,
     .once = store_once,
     .times = TIMES_TOGETHER,
 };

@@ -20,7 +20,8 @@ typedef struct {
 } state_t;
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    for (int i = ipc_cases(job, "signal_device", list); i < list->case_count; i++) {
+    ipc_cases(job, "signal_device", list);
+    for (int i = 0; i < list->case_count; i++) {
         list->cases[i].space = pto_space_name(PTO_SPACE_GPU);
         list->cases[i].sized = false;
     }

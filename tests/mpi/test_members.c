@@ -727,9 +727,7 @@ static void must_be_of(const char *at, int64_t bytes, int owner) {
 /* Whose bytes have come to this member's memory in the first trial. */
 static void check_data(const case_t *what, int place, int64_t bytes) {
     const int *member = what->member;
-    if (is(what, "memcpy_peer"))
-        must_be_of(piece[0].at, bytes, member[0]);
-    else if (is(what, "remote_store_all"))
+    if (is(what, "remote_store_all"))
         for (int i = 0; i < what->member_count; i++)
             must_be_of(piece[1].at + i * bytes, bytes, member[i]);
     else if (is(what, "remote_store_strided"))
@@ -737,7 +735,7 @@ static void check_data(const case_t *what, int place, int64_t bytes) {
             must_be_of(piece[1].at + 8 * i, 4, member[0]);
             must_be_of(piece[1].at + 8 * i + 4, 4, rank);
         }
-    else if (begins(what, "remote_store"))
+    else if (begins(what, "remote_store") || is(what, "memcpy_peer"))
         must_be_of(piece[1].at, bytes, member[0]);
     else if (begins(what, "remote_load"))
         must_be_of(piece[1].at, bytes, member[1]);
