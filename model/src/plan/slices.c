@@ -443,14 +443,6 @@ void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, co
     int64_t base = slice_base(slice, action, &held);
     const w_range_t w = w_range(slice, action);
     int64_t times = slice->repeat > 1 ? slice->repeat : 1;
-    if (w.until == w.first + 1 && w.run > 0 && times == 1 && !uniform) { /* a single block or part */
-        pto_extent_t extent =
-            indexed_extent(slice, action, &held, slice->reversed ? base - w.first : base + w.first);
-        extent = piece_of_block(slice, action, &held, extent);
-        if (extent.bytes != 0)
-            visit(context, extent.offset_bytes, extent.bytes);
-        return;
-    }
     for (int64_t repeated = 0; repeated < times; repeated++, base += slice->repeat_stride)
         for (int64_t first = w.first; first < w.until && !merger.stopped; first += w.stride) {
             int64_t end = w.run < w.until - first ? first + w.run : w.until;
