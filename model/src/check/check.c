@@ -529,12 +529,12 @@ static void checker_fini(pto_checker_t *checker) {
         free_signals(checker->signal[rank].first);
     pto_check_forget_pieces(checker);
     pto_check_leave_lanes(checker);
-    void *const owned[] = {
-        checker->contents,    checker->inside,       checker->trace,       checker->bytes,
-        checker->signal,      checker->progress,     checker->tally,       checker->shared,
-        checker->piece,       checker->source.item,  checker->target.item, checker->touched.item,
-        checker->moved.span,  checker->present.span, checker->sends.item,  checker->receives.item,
-        checker->sorted.item, checker->rotation,     checker->unit_plan};
+    void *const owned[] = {checker->contents,      checker->inside,       checker->trace,
+                           checker->bytes,         checker->signal,       checker->progress,
+                           checker->tally,         checker->shared,       checker->piece,
+                           checker->source.item,   checker->target.item,  checker->touched.item,
+                           checker->moved.span,    checker->present.span, checker->sends.item,
+                           checker->receives.item, checker->rotation,     checker->unit_plan};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     pto_sets_fini(&checker->sets);

@@ -131,7 +131,7 @@ typedef struct {
     bool *shared;            /* buffers used by other ranks than their holders, or by lanes */
     pto_signals_t *signal;   /* [the rank that waits] */
     pto_progress_t *progress;
-    int64_t *tally; /* ranks + 1: scratch for sorting and for lists of ranks */
+    int64_t *tally; /* ranks + 1: scratch for lists of ranks */
     pto_sets_t sets;
     pto_clocks_t clocks;
     bool inside_ordered; /* the collective's stages share memory or have lanes: `clocks` and `trace` are those
@@ -145,7 +145,6 @@ typedef struct {
     pto_spans_t present;
     pto_ends_t sends;
     pto_ends_t receives;
-    pto_ends_t sorted;
     int run;      /* from 0; plans with shared memory are walked for several runs, one after another */
     bool repeats; /* this run moves the same data as the first one: only the order of accesses is proved */
     pto_check_report_t report;

@@ -381,43 +381,19 @@ static bool is_before(const pto_end_t *one, const pto_end_t *other) {
     return one->to < other->to || (one->to == other->to && one->from < other->from);
 }
 
-/* Insertion sort, for few messages: sort_by takes a time proportional to the number of ranks. */
-static void sort_few(pto_ends_t *ends) {
-    for (int64_t i = 1; i < ends->count; i++) {
-        const pto_end_t end = ends->item[i];
-        int64_t at = i;
-        for (; at > 0 && is_before(&end, &ends->item[at - 1]); at--)
-            ends->item[at] = ends->item[at - 1];
-        ends->item[at] = end;
-    }
+/* By receiver, then sender, then in the order in which they are posted. */
+static int by_receiver(const void *left, const void *right) {
+    const pto_end_t *a = left, *b = right;
+    if (is_before(a, b) || is_before(b, a))
+        return is_before(a, b) ? -1 : 1;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
 }
 
-/* Counting sort by the rank of one end, stable. */
-static bool sort_by(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver) {
-    pto_ends_t *sorted = &checker->sorted;
-    if (!PTO_RESERVE(sorted->item, sorted->capacity, ends->count))
-        return pto_check_out_of_memory(checker);
-    memset(checker->tally, 0, ((size_t)checker->ranks + 1) * sizeof *checker->tally);
-    for (int64_t i = 0; i < ends->count; i++)
-        checker->tally[1 + (by_receiver ? ends->item[i].to : ends->item[i].from)]++;
-    for (int64_t rank = 0; rank < checker->ranks; rank++)
-        checker->tally[rank + 1] += checker->tally[rank];
-    for (int64_t i = 0; i < ends->count; i++)
-        sorted->item[checker->tally[by_receiver ? ends->item[i].to : ends->item[i].from]++] = ends->item[i];
-    sorted->count = ends->count;
-    pto_ends_t unsorted = *ends;
-    *ends = *sorted;
-    *sorted = unsorted;
-    return true;
-}
-
-/* Sorts stably by receiver, then sender. */
-static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends) {
-    enum { FEW = 64 };
-    if (ends->count > FEW)
-        return sort_by(checker, ends, false) && sort_by(checker, ends, true);
-    sort_few(ends);
-    return true;
+static void sort_ends(pto_ends_t *ends) {
+    if (ends->count > 1)
+        qsort(ends->item, (size_t)ends->count, sizeof *ends->item, by_receiver);
 }
 
 /* Returns the action for which an end of a message was recorded. */
@@ -491,8 +467,8 @@ static bool match(pto_checker_t *checker, const pto_end_t *send, const pto_end_t
 
 static bool match_messages(pto_checker_t *checker) {
     pto_ends_t *sends = &checker->sends, *receives = &checker->receives;
-    if (!sort_ends(checker, sends) || !sort_ends(checker, receives))
-        return false;
+    sort_ends(sends);
+    sort_ends(receives);
     int64_t both = sends->count < receives->count ? sends->count : receives->count;
     for (int64_t i = 0; i < both; i++)
         if (!match(checker, sends->item + i, receives->item + i))
