@@ -162,49 +162,34 @@ static const struct {
 
 static const char variables_begin[] = "MPICH_GPU_ALLREDUCE_";
 
-/* Read a variable into `value`, which has -1 for each variable that is not set. */
-static pto_status_t read_variable(const pto_variable_t *variable, const char *path,
-                                  int64_t value[VARIABLE_COUNT], pto_error_t *err) {
+typedef struct {
+    const char *path;
+    int64_t value[VARIABLE_COUNT]; /* -1: not set */
+    pto_error_t *err;
+} reader_t;
+
+static pto_status_t read_variable(const pto_variable_t *variable, void *context) {
+    reader_t *reader = context;
+    int64_t *value = reader->value;
     int at = 0;
     if (strncmp(variable->name, variables_begin, strlen(variables_begin)) != 0)
         return PTO_OK;
     while (at < VARIABLE_COUNT && strcmp(known_variables[at].name, variable->name) != 0)
         at++;
     if (at == VARIABLE_COUNT)
-        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
+        return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->path, variable->line, 1,
                                 "Cray MPICH's manual page has no variable '%.60s'", variable->name);
     if (value[at] >= 0)
-        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
+        return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->path, variable->line, 1,
                                 "the variable is set a second time");
     const bool is_number = pto_int64_parse(variable->value, &value[at], NULL) == PTO_OK;
     if (!is_number || value[at] < known_variables[at].least || value[at] > known_variables[at].most)
-        return pto_error_set_at(err, PTO_ERR_RANGE, path, variable->line, variable->column,
+        return pto_error_set_at(reader->err, PTO_ERR_RANGE, reader->path, variable->line, variable->column,
                                 at == USE_KERNEL ? "'%.40s' is not 0 or 1"
                                 : is_number      ? "'%.40s' bytes are too few or too many"
                                                  : "'%.40s' is not a number of bytes in decimal digits",
                                 variable->value);
     return PTO_OK;
-}
-
-static pto_status_t read_variables(char *text, size_t size, const char *path, int64_t value[VARIABLE_COUNT],
-                                   int *conditional_line, pto_error_t *err) {
-    /* Quotes are a shell's. */
-    const bool is_script = pto_variables_is_script(text) || strstr(text, "=\"") || strstr(text, "='");
-    pto_variables_t variables = {.path = path,
-                                 .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_ENVIRONMENT,
-                                 .prefix = variables_begin,
-                                 .err = err};
-    pto_variable_t variable;
-    pto_status_t status = pto_variables_begin(&variables, text, size);
-    while (status == PTO_OK) {
-        status = pto_variables_next(&variables, &variable);
-        if (status == PTO_OK && !variable.name)
-            break;
-        if (status == PTO_OK)
-            status = read_variable(&variable, path, value, err);
-    }
-    *conditional_line = variables.conditional_line;
-    return status;
 }
 
 /* Fills a table with the file's rules. Without USE_KERNEL the default is unknown: it differs by release. */
@@ -237,14 +222,21 @@ static void fill_table(const pto_export_t *export, pto_export_table_t *table,
 static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
     char *text;
     size_t size;
-    int64_t value[VARIABLE_COUNT] = {-1, -1, -1};
+    reader_t reader = {.path = path, .value = {-1, -1, -1}, .err = err};
     pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
     if (status != PTO_OK)
         return status;
-    status = read_variables(text, size, path, value, &export->conditional_line, err);
+    /* Quotes are a shell's. */
+    const bool is_script = pto_variables_is_script(text) || strstr(text, "=\"") || strstr(text, "='");
+    pto_variables_t variables = {.path = path,
+                                 .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_ENVIRONMENT,
+                                 .prefix = variables_begin,
+                                 .err = err};
+    status = pto_variables_read(&variables, text, size, read_variable, &reader);
+    export->conditional_line = variables.conditional_line;
     free(text);
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
-        fill_table(export, &export->table[t], value);
+        fill_table(export, &export->table[t], reader.value);
     return status;
 }
 

@@ -152,7 +152,8 @@ static pto_status_t add_settings(reader_t *reader, const pto_variable_t *variabl
     return pto_ucc_settings_add(variable, reader->path, owner, section, reader->rules, reader->err);
 }
 
-static pto_status_t read_variable(reader_t *reader, const pto_variable_t *variable) {
+static pto_status_t read_variable(const pto_variable_t *variable, void *context) {
+    reader_t *reader = context;
     int owner;
     pto_ucc_rules_t *rules = reader->rules;
     if (!strstr(variable->name, "UCC_"))
@@ -185,18 +186,11 @@ pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_u
                                  .prefix = "UCC_",
                                  .line_bytes_max = PTO_UCC_LINE_MAX,
                                  .err = err};
-    pto_variable_t variable;
     *rules = (pto_ucc_rules_t){.setting = NULL};
-    pto_status_t status = pto_variables_begin(&variables, text, size);
-    while (status == PTO_OK) {
-        status = pto_variables_next(&variables, &variable);
-        rules->conditional_line = variables.conditional_line;
-        if (status == PTO_OK && !variable.name)
-            return PTO_OK;
-        if (status == PTO_OK)
-            status = read_variable(&reader, &variable);
-    }
-    pto_ucc_rules_fini(rules);
+    pto_status_t status = pto_variables_read(&variables, text, size, read_variable, &reader);
+    rules->conditional_line = variables.conditional_line;
+    if (status != PTO_OK)
+        pto_ucc_rules_fini(rules);
     return status;
 }
 

@@ -15,22 +15,17 @@ static pto_status_t fault(const pto_variables_t *variables, int column, const ch
                             message);
 }
 
-pto_status_t pto_variables_begin(pto_variables_t *variables, char *text, size_t size) {
-    variables->next = text;
-    variables->line = 0;
-    variables->rest = NULL;
-    variables->section = NULL;
+static pto_status_t check_zero(pto_variables_t *variables, const char *text, size_t size) {
     const char *zero = memchr(text, '\0', size);
     if (!zero)
         return PTO_OK;
-    int line = 1;
     const char *line_begin = text;
+    variables->line = 1;
     for (const char *at = text; at < zero; at++)
         if (*at == '\n') {
-            line++;
+            variables->line++;
             line_begin = at + 1;
         }
-    variables->line = line;
     return fault(variables, (int)(zero - line_begin) + 1, "a byte 0");
 }
 
@@ -561,8 +556,7 @@ static pto_status_t add_variable(pto_variables_t *variables, const pto_variable_
     return PTO_OK;
 }
 
-/* Read the whole script at the first call; then return the variables that it sets, one by one. */
-static pto_status_t next_found(pto_variables_t *variables, pto_variable_t *variable) {
+static pto_status_t visit_script(pto_variables_t *variables, pto_variable_visit_t *visit, void *context) {
     pto_status_t status = PTO_OK;
     while (status == PTO_OK && (variables->rest || variables->next)) {
         pto_variable_t found = {.name = NULL};
@@ -575,35 +569,42 @@ static pto_status_t next_found(pto_variables_t *variables, pto_variable_t *varia
         return fault(variables, 1,
                      "a variable's name, but no value in a form that is read: write NAME=VALUE");
     }
-    if (status == PTO_OK && variables->returned_count < variables->found_count)
-        *variable = variables->found[variables->returned_count++];
+    for (int i = 0; i < variables->found_count && status == PTO_OK; i++)
+        status = visit(&variables->found[i], context);
     return status;
 }
 
-pto_status_t pto_variables_next(pto_variables_t *variables, pto_variable_t *variable) {
-    bool sections = variables->form == PTO_VARIABLES_SECTIONS;
-    *variable = (pto_variable_t){.name = NULL};
-    if (variables->form == PTO_VARIABLES_SCRIPT)
-        return next_found(variables, variable);
-    while (variables->next) {
-        char *line;
-        pto_status_t status = next_line(variables, &line);
-        if (status != PTO_OK)
-            return status;
-        const char *first = line + strspn(line, blanks);
-        if (*first == '\0' || *first == '#' || (sections && *first == ';'))
-            continue;
-        if (first > line) /* in a configuration file, it would continue the previous variable */
-            return fault(variables, 1, "a line must not begin with a blank");
-        if (sections) {
-            cut_comment(line);
-            trim_end(line);
-        }
-        if (!sections || *line != '[')
-            return read_variable(variables, line, variable);
-        status = begin_section(variables, line);
-        if (status != PTO_OK)
-            return status;
+/* --- lines and sections --------------------------------------------------------------------------------- */
+
+static pto_status_t visit_line(pto_variables_t *variables, pto_variable_visit_t *visit, void *context) {
+    const bool sections = variables->form == PTO_VARIABLES_SECTIONS;
+    pto_variable_t variable;
+    char *line;
+    pto_status_t status = next_line(variables, &line);
+    if (status != PTO_OK)
+        return status;
+    const char *first = line + strspn(line, blanks);
+    if (*first == '\0' || *first == '#' || (sections && *first == ';'))
+        return PTO_OK;
+    if (first > line) /* in a configuration file, it would continue the previous variable */
+        return fault(variables, 1, "a line must not begin with a blank");
+    if (sections) {
+        cut_comment(line);
+        trim_end(line);
     }
-    return PTO_OK;
+    if (sections && *line == '[')
+        return begin_section(variables, line);
+    status = read_variable(variables, line, &variable);
+    return status == PTO_OK ? visit(&variable, context) : status;
+}
+
+pto_status_t pto_variables_read(pto_variables_t *variables, char *text, size_t size,
+                                pto_variable_visit_t *visit, void *context) {
+    pto_status_t status = check_zero(variables, text, size);
+    variables->next = text;
+    if (status == PTO_OK && variables->form == PTO_VARIABLES_SCRIPT)
+        return visit_script(variables, visit, context);
+    while (status == PTO_OK && variables->next)
+        status = visit_line(variables, visit, context);
+    return status;
 }

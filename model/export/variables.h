@@ -64,7 +64,6 @@ typedef struct {
     int conditional_line; /* the first line that sets a variable conditionally; 0: none */
     pto_variable_t found[PTO_VARIABLES_FOUND_MAX];
     int found_count;
-    int returned_count; /* how many of these the caller has got */
 } pto_variables_t;
 
 /* Returns a line of another language than a shell's (fish, PowerShell, container files, YAML, JSON, calls
@@ -78,10 +77,12 @@ bool pto_variables_is_script(const char *text);
 /* Returns the first line, other than comments, that names a variable which begins with the prefix, or 0. */
 int pto_variables_find(const char *text, const char *prefix);
 
-/* Begin to read a text that ends in a NUL after its `size` bytes. Errors: PTO_ERR_SYNTAX. */
-pto_status_t pto_variables_begin(pto_variables_t *variables, char *text, size_t size);
+/* Takes a variable. Reading ends if it fails. */
+typedef pto_status_t pto_variable_visit_t(const pto_variable_t *variable, void *context);
 
-/* The next variable; its name is NULL after the last. Errors: PTO_ERR_SYNTAX, _TOO_LARGE, with the place. */
-pto_status_t pto_variables_next(pto_variables_t *variables, pto_variable_t *variable);
+/* Reads a text that ends in a NUL after its `size` bytes, and passes each variable to `visit`. Errors:
+ * PTO_ERR_SYNTAX, _TOO_LARGE, with the place; those of `visit`. */
+pto_status_t pto_variables_read(pto_variables_t *variables, char *text, size_t size,
+                                pto_variable_visit_t *visit, void *context);
 
 #endif
