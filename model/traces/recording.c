@@ -450,23 +450,17 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     return status;
 }
 
-/* Reads a text that `path` names or, if it is NULL, the file. */
-static pto_status_t read_once(const char *text, size_t text_size, const char *path,
-                              const pto_recording_options_t *options, pto_recording_job_t *job,
-                              bool *is_repeatable, pto_recording_t *trace, pto_error_t *err) {
+static pto_status_t read_once(const char *path, const pto_recording_options_t *options,
+                              pto_recording_job_t *job, bool *is_repeatable, pto_recording_t *trace,
+                              pto_error_t *err) {
     pto_source_t *source = calloc(1, sizeof *source);
-    pto_status_t status = PTO_OK;
     if (!source)
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
-    if (text)
-        pto_source_open_memory(source, text, text_size);
-    else {
-        source->limit = options->limit_bytes;
-        source->progress = options->progress;
-        source->context = options->context;
-        status = pto_source_open(source, path, err);
-    }
-    *is_repeatable = text || source->file_bytes > 0; /* not a pipe */
+    source->limit = options->limit_bytes;
+    source->progress = options->progress;
+    source->context = options->context;
+    pto_status_t status = pto_source_open(source, path, err);
+    *is_repeatable = source->file_bytes > 0; /* not a pipe */
     if (status == PTO_OK)
         status = read_source(source, path, options, job, trace, err);
     pto_source_close(source);
@@ -474,27 +468,15 @@ static pto_status_t read_once(const char *text, size_t text_size, const char *pa
     return status;
 }
 
-static pto_status_t read_text_or_file(const char *text, size_t text_size, const char *path,
-                                      const pto_recording_options_t *options, pto_recording_t *trace,
-                                      pto_error_t *err) {
+pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
+                                pto_recording_t *trace, pto_error_t *err) {
     pto_recording_job_t job = {.rank = -1};
     bool is_repeatable;
-    pto_status_t status = read_once(text, text_size, path, options, &job, &is_repeatable, trace, err);
+    pto_status_t status = read_once(path, options, &job, &is_repeatable, trace, err);
     if (status != PTO_OK || !job.came_late || !is_repeatable)
         return status;
     pto_recording_fini(trace);
-    return read_once(text, text_size, path, options, &job, &is_repeatable, trace, err);
-}
-
-pto_status_t pto_recording_parse(const char *text, size_t text_size, const char *path,
-                                 const pto_recording_options_t *options, pto_recording_t *trace,
-                                 pto_error_t *err) {
-    return read_text_or_file(text, text_size, path, options, trace, err);
-}
-
-pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
-                                pto_recording_t *trace, pto_error_t *err) {
-    return read_text_or_file(NULL, 0, path, options, trace, err);
+    return read_once(path, options, &job, &is_repeatable, trace, err);
 }
 
 void pto_recording_fini(pto_recording_t *trace) {

@@ -43,13 +43,6 @@ pto_status_t pto_source_open(pto_source_t *source, const char *path, pto_error_t
     return PTO_OK;
 }
 
-void pto_source_open_memory(pto_source_t *source, const char *text, size_t text_size) {
-    source->line = 1;
-    source->column = 1;
-    source->memory = text;
-    source->memory_size = text_size;
-}
-
 void pto_source_close(pto_source_t *source) {
     if (source->file)
         gzclose(source->file);
@@ -61,15 +54,6 @@ void pto_source_close(pto_source_t *source) {
 /* Reads bytes after those that the buffer has; returns how many. */
 static size_t read_some(pto_source_t *source) {
     const size_t room = PTO_SOURCE_BUFFER - source->end;
-    if (!source->file) {
-        size_t size = source->memory_size < room ? source->memory_size : room;
-        if (size > 0) {
-            memcpy(source->buffer + source->end, source->memory, size);
-            source->memory += size;
-        }
-        source->memory_size -= size;
-        return size;
-    }
     int size = gzread(source->file, source->buffer + source->end, (unsigned)room), code = Z_OK;
     const char *reason = gzerror(source->file, &code);
     if (size > 0)
@@ -116,12 +100,12 @@ bool pto_source_extend(pto_source_t *source) {
             fail(source, PTO_ERR_SYNTAX, "%s", fault);
         source->at = pto_byte_order_mark(text, source->end);
     }
-    const int64_t packed = source->file ? (int64_t)gzoffset(source->file) : -1;
+    const int64_t packed = (int64_t)gzoffset(source->file);
     if (source->end > kept)
         check_limits(source, packed);
     if (source->status != PTO_OK)
         source->end = 0;
-    if (source->progress && source->file && source->file_bytes > 0)
+    if (source->progress && source->file_bytes > 0)
         source->progress(source->context, (double)packed / source->file_bytes);
     return source->end > kept + source->at;
 }

@@ -1,4 +1,4 @@
-/* The bytes of a recording, from a file (gzip or not) or from memory, through a buffer of 64 KiB. */
+/* The bytes of a recording, from a file (gzip or not), through a buffer of 64 KiB. */
 #ifndef PTO_TRACES_SOURCE_H
 #define PTO_TRACES_SOURCE_H
 
@@ -13,9 +13,7 @@ enum { PTO_SOURCE_BUFFER = 1 << 16, PTO_SOURCE_LINE_MAX = 1 << 24, PTO_SOURCE_IT
 
 /* Zeroed at first. `line` and `column` are the place of the next byte, counted from 1. */
 typedef struct {
-    gzFile file;        /* NULL if `memory` is read */
-    const char *memory; /* the rest of the text */
-    size_t memory_size;
+    gzFile file;
     size_t at, end; /* of the buffer */
     pto_status_t status;
     char reason[128]; /* unless `status` is PTO_OK */
@@ -35,8 +33,6 @@ typedef struct {
 
 /* Opens a file. Errors: PTO_ERR_IO. The source is to be closed in any case. */
 pto_status_t pto_source_open(pto_source_t *source, const char *path, pto_error_t *err);
-/* Reads from a text, which is borrowed. */
-void pto_source_open_memory(pto_source_t *source, const char *text, size_t text_size);
 void pto_source_close(pto_source_t *source);
 
 /* Fills the buffer if it is empty. Returns its number of bytes; 0 at the end or after an error. */

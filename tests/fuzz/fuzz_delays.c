@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/recording.h"
+#include "recorded_text.h"
 
 static void check_delay(const pto_delay_t *delay, int64_t procs) {
     if (delay->cause >= PTO_DELAY_CAUSES || delay->place_count < 1 ||
@@ -27,7 +27,7 @@ static pto_status_t read_file(const uint8_t *data, size_t size, const char *befo
     if (size > 0)
         memcpy(text + front, data, size);
     memcpy(text + front + size, after, back);
-    pto_status_t status = pto_recording_parse(text, front + size + back, "fuzz", options, trace, NULL);
+    pto_status_t status = read_recorded_text(text, front + size + back, options, trace, NULL);
     free(text);
     return status;
 }

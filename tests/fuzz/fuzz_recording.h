@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "portolan/recording.h"
+#include "recorded_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,7 +18,7 @@ static inline void fuzz_recording(const uint8_t *data, size_t size, pto_recordin
                                              .collective = PTO_COLLECTIVE_ALLREDUCE};
     pto_recording_t trace;
     pto_error_t err = {.status = PTO_OK};
-    pto_status_t status = pto_recording_parse((const char *)data, size, "fuzz.txt", &options, &trace, &err);
+    pto_status_t status = read_recorded_text((const char *)data, size, &options, &trace, &err);
     if (status == PTO_OK)
         pto_recording_fini(&trace);
     else if (err.status != status || err.message[0] == '\0' || err.file[0] == '\0' || err.line < 1 ||

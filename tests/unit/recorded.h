@@ -3,7 +3,7 @@
 #define PTO_TEST_RECORDED_H
 
 #include "bad_input.h"
-#include "portolan/recording.h"
+#include "recorded_text.h"
 #include "test.h"
 
 static inline void end_recording(void *recording) { pto_recording_fini(recording); }
@@ -13,7 +13,7 @@ static inline void end_delays(void *delays) { pto_delays_fini(delays); }
 static inline pto_recording_t must_record(const char *text, const pto_recording_options_t *options) {
     pto_recording_t recording = {.count = 0};
     pto_error_t err = {0};
-    if (pto_recording_parse(text, strlen(text), "a log", options, &recording, &err) != PTO_OK)
+    if (read_recorded_text(text, strlen(text), options, &recording, &err) != PTO_OK)
         fail_msg("%d: %s\n%s", err.line, err.message, text);
     keep_owned(&recording, sizeof recording, end_recording);
     return recording;
@@ -53,7 +53,7 @@ static inline void assert_recordings_refused(const bad_input_t *bad, size_t coun
         pto_recording_t trace;
         pto_error_t err = {0};
         assert_refused(&bad[i],
-                       pto_recording_parse(bad[i].text, strlen(bad[i].text), "trace", options, &trace, &err),
+                       read_recorded_text(bad[i].text, strlen(bad[i].text), options, &trace, &err),
                        &err);
     }
 }

@@ -1,7 +1,7 @@
 /* Outputs of benchmarks in the forms of many launchers, releases and options, each with the calls that it
  * holds. */
-#include "portolan/recording.h"
 #include "prefixed.h"
+#include "recorded_text.h"
 #include "test.h"
 
 enum { ROWS_MAX = 3 };
@@ -21,10 +21,10 @@ typedef struct {
 static pto_status_t parse(const form_t *form, pto_recording_t *trace, pto_error_t *err) {
     pto_recording_options_t options = {
         .rank = -1, .nodes = 1, .gpus_per_node = 2, .as_gpu = true, .collective = PTO_COLLECTIVE_COUNT};
-    pto_status_t status = pto_recording_parse(form->text, strlen(form->text), "log", &options, trace, err);
+    pto_status_t status = read_recorded_text(form->text, strlen(form->text), &options, trace, err);
     options.collective = form->row[0].collective;
     return status == PTO_ERR_KEY
-               ? pto_recording_parse(form->text, strlen(form->text), "log", &options, trace, err)
+               ? read_recorded_text(form->text, strlen(form->text), &options, trace, err)
                : status;
 }
 

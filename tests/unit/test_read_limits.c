@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/text_file.h"
 #include "portolan/machine.h"
-#include "portolan/recording.h"
+#include "recorded_text.h"
 #include "test.h"
 
 enum { MEBIBYTE = 1 << 20 };
@@ -210,7 +210,7 @@ TEST(many_kinds_of_calls_on_one_wide_communicator_are_read) {
     for (int i = 0; i < KINDS; i++)
         pto_text_add(&text, "0,1,2,MPI_Bcast,c,2,,,%d,gpu\n", i + 1);
     assert_false(text.out_of_memory);
-    assert_int_equal(pto_recording_parse(text.text, text.length, "c", &four_a_node, &trace, &err), PTO_OK);
+    assert_int_equal(read_recorded_text(text.text, text.length, &four_a_node, &trace, &err), PTO_OK);
     assert_int_equal(trace.count, KINDS);
     assert_int_equal(trace.call[0].nodes, 2);
     pto_recording_fini(&trace);
@@ -234,7 +234,7 @@ static int64_t calls_of(const pto_text_t *text) {
     assert_false(text->out_of_memory);
     values = 0;
     json_set_alloc_funcs(count_malloc, free);
-    assert_ok(pto_recording_parse(text->text, text->length, "t", &four_a_node, &trace, &err), &err);
+    assert_ok(read_recorded_text(text->text, text->length, &four_a_node, &trace, &err), &err);
     json_set_alloc_funcs(malloc, free);
     for (int i = 0; i < trace.count; i++)
         calls += trace.call[i].times;

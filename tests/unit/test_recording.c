@@ -116,7 +116,7 @@ TEST(shapes_that_the_listed_processes_contradict_are_refused) {
         options.nodes = cases[i].nodes;
         options.gpus_per_node = cases[i].gpus_per_node;
         options.places_assumed = cases[i].assumed;
-        assert_int_equal(pto_recording_parse(text, sizeof text - 1, "n.txt", &options, &trace, &err),
+        assert_int_equal(read_recorded_text(text, sizeof text - 1, &options, &trace, &err),
                          PTO_ERR_NOT_APPLICABLE);
         assert_non_null(strstr(err.message, cases[i].message));
         assert_int_equal(err.line, 7);

@@ -318,7 +318,7 @@ TEST(a_rank_that_goal_does_not_have_is_refused) {
     pto_recording_t trace;
     pto_error_t err = {0};
     options.rank = 2;
-    assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &options, &trace, &err),
+    assert_int_equal(read_recorded_text(text, sizeof text - 1, &options, &trace, &err),
                      PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "0 to 1"));
 }
@@ -363,7 +363,7 @@ TEST(an_event_of_several_mebibytes_is_refused) {
     assert_non_null(text);
     memset(text, 'x', SIZE);
     memcpy(text, "{\"traceEvents\": [\n{\"name\": \"", 28);
-    assert_int_equal(pto_recording_parse(text, SIZE, "t", &four_a_node, &trace, &err), PTO_ERR_TOO_LARGE);
+    assert_int_equal(read_recorded_text(text, SIZE, &four_a_node, &trace, &err), PTO_ERR_TOO_LARGE);
     assert_int_equal(err.line, 2);
     free(text);
 }
@@ -381,7 +381,7 @@ TEST(protobuf_that_ends_early_is_refused_with_its_byte) {
         pto_recording_t trace;
         pto_error_t err = {0};
         options.format = PTO_RECORDING_CHAKRA;
-        pto_status_t status = pto_recording_parse((const char *)bytes, cut, "t", &options, &trace, &err);
+        pto_status_t status = read_recorded_text((const char *)bytes, cut, &options, &trace, &err);
         if (status == PTO_OK) {
             ends++;
             pto_recording_fini(&trace);
@@ -411,7 +411,7 @@ TEST(hostile_protobuf_is_refused) {
         pto_recording_t trace;
         pto_error_t err = {0};
         options.format = PTO_RECORDING_CHAKRA;
-        pto_status_t status = pto_recording_parse(bad[i].bytes, bad[i].size, "t", &options, &trace, &err);
+        pto_status_t status = read_recorded_text(bad[i].bytes, bad[i].size, &options, &trace, &err);
         assert_int_equal(status, PTO_ERR_SYNTAX);
         assert_non_null(strstr(err.message, bad[i].word));
     }

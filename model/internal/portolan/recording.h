@@ -130,10 +130,6 @@ typedef struct {
  * line is 1, and the column is the byte. */
 pto_status_t pto_recording_read(const char *path, const pto_recording_options_t *options,
                                 pto_recording_t *trace, pto_error_t *err);
-/* The same from memory; `path` only names the text. */
-pto_status_t pto_recording_parse(const char *text, size_t text_size, const char *path,
-                                 const pto_recording_options_t *options, pto_recording_t *trace,
-                                 pto_error_t *err);
 void pto_recording_fini(pto_recording_t *trace);
 
 /* --- delays --------------------------------------------------------------------------------------------- */
