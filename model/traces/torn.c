@@ -154,12 +154,11 @@ char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line) {
     return line;
 }
 
-/* Stores what may become a whole row. A table of two columns looks like any text, so there only lines that a
- * debug line cut are parts of rows. */
-static void store_part(pto_recording_reader_t *reader, const char *text, shape_t shape, bool is_cut) {
+/* Stores what may become a whole row. */
+static void store_part(pto_recording_reader_t *reader, const char *text, shape_t shape) {
     pto_bench_t *benchmark = &reader->benchmark;
     reader->trace->skipped.timeless += shape.is_timeless;
-    if (!shape.begins || shape.is_timeless || (!is_cut && benchmark->numbers < 2))
+    if (!shape.begins || shape.is_timeless)
         return;
     snprintf(benchmark->torn, sizeof benchmark->torn, "%s", text);
     if (shape.count >= benchmark->least)
@@ -169,9 +168,7 @@ static void store_part(pto_recording_reader_t *reader, const char *text, shape_t
 static bool join_row(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]) {
     pto_bench_t *benchmark = &reader->benchmark;
     const char *torn = benchmark->torn;
-    const size_t length = strlen(line);
     line = pto_bench_uninterrupted(reader, line);
-    const bool is_cut = strlen(line) < length;
     shape_t shape = shape_of(benchmark, line);
     if (shape.count == 0)
         return false;
@@ -191,7 +188,7 @@ static bool join_row(pto_recording_reader_t *reader, char *line, char row[PTO_BE
     if (*torn)
         pto_bench_drop_torn(reader);
     if (!shape.is_row)
-        store_part(reader, row, shape, is_cut);
+        store_part(reader, row, shape);
     return shape.is_row;
 }
 
