@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "base/text_file.h"
 #include "reader.h"
+#include "scenario/words.h"
 
 /* A path, and the layout after it. */
 typedef struct {
@@ -14,12 +16,6 @@ typedef struct {
     char named[64];              /* the collective's name, "" if none is given */
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if none is given, or if the name is unknown */
 } measured_t;
-
-static void find_collective(const char *name, pto_collective_t *collective) {
-    for (int i = 0; i < PTO_COLLECTIVE_COUNT; i++)
-        if (strcmp(pto_collective_name((pto_collective_t)i), name) == 0)
-            *collective = (pto_collective_t)i;
-}
 
 static bool read_shape(const char *text, measured_t *measured) {
     char copy[48], *cross;
@@ -35,13 +31,15 @@ static bool read_shape(const char *text, measured_t *measured) {
  * which has times of allreduces. False if `text` does not end like that. */
 static bool split_shape(const char *text, measured_t *measured) {
     char *path = measured->path, *colon;
+    int collective;
     *measured = (measured_t){.collective = PTO_COLLECTIVE_COUNT};
     if ((size_t)snprintf(path, sizeof measured->path, "%s", text) >= sizeof measured->path ||
         !(colon = strrchr(path, ':')))
         return false;
     if (!read_shape(colon + 1, measured)) {
         snprintf(measured->named, sizeof measured->named, "%s", colon + 1);
-        find_collective(colon + 1, &measured->collective);
+        if (pto_name_find(colon + 1, "collective", pto_collective_at, &collective, NULL) == PTO_OK)
+            measured->collective = (pto_collective_t)collective;
         *colon = '\0';
         colon = strrchr(path, ':');
         if (!colon || !read_shape(colon + 1, measured))
