@@ -163,10 +163,10 @@ const pto_export_rule_t *pto_export_rule_at(const pto_export_table_t *table, int
 /* Returns the size as the library compares it. */
 int64_t pto_export_size(const pto_export_table_t *table, int64_t bytes);
 
-/* The largest size up to which one strategy is as fast as another, each with the library's cheapest
+/* The largest size up to which three_step is as fast as cuda_aware, each with the library's cheapest
  * algorithms, by bisection between the export's sizes; -1: it never is. */
-pto_status_t pto_export_last_size(const pto_export_t *export, const pto_export_table_t *table,
-                                  const char *strategy, const char *other, int64_t *bytes, pto_error_t *err);
+pto_status_t pto_export_last_staged(const pto_export_t *export, const pto_export_table_t *table,
+                                    int64_t *bytes, pto_error_t *err);
 
 /* Writes lines about sizes at which another strategy would be faster than the library with these rules.
  * `except` is a strategy that the library can be told to use in another way, or NULL. */

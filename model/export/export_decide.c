@@ -251,31 +251,31 @@ int64_t pto_export_size(const pto_export_table_t *table, int64_t bytes) {
 
 /* --- staging -------------------------------------------------------------------------------------------- */
 
-static pto_status_t is_as_fast(const pto_export_t *export, const pto_export_table_t *table,
-                               const char *strategy, const char *other, int64_t bytes, bool *as_fast,
-                               pto_error_t *err) {
-    double strategy_s, other_s = 0;
-    pto_status_t status = price_strategy(export, table, strategy, NULL, bytes, &strategy_s, err);
+/* Whether staging through the host is as fast as giving the library GPU buffers. */
+static pto_status_t staging_is_as_fast(const pto_export_t *export, const pto_export_table_t *table,
+                                       int64_t bytes, bool *as_fast, pto_error_t *err) {
+    double staged_s, direct_s = 0;
+    pto_status_t status = price_strategy(export, table, "three_step", NULL, bytes, &staged_s, err);
     if (status == PTO_OK)
-        status = price_strategy(export, table, other, NULL, bytes, &other_s, err);
-    *as_fast = status == PTO_OK && strategy_s <= other_s;
+        status = price_strategy(export, table, "cuda_aware", NULL, bytes, &direct_s, err);
+    *as_fast = status == PTO_OK && staged_s <= direct_s;
     return status;
 }
 
-pto_status_t pto_export_last_size(const pto_export_t *export, const pto_export_table_t *table,
-                                  const char *strategy, const char *other, int64_t *bytes, pto_error_t *err) {
+pto_status_t pto_export_last_staged(const pto_export_t *export, const pto_export_table_t *table,
+                                    int64_t *bytes, pto_error_t *err) {
     const pto_series_t *sizes = &export->bytes;
     int64_t at = 0, above;
     bool as_fast = true;
     pto_status_t status = PTO_OK;
     for (; at < sizes->count && as_fast && status == PTO_OK; at += as_fast)
-        status = is_as_fast(export, table, strategy, other, sizes->value[at], &as_fast, err);
+        status = staging_is_as_fast(export, table, sizes->value[at], &as_fast, err);
     *bytes = at > 0 ? sizes->value[at - 1] : -1;
     if (at == 0 || at == sizes->count || status != PTO_OK)
         return status;
     for (above = sizes->value[at]; above - *bytes > 1 + above / 64 && status == PTO_OK;) {
         int64_t middle = *bytes + (above - *bytes) / 2;
-        status = is_as_fast(export, table, strategy, other, middle, &as_fast, err);
+        status = staging_is_as_fast(export, table, middle, &as_fast, err);
         *(as_fast ? bytes : &above) = middle;
     }
     return status;

@@ -234,7 +234,7 @@ static pto_status_t write_threshold(const pto_export_t *export, FILE *stream, co
     int64_t bytes;
     if (strcmp(table->collective->strategy, "cuda_aware") != 0 || export->options.scenario.layout.in_host)
         return PTO_OK;
-    pto_status_t status = pto_export_last_size(export, table, "three_step", "cuda_aware", &bytes, err);
+    pto_status_t status = pto_export_last_staged(export, table, &bytes, err);
     if (status == PTO_OK)
         fprintf(stream, "%" PRId64 " ranks: --mca coll_accelerator_%s_thresh %" PRId64 "\n", table->ranks,
                 table->collective->name, bytes > 0 ? bytes : 0);
