@@ -372,7 +372,7 @@ static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
         if (status == PTO_OK && collective && !has_algorithm(export, collective, number[1]))
             status = fault(reader, PTO_ERR_RANGE,
                            "Open MPI has no algorithm of this number for this collective, whose calls fail");
-        for (int t = 0; t < export->table_count && status == PTO_OK; t++) {
+        for (int t = 0; collective && t < export->table_count && status == PTO_OK; t++) {
             pto_export_table_t *table = &export->table[t];
             if (table->collective != collective || (!first && ranks > table->ranks))
                 continue;

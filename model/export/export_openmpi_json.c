@@ -193,9 +193,11 @@ static const pto_export_collective_t *collective_of(const pto_export_t *export, 
 static pto_status_t read_collective(reader_t *reader, const char *name, const json_t *comms,
                                     pto_export_t *export) {
     bool *is_filled = calloc((size_t) export->table_count + 1, sizeof *is_filled);
-    pto_status_t status = is_filled ? PTO_OK : pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory");
+    pto_status_t status = PTO_OK;
+    if (!is_filled)
+        return pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory");
     snprintf(reader->where, WHERE_MAX, "%.24s", name);
-    if (status == PTO_OK && !is_among(collectives, name))
+    if (!is_among(collectives, name))
         status = fault(reader, PTO_ERR_SYNTAX,
                        "Open MPI has no such collective, and ignores the whole file without a word");
     if (status == PTO_OK && !json_is_array(comms))
