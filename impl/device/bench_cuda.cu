@@ -23,16 +23,12 @@ static pto_status_t cuda_count(int *count, pto_error_t *err) {
     return status;
 }
 
-/* Unknown if the driver or the run-time library does not have the attribute. */
+/* Unknown if the driver does not have the attribute. */
 static pto_mps_t mps_of(int gpu) {
-#if CUDART_VERSION >= 12050
     int enabled = 0;
     if (cudaDeviceGetAttribute(&enabled, cudaDevAttrMpsEnabled, gpu) == cudaSuccess)
         return enabled ? PTO_MPS_YES : PTO_MPS_NO;
     (void)cudaGetLastError();
-#else
-    (void)gpu;
-#endif
     return PTO_MPS_UNKNOWN;
 }
 
@@ -114,14 +110,6 @@ static pto_status_t cuda_launch_empty(void *stream, pto_error_t *err) {
     return check(cudaGetLastError(), "launch of an empty kernel", err);
 }
 
-static cudaError_t instantiate(cudaGraphExec_t *made, cudaGraph_t graph) {
-#if CUDART_VERSION >= 12000
-    return cudaGraphInstantiate(made, graph, 0);
-#else
-    return cudaGraphInstantiate(made, graph, nullptr, nullptr, 0);
-#endif
-}
-
 static pto_status_t cuda_graph_begin(void *stream, pto_error_t *err) {
     return CUDA_DO(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal), err);
 }
@@ -131,7 +119,7 @@ static pto_status_t cuda_graph_end(void *stream, void **graph, pto_error_t *err)
     cudaGraphExec_t made = nullptr;
     pto_status_t status = CUDA_DO(cudaStreamEndCapture(as_stream(stream), &captured), err);
     if (status == PTO_OK)
-        status = CUDA_DO(instantiate(&made, captured), err);
+        status = CUDA_DO(cudaGraphInstantiate(&made, captured, 0), err);
     if (captured != nullptr)
         (void)cudaGraphDestroy(captured);
     *graph = made;
