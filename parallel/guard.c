@@ -20,7 +20,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "shm.h"
+#include "base/text.h"
+#include "team.h"
 
 enum {
     TEXT_MAX = 192,
@@ -91,23 +92,13 @@ static struct {
 
 /* --- reports -------------------------------------------------------------------------------------------- */
 
-static void append(char text[REPORT_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(char text[REPORT_MAX], const char *format, ...) {
-    size_t used = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + used, REPORT_MAX - used, format, arguments);
-    va_end(arguments);
-}
-
-static void append_own(char text[REPORT_MAX], double stuck_s) {
-    append(text, "%s: ", guard.program);
+static void append_own(pto_line_t *text, double stuck_s) {
+    pto_line_add(text, "%s: ", guard.program);
     if (guard.rank >= 0)
-        append(text, "MPI rank %d on %s", guard.rank, guard.host);
+        pto_line_add(text, "MPI rank %d on %s", guard.rank, guard.host);
     else
-        append(text, "process %ld", (long)getpid());
-    append(text, ": no progress for %.3g s in: %s; ending the job\n", stuck_s, guard.doing);
+        pto_line_add(text, "process %ld", (long)getpid());
+    pto_line_add(text, ": no progress for %.3g s in: %s; ending the job\n", stuck_s, guard.doing);
 }
 
 static bool is_silent(int peer) {
@@ -121,32 +112,33 @@ static bool does_something_else(int peer) {
 }
 
 /* Appends the other processes of this node that `picks` selects. Returns how many. */
-static int append_others(char text[REPORT_MAX], bool (*picks)(int peer), const char *what) {
+static int append_others(pto_line_t *text, bool (*picks)(int peer), const char *what) {
     int count = 0;
     for (int i = 0; i < guard.peer_count; i++) {
         const peer_t *other = &guard.table->peer[i];
         if (i == guard.own || !picks(i) || count++ >= NAMED_MAX)
             continue;
-        append(text, "%s: MPI rank %d (process %ld on %s) %s: %.*s\n", guard.program,
-               atomic_load(&other->rank), atomic_load(&other->pid), guard.host, what, TEXT_MAX - 1,
-               other->doing);
+        pto_line_add(text, "%s: MPI rank %d (process %ld on %s) %s: %.*s\n", guard.program,
+                     atomic_load(&other->rank), atomic_load(&other->pid), guard.host, what, TEXT_MAX - 1,
+                     other->doing);
     }
     if (count > NAMED_MAX)
-        append(text, "%s: and so are %d more on %s\n", guard.program, count - NAMED_MAX, guard.host);
+        pto_line_add(text, "%s: and so are %d more on %s\n", guard.program, count - NAMED_MAX, guard.host);
     return count;
 }
 
 static void report(double stuck_s, bool stuck) {
-    char text[REPORT_MAX] = "";
+    char room[REPORT_MAX] = "";
+    pto_line_t text = {.text = room, .size = sizeof room};
     int silent = 0;
     if (stuck)
-        append_own(text, stuck_s);
+        append_own(&text, stuck_s);
     if (guard.table)
-        silent =
-            append_others(text, is_silent, "shows no sign of life (stopped?): ending the job; its last step");
+        silent = append_others(&text, is_silent,
+                               "shows no sign of life (stopped?): ending the job; its last step");
     if (guard.table && silent == 0)
-        append_others(text, does_something_else, "is elsewhere");
-    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+        append_others(&text, does_something_else, "is elsewhere");
+    ssize_t ignored = write(STDERR_FILENO, text.text, text.used);
     (void)ignored;
 }
 
@@ -314,10 +306,7 @@ void guard_end(void) {
     pthread_mutex_unlock(&guard.lock);
     if (guard.running)
         pthread_join(guard.thread, NULL);
-    if (guard.table && guard.own == 0)
-        pto_shared_destroy(guard.table, &guard.handle);
-    else if (guard.table)
-        pto_shared_close(guard.table, &guard.handle);
+    pto_team_unshare(guard.own, guard.table, &guard.handle);
     free(guard.watched);
     guard.table = NULL;
 }
