@@ -201,8 +201,8 @@ static pto_status_t add_copy(pto_schedule_t *builder, const row_copy_t *copy, bo
     if (copy->to.rows == 0 || in_place)
         return PTO_OK;
     if (builder->program)
-        return pto_program_move_rows(builder->program, spot_at(&builder->target, copy->target), &copy->to,
-                                     spot_at(&builder->source, copy->source), &copy->from)
+        return pto_program_move(builder->program, spot_at(&builder->target, copy->target), &copy->to,
+                                spot_at(&builder->source, copy->source), &copy->from)
                    ? PTO_OK
                    : pto_schedule_out_of_memory(builder->err);
     const pto_move_t move = {copy->target,

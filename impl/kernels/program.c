@@ -93,7 +93,9 @@ static bool turn_into(const pto_program_t *program, pto_kernel_op_t *op, pto_ker
     return true;
 }
 
-static bool add_move(pto_program_t *program, pto_operand_t from, pto_operand_t to) {
+bool pto_program_move(pto_program_t *program, pto_spot_t target, const pto_rows_t *target_rows,
+                      pto_spot_t source, const pto_rows_t *source_rows) {
+    const pto_operand_t from = in_rows(source, source_rows), to = in_rows(target, target_rows);
     pto_kernel_op_t *op = last_op(program);
     bool copies = op && (op->kind == PTO_KERNEL_MOVE || op->kind == PTO_KERNEL_SPREAD);
     if (copies && is_independent(program, op, &from, &to)) {
@@ -104,15 +106,6 @@ static bool add_move(pto_program_t *program, pto_operand_t from, pto_operand_t t
             return add_operand(program, from) && add_operand(program, to);
     }
     return add_op(program, PTO_KERNEL_MOVE) && add_operand(program, from) && add_operand(program, to);
-}
-
-bool pto_program_move(pto_program_t *program, pto_spot_t target, pto_spot_t source, int64_t bytes) {
-    return add_move(program, contiguous(source, bytes), contiguous(target, bytes));
-}
-
-bool pto_program_move_rows(pto_program_t *program, pto_spot_t target, const pto_rows_t *to, pto_spot_t source,
-                           const pto_rows_t *from) {
-    return add_move(program, in_rows(source, from), in_rows(target, to));
 }
 
 bool pto_program_flag(pto_program_t *program, pto_kernel_kind_t kind, pto_spot_t flag) {

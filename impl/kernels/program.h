@@ -12,11 +12,10 @@ typedef struct {
     pto_vector_t operands; /* pto_operand_t */
 } pto_program_t;
 
-/* These append to the program; false: out of memory. Independent copies are merged into one op. */
-bool pto_program_move(pto_program_t *program, pto_spot_t target, pto_spot_t source, int64_t bytes);
-/* `from` and `to` have equal bytes in total. */
-bool pto_program_move_rows(pto_program_t *program, pto_spot_t target, const pto_rows_t *to, pto_spot_t source,
-                           const pto_rows_t *from);
+/* These append to the program; false: out of memory. Independent copies are merged into one op; source and
+ * target of a copy have equal bytes in total. */
+bool pto_program_move(pto_program_t *program, pto_spot_t target, const pto_rows_t *target_rows,
+                      pto_spot_t source, const pto_rows_t *source_rows);
 /* `kind` is PTO_KERNEL_SIGNAL or PTO_KERNEL_WAIT. */
 bool pto_program_flag(pto_program_t *program, pto_kernel_kind_t kind, pto_spot_t flag);
 /* Appends a reduction without sources; pto_program_source then appends these, in order. To accumulate into

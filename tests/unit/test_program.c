@@ -15,6 +15,11 @@ static void end_program(void *program) { pto_program_fini(program); }
 
 static pto_program_t *new_program(void) { return keep_new(sizeof(pto_program_t), end_program); }
 
+static bool move(pto_program_t *program, pto_spot_t target, pto_spot_t source, int64_t bytes) {
+    const pto_rows_t rows = pto_rows_of(bytes);
+    return pto_program_move(program, target, &rows, source, &rows);
+}
+
 static pto_kernel_op_t op_at(const pto_program_t *program, int index) {
     assert_true(index < program->ops.count);
     return ((pto_kernel_op_t *)program->ops.item)[index];
@@ -30,7 +35,7 @@ static const char *operand_at(const pto_program_t *program, int index) {
 TEST(copies_of_one_source_to_several_targets_load_it_once) {
     pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_move(program, at(peer, 0), at(0, 0), BYTES));
+        assert_true(move(program, at(peer, 0), at(0, 0), BYTES));
     assert_int_equal(program->ops.count, 1);
     assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_SPREAD);
     assert_int_equal(op_at(program, 0).count, PEERS);
@@ -41,7 +46,7 @@ TEST(copies_of_one_source_to_several_targets_load_it_once) {
 TEST(copies_of_different_sources_go_on_together_as_pairs) {
     pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_move(program, at(0, peer * BYTES), at(peer, 0), BYTES));
+        assert_true(move(program, at(0, peer * BYTES), at(peer, 0), BYTES));
     assert_int_equal(program->ops.count, 1);
     assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
     assert_int_equal(op_at(program, 0).count, 2 * (PEERS - 1));
@@ -53,8 +58,8 @@ TEST(copies_of_different_sources_go_on_together_as_pairs) {
 
 TEST(copies_with_different_sources_or_sizes_are_not_a_spread) {
     pto_program_t *program = new_program();
-    assert_true(pto_program_move(program, at(1, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES - 4));
+    assert_true(move(program, at(1, 0), at(0, 0), BYTES));
+    assert_true(move(program, at(2, 0), at(0, 0), BYTES - 4));
     assert_int_equal(program->ops.count, 1);
     assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
     assert_int_equal(op_at(program, 0).count, 4);
@@ -63,16 +68,16 @@ TEST(copies_with_different_sources_or_sizes_are_not_a_spread) {
 TEST(what_one_run_in_two_has_elsewhere_is_another_source) {
     pto_program_t *program = new_program();
     pto_spot_t alternates = {.at = memory[0], .copy_stride_bytes = BYTES};
-    assert_true(pto_program_move(program, at(1, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(program, at(2, 0), alternates, BYTES));
+    assert_true(move(program, at(1, 0), at(0, 0), BYTES));
+    assert_true(move(program, at(2, 0), alternates, BYTES));
     assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
 }
 
 TEST(a_spread_has_a_single_source) {
     pto_program_t *program = new_program();
-    assert_true(pto_program_move(program, at(1, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(program, at(3, 0), at(0, BYTES), BYTES));
+    assert_true(move(program, at(1, 0), at(0, 0), BYTES));
+    assert_true(move(program, at(2, 0), at(0, 0), BYTES));
+    assert_true(move(program, at(3, 0), at(0, BYTES), BYTES));
     assert_int_equal(program->ops.count, 2);
     assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_SPREAD);
     assert_int_equal(op_at(program, 1).kind, PTO_KERNEL_MOVE);
@@ -81,8 +86,8 @@ TEST(a_spread_has_a_single_source) {
 static int ops_of_two_copies(pto_spot_t target, pto_spot_t source, pto_spot_t later_target,
                              pto_spot_t later_source) {
     pto_program_t *program = new_program();
-    assert_true(pto_program_move(program, target, source, BYTES));
-    assert_true(pto_program_move(program, later_target, later_source, BYTES));
+    assert_true(move(program, target, source, BYTES));
+    assert_true(move(program, later_target, later_source, BYTES));
     int count = program->ops.count;
     return count;
 }
@@ -105,8 +110,8 @@ TEST(copies_that_need_each_other_stay_apart) {
 TEST(a_spreads_targets_are_looked_at_too) {
     pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_move(program, at(peer, 0), at(0, 0), BYTES));
-    assert_true(pto_program_move(program, at(PEERS - 1, 0), at(0, 0), BYTES));
+        assert_true(move(program, at(peer, 0), at(0, 0), BYTES));
+    assert_true(move(program, at(PEERS - 1, 0), at(0, 0), BYTES));
     assert_int_equal(program->ops.count, 2);
 }
 
@@ -116,15 +121,15 @@ TEST(columns_of_one_array_are_copied_together) {
     const pto_rows_t column = {8, ROWS, PITCH}, packed = {8, ROWS, 8};
     pto_program_t *program = new_program();
     for (int i = 0; i < 3; i++)
-        assert_true(pto_program_move_rows(program, at(1, 8 * i), &column, at(0, 8 * i), &column));
-    assert_true(pto_program_move_rows(program, at(2, 0), &packed, at(0, 24), &column));
+        assert_true(pto_program_move(program, at(1, 8 * i), &column, at(0, 8 * i), &column));
+    assert_true(pto_program_move(program, at(2, 0), &packed, at(0, 24), &column));
     assert_int_equal(program->ops.count, 1);
     assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
     assert_int_equal(op_at(program, 0).count, 8);
     const pto_operand_t *last = (const pto_operand_t *)program->operands.item + 7;
     assert_int_equal(last->bytes, 8 * ROWS);
     assert_int_equal(last->rows.rows, 1); /* without gaps they are contiguous */
-    assert_true(pto_program_move_rows(program, at(1, 4), &column, at(3, 0), &column));
+    assert_true(pto_program_move(program, at(1, 4), &column, at(3, 0), &column));
     assert_int_equal(program->ops.count, 2); /* writes half of each row of two others */
 }
 
@@ -132,7 +137,7 @@ TEST(rows_of_one_source_are_no_spread) {
     const pto_rows_t column = {8, 4, 32};
     pto_program_t *program = new_program();
     for (int peer = 1; peer < PEERS; peer++)
-        assert_true(pto_program_move_rows(program, at(peer, 0), &column, at(0, 0), &column));
+        assert_true(pto_program_move(program, at(peer, 0), &column, at(0, 0), &column));
     assert_int_equal(program->ops.count, 1);
     assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
     assert_int_equal(op_at(program, 0).count, 2 * (PEERS - 1));
@@ -166,8 +171,8 @@ TEST(lines_are_the_source_of_no_spread) {
     pto_program_t *program = new_program();
     pto_spot_t lines = at(0, 0);
     lines.lines = true;
-    assert_true(pto_program_move(program, at(1, 0), lines, BYTES));
-    assert_true(pto_program_move(program, at(2, 0), lines, BYTES));
+    assert_true(move(program, at(1, 0), lines, BYTES));
+    assert_true(move(program, at(2, 0), lines, BYTES));
     assert_int_equal(op_at(program, 0).kind, PTO_KERNEL_MOVE);
     assert_int_equal(op_at(program, 0).count, 4);
 }
@@ -188,9 +193,9 @@ TEST(flags_of_one_kind_in_a_row_are_one_op) {
 
 TEST(copies_on_both_sides_of_a_wait_stay_apart) {
     pto_program_t *program = new_program();
-    assert_true(pto_program_move(program, at(1, 0), at(0, 0), BYTES));
+    assert_true(move(program, at(1, 0), at(0, 0), BYTES));
     assert_true(pto_program_flag(program, PTO_KERNEL_WAIT, at(0, pto_spot_bytes(true, BYTES))));
-    assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES));
+    assert_true(move(program, at(2, 0), at(0, 0), BYTES));
     assert_int_equal(program->ops.count, 3);
 }
 
@@ -263,8 +268,8 @@ static const pto_operand_t *operand_of(const pto_program_t *program, int op, int
 
 /* Rank 1 of 2: the vector into everybody's lines, and the sum of one's own. */
 static void add_allreduce(pto_program_t *program, pto_spot_t in, pto_spot_t out) {
-    assert_true(pto_program_move(program, lines_at(2, 0), in, BYTES));
-    assert_true(pto_program_move(program, lines_at(3, 0), in, BYTES));
+    assert_true(move(program, lines_at(2, 0), in, BYTES));
+    assert_true(move(program, lines_at(3, 0), in, BYTES));
     assert_true(pto_program_reduce(program, out, BYTES));
     assert_true(pto_program_source(program, lines_at(2, 4 * BYTES), BYTES));
     assert_true(pto_program_source(program, lines_at(2, 0), BYTES));
@@ -290,9 +295,9 @@ TEST(what_a_process_sends_itself_is_forwarded) {
 TEST(ops_without_copies_are_left_out) {
     pto_program_t *program = new_program();
     for (int64_t i = 0; i < 2; i++)
-        assert_true(pto_program_move(program, lines_at(2, 4 * i * BYTES), at(0, i * BYTES), BYTES));
+        assert_true(move(program, lines_at(2, 4 * i * BYTES), at(0, i * BYTES), BYTES));
     for (int64_t i = 0; i < 2; i++)
-        assert_true(pto_program_move(program, at(1, i * BYTES), lines_at(2, 4 * i * BYTES), BYTES));
+        assert_true(move(program, at(1, i * BYTES), lines_at(2, 4 * i * BYTES), BYTES));
     pto_program_forward(program);
     assert_int_equal(program->ops.count, 1);
     assert_int_equal(op_at(program, 0).count, 4);
@@ -309,22 +314,22 @@ static int ops_if_forwarded(pto_program_t *program) {
 /* Data that another op has overwritten, lines that two ops read, lines of others, data in rows. */
 TEST(what_is_read_later_or_twice_stays_in_lines) {
     pto_program_t changed = {0}, twice = {0}, others = {0}, partly = {0};
-    assert_true(pto_program_move(&changed, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(move(&changed, lines_at(2, 0), at(0, 0), BYTES));
     assert_true(pto_program_reduce(&changed, at(0, 1), BYTES) &&
                 pto_program_source(&changed, at(3, 0), BYTES));
     assert_true(pto_program_reduce(&changed, at(1, 0), BYTES) &&
                 pto_program_source(&changed, lines_at(2, 0), BYTES));
     assert_int_equal(ops_if_forwarded(&changed), 3);
-    assert_true(pto_program_move(&twice, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(move(&twice, lines_at(2, 0), at(0, 0), BYTES));
     for (int i = 0; i < 2; i++)
         assert_true(pto_program_reduce(&twice, at(1, i * BYTES), BYTES) &&
                     pto_program_source(&twice, lines_at(2, 0), BYTES));
     assert_int_equal(ops_if_forwarded(&twice), 3);
-    assert_true(pto_program_move(&others, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(move(&others, lines_at(2, 0), at(0, 0), BYTES));
     assert_true(pto_program_reduce(&others, at(1, 0), BYTES) &&
                 pto_program_source(&others, lines_at(3, 0), BYTES));
     assert_int_equal(ops_if_forwarded(&others), 2);
-    assert_true(pto_program_move(&partly, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(move(&partly, lines_at(2, 0), at(0, 0), BYTES));
     assert_true(pto_program_reduce(&partly, at(0, 1), BYTES) &&
                 pto_program_source(&partly, lines_at(2, 0), BYTES));
     assert_int_equal(ops_if_forwarded(&partly), 2);
@@ -349,7 +354,7 @@ TEST(a_result_goes_where_it_would_be_copied) {
         pto_program_t *program = new_program();
         add_sum(program);
         for (int i = 0; i < copies; i++)
-            assert_true(pto_program_move(program, at(2 + i, 0), at(0, 0), BYTES));
+            assert_true(move(program, at(2 + i, 0), at(0, 0), BYTES));
         assert_true(pto_program_flag(program, PTO_KERNEL_SIGNAL, at(2, BYTES)));
         pto_program_fuse(program);
         assert_int_equal(program->ops.count, 2);
@@ -374,30 +379,28 @@ TEST(other_copies_after_a_reduction_stay) {
     for (int i = 0; i < 10; i++) {
         pto_program_t *program = new_program();
         if (i == 8)
-            assert_true(pto_program_move(program, lines_at(3, 0), at(2, 4 * BYTES), BYTES));
+            assert_true(move(program, lines_at(3, 0), at(2, 4 * BYTES), BYTES));
         add_sum(program);
         if (i == 0)
-            assert_true(pto_program_move(program, at(2, 0), at(0, 2 * BYTES), BYTES));
+            assert_true(move(program, at(2, 0), at(0, 2 * BYTES), BYTES));
         else if (i == 1)
-            assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES / 2));
+            assert_true(move(program, at(2, 0), at(0, 0), BYTES / 2));
         else if (i == 2)
-            assert_true(pto_program_move(program, at(1, BYTES / 2), at(0, 0), BYTES));
+            assert_true(move(program, at(1, BYTES / 2), at(0, 0), BYTES));
         else if (i == 3)
-            assert_true(pto_program_move(program, at(2, 0), at(0, 0), BYTES) &&
-                        pto_program_move(program, at(2, BYTES), at(3, 0), BYTES));
+            assert_true(move(program, at(2, 0), at(0, 0), BYTES) &&
+                        move(program, at(2, BYTES), at(3, 0), BYTES));
         else if (i == 4)
-            assert_true(pto_program_move(program, lines_at(2, 0), at(0, 0), BYTES));
+            assert_true(move(program, lines_at(2, 0), at(0, 0), BYTES));
         else if (i == 5)
-            assert_true(
-                pto_program_move_rows(program, at(2, 0), &rows, at(0, 0), &(pto_rows_t){BYTES, 1, BYTES}));
+            assert_true(pto_program_move(program, at(2, 0), &rows, at(0, 0), &(pto_rows_t){BYTES, 1, BYTES}));
         else if (i == 9)
-            assert_true(
-                pto_program_move_rows(program, at(2, 0), &(pto_rows_t){BYTES, 1, BYTES}, at(0, 0), &rows));
+            assert_true(pto_program_move(program, at(2, 0), &(pto_rows_t){BYTES, 1, BYTES}, at(0, 0), &rows));
         else if (i == 6)
             assert_true(pto_program_flag(program, PTO_KERNEL_SIGNAL, at(2, 0)) &&
-                        pto_program_move(program, at(2, BYTES), at(0, 0), BYTES));
+                        move(program, at(2, BYTES), at(0, 0), BYTES));
         else
-            assert_true(pto_program_move(program, at(2, i == 7 ? 4 : 0), at(0, 0), BYTES));
+            assert_true(move(program, at(2, i == 7 ? 4 : 0), at(0, 0), BYTES));
         assert_int_equal(ops_if_fused(program), i == 6 || i == 8 ? 3 : 2);
     }
 }
