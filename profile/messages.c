@@ -35,11 +35,9 @@ static bool count_send(const prof_call_t *call, prof_request_t *msg) {
     return true;
 }
 
-static void note_send(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
-                      MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
-    prof_request_t msg = message_of(call->routine, buffer, count, type, peer, tag, comm);
+static void note_send(const prof_call_t *call, int code, prof_request_t msg, const MPI_Request *request) {
     count_call(call, &msg);
-    if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
+    if (code != MPI_SUCCESS || msg.peer == MPI_PROC_NULL)
         return;
     msg.sends = count_send(call, &msg);
     msg.active = true;
@@ -56,11 +54,9 @@ static void count_received(const prof_request_t *msg, const MPI_Status *status) 
                             prof_order_post());
 }
 
-static void note_recv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
-                      MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Status *status) {
-    const prof_request_t msg = message_of(call->routine, buffer, count, type, peer, tag, comm);
+static void note_recv(const prof_call_t *call, int code, prof_request_t msg, const MPI_Status *status) {
     count_call(call, &msg);
-    if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
+    if (code == MPI_SUCCESS && msg.peer != MPI_PROC_NULL)
         count_received(&msg, status);
 }
 
@@ -79,11 +75,9 @@ static void post(prof_request_t *msg) {
         prof_count_received(msg->group, msg->peer, msg->tag, 1, (preload_space_t)msg->space, msg->post_index);
 }
 
-static void note_irecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
-                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
-    prof_request_t msg = message_of(call->routine, buffer, count, type, peer, tag, comm);
+static void note_irecv(const prof_call_t *call, int code, prof_request_t msg, const MPI_Request *request) {
     count_call(call, &msg);
-    if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
+    if (code != MPI_SUCCESS || msg.peer == MPI_PROC_NULL)
         return;
     msg.receives = true;
     post(&msg);
@@ -92,46 +86,40 @@ static void note_irecv(const prof_call_t *call, int code, const void *buffer, MP
 
 /* --- both at once --------------------------------------------------------------------------------------- */
 
-static void note_sendrecv(const prof_call_t *call, int code, prof_request_t *out, const prof_request_t *in,
+static void note_sendrecv(const prof_call_t *call, int code, prof_request_t out, prof_request_t in,
                           const MPI_Status *status) {
-    count_call(call, out);
-    if (code != MPI_SUCCESS)
-        return;
-    if (out->peer != MPI_PROC_NULL)
-        count_send(call, out);
-    if (in->peer != MPI_PROC_NULL)
-        count_received(in, status);
+    note_send(call, code, out, NULL);
+    if (code == MPI_SUCCESS && in.peer != MPI_PROC_NULL)
+        count_received(&in, status);
 }
 
 #if PRELOAD_HAS_MPI4
 /* The time until the request completes is added to the message that is sent. */
-static void note_isendrecv(const prof_call_t *call, int code, prof_request_t *out, prof_request_t *in,
+static void note_isendrecv(const prof_call_t *call, int code, prof_request_t out, prof_request_t in,
                            const MPI_Request *request) {
-    count_call(call, out);
+    count_call(call, &out);
     if (code != MPI_SUCCESS)
         return;
-    in->active = true;
-    in->receives = in->peer != MPI_PROC_NULL;
-    if (in->receives)
-        post(in);
-    in->sends = count_send(call, out);
-    in->key = out->key;
-    prof_request_add(*request, in);
+    in.active = true;
+    in.receives = in.peer != MPI_PROC_NULL;
+    if (in.receives)
+        post(&in);
+    in.sends = count_send(call, &out);
+    in.key = out.key;
+    prof_request_add(*request, &in);
 }
 #endif
 
 /* --- persistent requests -------------------------------------------------------------------------------- */
 
-static void note_init(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
-                      MPI_Datatype type, int peer, int tag, MPI_Comm comm, bool receives,
+static void note_init(const prof_call_t *call, int code, prof_request_t msg, bool receives,
                       const MPI_Request *request) {
-    prof_request_t msg = message_of(call->routine, buffer, count, type, peer, tag, comm);
     msg.sends = !receives;
     msg.receives = receives;
     msg.is_wildcard = receives && msg.is_wildcard;
     msg.persistent = true;
     count_call(call, &msg);
-    if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
+    if (code == MPI_SUCCESS && msg.peer != MPI_PROC_NULL)
         prof_request_add(*request, &msg);
 }
 
@@ -360,17 +348,18 @@ PROF_BOTH(Improbe, false,
 #define SEND_ARGS buffer, count, type, peer, tag, comm
 #define RECV_PARAMS void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
-#define SEND(name) PROF_SIMPLE_FORM(name, (SEND_PARAMS), (SEND_ARGS), note_send(&call, code, SEND_ARGS, NULL))
+#define MESSAGE message_of(call.routine, SEND_ARGS)
+
+#define SEND(name) PROF_SIMPLE_FORM(name, (SEND_PARAMS), (SEND_ARGS), note_send(&call, code, MESSAGE, NULL))
 #define ISEND(name)                                                                                          \
     PROF_SIMPLE_FORM(name, (SEND_PARAMS, MPI_Request * request), (SEND_ARGS, request),                       \
-                     note_send(&call, code, SEND_ARGS, request))
+                     note_send(&call, code, MESSAGE, request))
 #define SEND_INIT(name)                                                                                      \
     PROF_BOTH_FORM(name, true, (SEND_PARAMS, MPI_Request * request), (SEND_ARGS, request),                   \
-                   (SEND_ARGS, request), (void)0, note_init(&call, code, SEND_ARGS, false, request))
+                   (SEND_ARGS, request), (void)0, note_init(&call, code, MESSAGE, false, request))
 
 #define BOTH_OF(in, in_count, in_type)                                                                       \
-    prof_request_t sends = message_of(call.routine, buffer, count, type, peer, tag, comm);                   \
-    prof_request_t receives = message_of(call.routine, in, in_count, in_type, source, in_tag, comm)
+    MESSAGE, message_of(call.routine, in, in_count, in_type, source, in_tag, comm)
 #define SENDRECV_PARAMS                                                                                      \
     const void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, void *in, COUNT in_count,         \
         MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm
@@ -390,9 +379,11 @@ PROF_BOTH(Improbe, false,
         MPI_Comm comm, MPI_Info info, MPI_Request *request
 #define PARTITIONED_ARGS buffer, partitions, count, type, peer, tag, comm, info, request
 #define PARTITIONED(name, const_void, receives)                                                              \
-    PROF_BOTH(name, true, (PARTITIONED_PARAMS(const_void)), (PARTITIONED_ARGS), (PARTITIONED_ARGS), (void)0, \
-              note_init(&call, code, buffer, partitions *count, type, peer, INT_MIN + tag, comm, receives,   \
-                        request))
+    PROF_BOTH(                                                                                               \
+        name, true, (PARTITIONED_PARAMS(const_void)), (PARTITIONED_ARGS), (PARTITIONED_ARGS), (void)0,       \
+        note_init(&call, code,                                                                               \
+                  message_of(call.routine, buffer, partitions *count, type, peer, INT_MIN + tag, comm),      \
+                  receives, request))
 PARTITIONED(Psend_init, const void, false)
 PARTITIONED(Precv_init, void, true)
 #endif
