@@ -2,13 +2,8 @@
 #include "intercept.h"
 #include "parts.h"
 
-static void note(const prof_call_t *call, int code, prof_note_t parts, MPI_Comm comm, int root,
-                 prof_side_t in, prof_side_t out) {
-    const prof_collective_t collective = {call, comm, root, in, out};
-    if (code == MPI_SUCCESS)
-        parts(&collective);
-    else
-        prof_note_barrier(&collective);
+static void note(int code, prof_note_t parts, prof_collective_t collective) {
+    (code == MPI_SUCCESS ? parts : prof_note_barrier)(&collective);
 }
 
 static void note_started(const prof_call_t *call, int code, const MPI_Request *request) {
@@ -18,13 +13,12 @@ static void note_started(const prof_call_t *call, int code, const MPI_Request *r
 }
 
 /* Record the parts of a persistent collective; they are counted each time the request is started. */
-static void note_init(const prof_call_t *call, int code, prof_note_t parts, MPI_Comm comm, int root,
-                      prof_side_t in, prof_side_t out, const MPI_Request *request) {
+static void note_init(int code, prof_note_t parts, prof_collective_t collective, const MPI_Request *request) {
     prof_persistent_t *recorded = prof_record_parts();
-    note(call, code, parts, comm, root, in, out);
+    note(code, parts, collective);
     prof_stop_recording();
     if (code == MPI_SUCCESS)
-        prof_request_add(*request, &(prof_request_t){.routine = (uint8_t)call->routine,
+        prof_request_add(*request, &(prof_request_t){.routine = (uint8_t)collective.call->routine,
                                                      .persistent = true,
                                                      .peer = -1,
                                                      .persistent_parts = recorded});
@@ -33,9 +27,10 @@ static void note_init(const prof_call_t *call, int code, prof_note_t parts, MPI_
 /* All forms of a collective that the MPI library has. */
 #define COLLECTIVE(name, iname, params, args, parts, root, in, out)                                          \
     PROF_SIMPLE_FORM(name, (PRELOAD_EACH params, MPI_Comm comm), (PRELOAD_EACH args, comm),                  \
-                     note(&call, code, parts, comm, root, in, out))                                          \
+                     note(code, parts, (prof_collective_t){&call, comm, root, in, out}))                     \
     PROF_SIMPLE_FORM(iname, (PRELOAD_EACH params, MPI_Comm comm, MPI_Request * request),                     \
-                     (PRELOAD_EACH args, comm, request), note(&call, code, parts, comm, root, in, out);      \
+                     (PRELOAD_EACH args, comm, request),                                                     \
+                     note(code, parts, (prof_collective_t){&call, comm, root, in, out});                     \
                      note_started(&call, code, request))                                                     \
     INITS(INIT, name##_init, (PRELOAD_EACH params, INIT_PARAMS), (PRELOAD_EACH args, INIT_ARGS), parts,      \
           root, in, out)
@@ -50,7 +45,7 @@ static void note_init(const prof_call_t *call, int code, prof_note_t parts, MPI_
 #define INIT_ARGS comm, info, request
 #define INIT(prefix, name, params, args, parts, root, in, out)                                               \
     PROF_FORM(prefix, name, true, params, args, args, (void)0,                                               \
-              note_init(&call, code, parts, comm, root, in, out, request))
+              note_init(code, parts, (prof_collective_t){&call, comm, root, in, out}, request))
 
 static prof_side_t side_of(const void *buffer, MPI_Count count, const void *counts, size_t size,
                            MPI_Datatype type, const MPI_Datatype *types) {
@@ -70,11 +65,12 @@ static prof_side_t side_of(const void *buffer, MPI_Count count, const void *coun
 #define PRELOAD_LIST "collective_list.h"
 #include "each_count.h"
 
-#define NO_PARTS prof_note_barrier, comm, -1, NO_SIDE, NO_SIDE
-PROF_SIMPLE(Barrier, (MPI_Comm comm), (comm), note(&call, code, NO_PARTS))
-PROF_SIMPLE(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request), note(&call, code, NO_PARTS);
+#define NO_PARTS                                                                                             \
+    prof_note_barrier, (prof_collective_t) { &call, comm, -1, NO_SIDE, NO_SIDE }
+PROF_SIMPLE(Barrier, (MPI_Comm comm), (comm), note(code, NO_PARTS))
+PROF_SIMPLE(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request), note(code, NO_PARTS);
             note_started(&call, code, request))
 #define BARRIER_INIT(prefix, name)                                                                           \
     PROF_ONE(prefix##name, name, true, (INIT_PARAMS), (INIT_ARGS), (INIT_ARGS), (void)0,                     \
-             note_init(&call, code, NO_PARTS, request))
+             note_init(code, NO_PARTS, request))
 INITS(BARRIER_INIT, Barrier_init)
