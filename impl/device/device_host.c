@@ -90,8 +90,7 @@ static pto_status_t drop(void *memory, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Page-aligned, as pinned memory would be. */
-static pto_status_t host_allocate_staging(size_t bytes, void **memory, pto_error_t *err) {
+pto_status_t pto_host_pages_allocate(size_t bytes, void **memory, pto_error_t *err) {
     void *made = NULL;
     if (posix_memalign(&made, PAGE_BYTES, bytes > 0 ? bytes : 1))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes", bytes);
@@ -99,7 +98,7 @@ static pto_status_t host_allocate_staging(size_t bytes, void **memory, pto_error
     return PTO_OK;
 }
 
-static pto_status_t host_release_staging(void *memory, pto_error_t *err) {
+pto_status_t pto_host_pages_release(void *memory, pto_error_t *err) {
     (void)err;
     free(memory);
     return PTO_OK;
@@ -151,8 +150,8 @@ const pto_device_t pto_device_host = {
     .mpi_reaches = host_mpi_reaches,
     .allocate = host_allocate,
     .release = drop,
-    .allocate_staging = host_allocate_staging,
-    .release_staging = host_release_staging,
+    .allocate_staging = pto_host_pages_allocate,
+    .release_staging = pto_host_pages_release,
     .stream_create = pto_host_stream_create,
     .stream_destroy = pto_host_stream_destroy,
     .copy = pto_host_stream_copy,

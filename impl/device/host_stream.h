@@ -1,9 +1,14 @@
-/* Streams, events and graphs of the host device. Work runs only when its stream, an event in it or another
- * stream that follows it is finished or polled: a schedule that reads data too early fails as on a GPU. */
+/* Streams, events and graphs of the host device, and its memory that is no GPU's. Work runs only when its
+ * stream, an event in it or another stream that follows it is finished or polled: a schedule that reads data
+ * too early fails as on a GPU. */
 #ifndef PTO_HOST_STREAM_H
 #define PTO_HOST_STREAM_H
 
 #include "portolan/exec.h"
+
+/* Memory that the device cannot export, page-aligned, as pinned memory would be. Releasing NULL is legal. */
+pto_status_t pto_host_pages_allocate(size_t bytes, void **memory, pto_error_t *err);
+pto_status_t pto_host_pages_release(void *memory, pto_error_t *err);
 
 /* Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_host_stream_create(void **stream, pto_error_t *err);

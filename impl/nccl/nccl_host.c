@@ -9,8 +9,6 @@
 #include "portolan/nccl.h"
 #include "team.h"
 
-enum { PAGE_BYTES = 4096 };
-
 static const char *host_version(void) { return "none (emulated on the host)"; }
 
 static pto_status_t host_available(pto_error_t *err) {
@@ -35,21 +33,6 @@ static pto_status_t host_create(const pto_team_t *team, void **group, pto_error_
 static void host_destroy(void *group, bool failed) {
     assert(failed || !group || ((const group_t *)group)->windows == 0);
     free(group);
-}
-
-/* This is not memory of the device, which cannot export it, just as CUDA IPC cannot export NCCL's. */
-static pto_status_t host_allocate(size_t bytes, void **memory, pto_error_t *err) {
-    void *created = NULL;
-    if (posix_memalign(&created, PAGE_BYTES, bytes > 0 ? bytes : 1))
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes", bytes);
-    *memory = created;
-    return PTO_OK;
-}
-
-static pto_status_t host_release(void *memory, pto_error_t *err) {
-    (void)err;
-    free(memory);
-    return PTO_OK;
 }
 
 /* Windows have no effect here. Only their sizes are checked. */
@@ -190,8 +173,8 @@ const pto_nccl_t pto_nccl_host = {
     .create = host_create,
     .destroy = host_destroy,
     .run = host_run,
-    .allocate = host_allocate,
-    .release = host_release,
+    .allocate = pto_host_pages_allocate, /* not the device's memory: CUDA IPC cannot export NCCL's either */
+    .release = pto_host_pages_release,
     .window_create = host_window_create,
     .window_destroy = host_window_destroy,
 };
