@@ -204,7 +204,7 @@ static void free_comms(comms_t *comms) {
 
 /* A process that is out of memory takes part nevertheless: its caller may agree with the others on errors. */
 pto_status_t pto_team_mpi_create(MPI_Comm comm, pto_team_t **team, pto_error_t *err) {
-    comms_t spare, *created = malloc(sizeof *created);
+    comms_t spare, *created = calloc(1, sizeof *created);
     pto_status_t status = create(comm, created ? created : &spare, err);
     if (status == PTO_OK && !created)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");

@@ -145,7 +145,7 @@ static pto_status_t exchange(const pto_team_t *team, const pto_nccl_call_t *call
     }
     if (status == PTO_OK)
         status = gather_padded(team, call, max_bytes, &all, err);
-    for (int i = 0; i < call->members && status == PTO_OK; i++) {
+    for (int i = 0; i < call->members && all && status == PTO_OK; i++) {
         const pto_nccl_block_t *sent = &blocks[(size_t)i * n + (size_t)team->rank],
                                *receive = &call->receive[i];
         if (receive->bytes > 0)
