@@ -8,36 +8,33 @@
 
 #include "guard.h"
 
-/* Not by MPI_Abort alone, which may hang after a failure in MPI itself. */
-static _Noreturn void end_job(void) { guard_abort(1); }
+enum { TEXT_MAX = 2048 };
 
 void check_mpi(int code, const char *call, const char *file, int line) {
-    if (code == MPI_SUCCESS)
-        return;
     char text[MPI_MAX_ERROR_STRING] = "unknown error";
     int length = 0;
+    if (code == MPI_SUCCESS)
+        return;
     MPI_Error_string(code, text, &length);
-    fprintf(stderr, "%s: %s:%d: %s: %s\n", guard_program(), file, line, call, text);
-    end_job();
+    die("%s:%d: %s: %s", file, line, call, text);
 }
 
 pto_error_t gpu_error;
 
 void check_gpu(pto_status_t status, const char *file, int line) {
-    if (status != PTO_OK) {
-        fprintf(stderr, "%s: %s:%d: %s\n", guard_program(), file, line, gpu_error.message);
-        end_job();
-    }
+    if (status != PTO_OK)
+        die("%s:%d: %s", file, line, gpu_error.message);
 }
 
+/* One write, so that lines of several processes do not mix. MPI_Abort alone may hang if MPI itself failed. */
 void die(const char *format, ...) {
+    char text[TEXT_MAX];
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "%s: ", guard_program());
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    end_job();
+    fprintf(stderr, "%s: %s\n", guard_program(), text);
+    guard_abort(1);
 }
 
 void *must_allocate(size_t count, size_t size) {
