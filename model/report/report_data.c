@@ -418,7 +418,7 @@ static void print_param(const pto_report_t *report, const pto_report_param_t *na
 pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err) {
     FILE *stream = report->stream;
     pto_flags_t flags;
-    pto_status_t status = pto_flags_find(report->machine, &flags, err);
+    pto_status_t status = pto_machine_params(report->machine, &flags.param, &flags.count, err);
     if (status != PTO_OK)
         return status;
     fputs(",\n\"sliders\":[", stream);
@@ -442,6 +442,6 @@ pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err) {
                    pto_field_text("color", pto_strategy_colour(report->strategy[i])),
                    pto_field_text("ink", pto_strategy_ink(report->strategy[i])));
     fputc(']', stream);
-    pto_flags_fini(&flags);
+    free(flags.param);
     return report->status == PTO_OK ? PTO_OK : pto_error_set(err, report->status, "out of memory");
 }

@@ -15,15 +15,6 @@
 
 /* --- flagged parameters -------------------------------------------------------------------------------- */
 
-pto_status_t pto_flags_find(pto_machine_t *machine, pto_flags_t *flags, pto_error_t *err) {
-    return pto_machine_params(machine, &flags->param, &flags->count, err);
-}
-
-void pto_flags_fini(pto_flags_t *flags) {
-    free(flags->param);
-    *flags = (pto_flags_t){0};
-}
-
 const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param) {
     for (int i = 0; i < flags->count && param && param->line != PTO_LINE_WHAT_IF; i++)
         if (flags->param[i].param == param)

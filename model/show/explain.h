@@ -4,15 +4,11 @@
 
 #include "portolan/pick.h"
 
-/* The parameters of a machine, with the remarks on doubtful ones in its file. */
+/* The parameters of a machine, with the remarks on doubtful ones in its file, by pto_machine_params. */
 typedef struct {
     pto_machine_param_t *param;
     int count;
 } pto_flags_t;
-
-/* `flags` points into the machine. Errors: PTO_ERR_MEMORY. */
-pto_status_t pto_flags_find(pto_machine_t *machine, pto_flags_t *flags, pto_error_t *err);
-void pto_flags_fini(pto_flags_t *flags);
 
 /* Returns the file's remark on why to doubt a parameter; NULL if there is none, or if --what-if has set the
  * parameter. */

@@ -193,14 +193,18 @@ static void interval_text(const columns_t *columns, int64_t point, const pto_cos
                       cost_text(columns, point, swaps ? cost->low : cost->high, high), text);
 }
 
-static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
-    int winner = pto_pick_at(columns->predictions, point);
+/* Prints the costs of a point, with the least in bold, or their intervals. */
+static void print_cells(FILE *stream, const columns_t *columns, int64_t point, bool as_intervals) {
+    const int winner = as_intervals ? -1 : pto_pick_at(columns->predictions, point);
     for (int i = 0; i < columns->predictions->strategy_count; i++) {
-        char text[PTO_SECONDS_TEXT_MAX] = "-";
+        char text[PTO_INTERVAL_TEXT_MAX] = "-";
         pto_cost_t cost;
         if (!is_shown(columns, i))
             continue;
-        if (cost_at(columns, point, i, &cost))
+        const bool is_known = cost_at(columns, point, i, &cost);
+        if (is_known && as_intervals)
+            interval_text(columns, point, &cost, text);
+        else if (is_known)
             cost_text(columns, point, cost.value, text);
         fprintf(stream, "%*s%s%*s%s", columns->gap, "", i == winner ? pto_terminal_bold(stream) : "",
                 column_width(columns, i), text, i == winner ? pto_terminal_plain(stream) : "");
@@ -216,20 +220,6 @@ static void print_bandwidths(FILE *stream, const columns_t *columns, int64_t poi
     if (winner >= 0)
         cost_at(columns, point, winner, &cost);
     fputs(pto_bandwidth_columns(columns->options->bandwidth, &moved, cost.value, text), stream);
-}
-
-static void print_intervals(FILE *stream, const columns_t *columns, int64_t point) {
-    fprintf(stream, "%-*s", POINT_WIDTH, "#   95%");
-    for (int i = 0; i < columns->predictions->strategy_count; i++) {
-        char text[PTO_INTERVAL_TEXT_MAX] = "-";
-        pto_cost_t cost;
-        if (!is_shown(columns, i))
-            continue;
-        if (cost_at(columns, point, i, &cost))
-            interval_text(columns, point, &cost, text);
-        fprintf(stream, "%*s%*s", columns->gap, "", column_width(columns, i), text);
-    }
-    fputc('\n', stream);
 }
 
 static void print_heading(FILE *stream, const columns_t *columns) {
@@ -261,11 +251,14 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     print_heading(stream, &columns);
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
-        print_costs(stream, &columns, point);
+        print_cells(stream, &columns, point, false);
         print_bandwidths(stream, &columns, point);
         fprintf(stream, "%*s%s\n", columns.gap, "", choice_text(&columns, point, text));
-        if (options->ci)
-            print_intervals(stream, &columns, point);
+        if (!options->ci)
+            continue;
+        fprintf(stream, "%-*s", POINT_WIDTH, "#   95%");
+        print_cells(stream, &columns, point, true);
+        fputc('\n', stream);
     }
     print_marks(stream, predictions);
     if (!columns.details)

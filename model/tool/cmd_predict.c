@@ -202,7 +202,7 @@ static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *pred
     const pto_flags_t *flags = ((predict_options_t *)options)->explain ? &found : NULL;
     pto_status_t status = flags ? pto_predictions_find_setups(predictions, err) : PTO_OK;
     if (status == PTO_OK && flags)
-        status = pto_flags_find(options->machine, &found, err);
+        status = pto_machine_params(options->machine, &found.param, &found.count, err);
     if (status != PTO_OK)
         return status;
     if (options->format == PTO_FORMAT_JSON)
@@ -216,7 +216,7 @@ static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *pred
         pto_print_explanations(predictions, flags);
     else
         pto_print_table(stdout, "predict", predictions, options);
-    pto_flags_fini(&found);
+    free(found.param);
     return PTO_OK;
 }
 
