@@ -17,7 +17,7 @@ typedef enum {
 } pto_folder_kind_t;
 
 /* The name that all folders of a kind have: "machines". */
-const char *pto_folder_name(pto_folder_kind_t kind);
+const char *pto_folder_name(pto_folder_kind_t value);
 
 /* The index-th existing folder of a kind, in search order; false after the last. No folder appears twice.
  *

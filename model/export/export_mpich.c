@@ -4,6 +4,7 @@
  * The device ch4 (src/mpid/ch4/src/ch4_coll.h) splits broadcasts and reductions by node before it consults
  * the tree. On communicators with several processes a node, these have no rules. Alltoalls and allgathers are
  * not split. */
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -82,7 +83,7 @@ static pto_status_t read_names(char **names, pto_error_t *err) {
 }
 
 static pto_status_t read_tree(const char *path, json_t **tree, pto_error_t *err) {
-    char *names;
+    char *names = NULL;
     pto_status_t status = read_names(&names, err);
     if (status != PTO_OK)
         return status;
@@ -106,6 +107,7 @@ static pto_status_t read_defaults(pto_export_t *export, pto_error_t *err) {
 /* The rule that a tree has for a call. */
 static pto_export_rule_t rule_of(const pto_export_t *export, const json_t *tree,
                                  const pto_export_table_t *table, int64_t bytes) {
+    assert(table->collective);
     pto_mpich_call_t call = {.collective = table->collective->name,
                              .ranks = table->ranks,
                              .nodes = table->nodes,
