@@ -193,38 +193,32 @@ static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t 
     return work;
 }
 
-/* Drop strategies with the most work w, which becomes -1 - w, down to the limit. False if none is left. */
-static bool drop_largest(int64_t *work, int count, int64_t limit) {
-    for (int left = count; left > 0; left--) {
-        int64_t sum = 0;
-        int largest = 0;
-        for (int i = 0; i < count; i++) {
-            if (work[i] > 0 && !pto_add(sum, work[i], &sum))
-                sum = INT64_MAX;
-            largest = work[i] > work[largest] ? i : largest;
-        }
-        if (sum <= limit)
-            return true;
-        work[largest] = -1 - work[largest];
-    }
-    return false;
+/* Whether a strategy is kept: its work, with that of all that take less, is within the limit. Of strategies
+ * with the same work, the last ones are kept. */
+static bool is_kept(const int64_t *work, int count, int i, int64_t limit) {
+    int64_t sum = 0;
+    for (int j = 0; j < count; j++)
+        if ((work[j] < work[i] || (work[j] == work[i] && j >= i)) && !pto_add(sum, work[j], &sum))
+            return false;
+    return sum <= limit;
 }
 
 /* Select the strategies that are left, and name the dropped ones in `*note`. */
 static pto_status_t select_rest(pto_options_t *options, const pto_strategy_t **strategy, const int64_t *work,
                                 int count, int64_t times, char **note, pto_error_t *err) {
+    const int64_t limit = pto_scenario_work_limit(&options->scenario);
     pto_text_t kept = {.text = NULL}, dropped = {.text = NULL};
     for (int i = 0; i < count; i++)
-        if (work[i] >= 0)
+        if (is_kept(work, count, i, limit / times))
             pto_text_add(&kept, "%s%s", kept.length > 0 ? "," : "", strategy[i]->name);
         else
             pto_text_add(&dropped, "%s%s (%lld)",
                          dropped.length > 0 ? ", " : "Left out as too large: ", strategy[i]->name,
-                         (long long)(-1 - work[i]));
+                         (long long)work[i]);
     pto_text_add(&dropped,
                  ". In parentheses: the messages or copies that pricing takes one by one, %lld times; the "
                  "limit is %lld for all (--limit).",
-                 (long long)times, (long long)pto_scenario_work_limit(&options->scenario));
+                 (long long)times, (long long)limit);
     pto_status_t status = kept.out_of_memory || dropped.out_of_memory
                               ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory")
                               : PTO_OK;
@@ -251,9 +245,8 @@ static pto_status_t leave_out(pto_options_t *options, int64_t times, char **note
     for (int i = 0; work && i < count; i++)
         work[i] = strategy_work(options, strategy[i]);
     bool any = false;
-    if (work && drop_largest(work, count, pto_scenario_work_limit(&options->scenario) / times))
-        for (int i = 0; i < count; i++)
-            any = any || work[i] >= 0;
+    for (int i = 0; work && i < count; i++)
+        any = any || is_kept(work, count, i, pto_scenario_work_limit(&options->scenario) / times);
     if (any)
         status = select_rest(options, strategy, work, count, times, note, err);
     free(work);
