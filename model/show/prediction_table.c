@@ -76,26 +76,19 @@ static double least_ratio(const columns_t *columns, int strategy) {
     return least;
 }
 
-/* Returns the strategy of the least ratio; -1 if none is finite. */
-static int next_best(const double *ratio, int count) {
-    int next = -1;
-    for (int i = 0; i < count; i++)
-        if (isfinite(ratio[i]) && (next < 0 || ratio[i] < ratio[next]))
-            next = i;
-    return next;
-}
-
 /* Show the strategies of the least ratio, as many as fit, but at least one. */
 static void show_best(columns_t *columns, double *ratio, int width) {
-    int count = columns->predictions->strategy_count, used = rest_width(columns);
+    const int count = columns->predictions->strategy_count, rest = rest_width(columns);
     for (int i = 0; i < count; i++)
         ratio[i] = pto_has_column(columns->predictions, i) ? least_ratio(columns, i) : INFINITY;
-    for (int shown = 0, next; (next = next_best(ratio, count)) >= 0; shown++) {
-        used += WIDE_GAP + column_width(columns, next);
-        if (used > width && shown >= 1)
-            break;
-        columns->is_shown[next] = true;
-        ratio[next] = INFINITY;
+    for (int i = 0; i < count; i++) {
+        int used = rest, before = 0;
+        for (int j = 0; j < count; j++)
+            if (ratio[j] < ratio[i] || (ratio[j] <= ratio[i] && j <= i)) {
+                used += WIDE_GAP + column_width(columns, j);
+                before += j != i;
+            }
+        columns->is_shown[i] = isfinite(ratio[i]) && (used <= width || before == 0);
     }
 }
 
