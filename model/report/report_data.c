@@ -131,21 +131,18 @@ static void print_formula(FILE *stream, const pto_formulas_t *formulas, int inde
     fputc(']', stream);
 }
 
-enum { CHOICE_MAX = PTO_CHOICE_TEXT_MAX + 64 };
-
-/* Returns "bruck, 8 chunks", in `text`. */
-static const char *choice_text(const pto_algorithm_t *algorithm, const pto_strategy_t *strategy,
-                               int64_t chunks, pto_staged_t staged_members, char text[CHOICE_MAX]) {
-    char choice[PTO_CHOICE_TEXT_MAX];
-    snprintf(text, CHOICE_MAX, "%.60s%s", algorithm ? algorithm->name : "",
-             pto_choice_text(strategy, chunks, staged_members, choice));
-    return text;
+/* Writes "bruck, 8 chunks". */
+static void print_choice(FILE *stream, const pto_algorithm_t *algorithm, const pto_strategy_t *strategy,
+                         int64_t chunks, pto_staged_t staged_members) {
+    char choice[PTO_CHOICE_TEXT_MAX], text[2 * PTO_CHOICE_TEXT_MAX + 64];
+    pto_choice_text(strategy, chunks, staged_members, choice);
+    snprintf(text, sizeof text, "%s%s", algorithm ? algorithm->name : "", choice);
+    pto_print_json_string(stream, text);
 }
 
 /* Writes for each algorithm [whether it is a search for chunks, [choice, formula, ...], ...]. */
 static void print_candidates(FILE *stream, const pto_strategy_t *strategy, const pto_cell_formulas_t *cell) {
     const pto_algorithm_t *algorithm = NULL;
-    char text[CHOICE_MAX];
     fputs(",\"f\":[", stream);
     for (int i = 0; i < cell->count; i++) {
         const pto_candidate_t *candidate = &cell->candidate[i];
@@ -153,8 +150,7 @@ static void print_candidates(FILE *stream, const pto_strategy_t *strategy, const
             fprintf(stream, "%s[%d", i > 0 ? "]," : "", candidate->in_chunks);
         algorithm = candidate->algorithm;
         fputs(",[", stream);
-        pto_print_json_string(
-            stream, choice_text(algorithm, strategy, candidate->chunks, candidate->staged_members, text));
+        print_choice(stream, algorithm, strategy, candidate->chunks, candidate->staged_members);
         for (int f = 0; f < candidate->formula_count; f++) {
             fputc(',', stream);
             print_formula(stream, &cell->formulas, candidate->formula_first + f);
@@ -188,16 +184,22 @@ static void print_terms(pto_report_t *report, const pto_explanation_t *explanati
 
 static void print_price(pto_report_t *report, const pto_prediction_t *prediction,
                         const pto_strategy_t *strategy) {
-    const pto_price_t *price = &prediction->price;
-    char from[PTO_EXTRAPOLATED_MAX], text[CHOICE_MAX];
-    const bool extrapolated = pto_extrapolated_text(price, from);
-    PTO_MORE(report->stream,
-             pto_field_text("a", choice_text(prediction->algorithm, strategy, prediction->chunks,
-                                             prediction->staged_members, text)),
-             pto_field_rounded("s", price->seconds, 17),
-             pto_field_if(price->has_interval, pto_field_rounded("l", price->low_s, 17)),
-             pto_field_if(price->has_interval, pto_field_rounded("h", price->high_s, 17)),
-             pto_field_if(extrapolated, pto_field_text("x", from)));
+    FILE *stream = report->stream;
+    char from[PTO_EXTRAPOLATED_MAX];
+    fputs(",\"a\":", stream);
+    print_choice(stream, prediction->algorithm, strategy, prediction->chunks, prediction->staged_members);
+    fputs(",\"s\":", stream);
+    pto_report_number(stream, prediction->price.seconds);
+    if (prediction->price.has_interval) {
+        fputs(",\"l\":", stream);
+        pto_report_number(stream, prediction->price.low_s);
+        fputs(",\"h\":", stream);
+        pto_report_number(stream, prediction->price.high_s);
+    }
+    if (pto_extrapolated_text(&prediction->price, from)) {
+        fputs(",\"x\":", stream);
+        pto_print_json_string(stream, from);
+    }
     print_terms(report, &prediction->explanation);
 }
 
@@ -208,7 +210,8 @@ pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *pred
     pto_cell_formulas_t formulas = {0};
     fprintf(report->stream, "{\"i\":%d", pto_report_strategy(report, named));
     if (!prediction->applicable) {
-        PTO_MORE(report->stream, pto_field_text("r", prediction->reason));
+        fputs(",\"r\":", report->stream);
+        pto_print_json_string(report->stream, prediction->reason);
         fputc('}', report->stream);
         return report->status;
     }
@@ -218,7 +221,8 @@ pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *pred
     if (status != PTO_OK)
         return status;
     if (formulas.reason[0]) {
-        PTO_MORE(report->stream, pto_field_text("n", formulas.reason));
+        fputs(",\"n\":", report->stream);
+        pto_print_json_string(report->stream, formulas.reason);
     } else {
         print_operations(report->stream, &formulas.formulas);
         print_guards(report->stream, &formulas.formulas);

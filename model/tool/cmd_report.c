@@ -9,7 +9,6 @@
 #include "command_line/workload_options.h"
 #include "portolan/api.h"
 #include "report/report.h"
-#include "show/record.h"
 #include "show/step_table.h"
 #include "show/table.h"
 
@@ -67,25 +66,31 @@ static const pto_syntax_t syntax =
     PTO_SCENARIO_SYNTAX("portolan report", usage, PTO_NAMES_SCENARIOS | PTO_NAMES_WORKLOADS,
                         {"options", report_options}, {NULL, pto_work_options});
 
+static void print_text(FILE *stream, const char *key, const char *text) {
+    fprintf(stream, ",\n\"%s\":", key);
+    pto_print_json_string(stream, text);
+}
+
 static void print_question(FILE *stream, const arguments_t *arguments) {
     const pto_options_t *options = &arguments->shared;
     const pto_scenario_t *scenario = &options->scenario;
     const pto_layout_t *layout = &scenario->layout;
     const pto_machine_t *machine = options->machine;
-    const char *title = arguments->collectives ? "measured and predicted"
-                        : arguments->step      ? arguments->step->workload->name
-                                               : scenario->name;
-    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_field_text("version", PTO_VERSION_TEXT),
-               pto_field_text("title", title), pto_field_text("machine", pto_machine_name(machine)),
-               pto_field_text("file", pto_machine_path(machine)),
-               pto_field_text("source", pto_machine_source(machine)),
-               pto_field_text("model", pto_machine_model(machine)),
-               pto_field_text("what_if", pto_machine_what_if(machine)));
-    if (!arguments->collectives && !arguments->step)
-        PTO_MORE(stream, pto_field_text("collective", pto_collective_name(scenario->collective)),
-                 pto_field_truth("in_host", layout->in_host),
-                 pto_field_count("gpus_per_node", layout->gpus_per_node),
-                 pto_field_count("procs_per_gpu", layout->procs_per_gpu));
+    fprintf(stream, "{\"version\":\"%s\"", PTO_VERSION_TEXT);
+    print_text(stream, "title",
+               arguments->collectives ? "measured and predicted"
+               : arguments->step      ? arguments->step->workload->name
+                                      : scenario->name);
+    print_text(stream, "machine", pto_machine_name(machine));
+    print_text(stream, "file", pto_machine_path(machine));
+    print_text(stream, "source", pto_machine_source(machine));
+    print_text(stream, "model", pto_machine_model(machine));
+    print_text(stream, "what_if", pto_machine_what_if(machine));
+    if (arguments->collectives || arguments->step)
+        return;
+    fprintf(stream, ",\n\"collective\":\"%s\",\"in_host\":%s,\"gpus_per_node\":%lld,\"procs_per_gpu\":%lld",
+            pto_collective_name(scenario->collective), layout->in_host ? "true" : "false",
+            (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu);
 }
 
 /* The command line that prints the same prices: `command` with the options that `report` lacks. */
@@ -135,17 +140,18 @@ static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, p
 /* Print the notes of the page, either of which may be NULL. */
 static void print_notes(FILE *stream, const char *note, const char *hint) {
     char sentence[PTO_MORE_PROCS_TEXT_MAX + 2];
-    const char *notes[2];
-    int count = 0;
+    if (!note && !hint)
+        return;
+    fputs(",\n\"notes\":[", stream);
     if (note)
-        notes[count++] = note;
+        pto_print_json_string(stream, note);
+    fputs(note && hint ? "," : "", stream);
     if (hint) {
         snprintf(sentence, sizeof sentence, "%s.", hint);
         sentence[0] = 'H';
-        notes[count++] = sentence;
+        pto_print_json_string(stream, sentence);
     }
-    if (count > 0)
-        PTO_MORE(stream, pto_field_names("notes", notes, count));
+    fputc(']', stream);
 }
 
 static void print_step(FILE *stream, const arguments_t *arguments) {
@@ -160,7 +166,6 @@ static void print_step(FILE *stream, const arguments_t *arguments) {
 
 static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t *err) {
     pto_report_t report = {.stream = stream, .machine = arguments->shared.machine};
-    fputc('{', stream);
     print_question(stream, arguments);
     print_command(stream, arguments->given,
                   arguments->collectives ? "score"
