@@ -145,7 +145,7 @@ TEST(a_copy_never_lowers_what_its_stage_costs) {
         charge.other.s = 1e-3;
         for (int64_t waiting = 0; waiting < 10; waiting++) {
             int64_t bytes = (int64_t)random_between(1, 1 << 20);
-            pto_queued_copy_t copy = {
+            pto_one_copy_t copy = {
                 .kind = PTO_COPY_D2H, .strided = below(2) == 0, .bytes = bytes, .piece_bytes = bytes};
             double before_s = charge.other.s;
             pto_charge_queued(&charge, &machine, copy, waiting);

@@ -168,7 +168,7 @@ TEST(pageable_copies_wait_for_each_other) {
 /* One process after another asks for a copy; where it stood, and where it stands at the end. */
 static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_copy_kind_t kind,
                          double arrival_s, int64_t bytes) {
-    pto_queued_copy_t copy = {.kind = kind, .bytes = bytes, .piece_bytes = bytes};
+    pto_one_copy_t copy = {.kind = kind, .bytes = bytes, .piece_bytes = bytes};
     pto_ledger_t mine = {.time = {.s = arrival_s}};
     pto_charge_t charge;
     pto_charge_begin(&charge, "copy", NULL);
@@ -226,7 +226,7 @@ TEST(a_turn_lasts_whether_it_is_used_or_not) {
     pto_ledger_t mine = {.time = {.s = 230e-6}};
     pto_charge_t charge;
     pto_charge_begin(&charge, "copy", NULL);
-    pto_queued_copy_t copy = {.kind = PTO_COPY_D2H};
+    pto_one_copy_t copy = {.kind = PTO_COPY_D2H};
     assert_true(pto_copy_queue_enter(&queue, &machine, copy, 2, &mine, &charge));
     assert_near(charge.other.s, 10e-6, 1e-9);
     pto_copy_queue_fini(&queue);

@@ -130,22 +130,15 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
     pto_copy_kind_t kind = pto_step_copy_kind(to->plan, step);
     if (bytes > 0)
         pto_charge_rows(to->charge, to->machine, kind, pto_step_rows(to->plan, step));
+    const pto_one_copy_t copy = {.kind = kind,
+                                 .reach = reach,
+                                 .behind = to->behind,
+                                 .pageable = pto_step_is_pageable(to->plan, step),
+                                 .strided = pto_step_is_strided(step, action->k, action->core),
+                                 .bytes = bytes,
+                                 .piece_bytes = bytes / pto_step_pieces(step, action->k, action->core)};
     if (bytes == 0 || !pto_step_queues(to->plan, to->machine, step))
-        return pto_charge_one_copy(to->charge, to->machine,
-                                   (pto_one_copy_t){.kind = kind,
-                                                    .reach = reach,
-                                                    .pageable = pto_step_is_pageable(to->plan, step),
-                                                    .behind = to->behind,
-                                                    .own_bytes = bytes,
-                                                    .engine_bytes = to->engine[gpu].bytes[kind]},
-                                   to->err);
-    pto_queued_copy_t copy = {.kind = kind,
-                              .pageable = pto_step_is_pageable(to->plan, step),
-                              .reach = reach,
-                              .behind = to->behind,
-                              .strided = pto_step_is_strided(step, action->k, action->core),
-                              .bytes = bytes,
-                              .piece_bytes = bytes / pto_step_pieces(step, action->k, action->core)};
+        return pto_charge_one_copy(to->charge, to->machine, copy, to->engine[gpu].bytes[kind], to->err);
     pto_copy_resource_t resource = pto_copy_resource(to->machine, copy);
     to->queued |= 1u << resource;
     if (!pto_copy_queue_enter(&to->engine[gpu].queue[resource], to->machine, copy, action->rank, to->own,
@@ -243,7 +236,7 @@ void pto_copy_queue_fini(pto_copy_queue_t *queue) {
     *queue = (pto_copy_queue_t){0};
 }
 
-bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
+bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_one_copy_t copy,
                           int64_t actor, pto_ledger_t *own, pto_charge_t *charge) {
     int64_t waiting = 0;
     for (int i = 0; i < queue->count; i++)

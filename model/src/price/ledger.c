@@ -258,8 +258,8 @@ void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
-                                 pto_error_t *err) {
-    if (copy.own_bytes == 0)
+                                 int64_t engine_bytes, pto_error_t *err) {
+    if (copy.bytes == 0)
         return PTO_OK;
     const pto_postal_t *postal = pto_machine_copy(machine, copy.kind, copy.reach, copy.pageable);
     bool over_the_link = copy.kind == PTO_COPY_H2D || copy.kind == PTO_COPY_D2H;
@@ -269,7 +269,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
                                 "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
                                 pto_copy_kind_name(copy.kind));
     /* Several processes of one GPU copy at once, but the machine has no measurement of that. */
-    if (copy.kind != PTO_COPY_H2H && !copy.pageable && copy.engine_bytes > copy.own_bytes &&
+    if (copy.kind != PTO_COPY_H2H && !copy.pageable && engine_bytes > copy.bytes &&
         !pto_copy_is_queued(machine, copy.kind))
         pto_charge_enter(charge, (pto_entry_t){.place = &machine->shared_copies[copy.kind],
                                                .space = space_of(copy.kind),
@@ -277,7 +277,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
     if (queued)
         charge_queued_start(charge, machine, copy.kind, copy.behind, one_time);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
-                      (double)(copy.kind == PTO_COPY_H2H ? copy.own_bytes : copy.engine_bytes));
+                      (double)(copy.kind == PTO_COPY_H2H ? copy.bytes : engine_bytes));
     return PTO_OK;
 }
 
@@ -299,7 +299,7 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
 }
 
 /* Charges `times` the cost of a row; NULL: that of a single process's copy. */
-static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                        const pto_cost_row_t *row, double times) {
     const pto_postal_t *single = pto_machine_copy(machine, copy.kind, copy.reach, false);
     const pto_postal_t *postal = row ? &row->postal : single;
@@ -320,7 +320,7 @@ static bool has_strided_rows(const pto_machine_t *machine, pto_copy_kind_t kind)
 
 /* Charges `times` the time of `procs` copies at once: interpolated between the measured numbers of processes,
  * with a single copy as the first, and in proportion to `procs` beyond the last. */
-static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                           int64_t procs, double times) {
     bool strided = copy.strided && has_strided_rows(machine, copy.kind);
     const pto_cost_table_t *shared = &machine->shared_copies[copy.kind];
@@ -350,7 +350,7 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
     charge_row(charge, machine, copy, above, times * share);
 }
 
-static pto_time_t shared_time(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
+static pto_time_t shared_time(const pto_machine_t *machine, pto_one_copy_t copy, int64_t procs) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     charge_shared(&charge, machine, copy, procs, 1);
@@ -358,7 +358,7 @@ static pto_time_t shared_time(const pto_machine_t *machine, pto_queued_copy_t co
 }
 
 /* Fits of two rows may cross, so that one more copy would take less time: then it adds nothing. */
-void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                        int64_t waiting) {
     if (waiting > 0 || !has_queued_start(machine, copy.kind))
         copy.behind = PTO_BEHIND_NOTHING;
@@ -377,7 +377,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
         charge_shared(charge, machine, copy, waiting, -1);
 }
 
-pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy) {
+pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_one_copy_t copy) {
     pto_charge_t single, second;
     copy.behind = PTO_BEHIND_NOTHING;
     copy.pageable = false;
@@ -392,7 +392,7 @@ pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy) {
 /* The driver sends copies within the GPU, and small ones to it, in the command stream, which waits for the
  * time slice of its process. In the measurements, a second copy then adds more than the start of a single
  * one, whatever its size. Copies to the host never wait for a time slice. */
-pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_copy_t copy) {
+pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_one_copy_t copy) {
     if (copy.kind == PTO_COPY_D2H)
         return PTO_COPY_OUT;
     copy.bytes = 0; /* only starts count */

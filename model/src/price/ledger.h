@@ -154,19 +154,22 @@ typedef enum {
                         `signals.event_s` */
 } pto_behind_t;
 
-/* A copy of one process on a machine without measured sharing (else: pto_queued_copy_t). `engine_bytes`: what
- * all processes of the GPU copy in that direction, one after another. If that is more than the process's own
- * bytes, the missing measurement is entered as lacking. */
+/* A copy of one process. */
 typedef struct {
     pto_copy_kind_t kind;
     pto_reach_t reach;
-    bool pageable;
     pto_behind_t behind;
-    int64_t own_bytes;
-    int64_t engine_bytes;
+    bool pageable; /* the host memory */
+    bool strided;  /* not contiguous on the GPU */
+    int64_t bytes;
+    int64_t piece_bytes; /* of each piece, if it is copied in pieces */
 } pto_one_copy_t;
+
+/* Charges a copy on a machine without measured sharing (else: pto_charge_queued). `engine_bytes`: what all
+ * processes of the GPU copy in that direction, one after another. If that is more than the process's own
+ * bytes, the missing measurement is entered as lacking. */
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
-                                 pto_error_t *err);
+                                 int64_t engine_bytes, pto_error_t *err);
 
 /* Charges the cost of the rows of a strided copy besides its bytes; one row costs nothing. */
 void pto_charge_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind, int64_t rows);
@@ -174,25 +177,15 @@ void pto_charge_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_cop
 void pto_charge_message_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              int64_t rows);
 
-/* A copy that may have to queue with those of other processes of its GPU. */
-typedef struct {
-    pto_copy_kind_t kind;
-    bool strided;  /* not contiguous on the GPU */
-    bool pageable; /* the host memory; matters only if no other copy is active, as do `reach` and `behind` */
-    int64_t bytes;
-    int64_t piece_bytes; /* of each piece, if it is copied in pieces */
-    pto_reach_t reach;
-    pto_behind_t behind;
-} pto_queued_copy_t;
-
-/* Charges the additional time of one more copy while `waiting` others are active: the difference between the
- * measured times of waiting + 1 and of `waiting` copies at once. */
-void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+/* Charges the additional time of one more copy while `waiting` others of its GPU are active: the difference
+ * between the measured times of waiting + 1 and of `waiting` copies at once. `pageable`, `reach` and `behind`
+ * matter only if no other is active. */
+void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                        int64_t waiting);
 
 /* Returns how long after its end a copy still counts as active. If a second copy takes longer than one alone,
  * processes share the GPU in time slices, and a time slice lasts whether it is used or not. */
-pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy);
+pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_one_copy_t copy);
 
 /* What the copies of a GPU's processes wait for. Copies that wait for different resources overlap. */
 typedef enum {
@@ -202,7 +195,7 @@ typedef enum {
     PTO_COPY_MEMORY, /* the GPU's own memory, if there are no time slices */
     PTO_COPY_RESOURCE_COUNT
 } pto_copy_resource_t;
-pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_copy_t copy);
+pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_one_copy_t copy);
 
 /* Returns whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
@@ -338,7 +331,7 @@ typedef struct {
 void pto_copy_queue_fini(pto_copy_queue_t *queue);
 
 /* Charges a copy after the other actors' copies that delay it. Returns false when out of memory. */
-bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
+bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_one_copy_t copy,
                           int64_t actor, pto_ledger_t *own, pto_charge_t *charge);
 
 /* Ends the copy with which an actor has entered last, at the time of `own`. Returns false when out of

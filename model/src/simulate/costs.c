@@ -136,6 +136,16 @@ bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind) {
 
 /* --- copies, reductions and signals --------------------------------------------------------------------- */
 
+pto_one_copy_t pto_sim_one_copy(const pto_local_t *local) {
+    return (pto_one_copy_t){.kind = local->copy.kind,
+                            .strided = local->copy.strided,
+                            .pageable = local->copy.pageable,
+                            .bytes = local->copy.bytes,
+                            .piece_bytes = local->copy.bytes / local->copy.pieces,
+                            .reach = local->copy.reach,
+                            .behind = local->behind};
+}
+
 static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes,
                                 pto_charge_t *charge) {
     pto_remote_access_t access = {local->copy.how, local->copy.reach, local->copy.most_bytes, engine_bytes};
@@ -145,14 +155,7 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, 
         return pto_charge_peer_copy(charge, sim->machine, local->copy.reach, local->behind, local->copy.bytes,
                                     engine_bytes, sim->err);
     pto_charge_rows(charge, sim->machine, local->copy.kind, local->copy.rows);
-    return pto_charge_one_copy(charge, sim->machine,
-                               (pto_one_copy_t){.kind = local->copy.kind,
-                                                .reach = local->copy.reach,
-                                                .pageable = local->copy.pageable,
-                                                .behind = local->behind,
-                                                .own_bytes = local->copy.bytes,
-                                                .engine_bytes = engine_bytes},
-                               sim->err);
+    return pto_charge_one_copy(charge, sim->machine, pto_sim_one_copy(local), engine_bytes, sim->err);
 }
 
 /* Returns a cache key of all that charge_copy depends on but bytes. Bit 63 makes it different from all keys
@@ -177,19 +180,9 @@ double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_b
     return charge.other.s;
 }
 
-pto_queued_copy_t pto_sim_queued_copy(const pto_local_t *local) {
-    return (pto_queued_copy_t){.kind = local->copy.kind,
-                               .strided = local->copy.strided,
-                               .pageable = local->copy.pageable,
-                               .bytes = local->copy.bytes,
-                               .piece_bytes = local->copy.bytes / local->copy.pieces,
-                               .reach = local->copy.reach,
-                               .behind = local->behind};
-}
-
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting) {
     pto_charge_t charge = {.stage = ""};
-    pto_charge_queued(&charge, sim->machine, pto_sim_queued_copy(local), waiting);
+    pto_charge_queued(&charge, sim->machine, pto_sim_one_copy(local), waiting);
     pto_charge_rows(&charge, sim->machine, local->copy.kind, local->copy.rows);
     return charge.other.s;
 }

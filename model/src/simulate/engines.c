@@ -75,7 +75,7 @@ static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_res
  * once. */
 static void join_queue(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
-    pto_queued_copy_t copy = pto_sim_queued_copy(local);
+    pto_one_copy_t copy = pto_sim_one_copy(local);
     pto_copy_resource_t resource = pto_copy_resource(sim->machine, copy);
     double *last_s =
         &sim->job.queue_end_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];

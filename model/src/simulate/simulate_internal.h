@@ -355,7 +355,7 @@ double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t spa
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes);
 /* Returns a rank's copy for price's queues. */
-pto_queued_copy_t pto_sim_queued_copy(const pto_local_t *local);
+pto_one_copy_t pto_sim_one_copy(const pto_local_t *local);
 /* Returns the time that a rank's copy adds to a queue of `waiting` others. */
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting);
 /* Returns the CPU time that a rank needs to enqueue a copy. */
