@@ -23,17 +23,14 @@ enum { STEPS = 32, HALVINGS = 10 };
 typedef struct {
     pto_plan_t *plan;
     bool in_chunks;
-    double seconds;         /* its price on the machine as it is */
     pto_tape_t *tape;       /* of that price; NULL: not recorded yet, or it cannot be */
     pto_kept_price_t price; /* as a function of the parameter */
-    double least_s;         /* lower bound of the price in the current direction; 0: not known */
 } alternative_t;
 
 /* The alternatives of a strategy, in the order of pto_plan_candidates. */
 typedef struct {
     int count; /* 0: they are not listed, and pto_plan_choose searches */
     alternative_t *alternative;
-    int cheapest; /* index of the first alternative of the algorithm that was the cheapest most recently */
 } alternatives_t;
 
 /* The search for one parameter's change at one point. */
@@ -45,7 +42,6 @@ typedef struct {
     double value;       /* its value on the machine as it is */
     int winner;
     double sign;                  /* 1: upwards, -1: downwards */
-    bool sets_bounds;             /* the prices that are computed are the least of this direction */
     bool *moves;                  /* [strategy]: its price depends on the parameter in this direction */
     double *row;                  /* [step][strategy]: prices; INFINITY if the strategy does not apply */
     bool known[STEPS + 1];        /* rows that are priced */
@@ -97,7 +93,7 @@ static pto_status_t add_alternative(pto_plan_t **plan, bool in_chunks, void *con
     if (status != PTO_OK)
         return status;
     listing->result->alternative[listing->result->count++] =
-        (alternative_t){.plan = *plan, .in_chunks = in_chunks, .seconds = price.seconds};
+        (alternative_t){.plan = *plan, .in_chunks = in_chunks};
     *plan = NULL;
     return PTO_OK;
 }
@@ -124,18 +120,6 @@ static pto_status_t list_alternatives(const trial_t *trial, int strategy, altern
     /* two numbers of staged members are open: pto_plan_choose searches them in turns, so there is no list */
     free_alternatives(result);
     return PTO_OK;
-}
-
-/* Begins to move the parameter upwards or downwards. Upwards, the price without a change is the least.
- * Downwards, that of the last step is: it is priced first, and sets the bounds (find_change). Alternatives
- * that price_algorithm skips there never get one. */
-static void begin_moving(trial_t *trial, double sign) {
-    trial->sign = sign;
-    for (int s = 0; s < trial->predictions->strategy_count; s++)
-        for (int i = 0; i < trial->alternatives[s].count; i++) {
-            alternative_t *alternative = &trial->alternatives[s].alternative[i];
-            alternative->least_s = sign > 0 ? alternative->seconds : 0;
-        }
 }
 
 /* Makes `param`, of the copy of the machine, the one that is moved. */
@@ -182,8 +166,6 @@ static pto_status_t price_alternative(trial_t *trial, alternative_t *alternative
         pto_kept_price_end(kept, 0, tape, price.seconds, params, 1, &trial->scratch);
         *seconds = price.seconds;
     }
-    if (trial->sets_bounds)
-        alternative->least_s = *seconds;
     return status;
 }
 
@@ -195,43 +177,34 @@ static int end_of_algorithm(const alternatives_t *all, int first) {
     return until;
 }
 
-/* Searches the plans of an algorithm as pto_plan_choose does, if one of them may cost less than `*best_s`. */
+/* Searches the plans of an algorithm, of which `first` is the first, as pto_plan_choose does. Sets `*best_s`
+ * to the least price so far. */
 static pto_status_t price_algorithm(trial_t *trial, alternatives_t *all, int first, double *best_s,
                                     pto_error_t *err) {
     const int until = end_of_algorithm(all, first);
-    double least_s = INFINITY, cheapest_s = INFINITY;
+    double cheapest_s = INFINITY;
     pto_status_t status = PTO_OK;
-    for (int i = first; i < until; i++)
-        least_s = fmin(least_s, all->alternative[i].least_s);
-    for (int i = first; i < until && least_s < *best_s; i++) {
+    for (int i = first; i < until && status == PTO_OK; i++) {
         double seconds = INFINITY;
         status = price_alternative(trial, &all->alternative[i], &seconds, err);
         cheapest_s = fmin(cheapest_s, seconds);
-        if (status != PTO_OK || (all->alternative[i].in_chunks && seconds > PTO_HOPELESS * cheapest_s))
+        if (all->alternative[i].in_chunks && seconds > PTO_HOPELESS * cheapest_s)
             break;
     }
-    if (cheapest_s < *best_s) {
-        *best_s = cheapest_s;
-        all->cheapest = first;
-    }
+    *best_s = fmin(*best_s, cheapest_s);
     return status;
 }
 
-/* Computes the price of a strategy on the current machine, as pto_plan_choose does. The algorithm that was
- * the cheapest is priced first, since most others then need no price. */
+/* Computes the price of a strategy on the current machine, as pto_plan_choose does. */
 static pto_status_t price_strategy(trial_t *trial, int strategy, double *seconds, pto_error_t *err) {
     const pto_predictions_t *predictions = trial->predictions;
     alternatives_t *all = &trial->alternatives[strategy];
     pto_status_t status = PTO_OK;
     *seconds = INFINITY;
-    if (all->count > 0) {
-        const int first = all->cheapest;
-        status = price_algorithm(trial, all, first, seconds, err);
-        for (int i = 0; i < all->count && status == PTO_OK; i = end_of_algorithm(all, i))
-            if (i != first)
-                status = price_algorithm(trial, all, i, seconds, err);
+    for (int i = 0; i < all->count && status == PTO_OK; i = end_of_algorithm(all, i))
+        status = price_algorithm(trial, all, i, seconds, err);
+    if (all->count > 0)
         return status;
-    }
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
     status = pto_plan_choose(predictions->scenario, trial->machine, trial->point,
@@ -332,9 +305,7 @@ static pto_status_t find_change(trial_t *trial, double *factor, int *becomes, pt
     memset(trial->known, 0, sizeof trial->known);
     trial->known[0] = true;
     int found = 0;
-    trial->sets_bounds = trial->sign < 0;
     pto_status_t status = price_row(trial, STEPS, err);
-    trial->sets_bounds = false;
     for (int i = 0; i < trial->predictions->strategy_count; i++)
         trial->moves[i] = trial->moves[i] && (last[i] < first[i] || last[i] > first[i]);
     if (status == PTO_OK)
@@ -348,7 +319,7 @@ static pto_status_t find_nearest(trial_t *trial, pto_sensitivity_t *item, pto_er
     for (int up = 1; up >= 0; up--) {
         double factor = 0;
         int becomes = -1;
-        begin_moving(trial, up ? 1 : -1);
+        trial->sign = up ? 1 : -1;
         pto_status_t status = find_change(trial, &factor, &becomes, err);
         if (status != PTO_OK)
             return status;
