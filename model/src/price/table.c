@@ -535,40 +535,18 @@ typedef struct {
     const pto_machine_t *machine;
 } memory_t;
 
-static int64_t node_bytes(const pto_table_sums_t *sums, const pto_layout_t *layout, int64_t node) {
-    int64_t members = layout->gpus_per_node * layout->owners_per_gpu, bytes = 0;
-    for (int64_t line = node * members; line < (node + 1) * members; line++)
-        bytes += pto_table_line_bytes(sums, line);
-    return bytes;
-}
-
-/* Returns whether a buffer has all rows or all columns of a node's owners, and sets how they are divided. */
-static bool is_of_node(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts) {
-    const pto_request_t *request = &plan->request;
-    int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu;
-    *parts = (pto_parts_t){PTO_PARTS_DEALT, request->layout.procs_per_gpu, 0};
-    return (buffer->blocks == PTO_BLOCKS_NODE_ROW || buffer->blocks == PTO_BLOCKS_NODE_COLUMN) &&
-           pto_plan_has_tables(plan) && pto_collective_is_by_pair(request->collective) &&
-           !pto_role_is_host(buffer->role) && buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 &&
-           buffer->block_count == members * members * request->layout.nodes;
-}
-
 static int64_t buffer_bytes(void *context, const pto_plan_t *plan, int index, int64_t rank) {
     const memory_t *memory = context;
     const pto_buffer_t *buffer = pto_plan_buffer(plan, index);
     const pto_layout_t *layout = &plan->request.layout;
     const pto_table_sums_t *sums = NULL;
     pto_parts_t parts;
-    bool of_node = is_of_node(plan, buffer, &parts);
-    bool by_row = buffer->blocks == PTO_BLOCKS_ROW || buffer->blocks == PTO_BLOCKS_NODE_ROW;
-    if (memory->tables && (of_node || pto_buffer_parts(plan, buffer, &parts)) &&
-        pto_buffer_holds(plan, index, rank))
-        sums = pto_tables_sum(memory->tables, &plan->request, memory->machine, parts, by_row);
+    if (memory->tables && pto_buffer_parts(plan, buffer, &parts) && pto_buffer_holds(plan, index, rank))
+        sums = pto_tables_sum(memory->tables, &plan->request, memory->machine, parts,
+                              buffer->blocks == PTO_BLOCKS_ROW);
     if (!sums)
         return pto_buffer_bytes(plan, index, rank);
     pto_rank_t holder = pto_layout_rank(layout, rank);
-    if (of_node)
-        return node_bytes(sums, layout, holder.node);
     pto_group_t group = {.kind = buffer->group};
     return bytes_of_part(sums, pto_group_index_at(layout, &group, holder),
                          has_one_part(buffer) ? holder.core : ALL_PARTS);
