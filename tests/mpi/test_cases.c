@@ -74,6 +74,9 @@ static bool gpus_share(int one, int other) {
 
 static bool is(const case_t *what, const char *name) { return strcmp(what->benchmark, name) == 0; }
 
+static void end_cases(void *list) { case_list_fini(list); }
+
+/* Until the test ends. */
 static case_list_t cases_of(const char *name) {
     case_list_t list = {0};
     for (int i = 0; i < benchmark_count; i++)
@@ -87,6 +90,7 @@ static case_list_t cases_of(const char *name) {
             for (int other = 0; other < m; other++)
                 assert_int_not_equal(list.cases[i].member[other], rank);
         }
+    keep_owned(&list, sizeof list, end_cases);
     return list;
 }
 
@@ -132,12 +136,10 @@ TEST(messages_go_between_pairs_of_their_level) {
                 if (level > 0)
                     check_pairs(&list, name, "cpu", levels[level]);
             }
-            case_list_fini(&list);
         }
         case_list_t list = cases_of("signal_flag");
         check_pairs(&list, "signal_flag", "cpu", "on_socket");
         check_pairs(&list, "signal_flag", "cpu", "on_node");
-        case_list_fini(&list);
     }
 }
 
@@ -161,7 +163,6 @@ TEST(processes_reach_each_others_gpus) {
                 assert_true(which != 2 || what->member[0] == first || what->procs == job.gpu_blocks);
                 assert_true(which != 2 || what->member[0] == first || strstr(what->benchmark, "_16"));
             }
-            case_list_fini(&list);
         }
     }
 }
@@ -203,7 +204,6 @@ TEST(copies_are_by_a_process_of_the_node) {
                                      wanted);
                 }
         }
-        case_list_fini(&list);
     }
 }
 
@@ -227,7 +227,6 @@ TEST(copies_between_gpus_are_of_all_pairs) {
                 most[gpus_share(one, other)]++;
         for (int near = 0; near < 2; near++)
             assert_int_equal(pairs[near], most[near] < PAIRS_MAX ? most[near] : PAIRS_MAX);
-        case_list_fini(&list);
     }
 }
 
@@ -258,7 +257,6 @@ TEST(processes_share_every_gpu_of_the_node) {
                 counts[count++] = what->procs;
         }
         must_count(counts, count, most);
-        case_list_fini(&list);
     }
 }
 
@@ -288,7 +286,6 @@ TEST(memory_is_opened_by_those_that_reach_it) {
             assert_true(!is(what, "setup_segment") || (what->member_count == beside && beside > 1));
         }
         must_count(counts, count, reaching);
-        case_list_fini(&list);
     }
 }
 
@@ -314,7 +311,6 @@ TEST(a_node_sends_to_the_next) {
         }
         must_count(counts[0], count[0], job.node_count > 1 ? per_node : 0);
         must_count(counts[1], count[1], job.node_count > 1 ? per_gpu : 0);
-        case_list_fini(&list);
     }
 }
 
@@ -342,7 +338,6 @@ TEST(messages_go_to_many_of_a_level) {
                          strcmp(list.cases[i].level, level_of("cpu", 0, rank)) == 0;
             assert_true(found > 0);
         }
-        case_list_fini(&list);
     }
 }
 
@@ -367,7 +362,6 @@ TEST(host_memory_is_copied_on_a_socket_and_between_two) {
         }
         must_count(counts[1], count[1], on_socket[here]);
         must_count(counts[0], count[0], there);
-        case_list_fini(&list);
     }
 }
 
@@ -399,7 +393,6 @@ TEST(gpus_store_to_all_that_reach_each_other) {
             largest = what->procs > largest ? what->procs : largest;
         }
         assert_int_equal(largest, most < 2 ? 0 : most);
-        case_list_fini(&list);
     }
 }
 
@@ -461,7 +454,6 @@ TEST(nccl_is_of_as_many_gpus_on_each_node) {
                         check_nccl_case(&list.cases[at], nodes, gpus);
                 }
         assert_int_equal(at, list.case_count);
-        case_list_fini(&list);
     }
 }
 

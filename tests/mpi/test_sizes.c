@@ -10,15 +10,44 @@
 
 static char path[64];
 
+static void end_samples(void *samples) { pto_samples_fini(samples); }
+
+/* What was measured last; until the test ends. */
+static pto_samples_t written_samples(void) {
+    pto_samples_t samples = {0};
+    assert_int_equal(pto_samples_read(path, &samples, NULL), PTO_OK);
+    keep_owned(&samples, sizeof samples, end_samples);
+    return samples;
+}
+
 /* Of one case, all of which is measured. */
 static pto_samples_t samples_of(const pto_calibrate_options_t *options, int index) {
     int left_out = 0;
-    pto_samples_t samples = {0};
     made_measure(options, index, index + 1, path, &left_out);
     assert_int_equal(left_out, 0);
-    assert_int_equal(pto_samples_read(path, &samples, NULL), PTO_OK);
-    return samples;
+    return written_samples();
 }
+
+static void end_sizes(void *sizes) { sizes_destroy(sizes); }
+
+static sizes_t *sizes_of(const sizes_options_t *options) { return keep(sizes_create(options), end_sizes); }
+
+/* Sizes just below a limit and not below it, as near as they come. */
+typedef struct {
+    int64_t limit_bytes, low, high;
+} bracket_t;
+
+static bracket_t bracket_of(int64_t limit_bytes) { return (bracket_t){limit_bytes, 0, INT64_MAX}; }
+
+static void narrow(bracket_t *bracket, int64_t bytes) {
+    if (bytes < bracket->limit_bytes)
+        bracket->low = bytes > bracket->low ? bytes : bracket->low;
+    else
+        bracket->high = bytes < bracket->high ? bytes : bracket->high;
+}
+
+/* An eighth apart at most. */
+static bool is_narrow(const bracket_t *bracket) { return (bracket->high - bracket->low) * 8 <= bracket->low; }
 
 static int samples_at(const pto_samples_t *samples, int64_t bytes) {
     int count = 0;
@@ -43,7 +72,6 @@ TEST(a_line_needs_every_second_power_of_two_and_few_samples) {
     assert_int_equal(size_count(&samples), 14);
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 4)
         assert_int_equal(samples_at(&samples, bytes), bytes < 1 << 24 ? 5 : 3); /* longer than 200 us */
-    pto_samples_fini(&samples);
 }
 
 /* How often the repetitions of a size began, after those of another. */
@@ -58,10 +86,9 @@ static int visits_of(int64_t bytes) {
 TEST(no_size_has_all_its_samples_in_one_visit) {
     made_begin(2, 0.02);
     pto_calibrate_options_t options = made_options(false);
-    pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
+    samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 4)
         assert_true(visits_of(bytes) >= 2);
-    pto_samples_fini(&samples);
 }
 
 TEST(an_exhaustive_plan_measures_all_sizes) {
@@ -71,23 +98,17 @@ TEST(an_exhaustive_plan_measures_all_sizes) {
     assert_int_equal(size_count(&samples), 27);
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2)
         assert_int_equal(samples_at(&samples, bytes), 6);
-    pto_samples_fini(&samples);
     made_begin(1, 0.2);
     samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2)
         assert_true(samples_at(&samples, bytes) > 40); /* it is hardly ever settled */
-    pto_samples_fini(&samples);
 }
 
-/* Whether some two sizes enclose a limit, and are an eighth apart at most. */
 static bool encloses(const pto_samples_t *samples, int64_t limit_bytes) {
-    int64_t low = 0, high = INT64_MAX;
-    for (size_t i = 0; i < samples->count; i++) {
-        int64_t bytes = samples->sample[i].bytes;
-        low = bytes < limit_bytes && bytes > low ? bytes : low;
-        high = bytes >= limit_bytes && bytes < high ? bytes : high;
-    }
-    return (high - low) * 8 <= low;
+    bracket_t bracket = bracket_of(limit_bytes);
+    for (size_t i = 0; i < samples->count; i++)
+        narrow(&bracket, samples->sample[i].bytes);
+    return is_narrow(&bracket);
 }
 
 TEST(limits_are_bisected_to_an_eighth) {
@@ -96,14 +117,11 @@ TEST(limits_are_bisected_to_an_eighth) {
         pto_calibrate_options_t options = made_options(false);
         pto_samples_t samples = samples_of(&options, made_index("ping_pong", "off_node", 1));
         assert_true(encloses(&samples, 12000));
-        pto_samples_fini(&samples);
         samples = samples_of(&options, made_index("memcpy_shared_h2d", "on_socket", 4));
         assert_true(encloses(&samples, 20000));
         assert_true(size_count(&samples) < 27);
-        pto_samples_fini(&samples);
         samples = samples_of(&options, made_index("ping_pong", "on_socket", 1));
         assert_true(encloses(&samples, 5000));
-        pto_samples_fini(&samples);
     }
 }
 
@@ -130,7 +148,6 @@ TEST(the_half_of_the_largest_size_is_not_measured) {
         assert_true(samples_at(&samples, from_bytes) > 0 && samples_at(&samples, 1 << 26) > 0);
         assert_int_equal(samples_at(&samples, 1 << 25), 0);
         assert_true(samples_at(&samples, 1 << 24) > 0);
-        pto_samples_fini(&samples);
     }
 }
 
@@ -141,7 +158,6 @@ TEST(noise_alone_is_no_limit) {
         pto_calibrate_options_t options = made_options(false);
         pto_samples_t samples = samples_of(&options, made_index("memcpy_peer", "on_socket", 1));
         sizes += size_count(&samples) - 14;
-        pto_samples_fini(&samples);
     }
     print_message("20 lines with 15 percent noise: %d sizes more than without\n", sizes);
     /* Twelve sizes of a line have neighbours. By chance, one in twenty is outside of its 95 percent interval,
@@ -152,19 +168,18 @@ TEST(noise_alone_is_no_limit) {
 TEST(some_cases_need_every_size) {
     visit_t visit;
     int count = 0;
-    sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 1,
-                                                     .to_bytes = 1 << 20,
-                                                     .factor = 2,
-                                                     .unit_bytes = 1,
-                                                     .repeats = 5,
-                                                     .every_size = true});
+    sizes_t *sizes = sizes_of(&(sizes_options_t){.from_bytes = 1,
+                                                 .to_bytes = 1 << 20,
+                                                 .factor = 2,
+                                                 .unit_bytes = 1,
+                                                 .repeats = 5,
+                                                 .every_size = true});
     for (; sizes_next(sizes, &visit); count++) {
         double seconds[5] = {1, 1, 1, 1, 1};
         assert_int_equal(visit.bytes, 1 << count);
         sizes_record(sizes, &visit, seconds, 5);
     }
     assert_int_equal(count, 21);
-    sizes_destroy(sizes);
 }
 
 /* Plays a plan; a sample takes what `cost` says of the size and of how often it was visited before.
@@ -280,7 +295,7 @@ static int visits_before(const played_t *played, int64_t bytes) {
 
 static void play_by(int64_t factor, int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
     visit_t visit;
-    sizes_t *sizes = sizes_create(&(sizes_options_t){
+    sizes_t *sizes = sizes_of(&(sizes_options_t){
         .from_bytes = 1, .to_bytes = to_bytes, .factor = factor, .unit_bytes = 1, .repeats = REPEATS});
     bool was_slow = false;
     *played = (played_t){0};
@@ -304,7 +319,6 @@ static void play_by(int64_t factor, int64_t to_bytes, int iterations, cost_t cos
         visit.max_samples = count; /* what it had in the end */
         played->visit[played->count++] = visit;
     }
-    sizes_destroy(sizes);
 }
 
 static void play_up_to(int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
@@ -330,11 +344,11 @@ static bool is_coarse(int step, int count) {
 TEST(the_first_pass_goes_up_to_the_largest_size) {
     for (int count = 1; count <= 30; count++) {
         visit_t visit;
-        sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 8,
-                                                         .to_bytes = INT64_C(8) << (count - 1),
-                                                         .factor = 2,
-                                                         .unit_bytes = 8,
-                                                         .repeats = 20});
+        sizes_t *sizes = sizes_of(&(sizes_options_t){.from_bytes = 8,
+                                                     .to_bytes = INT64_C(8) << (count - 1),
+                                                     .factor = 2,
+                                                     .unit_bytes = 8,
+                                                     .repeats = 20});
         for (int step = 0; step < count; step++) {
             double seconds[2] = {1e-3, 1e-3};
             if (!is_coarse(step, count))
@@ -345,7 +359,6 @@ TEST(the_first_pass_goes_up_to_the_largest_size) {
             sizes_record(sizes, &visit, seconds, 2);
         }
         assert_true(count == 1 || (sizes_next(sizes, &visit) && visit.earlier_samples == 2));
-        sizes_destroy(sizes);
     }
 }
 
@@ -354,7 +367,7 @@ TEST(wide_steps_are_all_of_the_first_pass) {
     for (int64_t factor = 4; factor <= 64; factor *= 2) {
         visit_t visit;
         int64_t bytes = 1;
-        sizes_t *sizes = sizes_create(&(sizes_options_t){
+        sizes_t *sizes = sizes_of(&(sizes_options_t){
             .from_bytes = 1, .to_bytes = INT64_C(1) << 60, .factor = factor, .unit_bytes = 1, .repeats = 20});
         for (int step = 0; step < 10; step++, bytes *= factor) {
             double seconds[2] = {1e-3, 1e-3};
@@ -362,7 +375,6 @@ TEST(wide_steps_are_all_of_the_first_pass) {
             assert_int_equal(visit.bytes, bytes);
             sizes_record(sizes, &visit, seconds, 2);
         }
-        sizes_destroy(sizes);
     }
 }
 
@@ -398,12 +410,12 @@ TEST(the_largest_size_that_there_is_time_for_is_found) {
         for (int largest = -1; largest < STEPS; largest++) {
             int64_t refused_bytes = INT64_MAX, seen_bytes = 0;
             visit_t visit;
-            sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 1,
-                                                             .to_bytes = 1 << (STEPS - 1),
-                                                             .factor = 2,
-                                                             .unit_bytes = 1,
-                                                             .repeats = 20,
-                                                             .exhaustive = exhaustive == 1});
+            sizes_t *sizes = sizes_of(&(sizes_options_t){.from_bytes = 1,
+                                                         .to_bytes = 1 << (STEPS - 1),
+                                                         .factor = 2,
+                                                         .unit_bytes = 1,
+                                                         .repeats = 20,
+                                                         .exhaustive = exhaustive == 1});
             while (sizes_next(sizes, &visit)) {
                 double seconds[REPEATS] = {0};
                 assert_true(visit.bytes < refused_bytes);
@@ -420,7 +432,6 @@ TEST(the_largest_size_that_there_is_time_for_is_found) {
             assert_int_equal(seen_bytes, largest < 0 ? 0 : INT64_C(1) << largest);
             assert_int_equal(sizes_left_out(sizes), STEPS - 1 - largest);
             assert_true(sizes_left(sizes) >= 1);
-            sizes_destroy(sizes);
         }
 }
 
@@ -431,12 +442,12 @@ TEST(what_is_left_is_what_is_still_visited) {
         for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
             visit_t visit;
             int pass = 0, done = 0;
-            sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 1,
-                                                             .to_bytes = INT64_C(1) << (count - 1),
-                                                             .factor = 2,
-                                                             .unit_bytes = 1,
-                                                             .repeats = 20,
-                                                             .exhaustive = exhaustive == 1});
+            sizes_t *sizes = sizes_of(&(sizes_options_t){.from_bytes = 1,
+                                                         .to_bytes = INT64_C(1) << (count - 1),
+                                                         .factor = 2,
+                                                         .unit_bytes = 1,
+                                                         .repeats = 20,
+                                                         .exhaustive = exhaustive == 1});
             for (int step = 0; step < count; step++)
                 pass += exhaustive == 1 || is_coarse(step, count);
             for (; sizes_next(sizes, &visit); done++) {
@@ -451,7 +462,6 @@ TEST(what_is_left_is_what_is_still_visited) {
             }
             assert_int_equal(done, (exhaustive == 1 ? 1 : 2) * pass);
             assert_int_equal(sizes_left(sizes), 1);
-            sizes_destroy(sizes);
         }
 }
 
@@ -510,13 +520,10 @@ TEST(three_limits_are_bisected) {
     played_t played;
     play(jumps_at_three_limits, &played);
     for (int k = 0; k < 3; k++) {
-        int64_t low = 0, high = INT64_MAX;
-        for (int i = 0; i < played.count; i++) {
-            int64_t bytes = played.visit[i].bytes;
-            low = bytes < three_limits[k] && bytes > low ? bytes : low;
-            high = bytes >= three_limits[k] && bytes < high ? bytes : high;
-        }
-        assert_true((high - low) * 8 <= low);
+        bracket_t bracket = bracket_of(three_limits[k]);
+        for (int i = 0; i < played.count; i++)
+            narrow(&bracket, played.visit[i].bytes);
+        assert_true(is_narrow(&bracket));
     }
 }
 
@@ -531,15 +538,14 @@ TEST(wide_steps_are_halved_by_octaves_first) {
     for (wide_limit = 4100; wide_limit < 65536; wide_limit += wide_limit / 7) {
         played_t played;
         int between = 0;
-        int64_t low = 0, high = INT64_MAX;
+        bracket_t bracket = bracket_of(wide_limit);
         play_by(16, 1 << 20, 20, jumps_at_the_wide_limit, &played);
         for (int i = 0; i < played.count; i++) {
             int64_t bytes = played.visit[i].bytes;
-            low = bytes < wide_limit && bytes > low ? bytes : low;
-            high = bytes >= wide_limit && bytes < high ? bytes : high;
+            narrow(&bracket, bytes);
             between += bytes > 4096 && bytes < 65536;
         }
-        assert_true((high - low) * 8 <= low);
+        assert_true(is_narrow(&bracket));
         assert_true(between <= 5);
     }
 }
@@ -678,7 +684,7 @@ TEST(a_later_visit_that_is_refused_ends_the_plan) {
     for (int refused = FIRST_PASS; refused < 3 * FIRST_PASS; refused++) {
         visit_t visit;
         int done = 0;
-        sizes_t *sizes = sizes_create(&(sizes_options_t){
+        sizes_t *sizes = sizes_of(&(sizes_options_t){
             .from_bytes = 1, .to_bytes = 1 << 20, .factor = 2, .unit_bytes = 1, .repeats = REPEATS});
         for (; done < refused && sizes_next(sizes, &visit); done++) {
             double seconds[REPEATS];
@@ -692,7 +698,6 @@ TEST(a_later_visit_that_is_refused_ends_the_plan) {
         sizes_refuse(sizes, &visit);
         assert_false(sizes_next(sizes, &visit));
         assert_int_equal(sizes_left_out(sizes), 0); /* each was measured once */
-        sizes_destroy(sizes);
     }
 }
 
@@ -723,20 +728,19 @@ static double slow_at_a_limit(int64_t bytes, int visit) {
 TEST(limits_are_found_in_spite_of_slow_visits) {
     const int rests[] = {4, 0, 0, 0, 4}; /* the fifth outvotes the slow ones */
     int visits = 0;
-    int64_t low = 0, high = INT64_MAX;
+    bracket_t bracket = bracket_of(1500);
     played_t played;
     play(slow_at_a_limit, &played);
     for (int i = 0; i < played.count; i++) {
         const visit_t *visit = &played.visit[i];
-        low = visit->bytes < 1500 && visit->bytes > low ? visit->bytes : low;
-        high = visit->bytes >= 1500 && visit->bytes < high ? visit->bytes : high;
+        narrow(&bracket, visit->bytes);
         if (visit->bytes == 1536) {
             assert_true(visits < 5);
             assert_int_equal(visit->max_rests, rests[visits++]);
         }
     }
     assert_int_equal(visits, 5);
-    assert_true((high - low) * 8 <= low);
+    assert_true(is_narrow(&bracket));
 }
 
 /* Samples that take ten times as long as they should. */
@@ -758,7 +762,6 @@ TEST(a_spell_is_waited_for) {
         made_spell(0.1 * tenths * took_s, 0.12);
         pto_samples_t samples = samples_of(&options, index);
         assert_true(slow_samples(&samples, index) <= 1);
-        pto_samples_fini(&samples);
     }
 }
 
@@ -771,7 +774,6 @@ static int samples_of_a_line(double noise, int64_t to_bytes) {
     int count = (int)samples.count;
     for (int64_t bytes = 1; bytes <= to_bytes; bytes *= 2)
         assert_in_range(samples_at(&samples, bytes), 0, 20);
-    pto_samples_fini(&samples);
     return count;
 }
 
@@ -792,7 +794,6 @@ TEST(noise_is_measured_away_as_far_as_a_line_needs) {
     pto_calibrate_options_t options = made_options(false);
     pto_samples_t samples = samples_of(&options, made_index("signal_flag", "on_socket", 1));
     assert_true(samples.count > 20); /* no size: until it is settled to 2 percent, where 20 give 5.5 */
-    pto_samples_fini(&samples);
 }
 
 /* Seven sizes on each side of a limit make a line each, and need 4 sqrt(7 / 2) = 7.5 percent. Five samples of
@@ -807,7 +808,6 @@ TEST(sizes_beside_a_limit_share_a_line) {
         pto_samples_t samples = samples_of(&options, made_index("ping_pong", "on_socket", 1));
         for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 4)
             count += samples_at(&samples, bytes);
-        pto_samples_fini(&samples);
     }
     assert_true(count <= RUNS * (14 * 5 + 14 / 4 * 2 * 5));
 }
@@ -823,7 +823,6 @@ TEST(each_sample_is_written_once) {
             assert_true(samples.sample[k].bytes != one->bytes ||
                         (samples.sample[k].run != one->run && samples.sample[k].seconds != one->seconds));
     }
-    pto_samples_fini(&samples);
 }
 
 /* A size takes 1 us a byte. Of 20 s, 2^24 bytes would take 2 * 16.8 to warm up and to measure once. 2^20 and
@@ -864,15 +863,13 @@ TEST(no_size_is_begun_that_there_is_no_time_to_visit_twice) {
     made_begin(1, 0);
     for (int budget_s = 2; budget_s <= 100; budget_s++) {
         pto_calibrate_options_t options = made_options(false);
-        pto_samples_t samples = {0};
         int left_out;
         options.budget_s = budget_s;
         made_measure(&options, MADE_SLOW, MADE_SLOW + 1, path, &left_out);
-        assert_int_equal(pto_samples_read(path, &samples, NULL), PTO_OK);
+        pto_samples_t samples = written_samples();
         assert_true(left_out > 0 && samples.count > 0);
         for (size_t i = 0; i < samples.count; i++)
             assert_true(samples_at(&samples, samples.sample[i].bytes) >= 3);
-        pto_samples_fini(&samples);
     }
 }
 
@@ -884,12 +881,10 @@ TEST(short_ladders_are_measured_whole) {
     options.to_bytes = 64;
     pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
     assert_int_equal(size_count(&samples), 4);
-    pto_samples_fini(&samples);
     options = made_options(false);
     options.factor = 16;
     samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
     assert_int_equal(size_count(&samples), 7);
-    pto_samples_fini(&samples);
 }
 
 /* --- the estimate -------------------------------------------------------------------------------------- */
