@@ -1,6 +1,7 @@
 /* Checking plans: each kind of fault is found and named. test_mutations.c looks for faults that check
  * misses. */
 #include "broken_plan.h"
+#include "built.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -136,14 +137,7 @@ static pto_slice_t some_bytes(int buffer, int64_t first, int64_t bytes) {
 }
 
 static int build_bytes(pto_builder_t *builder, const char *name, pto_role_t role, int64_t bytes) {
-    return pto_build_buffer(builder, (pto_buffer_t){.name = name,
-                                                    .role = role,
-                                                    .space = PTO_SPACE_GPU,
-                                                    .core_count = 1,
-                                                    .group = PTO_GROUP_OWNERS,
-                                                    .block_count = bytes,
-                                                    .block_bytes = 1,
-                                                    .granularity_bytes = 1});
+    return pto_build_buffer(builder, owners_blocks(name, role, bytes, 1));
 }
 
 enum { SHIFT = 3 };
@@ -155,8 +149,7 @@ static void build_shifted(pto_builder_t *builder, const pto_request_t *request) 
     int in = build_bytes(builder, "in", PTO_ROLE_IN, request->bytes);
     int out = build_bytes(builder, "out", PTO_ROLE_OUT, request->bytes);
     int arrived = build_bytes(builder, "arrived", PTO_ROLE_TEMPORARY, SHIFT + request->bytes);
-    const pto_exchange_t who = {
-        .group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 2, .core_count = 1};
+    const pto_exchange_t who = owners_exchange(builder, 2);
     pto_build_stage(builder, "place input", PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
     copy.source = some_bytes(in, 0, request->bytes);

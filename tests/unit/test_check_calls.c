@@ -2,6 +2,7 @@
  * two, user data written to the output, plans that no executor can run, and sums that differ in their last
  * bits. */
 #include "broken_plan.h"
+#include "built.h"
 #include "must.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -218,14 +219,9 @@ TEST(a_call_that_the_plan_does_not_have_is_refused) {
 }
 
 static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_role_t role) {
-    return (pto_buffer_t){.name = name,
-                          .role = role,
-                          .space = PTO_SPACE_GPU,
-                          .core_count = 4,
-                          .group = PTO_GROUP_OWNERS,
-                          .block_count = 1,
-                          .block_bytes = request->bytes,
-                          .granularity_bytes = 4};
+    pto_buffer_t buffer = owners_floats(name, role, 1, request->bytes);
+    buffer.core_count = 4;
+    return buffer;
 }
 
 static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t first,

@@ -1,6 +1,7 @@
 /* Plans that executors run in place if the user's input and output are one buffer. check must refuse those
  * that are right with two buffers only. */
 #include "broken_plan.h"
+#include "built.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -19,20 +20,12 @@ static struct {
 static bool is_right; /* in place, too */
 
 static int build_vector(const char *name, pto_role_t role) {
-    return pto_build_buffer(parts.builder, (pto_buffer_t){.name = name,
-                                                          .role = role,
-                                                          .space = PTO_SPACE_GPU,
-                                                          .core_count = 1,
-                                                          .group = PTO_GROUP_OWNERS,
-                                                          .block_count = 2,
-                                                          .block_bytes = HALF_BYTES,
-                                                          .granularity_bytes = 4});
+    return pto_build_buffer(parts.builder, owners_floats(name, role, 2, HALF_BYTES));
 }
 
 static void build_parts(pto_builder_t *builder) {
     parts.builder = builder;
-    parts.who =
-        (pto_exchange_t){.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 2, .core_count = 1};
+    parts.who = owners_exchange(builder, 2);
     parts.who.in = build_vector("in", PTO_ROLE_IN);
     parts.who.out = build_vector("out", PTO_ROLE_OUT);
     parts.theirs = build_vector("theirs", PTO_ROLE_TEMPORARY);

@@ -1,6 +1,7 @@
 /* Memory of other processes that the stages of a collective node use, and memory that its call may write:
  * what check must not take for ordered, or for untouched. */
 #include "broken_plan.h"
+#include "built.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -10,23 +11,16 @@ static const pto_layout_t four_gpus = {1, MEMBERS, 1, 1, MEMBERS, false};
 
 static int build_blocks(pto_builder_t *builder, const char *name, pto_role_t role, int64_t count,
                         int64_t user_stride) {
-    return pto_build_buffer(builder, (pto_buffer_t){.name = name,
-                                                    .role = role,
-                                                    .space = PTO_SPACE_GPU,
-                                                    .core_count = 1,
-                                                    .group = PTO_GROUP_OWNERS,
-                                                    .user_stride = user_stride,
-                                                    .block_count = count,
-                                                    .block_bytes = BLOCK_BYTES,
-                                                    .granularity_bytes = 4});
+    pto_buffer_t buffer = owners_floats(name, role, count, BLOCK_BYTES);
+    buffer.user_stride = user_stride;
+    return pto_build_buffer(builder, buffer);
 }
 
 static pto_exchange_t owners_with(pto_builder_t *builder, int in, int out) {
-    return (pto_exchange_t){.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
-                            .n = MEMBERS,
-                            .core_count = 1,
-                            .in = in,
-                            .out = out};
+    pto_exchange_t owners = owners_exchange(builder, MEMBERS);
+    owners.in = in;
+    owners.out = out;
+    return owners;
 }
 
 static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t first,

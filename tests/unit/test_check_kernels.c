@@ -1,6 +1,7 @@
 /* Flags of kernels: a thread block signals the same block of another GPU with the number of the run, so a
  * flag can say less than one of processes. */
 #include "broken_plan.h"
+#include "built.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -12,25 +13,14 @@ typedef struct {
     int place; /* for what others store */
 } kernels_t;
 
-static pto_buffer_t blocks(const char *name, pto_role_t role, int64_t count) {
-    return (pto_buffer_t){.name = name,
-                          .role = role,
-                          .space = PTO_SPACE_GPU,
-                          .core_count = 1,
-                          .group = PTO_GROUP_OWNERS,
-                          .block_count = count,
-                          .block_bytes = BLOCK_BYTES,
-                          .granularity_bytes = 4};
-}
-
 /* Of an alltoall; with a place of so many blocks. */
 static kernels_t build_members(pto_builder_t *builder, int64_t place_blocks) {
     kernels_t kernels = {.builder = builder, .who = {.n = MEMBERS, .core_count = 1}};
-    pto_buffer_t place = blocks("place", PTO_ROLE_TEMPORARY, place_blocks);
+    pto_buffer_t place = owners_floats("place", PTO_ROLE_TEMPORARY, place_blocks, BLOCK_BYTES);
     place.double_buffered = true;
     kernels.who.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0);
-    kernels.who.in = pto_build_buffer(builder, blocks("in", PTO_ROLE_IN, MEMBERS));
-    kernels.who.out = pto_build_buffer(builder, blocks("out", PTO_ROLE_OUT, MEMBERS));
+    kernels.who.in = pto_build_buffer(builder, owners_floats("in", PTO_ROLE_IN, MEMBERS, BLOCK_BYTES));
+    kernels.who.out = pto_build_buffer(builder, owners_floats("out", PTO_ROLE_OUT, MEMBERS, BLOCK_BYTES));
     kernels.place = pto_build_buffer(builder, place);
     return kernels;
 }

@@ -3,6 +3,7 @@
  * that is wrong, or never comes, shows that check or pto_lines believed a wrong plan.
  *
  * BLOCKS_CHANGES and BLOCKS_KERNELS say how many seeds of the last two kinds are tried. */
+#include "built.h"
 #include "must.h"
 #include "random_plans.h"
 #include "test.h"
@@ -294,15 +295,9 @@ static void add_load(const parts_t *parts) {
 }
 
 static pto_buffer_t buffer_of(const pto_request_t *request, pto_role_t role, int64_t count) {
-    return (pto_buffer_t){.name = "buffer",
-                          .role = role,
-                          .space = PTO_SPACE_GPU,
-                          .core_count = 1,
-                          .group = PTO_GROUP_OWNERS,
-                          .double_buffered = role == PTO_ROLE_TEMPORARY && !one_in(4),
-                          .block_count = count,
-                          .block_bytes = request->bytes,
-                          .granularity_bytes = 1};
+    pto_buffer_t buffer = owners_blocks("buffer", role, count, request->bytes);
+    buffer.double_buffered = role == PTO_ROLE_TEMPORARY && !one_in(4);
+    return buffer;
 }
 
 static void build_kernels_at_random(pto_builder_t *builder, const pto_request_t *request) {
@@ -314,8 +309,7 @@ static void build_kernels_at_random(pto_builder_t *builder, const pto_request_t 
                      .whole = !reduces && one_in(4)};
     pto_buffer_t out = buffer_of(request, PTO_ROLE_OUT, reduces ? 1 : n);
     out.user_stride = parts.for_root ? n : 0;
-    parts.who =
-        (pto_exchange_t){.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
+    parts.who = owners_exchange(builder, n);
     parts.who.in = pto_build_buffer(builder, buffer_of(request, PTO_ROLE_IN, reduces ? 1 : n));
     parts.who.out = pto_build_buffer(builder, out);
     parts.place = pto_build_buffer(

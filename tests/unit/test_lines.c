@@ -1,4 +1,5 @@
 /* Which buffers can use the line format: only where lines imply the same order as a plan's flags. */
+#include "built.h"
 #include "inside_plan.h"
 #include "must.h"
 #include "portolan/lines.h"
@@ -215,15 +216,8 @@ typedef enum { STORED_AND_READ, STORED_TWICE, WRITTEN_AFTERWARDS, READ_BY_ROOT }
 static fate_t fate;
 
 static int build_blocks(pto_builder_t *builder, const char *name, pto_role_t role, int64_t count) {
-    pto_buffer_t buffer = {.name = name,
-                           .role = role,
-                           .space = PTO_SPACE_GPU,
-                           .core_count = 1,
-                           .group = PTO_GROUP_OWNERS,
-                           .double_buffered = role == PTO_ROLE_TEMPORARY,
-                           .block_count = count,
-                           .block_bytes = pto_builder_request(builder)->bytes,
-                           .granularity_bytes = 4};
+    pto_buffer_t buffer = owners_floats(name, role, count, pto_builder_request(builder)->bytes);
+    buffer.double_buffered = role == PTO_ROLE_TEMPORARY;
     bool is_for_root = pto_builder_request(builder)->collective == PTO_COLLECTIVE_REDUCE;
     buffer.user_stride = is_for_root && role == PTO_ROLE_OUT ? 4 : 0;
     return pto_build_buffer(builder, buffer);
@@ -239,7 +233,7 @@ static void build_copy(pto_builder_t *builder, pto_step_t copy, pto_slice_t sour
 /* An alltoall by one kernel, as gas_allgather's, and a place more than it needs, for the process after the
  * next one. */
 static void build_alltoall(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 4, .core_count = 1};
+    pto_exchange_t who = owners_exchange(builder, 4);
     int in = build_blocks(builder, "in", PTO_ROLE_IN, 4), out = build_blocks(builder, "out", PTO_ROLE_OUT, 4);
     int gathered = build_blocks(builder, "gathered", PTO_ROLE_TEMPORARY, 5);
     pto_step_t own = pto_step_of(PTO_STEP_COPY, &who), all = pto_step_of_all(PTO_STEP_COPY, &who), next = own;
@@ -273,7 +267,7 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request)
 
 /* All store to all, and the root alone reads. */
 static void build_reduce(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 4, .core_count = 1};
+    pto_exchange_t who = owners_exchange(builder, 4);
     int in = build_blocks(builder, "in", PTO_ROLE_IN, 1), out = build_blocks(builder, "out", PTO_ROLE_OUT, 1);
     int gathered = build_blocks(builder, "gathered", PTO_ROLE_TEMPORARY, 4);
     pto_slice_t place = pto_slice_block(gathered, PTO_ANCHOR_ME), theirs = place;

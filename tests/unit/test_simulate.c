@@ -1,5 +1,6 @@
 /* The simulator: effects that only it shows, and what it refuses. test_simulate_price.c tests agreement with
  * price. */
+#include "built.h"
 #include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
@@ -14,16 +15,9 @@
 /* Everybody sends to the members below `until` (0: all), member 0 first, and they receive from everybody. */
 static void build_from_the_first(pto_builder_t *builder, const pto_request_t *request, int64_t until) {
     int64_t n = pto_layout_owner_count(&request->layout);
-    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
-    pto_buffer_t buffer = {.name = "in",
-                           .role = PTO_ROLE_IN,
-                           .core_count = 1,
-                           .group = PTO_GROUP_OWNERS,
-                           .block_count = n,
-                           .block_bytes = request->bytes,
-                           .granularity_bytes = 1};
+    pto_exchange_t all = owners_exchange(builder, n);
     pto_peers_t peers = {.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(n)};
-    int in = pto_build_buffer(builder, buffer);
+    int in = owners_host_input(builder, n, request->bytes);
     pto_build_stage(builder, "from the first", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_step_of(PTO_STEP_SEND, &all);
     send.peers = peers;
@@ -100,15 +94,8 @@ TEST(messages_that_meet_at_a_node_share_its_ejection) {
 
 /* The two processes of node 0 send to those of node 1, then to those of node 2. */
 static void build_two_senders(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 6, .core_count = 1};
-    pto_buffer_t buffer = {.name = "in",
-                           .role = PTO_ROLE_IN,
-                           .core_count = 1,
-                           .group = PTO_GROUP_OWNERS,
-                           .block_count = 6,
-                           .block_bytes = request->bytes,
-                           .granularity_bytes = 1};
-    int in = pto_build_buffer(builder, buffer);
+    pto_exchange_t all = owners_exchange(builder, 6);
+    int in = owners_host_input(builder, 6, request->bytes);
     pto_build_stage(builder, "from node 0", PTO_ORDER_AT_ONCE);
     pto_step_t step = pto_step_of(PTO_STEP_SEND, &all);
     step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
@@ -414,22 +401,11 @@ TEST(nodes_that_act_unlike_are_all_simulated) {
 /* Which members of the ring send to the next one: `request->bytes` says. */
 static void build_part_of_a_ring(pto_builder_t *builder, const pto_request_t *request) {
     int64_t n = pto_layout_owner_count(&request->layout);
-    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
-    pto_buffer_t buffer = {.name = "in",
-                           .role = PTO_ROLE_IN,
-                           .core_count = 1,
-                           .group = PTO_GROUP_OWNERS,
-                           .block_count = n,
-                           .block_bytes = 64,
-                           .granularity_bytes = 1};
-    int in = pto_build_buffer(builder, buffer);
+    pto_exchange_t all = owners_exchange(builder, n);
+    int in = owners_host_input(builder, n, 64);
     pto_build_stage(builder, "ring", PTO_ORDER_AT_ONCE);
     pto_step_t step = pto_step_of(PTO_STEP_SEND, &all);
-    step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
-                               .sign = 1,
-                               .first = pto_constant(1),
-                               .stride = pto_constant(1),
-                               .until = pto_constant(2)};
+    step.peers = pto_peers_at(pto_constant(1), 1);
     step.source = step.target = pto_slice_block(in, PTO_ANCHOR_ME);
     step.who_first = pto_constant(request->bytes == 1);
     step.who_stride = pto_constant(request->bytes == 2 ? 2 : 1);

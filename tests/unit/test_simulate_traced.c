@@ -1,5 +1,6 @@
 /* A simulation with a trace shows all links and passes through the loop for any simulation, one without
  * leaves out what can delay nothing (simulate/run.c). Both take the same time, to the last bit. */
+#include "built.h"
 #include "must.h"
 #include "portolan/strategy.h"
 #include "priced.h"
@@ -88,24 +89,13 @@ TEST(a_trace_changes_no_time) {
 /* Everybody sends a block to the next process, then one to the previous, in two steps of one stage. */
 static void build_both_neighbors(pto_builder_t *builder, const pto_request_t *request) {
     int64_t n = pto_layout_owner_count(&request->layout);
-    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
-    pto_buffer_t buffer = {.name = "in",
-                           .role = PTO_ROLE_IN,
-                           .core_count = 1,
-                           .group = PTO_GROUP_OWNERS,
-                           .block_count = n,
-                           .block_bytes = request->bytes,
-                           .granularity_bytes = 1};
-    int in = pto_build_buffer(builder, buffer);
+    pto_exchange_t all = owners_exchange(builder, n);
+    int in = owners_host_input(builder, n, request->bytes);
     pto_build_stage(builder, "both neighbors", PTO_ORDER_AT_ONCE);
     for (int kind = PTO_STEP_SEND; kind <= PTO_STEP_RECV; kind++)
         for (int sign = 1; sign >= -1; sign -= 2) {
             pto_step_t step = pto_step_of((pto_step_kind_t)kind, &all);
-            step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
-                                       .sign = kind == PTO_STEP_SEND ? sign : -sign,
-                                       .first = pto_constant(1),
-                                       .stride = pto_constant(1),
-                                       .until = pto_constant(2)};
+            step.peers = pto_peers_at(pto_constant(1), kind == PTO_STEP_SEND ? sign : -sign);
             step.source = step.target = pto_slice_block(in, PTO_ANCHOR_ME);
             pto_build_step(builder, step);
         }
@@ -148,15 +138,8 @@ static void build_around(pto_builder_t *builder, const pto_exchange_t *all, pto_
 /* Some copy, then all do, then all twice in one stage, and again between messages. */
 static void build_copies(pto_builder_t *builder, const pto_request_t *request) {
     int64_t n = pto_layout_owner_count(&request->layout);
-    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
-    pto_buffer_t buffer = {.name = "in",
-                           .role = PTO_ROLE_IN,
-                           .space = PTO_SPACE_GPU,
-                           .core_count = 1,
-                           .group = PTO_GROUP_OWNERS,
-                           .block_count = n,
-                           .block_bytes = request->bytes,
-                           .granularity_bytes = 1};
+    pto_exchange_t all = owners_exchange(builder, n);
+    pto_buffer_t buffer = owners_blocks("in", PTO_ROLE_IN, n, request->bytes);
     int in = pto_build_buffer(builder, buffer);
     buffer.name = "other";
     buffer.role = PTO_ROLE_TEMPORARY;

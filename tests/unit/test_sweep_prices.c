@@ -2,6 +2,7 @@
  * others end where they exceed it, and counts of messages are kept. No prediction may differ. */
 #include <glob.h>
 
+#include "built.h"
 #include "decide/candidates.h"
 #include "made_up.h"
 #include "must.h"
@@ -252,14 +253,7 @@ static void build_shift(pto_builder_t *builder, const pto_exchange_t *owners, in
 /* A shift by one; another one beside a shift off the node; two of them at once; an exchange in pairs, from
  * GPUs into host memory. */
 static void build_shifts(pto_builder_t *builder, const pto_request_t *request) {
-    pto_buffer_t data = {.name = "data",
-                         .space = PTO_SPACE_GPU,
-                         .role = PTO_ROLE_TEMPORARY,
-                         .core_count = 1,
-                         .group = PTO_GROUP_OWNERS,
-                         .block_count = 1,
-                         .block_bytes = request->bytes,
-                         .granularity_bytes = 1};
+    pto_buffer_t data = owners_blocks("data", PTO_ROLE_TEMPORARY, 1, request->bytes);
     pto_exchange_t owners = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
                              .n = pto_layout_owner_count(&request->layout),
                              .core_count = 1};
