@@ -185,43 +185,23 @@ static void allreduce_sizes(pto_request_t request) {
     with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
 }
 
-TEST(allreduce_is_right_on_every_small_layout) {
-    pto_request_t request = {.collective = PTO_COLLECTIVE_ALLREDUCE, .datatype = PTO_DATATYPE_FLOAT};
-    with_every_layout(request, allreduce_sizes);
-}
-
-TEST(reduce_and_broadcast_are_right_on_every_small_layout) {
-    pto_request_t request = {.collective = PTO_COLLECTIVE_REDUCE, .datatype = PTO_DATATYPE_FLOAT};
-    with_every_layout(request, allreduce_sizes);
-    request.collective = PTO_COLLECTIVE_BROADCAST;
-    with_every_layout(request, allreduce_sizes);
-}
-
 static void alltoall_sizes(pto_request_t request) {
     static const int64_t bytes[] = {0, 1, 7, 12, 131072};
     with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
 }
 
-TEST(alltoall_is_right_on_every_small_layout) {
-    pto_request_t request = {.collective = PTO_COLLECTIVE_ALLTOALL, .datatype = PTO_DATATYPE_FLOAT};
-    with_every_layout(request, alltoall_sizes);
-}
-
-TEST(allgather_is_right_on_every_small_layout) {
-    pto_request_t request = {.collective = PTO_COLLECTIVE_ALLGATHER, .datatype = PTO_DATATYPE_FLOAT};
-    with_every_layout(request, alltoall_sizes);
-}
-
-TEST(reduce_scatter_is_right_on_every_small_layout) {
-    pto_request_t request = {.collective = PTO_COLLECTIVE_REDUCE_SCATTER, .datatype = PTO_DATATYPE_FLOAT};
-    with_every_layout(request, allreduce_sizes);
-}
-
-TEST(gather_and_scatter_are_right_on_every_small_layout) {
-    pto_request_t request = {.collective = PTO_COLLECTIVE_GATHER, .datatype = PTO_DATATYPE_FLOAT};
-    with_every_layout(request, alltoall_sizes);
-    request.collective = PTO_COLLECTIVE_SCATTER;
-    with_every_layout(request, alltoall_sizes);
+TEST(collectives_of_equal_parts_are_right_on_every_small_layout) {
+    static const struct {
+        pto_collective_t collective;
+        with_request_t with_sizes;
+    } cases[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, allreduce_sizes}, {PTO_COLLECTIVE_REDUCE, allreduce_sizes},
+        {PTO_COLLECTIVE_BROADCAST, allreduce_sizes}, {PTO_COLLECTIVE_REDUCE_SCATTER, allreduce_sizes},
+        {PTO_COLLECTIVE_ALLTOALL, alltoall_sizes},   {PTO_COLLECTIVE_ALLGATHER, alltoall_sizes},
+        {PTO_COLLECTIVE_GATHER, alltoall_sizes},     {PTO_COLLECTIVE_SCATTER, alltoall_sizes}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        with_every_layout((pto_request_t){.collective = cases[i].collective, .datatype = PTO_DATATYPE_FLOAT},
+                          cases[i].with_sizes);
 }
 
 static void alltoallv_sizes(pto_request_t request) {
