@@ -41,12 +41,19 @@ static inline void end_asked(void *object) {
     pto_machine_fini(&asked->machine);
 }
 
+/* The picks once more, after a change of the predictions. */
+static inline void pick_again(asked_t *asked) {
+    pto_error_t err = {0};
+    free(asked->range);
+    assert_ok(pto_pick(&asked->predictions, &asked->range, &asked->range_count, &err), &err);
+}
+
 /* The scenario on the machine, once both are read. */
 static inline void predict_asked(asked_t *asked) {
     pto_error_t err = {0};
     assert_ok(pto_scenario_bind(&asked->scenario, &asked->machine, &err), &err);
     assert_ok(pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err), &err);
-    assert_ok(pto_pick(&asked->predictions, &asked->range, &asked->range_count, &err), &err);
+    pick_again(asked);
 }
 
 /* `change`: of the machine; NULL: none. */

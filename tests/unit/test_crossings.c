@@ -13,7 +13,7 @@ static pto_crossing_t *cross(const asked_t *asked, int64_t *count) {
     pto_crossing_t *crossing = NULL;
     pto_error_t err = {0};
     assert_ok(pto_crossings(&asked->predictions, &crossing, count, &err), &err);
-    return crossing;
+    return keep(crossing, free);
 }
 
 TEST(sizes_cross_where_the_lines_do) {
@@ -28,7 +28,6 @@ TEST(sizes_cross_where_the_lines_do) {
     assert_in_range(crossing[0].at, 12857, 12857 + 12857 / 256 + 1);
     assert_int_equal(crossing[0].winner, 1);
     assert_int_equal(crossing[0].gap, 1);
-    free(crossing);
 }
 
 TEST(numbers_of_messages_cross_at_a_whole_number) {
@@ -41,7 +40,6 @@ TEST(numbers_of_messages_cross_at_a_whole_number) {
     pto_crossing_t *crossing = cross(asked, &count);
     assert_int_equal(count, 1);
     assert_int_equal(crossing[0].at, 10); /* 2.001 n against 10.0002 + 1.0001 n us */
-    free(crossing);
 }
 
 /* 15 sizes and the steps of bisection, each by 4 strategies with the library's algorithm, and one plan of
@@ -84,7 +82,7 @@ TEST(a_single_pick_has_no_crossing) {
         ask(simple_machine, "scenario: small\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
                             "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
                             "bytes: [1000, 2000, 4000]\nstrategies: [cuda_aware, three_step]\n");
-    free(cross(asked, &count));
+    cross(asked, &count);
     assert_int_equal(count, 0);
 }
 
@@ -109,9 +107,8 @@ static const char *name_at(const char *format, int64_t value) {
 /* From 64 bytes to 4 KiB there are three picks, and the sweep has the first and the last. */
 TEST(strategies_that_win_between_two_points_are_found) {
     int64_t count = 0;
-    pto_crossing_t *crossing = NULL;
     asked_t *swept = ask_summit(ALLTOALL "[64, 4096]\n");
-    assert_int_equal(pto_crossings(&swept->predictions, &crossing, &count, NULL), PTO_OK);
+    pto_crossing_t *crossing = cross(swept, &count);
     assert_true(count >= 2);
     int before = pto_pick_at(&swept->predictions, 0);
     int64_t last = 64;
@@ -125,20 +122,17 @@ TEST(strategies_that_win_between_two_points_are_found) {
         last = crossing[i].at;
     }
     assert_int_equal(before, pto_pick_at(&swept->predictions, 1));
-    free(crossing);
 }
 
 /* Half an element cannot be reduced. */
 TEST(crossings_of_vectors_are_whole_elements) {
     int64_t count = 0;
-    pto_crossing_t *crossing = NULL;
     asked_t *swept = ask_summit("scenario: a\nmachine: m.yaml\ncollective: allreduce\ndatatype: double\n"
                                 "layout: {nodes: 8, gpus_per_node: 6}\nbytes: [64, 67108864]\n");
-    assert_int_equal(pto_crossings(&swept->predictions, &crossing, &count, NULL), PTO_OK);
+    pto_crossing_t *crossing = cross(swept, &count);
     assert_true(count >= 1);
     for (int64_t i = 0; i < count; i++)
         assert_int_equal(crossing[i].at % 8, 0);
-    free(crossing);
 }
 
 TEST(more_prices_than_the_limit_are_refused) {
@@ -157,6 +151,6 @@ TEST(more_prices_than_the_limit_are_refused) {
     assert_int_equal(pto_crossings(&asked->predictions, &crossing, &count, &err), PTO_ERR_TOO_LARGE);
     assert_null(crossing);
     asked->scenario.work_limit = 0;
-    free(cross(asked, &count));
+    cross(asked, &count);
     assert_true(count > 0);
 }

@@ -29,6 +29,15 @@ static pto_status_t bound(const char *rest, pto_scenario_t *scenario, pto_error_
     return status;
 }
 
+static void end_scenario(void *scenario) { pto_scenario_fini(scenario); }
+
+static pto_scenario_t *pair_of(const char *rest) {
+    pto_error_t err = {0};
+    pto_scenario_t *scenario = keep_new(sizeof *scenario, end_scenario);
+    assert_ok(bound(rest, scenario, &err), &err);
+    return scenario;
+}
+
 static void scenario_refused(const char *rest, const char *why) {
     pto_scenario_t scenario;
     pto_error_t err = {0};
@@ -46,15 +55,13 @@ TEST(the_distance_gives_the_layout) {
                  {"off_node", {2, 1, 1, 1, 1, false}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char rest[64];
-        pto_scenario_t scenario;
         snprintf(rest, sizeof rest, "bytes: 8\ndistance: %s\n", cases[i].distance);
-        assert_int_equal(bound(rest, &scenario, NULL), PTO_OK);
-        assert_memory_equal(&scenario.layout, &cases[i].layout, sizeof scenario.layout);
-        const pto_rank_t first = pto_layout_rank(&scenario.layout, 0),
-                         second = pto_layout_rank(&scenario.layout, 1);
-        assert_string_equal(pto_level_name(pto_layout_level(&scenario.layout, first, second)),
+        pto_scenario_t *scenario = pair_of(rest);
+        assert_memory_equal(&scenario->layout, &cases[i].layout, sizeof scenario->layout);
+        const pto_rank_t first = pto_layout_rank(&scenario->layout, 0),
+                         second = pto_layout_rank(&scenario->layout, 1);
+        assert_string_equal(pto_level_name(pto_layout_level(&scenario->layout, first, second)),
                             cases[i].distance);
-        pto_scenario_fini(&scenario);
     }
 }
 
@@ -70,14 +77,8 @@ TEST(what_a_pair_cannot_have_is_refused) {
 
 /* cuda_aware's price of 1 MiB from GPU to host memory. */
 static double to_host_s(const pto_machine_t *of) {
-    pto_scenario_t scenario;
-    double seconds = 0;
-    assert_int_equal(bound("bytes: 1MiB\nspaces: [gpu, cpu]\nstrategies: [cuda_aware]\n", &scenario, NULL),
-                     PTO_OK);
-    pto_predictions_t priced = must_predict(&scenario, of, false);
-    seconds = priced.prediction[0].price.seconds;
-    pto_scenario_fini(&scenario);
-    return seconds;
+    pto_scenario_t *scenario = pair_of("bytes: 1MiB\nspaces: [gpu, cpu]\nstrategies: [cuda_aware]\n");
+    return must_predict(scenario, of, false).prediction[0].price.seconds;
 }
 
 /* Without, they are copied at the GPU and sent as the host's, which no GPU can map. */
@@ -116,14 +117,13 @@ TEST(prices_are_simulated_times) {
         (pto_param_t){0}; /* rings that share it idle while they fill and drain */
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char rest[128];
-        pto_scenario_t scenario;
         pto_predictions_t simulated;
         pto_simulation_t *simulation = NULL;
         snprintf(rest, sizeof rest, "bytes: [0, 4, 4KiB, 1MiB, 64MiB]\n%s", ends[i]);
-        assert_int_equal(bound(rest, &scenario, NULL), PTO_OK);
-        pto_predictions_t priced = must_predict(&scenario, &machine, false);
+        pto_scenario_t *scenario = pair_of(rest);
+        pto_predictions_t priced = must_predict(scenario, &machine, false);
         pto_simulate_options_t options = {.limit = 0};
-        assert_int_equal(pto_simulate_scenario(&scenario, &machine, &options, &simulated, &simulation, NULL),
+        assert_int_equal(pto_simulate_scenario(scenario, &machine, &options, &simulated, &simulation, NULL),
                          PTO_OK);
         for (int64_t cell = 0; cell < priced.point_count * priced.strategy_count; cell++) {
             const pto_prediction_t *one = &priced.prediction[cell], *other = &simulated.prediction[cell];
@@ -138,7 +138,6 @@ TEST(prices_are_simulated_times) {
         }
         free(simulation);
         pto_predictions_fini(&simulated);
-        pto_scenario_fini(&scenario);
     }
     assert_true(compared > 80);
 }
@@ -155,9 +154,8 @@ static const pto_prediction_t *ring(const pto_predictions_t *predictions, int64_
  * a power of two, and a ring has flags too. The message in one piece is the eager cell. */
 TEST(the_unit_is_near_that_of_the_closed_formula) {
     const pto_postal_t *copy = pto_machine_copy(&machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false);
-    pto_scenario_t scenario;
-    assert_int_equal(bound("bytes: [1KiB, 64KiB, 4MiB, 16MiB, 64MiB]\n", &scenario, NULL), PTO_OK);
-    pto_predictions_t predictions = must_predict(&scenario, &machine, false);
+    pto_scenario_t *scenario = pair_of("bytes: [1KiB, 64KiB, 4MiB, 16MiB, 64MiB]\n");
+    pto_predictions_t predictions = must_predict(scenario, &machine, false);
     assert_int_equal(ring(&predictions, 0)->chunks, 1);
     assert_int_equal(ring(&predictions, 1)->chunks, 1);
     for (int64_t point = 2; point < predictions.point_count; point++) {
@@ -167,16 +165,13 @@ TEST(the_unit_is_near_that_of_the_closed_formula) {
         if (picked < unit / 2 || picked > unit * 2)
             fail_msg("%g bytes in units of %g, not %g", bytes, picked, unit);
     }
-    pto_scenario_fini(&scenario);
 }
 
 TEST(chunks_that_are_asked_for_are_taken) {
-    pto_scenario_t scenario;
-    assert_int_equal(bound("bytes: 1MiB\nchunks: 7\n", &scenario, NULL), PTO_OK);
-    pto_predictions_t predictions = must_predict(&scenario, &machine, false);
+    pto_scenario_t *scenario = pair_of("bytes: 1MiB\nchunks: 7\n");
+    pto_predictions_t predictions = must_predict(scenario, &machine, false);
     assert_int_equal(ring(&predictions, 0)->chunks, 7);
     assert_int_equal(predictions.prediction[0].chunks, 0);
-    pto_scenario_fini(&scenario);
 }
 
 /* --- measured pairs ------------------------------------------------------------------------------------- */
@@ -188,16 +183,14 @@ TEST(chunks_that_are_asked_for_are_taken) {
 
 /* The price of a strategy of the scenario's only point; its chunks. */
 static double priced(const char *rest, const char *strategy, int64_t *chunks) {
-    pto_scenario_t scenario;
     double seconds = -1;
-    assert_int_equal(bound(rest, &scenario, NULL), PTO_OK);
-    pto_predictions_t predictions = must_predict(&scenario, &machine, false);
+    pto_scenario_t *scenario = pair_of(rest);
+    pto_predictions_t predictions = must_predict(scenario, &machine, false);
     for (int s = 0; s < predictions.strategy_count; s++)
         if (strcmp(predictions.strategy[s]->name, strategy) == 0) {
             seconds = predictions.prediction[s].price.seconds;
             *chunks = predictions.prediction[s].chunks;
         }
-    pto_scenario_fini(&scenario);
     return seconds;
 }
 

@@ -12,10 +12,8 @@ typedef struct {
 } expected_t;
 
 static void expect_ranges(const asked_t *asked, const expected_t *expected, int64_t expected_count) {
-    pto_range_t *range = NULL;
-    int64_t count = 0;
-    assert_int_equal(pto_pick(&asked->predictions, &range, &count, NULL), PTO_OK);
-    assert_int_equal(count, expected_count);
+    const pto_range_t *range = asked->range;
+    assert_int_equal(asked->range_count, expected_count);
     for (int64_t i = 0; i < expected_count; i++) {
         assert_int_equal(range[i].from, expected[i].from);
         assert_int_equal(range[i].below, expected[i].below);
@@ -25,7 +23,6 @@ static void expect_ranges(const asked_t *asked, const expected_t *expected, int6
         else
             assert_true(range[i].runner_up == -1 && range[i].tied > 0);
     }
-    free(range);
 }
 
 TEST(the_winner_changes_where_the_lines_cross) {
@@ -66,10 +63,8 @@ TEST(equal_prices_tie_and_the_runner_up_is_the_next) {
             "scenario: one element has one share\nmachine: m.yaml\ncollective: alltoall\nsplit: bytes\n"
             "layout: {nodes: 32, gpus_per_node: 1, procs_per_gpu: 2}\nbytes: [4, 1000]\nlibrary: linear\n"
             "strategies: [three_step, cuda_aware, dup_devptr]\n");
-    pto_range_t *range = NULL;
-    int64_t count = 0;
-    assert_int_equal(pto_pick(&asked->predictions, &range, &count, NULL), PTO_OK);
-    assert_int_equal(count, 2); /* the pick is another one where the tie ends */
+    const pto_range_t *range = asked->range;
+    assert_int_equal(asked->range_count, 2); /* the pick is another one where the tie ends */
     assert_int_equal(range[0].winner, 0);
     assert_int_equal(range[0].tied, 1);
     assert_true(pto_range_is_tied(&asked->predictions, &range[0], 2));
@@ -79,7 +74,6 @@ TEST(equal_prices_tie_and_the_runner_up_is_the_next) {
     assert_true(range[0].margin_low > 0.1);
     assert_false(range[0].near_tie);
     assert_int_equal(range[1].tied, 0);
-    free(range);
 }
 
 TEST(buffers_too_large_for_a_node_are_the_reason) {
@@ -127,12 +121,9 @@ TEST(buffers_too_large_for_a_gpu_are_the_reason) {
     const pto_prediction_t *large = pto_prediction_at(&asked->predictions, 1, 0);
     assert_false(large->applicable);
     assert_non_null(strstr(large->reason, "memory.gpu_bytes"));
-    pto_range_t *range = NULL;
-    int64_t count = 0;
-    assert_int_equal(pto_pick(&asked->predictions, &range, &count, NULL), PTO_OK);
-    assert_int_equal(count, 2);
+    const pto_range_t *range = asked->range;
+    assert_int_equal(asked->range_count, 2);
     assert_int_equal(range[1].winner, -1);
-    free(range);
 }
 
 TEST(best_takes_the_cheapest_algorithm) {
@@ -199,11 +190,8 @@ TEST(a_margin_inside_the_intervals_is_a_toss_up) {
         asked_t *asked = ask(machine, "scenario: close\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
                                       "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 1\n"
                                       "strategies: [cuda_aware, three_step]\n");
-        pto_range_t *range = NULL;
-        int64_t count = 0;
-        assert_int_equal(pto_pick(&asked->predictions, &range, &count, NULL), PTO_OK);
+        const pto_range_t *range = asked->range;
         assert_int_equal(range[0].near_tie, i == 1);
-        free(range);
     }
 }
 
@@ -224,14 +212,11 @@ static const char four_processes[] = "scenario: shared\nmachine: m.yaml\ncollect
                                      "bytes: [1000]\nstrategies: [three_step, dup_devptr]\n";
 
 TEST(sharing_that_is_not_known_makes_a_pick_unsure) {
-    pto_range_t *range = NULL;
-    int64_t count = 0;
     asked_t *asked = ask(simple_machine, four_processes);
     assert_int_equal(pto_pick_at(&asked->predictions, 0), 1);
     assert_string_equal(pto_pick_unpriced(&asked->predictions, 0), "copies.shared.d2h");
-    assert_int_equal(pto_pick(&asked->predictions, &range, &count, NULL), PTO_OK);
+    const pto_range_t *range = asked->range;
     assert_string_equal(range[0].unpriced, "copies.shared.d2h");
-    free(range);
 }
 
 TEST(sharing_that_was_measured_leaves_no_doubt) {

@@ -29,7 +29,7 @@ static const char measured_text[] =
 
 static asked_t *ask_here(void) { return ask(machine_text, scenario_text); }
 
-/* The script for some points; the caller frees it. */
+/* The script for some points. */
 static char *script_of(const asked_t *asked, const pto_plot_point_t *point, size_t point_count) {
     pto_predict_plot_t drawn = {.predictions = &asked->predictions,
                                 .range = asked->range,
@@ -44,7 +44,7 @@ static char *script_of(const asked_t *asked, const pto_plot_point_t *point, size
     assert_non_null(script);
     assert_int_equal(pto_plot_script(&plot, "a.svg", script, NULL), PTO_OK);
     fclose(script);
-    return text;
+    return keep(text, free);
 }
 
 static int occurrences(const char *text, const char *word) {
@@ -64,7 +64,6 @@ TEST(each_strategy_is_a_line_and_intervals_are_bands) {
     assert_int_equal(occurrences(script, "title 'three_step'"), 1);
     assert_int_equal(occurrences(script, "filledcurves"), 1); /* cuda_aware's alone */
     assert_int_equal(occurrences(script, "$measured"), 0);
-    free(script);
 }
 
 /* Returns the number behind the first occurrence of `text`, which the script must have. */
@@ -83,7 +82,6 @@ TEST(each_change_is_a_line_of_the_title) {
     assert_null(strstr(script, "u000a"));
     assert_non_null(strstr(script, "'what if '.'copies.*=/2 (4 parameters)'.\"\\n\".'what if '.'network"));
     assert_true(number_after(script, "tmargin at screen ") == 0.835); /* 600 - 18 * 5.5 px: 4 lines */
-    free(script);
 }
 
 TEST(a_long_title_leaves_the_panels_their_height) {
@@ -94,7 +92,6 @@ TEST(a_long_title_leaves_the_panels_their_height) {
                          PTO_OK);
     char *script = script_of(asked, NULL, 0);
     assert_true(number_after(script, "size 1016,") > ROW_PX * CHANGES + 480);
-    free(script);
 }
 
 TEST(picks_are_bands_below) {
@@ -103,7 +100,6 @@ TEST(picks_are_bands_below) {
     assert_true(asked->range_count >= 2);
     assert_non_null(strstr(script, "rectangle from first 1, graph 0"));
     assert_int_equal(occurrences(script, "set object"), (int)asked->range_count);
-    free(script);
 }
 
 TEST(bands_are_labelled_and_have_their_strategies_colours) {
@@ -121,7 +117,6 @@ TEST(bands_are_labelled_and_have_their_strategies_colours) {
         snprintf(wanted, sizeof wanted, "fc rgb '%s'", colour);
         assert_non_null(strstr(script, wanted));
     }
-    free(script);
 }
 
 /* What does not apply at any point has neither a curve nor a line of the legend. */
@@ -155,7 +150,6 @@ TEST(no_two_curves_look_alike_and_the_legend_has_only_curves) {
         assert_int_equal(occurrences(script, title), i != NOT_APPLICABLE);
     }
     assert_non_null(strstr(script, "set key at screen")); /* beside the panels, not on the curves */
-    free(script);
     free(prediction);
 }
 
@@ -168,7 +162,6 @@ TEST(zero_is_left_out) {
     assert_non_null(strstr(script, "set xrange [10.6666667:98304]"));
     assert_non_null(strstr(script, "'16 B' 16"));
     assert_non_null(strstr(script, "'64 KiB' 65536"));
-    free(script);
 }
 
 TEST(measurements_are_points_once_where_they_coincide) {
@@ -182,7 +175,6 @@ TEST(measurements_are_points_once_where_they_coincide) {
     assert_int_equal(occurrences(script, "\n15.396 "), 2);
     assert_int_equal(occurrences(script, "\n16.6277 1e-05\n"), 1);
     assert_non_null(strstr(script, "'points: '.'measured.csv'"));
-    free(script);
 }
 
 TEST(only_drawings_have_a_terminal) {
