@@ -84,7 +84,7 @@ static void show_best(columns_t *columns, double *ratio, int width) {
     for (int i = 0; i < count; i++) {
         int used = rest, before = 0;
         for (int j = 0; j < count; j++)
-            if (ratio[j] < ratio[i] || (ratio[j] <= ratio[i] && j <= i)) {
+            if (ratio[j] < ratio[i] || (j <= i && ratio[j] <= ratio[i])) {
                 used += WIDE_GAP + column_width(columns, j);
                 before += j != i;
             }
