@@ -186,8 +186,8 @@ static void count_member(const pairs_t *pairs, int64_t group, int64_t member, in
     terms->next_origin[own] = terms->origin[from];
     count_end(pairs, in->time_s > out->time_s ? in : out,
               &pairs->pricing->shared.outflow[member / pairs->per_node], number);
-    pto_occupied_messages(pairs->pricing, actor_of(pairs, own), (pto_time_t){.s = out->time_s},
-                          (pto_time_t){.s = in->time_s});
+    pto_time_t sent = {.s = out->time_s}, received = {.s = in->time_s};
+    pto_occupied_messages(pairs->pricing, actor_of(pairs, own), sent, received);
 }
 
 static void end_round_of_terms(pairs_t *pairs) {
