@@ -21,8 +21,9 @@ static size_t kept_before; /* the test that runs */
 static void add_kept(kept_t added) {
     if (kept_count == kept_capacity) {
         kept_capacity = kept_capacity > 0 ? 2 * kept_capacity : 64;
-        kept = realloc(kept, kept_capacity * sizeof *kept);
-        assert_non_null(kept);
+        kept_t *grown = realloc(kept, kept_capacity * sizeof *kept);
+        assert_non_null(grown);
+        kept = grown;
     }
     kept[kept_count++] = added;
 }

@@ -35,7 +35,6 @@ typedef struct {
 
 static inline void end_asked(void *object) {
     asked_t *asked = object;
-    free(asked->range);
     pto_predictions_fini(&asked->predictions);
     pto_scenario_fini(&asked->scenario);
     pto_machine_fini(&asked->machine);
@@ -44,8 +43,9 @@ static inline void end_asked(void *object) {
 /* The picks once more, after a change of the predictions. */
 static inline void pick_again(asked_t *asked) {
     pto_error_t err = {0};
-    free(asked->range);
-    assert_ok(pto_pick(&asked->predictions, &asked->range, &asked->range_count, &err), &err);
+    pto_range_t *range = NULL;
+    assert_ok(pto_pick(&asked->predictions, &range, &asked->range_count, &err), &err);
+    asked->range = keep(range, free);
 }
 
 /* The scenario on the machine, once both are read. */

@@ -195,7 +195,7 @@ static inline void made_halo(made_job_t *job, double bytes) {
 static inline void made_lines(made_job_t *job, bool columns, const char *routine, double bytes) {
     const int lines = columns ? job->columns : job->rows, count = columns ? job->rows : job->columns;
     for (int line = 0; line < lines && count > 1; line++) {
-        int member[MADE_PROCS_MAX];
+        int member[MADE_PROCS_MAX] = {0};
         for (int i = 0; i < count; i++)
             member[i] = columns ? i * job->columns + line : line * job->columns + i;
         made_collective(job, routine, columns ? 'c' : 'b', line, member, count, bytes);

@@ -383,19 +383,19 @@ static const char in_machine[] = "topology:\n"
                                  "    - {between: [gpu.0-2, socket.0], s_per_byte: 1e-10}\n";
 
 TEST(a_machine_holds_its_fabric) {
-    pto_machine_t *machine = NULL, *again = NULL;
+    pto_machine_t *machine = NULL;
     pto_error_t err = {0};
     pto_status_t status = machine_with("fabric:\n  - {nodes: 1, s_per_byte: 1e-10}\n"
                                        "  - {nodes: 4, s_per_byte: 3e-10, back_s_per_byte: 2e-10}\n",
                                        &machine, &err);
     assert_int_equal(status, PTO_OK);
-    again = must_duplicate(machine);
+    pto_machine_t *again = must_duplicate(machine);
     char *first = must_format(machine);
     char *second = must_format(again);
     assert_non_null(strstr(first, "fabric:\n  - {nodes: 1, s_per_byte: 1e-10, back_s_per_byte: 1e-10}\n"
                                   "  - {nodes: 4, s_per_byte: 3e-10, back_s_per_byte: 2e-10}\n"));
     assert_string_equal(first, second);
-    again = must_create(first);
+    must_create(first);
     pto_machine_destroy(machine);
 }
 
