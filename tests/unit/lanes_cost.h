@@ -23,13 +23,7 @@ static const char ring_machine[] =
 static pto_machine_t machine;
 
 static inline int read_machine(void **state) {
-    pto_error_t err;
-    return pto_machine_parse(ring_machine, strlen(ring_machine), "ring.yaml", &machine, &err) == PTO_OK ? 0
-                                                                                                        : -1;
-}
-
-static inline int free_machine(void **state) {
-    pto_machine_fini(&machine);
+    machine = must_parse(ring_machine);
     return 0;
 }
 

@@ -12,15 +12,8 @@ static pto_machine_t summit;
 static pto_machine_t refit; /* with copies.shared and gap */
 
 static inline int read_machines(void **state) {
-    pto_error_t err;
-    if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err) != PTO_OK)
-        return -1;
-    return pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &refit, &err) == PTO_OK ? 0 : -1;
-}
-
-static inline int free_machines(void **state) {
-    pto_machine_fini(&summit);
-    pto_machine_fini(&refit);
+    summit = must_read("scenarios/machines/summit-spectrum.yaml");
+    refit = must_read("scenarios/machines/summit-spectrum-refit.yaml");
     return 0;
 }
 

@@ -263,13 +263,7 @@ static const double within_s = 1e-6, within_s_per_byte = 1e-10, peer_s = 2e-6, p
 static pto_machine_t machine;
 
 static int read_machine(void **state) {
-    return pto_machine_parse(machine_text, strlen(machine_text), "simple.yaml", &machine, NULL) == PTO_OK
-               ? 0
-               : -1;
-}
-
-static int free_machine(void **state) {
-    pto_machine_fini(&machine);
+    machine = must_parse(machine_text);
     return 0;
 }
 
@@ -377,4 +371,4 @@ TEST(injection_is_shared_by_all_places) {
                     4 * 4 * 100 * 5e-8 - 4 * 100 * message_s_per_byte, 1e-9, "what injection adds");
 }
 
-int main(void) { return run_all_tests(read_machine, free_machine); }
+int main(void) { return run_all_tests(read_machine, NULL); }

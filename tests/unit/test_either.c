@@ -304,8 +304,8 @@ TEST(learning_tries_near_numbers_first) {
 static pto_machine_t machine;
 
 static int load(void **state) {
-    pto_error_t err = {0};
-    return pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, &err) == PTO_OK ? 0 : -1;
+    machine = must_read("scenarios/machines/h200-x2.yaml");
+    return 0;
 }
 
 static pto_request_t staging(pto_collective_t collective, const char *strategy, int64_t bytes, int64_t in,

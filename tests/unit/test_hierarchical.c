@@ -12,8 +12,7 @@ static const double flag_s = 2e-7, reduce_s_per_byte = 4e-10, copy_s_per_byte = 
 
 static int read_machine(void **state) {
     static pto_cost_row_t reduce = {.below_bytes = INT64_MAX};
-    if (read_machines(state) != 0)
-        return -1;
+    read_machines(state);
     machine = unlimited(&summit);
     reduce.postal = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
     reduce.postal.alpha_s.value = 0;
@@ -88,4 +87,4 @@ TEST(a_leader_that_does_not_wait_is_refused) {
     refused_for(plan, "unordered with");
 }
 
-int main(void) { return run_all_tests(read_machine, free_machines); }
+int main(void) { return run_all_tests(read_machine, NULL); }

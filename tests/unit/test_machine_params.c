@@ -41,24 +41,21 @@ typedef struct {
     pto_scenario_t scenario;
 } given_t;
 
-static int set_up(void **state) {
-    given_t *given = calloc(1, sizeof *given);
+static void end_given(void *object) {
+    given_t *given = object;
+    pto_scenario_fini(&given->scenario);
+    pto_machine_fini(&given->machine);
+}
+
+/* Until the test ends. */
+static given_t *give(void) {
+    given_t *given = keep_new(sizeof *given, end_given);
     pto_error_t err = {0};
-    assert_non_null(given);
     assert_ok(pto_machine_parse(machine_text, strlen(machine_text), "made.yaml", &given->machine, &err),
               &err);
     assert_ok(pto_scenario_parse(scenario_text, strlen(scenario_text), "asked.yaml", &given->scenario, &err),
               &err);
-    *state = given;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    given_t *given = *state;
-    pto_scenario_fini(&given->scenario);
-    pto_machine_fini(&given->machine);
-    free(given);
-    return 0;
+    return given;
 }
 
 static void what_if(given_t *given, const char *change) {
@@ -69,8 +66,8 @@ static void what_if(given_t *given, const char *change) {
 
 /* --- keys ----------------------------------------------------------------------------------------------- */
 
-TEST_WITH(keys_are_unique_and_groups_hold_their_rows, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(keys_are_unique_and_groups_hold_their_rows) {
+    given_t *given = give();
     pto_machine_param_t *param = NULL;
     int count = 0, rows = 0;
     assert_int_equal(pto_machine_params(&given->machine, &param, &count, NULL), PTO_OK);
@@ -94,8 +91,8 @@ static bool is_named(const pto_machine_param_t *param, int count, const pto_term
     return false;
 }
 
-TEST_WITH(explanations_name_parameters, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(explanations_name_parameters) {
+    given_t *given = give();
     pto_machine_param_t *param = NULL;
     int count = 0, seen = 0;
     assert_int_equal(pto_scenario_bind(&given->scenario, &given->machine, NULL), PTO_OK);
@@ -121,8 +118,8 @@ static double value_of(const pto_machine_t *machine, const char *key) {
     return value;
 }
 
-TEST_WITH(a_value_is_found_by_its_key, set_up, tear_down) {
-    const pto_machine_t *machine = &((given_t *)*test_state)->machine;
+TEST(a_value_is_found_by_its_key) {
+    const pto_machine_t *machine = &give()->machine;
     assert_true(value_of(machine, "node.gpus") == 2);
     assert_true(value_of(machine, "copies.h2d.on_socket.alpha_s") == 5e-6);
     assert_true(value_of(machine, "copies.shared.h2d.4.alpha_s") == 7e-6);
@@ -131,8 +128,8 @@ TEST_WITH(a_value_is_found_by_its_key, set_up, tear_down) {
     assert_true(value_of(machine, "messages.cpu.on_gpu.eager.alpha_s") == 2e-6); /* on_socket's */
 }
 
-TEST_WITH(a_value_that_is_not_there_is_not_made_up, set_up, tear_down) {
-    const pto_machine_t *machine = &((given_t *)*test_state)->machine;
+TEST(a_value_that_is_not_there_is_not_made_up) {
+    const pto_machine_t *machine = &give()->machine;
     const struct {
         const char *key;
         pto_status_t status;
@@ -150,8 +147,8 @@ TEST_WITH(a_value_that_is_not_there_is_not_made_up, set_up, tear_down) {
     }
 }
 
-TEST_WITH(a_value_is_set_by_its_key_in_a_duplicate_alone, set_up, tear_down) {
-    const pto_machine_t *machine = &((given_t *)*test_state)->machine;
+TEST(a_value_is_set_by_its_key_in_a_duplicate_alone) {
+    const pto_machine_t *machine = &give()->machine;
     pto_machine_t *copy = must_duplicate(machine);
     assert_int_equal(pto_machine_set(copy, "copies.h2d.on_socket.alpha_s", 0.1 + 0.2, NULL), PTO_OK);
     assert_int_equal(pto_machine_set(copy, "copies.shared.h2d.alpha_s", 9e-6, NULL), PTO_OK);
@@ -175,8 +172,8 @@ TEST_WITH(a_value_is_set_by_its_key_in_a_duplicate_alone, set_up, tear_down) {
     pto_machine_destroy(NULL);
 }
 
-TEST_WITH(a_value_that_no_machine_has_is_not_set, set_up, tear_down) {
-    pto_machine_t *machine = &((given_t *)*test_state)->machine;
+TEST(a_value_that_no_machine_has_is_not_set) {
+    pto_machine_t *machine = &give()->machine;
     const struct {
         const char *key;
         double value;
@@ -199,8 +196,8 @@ TEST_WITH(a_value_that_no_machine_has_is_not_set, set_up, tear_down) {
 
 /* --- changes -------------------------------------------------------------------------------------------- */
 
-TEST_WITH(a_value_replaces_the_parameter_and_its_interval, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(a_value_replaces_the_parameter_and_its_interval) {
+    given_t *given = give();
     const pto_param_t *alpha_s =
         &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s;
     assert_true(alpha_s->has_interval);
@@ -211,8 +208,8 @@ TEST_WITH(a_value_replaces_the_parameter_and_its_interval, set_up, tear_down) {
     assert_string_equal(given->machine.what_if, "messages.cpu.off_node.eager.alpha_s=9e-6 (4e-06 before)");
 }
 
-TEST_WITH(a_factor_scales_and_changes_add_up, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(a_factor_scales_and_changes_add_up) {
+    given_t *given = give();
     const pto_param_t *alpha_s = &given->machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s;
     what_if(given, "copies.h2d.on_socket.alpha_s=*4");
     what_if(given, "copies.h2d.on_socket.alpha_s=/2");
@@ -221,8 +218,8 @@ TEST_WITH(a_factor_scales_and_changes_add_up, set_up, tear_down) {
                                                 "copies.h2d.on_socket.alpha_s=/2 (2e-05 before)");
 }
 
-TEST_WITH(a_group_changes_all_rows_and_a_key_one, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(a_group_changes_all_rows_and_a_key_one) {
+    given_t *given = give();
     const pto_cost_row_t *row = given->machine.shared_copies[PTO_COPY_H2D].row;
     what_if(given, "copies.shared.h2d.alpha_s=*2");
     assert_true(row[0].postal.alpha_s.value == 12e-6 && row[1].postal.alpha_s.value == 14e-6);
@@ -232,8 +229,8 @@ TEST_WITH(a_group_changes_all_rows_and_a_key_one, set_up, tear_down) {
     assert_true(given->machine.reduce[PTO_SPACE_GPU].row[1].postal.beta_s_per_byte.value == 5e-12);
 }
 
-TEST_WITH(a_limit_moves_both_ranges, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(a_limit_moves_both_ranges) {
+    given_t *given = give();
     const pto_cost_table_t *cost = &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
     what_if(given, "messages.cpu.on_socket.eager.below_bytes=64KiB");
     assert_int_equal(cost->row[1].below_bytes, 65536);
@@ -243,8 +240,8 @@ TEST_WITH(a_limit_moves_both_ranges, set_up, tear_down) {
         PTO_PROTOCOL_EAGER);
 }
 
-TEST_WITH(what_a_machine_lacks_can_be_put_there, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(what_a_machine_lacks_can_be_put_there) {
+    given_t *given = give();
     what_if(given, "injection.cpu.s_per_byte=3e-11");
     assert_true(given->machine.injection_s_per_byte[PTO_SPACE_CPU].value == 3e-11);
     what_if(given, "reduce.cpu.beta_s_per_byte=1e-10");
@@ -255,15 +252,15 @@ TEST_WITH(what_a_machine_lacks_can_be_put_there, set_up, tear_down) {
 }
 
 /* Explanations name the level at which processes are, though on_socket's numbers stand in for it. */
-TEST_WITH(on_gpu_means_on_socket_where_that_stands_in, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(on_gpu_means_on_socket_where_that_stands_in) {
+    given_t *given = give();
     what_if(given, "messages.cpu.on_gpu.short.alpha_s=*3");
     assert_true(fabs(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[0].postal.alpha_s.value -
                      3e-6) < 1e-18);
 }
 
-TEST_WITH(the_layout_changes_too, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(the_layout_changes_too) {
+    given_t *given = give();
     what_if(given, "nodes=*8");
     what_if(given, "procs_per_gpu=*2"); /* open in the scenario: 1 */
     what_if(given, "gpus_per_node=1");
@@ -275,7 +272,7 @@ TEST_WITH(the_layout_changes_too, set_up, tear_down) {
     assert_string_equal(given->machine.what_if, "nodes=*8\nprocs_per_gpu=*2\ngpus_per_node=1");
 }
 
-TEST_WITH(what_cannot_be_meant_is_refused_and_changes_nothing, set_up, tear_down) {
+TEST(what_cannot_be_meant_is_refused_and_changes_nothing) {
     static const bad_input_t bad[] = {
         BAD("alpha", PTO_ERR_TYPE, 0, 0, "PARAMETER=VALUE"),
         BAD("=3", PTO_ERR_TYPE, 0, 0, "PARAMETER=VALUE"),
@@ -296,7 +293,7 @@ TEST_WITH(what_cannot_be_meant_is_refused_and_changes_nothing, set_up, tear_down
         BAD("messages.cpu.on_socket.short.below_bytes=8KiB", PTO_ERR_RANGE, 0, 0, "rows before and after"),
         BAD("messages.cpu.on_socket.eager.below_bytes=64KX", PTO_ERR_TYPE, 0, 0, "64KX"),
     };
-    given_t *given = *test_state;
+    given_t *given = give();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_error_t err = {0};
         assert_refused(&bad[i], pto_what_if(bad[i].text, &given->scenario, &given->machine, &err), &err);
@@ -308,8 +305,8 @@ TEST_WITH(what_cannot_be_meant_is_refused_and_changes_nothing, set_up, tear_down
 }
 
 /* As the fit does with rows that it cannot complete. */
-TEST_WITH(rows_that_are_taken_back_are_no_parameters, set_up, tear_down) {
-    given_t *given = *test_state;
+TEST(rows_that_are_taken_back_are_no_parameters) {
+    given_t *given = give();
     pto_machine_t clone;
     char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX], cloned[PTO_MACHINE_DIGEST_MAX];
     pto_cost_table_t *cost = &given->machine.setup_open;

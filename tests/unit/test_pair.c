@@ -9,11 +9,7 @@
 static pto_machine_t machine;
 
 static int read_machine(void **state) {
-    return pto_machine_read("scenarios/machines/h200-x2-mps.yaml", &machine, NULL) != PTO_OK;
-}
-
-static int free_machine(void **state) {
-    pto_machine_fini(&machine);
+    machine = must_read("scenarios/machines/h200-x2-mps.yaml");
     return 0;
 }
 
@@ -249,4 +245,4 @@ TEST(wrong_words_for_a_pair_are_refused) {
     }
 }
 
-int main(void) { return run_all_tests(read_machine, free_machine); }
+int main(void) { return run_all_tests(read_machine, NULL); }

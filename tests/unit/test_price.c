@@ -13,18 +13,9 @@ static pto_machine_t lassen;
 static pto_machine_t refit; /* of all terms that the model has */
 
 static int read_machines(void **state) {
-    pto_error_t err;
-    if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err) != PTO_OK)
-        return -1;
-    if (pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &refit, &err) != PTO_OK)
-        return -1;
-    return pto_machine_read("scenarios/machines/lassen-mvapich2.yaml", &lassen, &err) == PTO_OK ? 0 : -1;
-}
-
-static int free_machines(void **state) {
-    pto_machine_fini(&summit);
-    pto_machine_fini(&lassen);
-    pto_machine_fini(&refit);
+    summit = must_read("scenarios/machines/summit-spectrum.yaml");
+    refit = must_read("scenarios/machines/summit-spectrum-refit.yaml");
+    lassen = must_read("scenarios/machines/lassen-mvapich2.yaml");
     return 0;
 }
 
@@ -537,4 +528,4 @@ TEST(a_flat_table_costs_what_equal_counts_cost) {
     }
 }
 
-int main(void) { return run_all_tests(read_machines, free_machines); }
+int main(void) { return run_all_tests(read_machines, NULL); }

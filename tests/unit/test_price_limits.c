@@ -134,4 +134,4 @@ TEST(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far) {
     assert_true(simulation.seconds < (share + 0.01) * price.seconds);
 }
 
-int main(void) { return run_all_tests(read_summit, free_summit); }
+int main(void) { return run_all_tests(read_summit, NULL); }

@@ -24,12 +24,7 @@ static pto_machine_t base;
 static pto_cost_row_t rows[PTO_COPY_COUNT][ROWS_MAX];
 
 static int read_base(void **state) {
-    pto_error_t err;
-    return pto_machine_read("scenarios/machines/lassen-spectrum-refit.yaml", &base, &err) == PTO_OK ? 0 : -1;
-}
-
-static int free_base(void **state) {
-    pto_machine_fini(&base);
+    base = must_read("scenarios/machines/lassen-spectrum-refit.yaml");
     return 0;
 }
 
@@ -269,4 +264,4 @@ TEST(under_mps_no_copies_take_turns) {
     assert_mixes("scenarios/machines/h200-x2-mps.yaml", cases, sizeof cases / sizeof *cases);
 }
 
-int main(void) { return run_all_tests(read_base, free_base); }
+int main(void) { return run_all_tests(read_base, NULL); }
