@@ -17,6 +17,11 @@ size_t fit_end_of_equal(const fit_points_t *points, size_t first) {
     return past;
 }
 
+/* Points [first, past), which may be none. */
+static fit_points_t part_of(const fit_points_t *points, size_t first, size_t past) {
+    return first < past ? (fit_points_t){past - first, points->point + first} : (fit_points_t){0, NULL};
+}
+
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes) {
     size_t first = 0;
     while (first < points->count && points->point[first].bytes < from_bytes)
@@ -24,7 +29,7 @@ fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t b
     size_t past = first;
     while (past < points->count && points->point[past].bytes < below_bytes)
         past++;
-    return (fit_points_t){past - first, points->point + first};
+    return part_of(points, first, past);
 }
 
 int32_t fit_max_procs(const fit_points_t *points) {
@@ -35,7 +40,7 @@ fit_points_t fit_with_max_procs(const fit_points_t *points) {
     size_t first = 0;
     while (first < points->count && points->point[first].procs < fit_max_procs(points))
         first++;
-    return (fit_points_t){points->count - first, points->point + first};
+    return part_of(points, first, points->count);
 }
 
 size_t fit_size_count(const fit_points_t *points) {

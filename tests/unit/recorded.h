@@ -52,8 +52,7 @@ static inline void assert_recordings_refused(const bad_input_t *bad, size_t coun
     for (size_t i = 0; i < count; i++) {
         pto_recording_t trace;
         pto_error_t err = {0};
-        assert_refused(&bad[i],
-                       read_recorded_text(bad[i].text, strlen(bad[i].text), options, &trace, &err),
+        assert_refused(&bad[i], read_recorded_text(bad[i].text, strlen(bad[i].text), options, &trace, &err),
                        &err);
     }
 }

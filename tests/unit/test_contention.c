@@ -406,14 +406,12 @@ TEST(a_layout_must_fit_the_topology) {
 
 static pto_machine_t connected(const char *limit) {
     char text[1024];
-    pto_machine_t machine = {0};
     snprintf(text, sizeof text,
              "machine: m\nsource: s\nnode: {sockets: 1, gpus: 2, cores: 2}\nmessages:\n"
              "  gpu: {on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-11}],"
              " off_node: [{protocol: eager, alpha_s: 2e-6, beta_s_per_byte: 1e-10}]}\n%s",
              limit);
-    machine = must_parse(text);
-    return machine;
+    return must_parse(text);
 }
 
 /* Where a node's link is the only one, a fabric is injection and ejection by another name: for all

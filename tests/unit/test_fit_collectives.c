@@ -483,11 +483,10 @@ TEST(a_stopped_fit_keeps_what_it_found) {
     const int nodes[] = {2, 4, 8};
     pto_machine_t *truth = parse("", hidden), *machine = parse("", "");
     pto_collectives_t collectives = collectives_of(truth, nodes, 3);
-    pto_fit_collectives_t whole, fit;
-    assert_int_equal(pto_fit_collectives(machine, &collectives, NULL, NULL, &whole, NULL), PTO_OK);
+    const pto_fit_collectives_t whole = must_fit_to(machine, &collectives, NULL, NULL);
     assert_false(whole.interrupted);
     pto_stop();
-    fit = must_fit_to(machine, &collectives, NULL, NULL);
+    const pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.interrupted);
     assert_true(isfinite(fit.badness) && fit.badness > whole.badness);
     assert_non_null(pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 1024));

@@ -23,9 +23,8 @@ static pto_status_t parse(const form_t *form, pto_recording_t *trace, pto_error_
         .rank = -1, .nodes = 1, .gpus_per_node = 2, .as_gpu = true, .collective = PTO_COLLECTIVE_COUNT};
     pto_status_t status = read_recorded_text(form->text, strlen(form->text), &options, trace, err);
     options.collective = form->row[0].collective;
-    return status == PTO_ERR_KEY
-               ? read_recorded_text(form->text, strlen(form->text), &options, trace, err)
-               : status;
+    return status == PTO_ERR_KEY ? read_recorded_text(form->text, strlen(form->text), &options, trace, err)
+                                 : status;
 }
 
 static bool is_row(const pto_recording_call_t *call, const row_t *row) {

@@ -253,8 +253,8 @@ TEST(lists_of_processes_are_put_together) {
                 snprintf(text, sizeof text, "%s%s%s%s%.*s%s%s%s%s", known ? before : "",
                          known ? others[o] : "", HEAD, RANK("0", "node-a"), (int)cut, torn, others[o],
                          torn + cut, RANK("2", "node-b") RANK("3", "node-b"), COLUMNS ROW_1);
-                if (read_recorded_text(text, strlen(text), &options, &trace, &err) == PTO_ERR_KEY &&
-                    !known && strstr(err.message, "other output is in the name of a host")) {
+                if (read_recorded_text(text, strlen(text), &options, &trace, &err) == PTO_ERR_KEY && !known &&
+                    strstr(err.message, "other output is in the name of a host")) {
                     refused++;
                     continue;
                 }
@@ -550,8 +550,7 @@ TEST(runs_of_other_numbers_of_processes_are_left_out) {
     assert_int_equal(trace.skipped.other_procs, 1);
     static const char none[] = IMB_RUN("2", "6.00") IMB_RUN("3", "11.00");
     pto_error_t err = {0};
-    assert_int_equal(read_recorded_text(none, strlen(none), &options, &trace, &err),
-                     PTO_ERR_NOT_APPLICABLE);
+    assert_int_equal(read_recorded_text(none, strlen(none), &options, &trace, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "lists 2 processes, and 1 node of 4 has 4"));
     assert_int_equal(err.line, 4);
 }

@@ -313,26 +313,26 @@ static int ops_if_forwarded(pto_program_t *program) {
 
 /* Data that another op has overwritten, lines that two ops read, lines of others, data in rows. */
 TEST(what_is_read_later_or_twice_stays_in_lines) {
-    pto_program_t changed = {0}, twice = {0}, others = {0}, partly = {0};
-    assert_true(move(&changed, lines_at(2, 0), at(0, 0), BYTES));
-    assert_true(pto_program_reduce(&changed, at(0, 1), BYTES) &&
-                pto_program_source(&changed, at(3, 0), BYTES));
-    assert_true(pto_program_reduce(&changed, at(1, 0), BYTES) &&
-                pto_program_source(&changed, lines_at(2, 0), BYTES));
-    assert_int_equal(ops_if_forwarded(&changed), 3);
-    assert_true(move(&twice, lines_at(2, 0), at(0, 0), BYTES));
+    pto_program_t *changed = new_program(), *twice = new_program(), *others = new_program(),
+                  *partly = new_program();
+    assert_true(move(changed, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(pto_program_reduce(changed, at(0, 1), BYTES) && pto_program_source(changed, at(3, 0), BYTES));
+    assert_true(pto_program_reduce(changed, at(1, 0), BYTES) &&
+                pto_program_source(changed, lines_at(2, 0), BYTES));
+    assert_int_equal(ops_if_forwarded(changed), 3);
+    assert_true(move(twice, lines_at(2, 0), at(0, 0), BYTES));
     for (int i = 0; i < 2; i++)
-        assert_true(pto_program_reduce(&twice, at(1, i * BYTES), BYTES) &&
-                    pto_program_source(&twice, lines_at(2, 0), BYTES));
-    assert_int_equal(ops_if_forwarded(&twice), 3);
-    assert_true(move(&others, lines_at(2, 0), at(0, 0), BYTES));
-    assert_true(pto_program_reduce(&others, at(1, 0), BYTES) &&
-                pto_program_source(&others, lines_at(3, 0), BYTES));
-    assert_int_equal(ops_if_forwarded(&others), 2);
-    assert_true(move(&partly, lines_at(2, 0), at(0, 0), BYTES));
-    assert_true(pto_program_reduce(&partly, at(0, 1), BYTES) &&
-                pto_program_source(&partly, lines_at(2, 0), BYTES));
-    assert_int_equal(ops_if_forwarded(&partly), 2);
+        assert_true(pto_program_reduce(twice, at(1, i * BYTES), BYTES) &&
+                    pto_program_source(twice, lines_at(2, 0), BYTES));
+    assert_int_equal(ops_if_forwarded(twice), 3);
+    assert_true(move(others, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(pto_program_reduce(others, at(1, 0), BYTES) &&
+                pto_program_source(others, lines_at(3, 0), BYTES));
+    assert_int_equal(ops_if_forwarded(others), 2);
+    assert_true(move(partly, lines_at(2, 0), at(0, 0), BYTES));
+    assert_true(pto_program_reduce(partly, at(0, 1), BYTES) &&
+                pto_program_source(partly, lines_at(2, 0), BYTES));
+    assert_int_equal(ops_if_forwarded(partly), 2);
 }
 
 /* --- what is fused -------------------------------------------------------------------------------------- */

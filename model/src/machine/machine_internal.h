@@ -84,8 +84,7 @@ typedef struct {
 struct pto_machine {
     char *name;
     char *source;
-    char *gpu; /* NULL: unknown */
-    pto_basis_t basis;
+    char *gpu;                 /* NULL: unknown */
     char *mpi_library;         /* a file of scenarios/libraries; NULL: unknown */
     char *inherits;            /* for writing only: reading merges inherited values. NULL: nothing */
     const char *path;          /* the file it was read from: the first of `files` */
@@ -102,6 +101,7 @@ struct pto_machine {
     PTO_PARAMETER_TABLE(PTO_DECLARE, PTO_SKIP)
 #undef PTO_DECLARE
 #undef PTO_SKIP
+    pto_basis_t basis;
     pto_mps_t mps;
     pto_runs_t runs;
     int library_count;
