@@ -9,7 +9,7 @@ needs mpicc.mpich mpirun.mpich # Debian: mpich, libmpich-dev
 export NVCC=none PLAIN=${BUILD:-build} BUILD=${BUILD:-build}/mpich MPICC=mpicc.mpich MPIRUN=mpirun.mpich
 unset MAKEFLAGS MAKELEVEL
 make --no-print-directory -j"$(nproc)" BUILD="$BUILD" MPICC=$MPICC build "$BUILD/tests/test_exec" "$BUILD/tests/test_profile" \
-    "$BUILD/tests/test_dropin" "$BUILD/tests/test_contexts" "$BUILD/tests/test_trials" "$BUILD/tests/fake_cuda/libcuda.so.1" "$BUILD/tests/wrong/libportolan-mpi.so" >/dev/null
+    "$BUILD/tests/test_dropin" "$BUILD/tests/test_contexts" "$BUILD/tests/test_trials" "$BUILD/tests/test_refused" "$BUILD/tests/fake_cuda/libcuda.so.1" "$BUILD/tests/wrong/libportolan-mpi.so" >/dev/null
 patiently 300 $MPIRUN -n 3 "$BUILD/tests/test_exec" cases "${CASES:-100}" "${SEED:-1}"
 echo "ok   random cases"
 tests/mpi/test_profile.sh
