@@ -138,11 +138,10 @@ TEST(jobs_are_compared_cell_by_cell_in_any_order) {
 static pto_fit_t fit_copies_of(int sizes, int samples_each, int odd_size, double odd) {
     pto_sample_t sample = copy_row;
     pto_samples_t *samples = new_samples();
-    for (int i = 0; i < sizes; i++) {
-        sample.bytes = 256 << i;
+    sample.bytes = 256;
+    for (int i = 0; i < sizes; i++, sample.bytes *= 2)
         add_equal(samples, sample, (i == odd_size ? odd : 1) * (1e-5 + 1e-10 * (double)sample.bytes),
                   samples_each);
-    }
     return must_fit(samples, &any_node);
 }
 

@@ -468,13 +468,13 @@ static const pto_pricer_t *const pricers[] = {
     &pto_pricer_loops,   /* loops: repeating rounds only once */
     &pto_pricer_at_once, /* an exchange of a table: by its sums */
     &stage_pricer,       /* step by step */
-};
+    NULL};
 
 static const pto_pricer_t *find_pricer(const pto_pricing_t *pricing, int node) {
-    for (size_t i = 0; i < sizeof pricers / sizeof *pricers; i++)
-        if (pricers[i]->applies(pricing, node))
-            return pricers[i];
-    return NULL;
+    const pto_pricer_t *const *at = pricers;
+    while (*at && !(*at)->applies(pricing, node))
+        at++;
+    return *at;
 }
 
 static void note_library(pto_pricing_t *pricing, const pto_node_t *node, int index) {
