@@ -89,22 +89,26 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
     return cell_work(&cell);
 }
 
-/* Returns whether two cells of a strategy at different sizes have the same work: nothing is cut into pieces
- * by its size, and the library chooses alike. */
-static bool have_same_work(const pto_scenario_cell_t *a, const pto_scenario_cell_t *b) {
-    const pto_scenario_t *scenario = a->scenario;
-    const bool cut = scenario->chunks > 1 || scenario->unique_bytes > 0 || a->request.segment_bytes > 0 ||
-                     b->request.segment_bytes > 0;
-    const bool same_algorithm =
-        a->algorithm && b->algorithm ? strcmp(a->algorithm, b->algorithm) == 0 : a->algorithm == b->algorithm;
-    return !cut && same_algorithm && a->request.staged == b->request.staged;
+/* Returns whether a cell's plans are cut into pieces by its size. */
+static bool is_cut(const pto_scenario_cell_t *cell) {
+    return cell->scenario->chunks > 1 || cell->scenario->unique_bytes > 0 || cell->request.segment_bytes > 0;
 }
 
-/* Returns the earlier cell of the same strategy that has the work of cell `i`; NULL: none. */
+/* Returns whether the library chooses alike in two cells of a strategy. */
+static bool is_chosen_alike(const pto_scenario_cell_t *a, const pto_scenario_cell_t *b) {
+    const bool same_algorithm =
+        a->algorithm && b->algorithm ? strcmp(a->algorithm, b->algorithm) == 0 : a->algorithm == b->algorithm;
+    return same_algorithm && a->request.staged == b->request.staged;
+}
+
+/* Returns the earlier cell of the same strategy, at another size, that has the work of cell `i`; NULL: none.
+ */
 static const pto_scenario_cell_t *find_same_work(const pto_scenario_cell_t *cell, int64_t i,
                                                  int strategy_count) {
+    if (is_cut(&cell[i]))
+        return NULL;
     for (int64_t earlier = i - strategy_count; earlier >= 0; earlier -= strategy_count)
-        if (have_same_work(&cell[earlier], &cell[i]))
+        if (!is_cut(&cell[earlier]) && is_chosen_alike(&cell[earlier], &cell[i]))
             return &cell[earlier];
     return NULL;
 }
