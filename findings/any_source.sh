@@ -40,17 +40,9 @@ int main(int argc, char **argv) {
     return 0;
 }
 END_C
-compile "$work/order.c" "$work/openmpi" -I"$library/openmpi/include" -L"$library/openmpi/lib" "$library/libmpi.so.40"
-compile "$work/order.c" "$work/mpich" -I"$root/usr/include/x86_64-linux-gnu/mpich" -lmpich
+compile_both "$work/order.c"
 
-# openmpi TRANSPORT
-openmpi() {
-    "$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np 4 --mca pml ob1 \
-        --mca btl "self,$1" "$work/openmpi" 2>"$work/run" || skip "mpirun: $(tail -3 "$work/run")"
-}
-
-expect "Open MPI, shared memory" "1 2 3 1 2 3 " "$(openmpi vader)"
-expect "Open MPI, TCP" "1 2 3 1 2 3 " "$(openmpi tcp)"
-expect "MPICH" "3 3 2 2 1 1 " "$("$root/usr/bin/mpiexec.hydra" -launcher fork -n 4 "$work/mpich" 2>"$work/run" ||
-    skip "mpiexec: $(tail -3 "$work/run")")"
+expect "Open MPI, shared memory" "1 2 3 1 2 3 " "$(run_openmpi 4 --mca pml ob1 --mca btl self,vader "$work/openmpi")"
+expect "Open MPI, TCP" "1 2 3 1 2 3 " "$(run_openmpi 4 --mca pml ob1 --mca btl self,tcp "$work/openmpi")"
+expect "MPICH" "3 3 2 2 1 1 " "$(run_mpich 4 "$work/mpich")"
 exit "$failed"

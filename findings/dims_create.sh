@@ -32,13 +32,10 @@ int main(int argc, char **argv) {
     return 0;
 }
 END_C
-compile "$work/dims.c" "$work/openmpi" -I"$library/openmpi/include" -L"$library/openmpi/lib" "$library/libmpi.so.40"
-compile "$work/dims.c" "$work/mpich" -I"$root/usr/include/x86_64-linux-gnu/mpich" -lmpich
+compile_both "$work/dims.c"
 
 expect "Open MPI" "8x8, 12x8, 12x6, 20x12, 24x12, 12x12x6" \
-    "$("$root/usr/bin/mpirun.openmpi" --allow-run-as-root -np 1 --bind-to none --mca btl self "$work/openmpi" \
-        2>"$work/run" || skip "mpirun: $(tail -3 "$work/run")")"
+    "$(run_openmpi 1 --mca btl self "$work/openmpi")"
 expect "MPICH" "8x8, 12x8, 9x8, 16x15, 18x16, 12x9x8" \
-    "$("$root/usr/bin/mpiexec.hydra" -launcher fork -n 1 "$work/mpich" 2>"$work/run" ||
-        skip "mpiexec: $(tail -3 "$work/run")")"
+    "$(run_mpich 1 "$work/mpich")"
 exit "$failed"

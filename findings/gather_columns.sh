@@ -39,14 +39,12 @@ int main(int argc, char **argv) {
     return 0;
 }
 END_C
-compile "$work/columns.c" "$work/openmpi" -I"$library/openmpi/include" -L"$library/openmpi/lib" "$library/libmpi.so.40"
-compile "$work/columns.c" "$work/mpich" -I"$root/usr/include/x86_64-linux-gnu/mpich" -lmpich
+compile_both "$work/columns.c"
 
 openmpi() { # PROCESSES [OPTION...]
     local processes=$1
     shift
-    "$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np "$processes" --mca btl self,vader \
-        "$@" "$work/openmpi" 2>"$work/run" || skip "mpirun: $(tail -3 "$work/run")"
+    run_openmpi "$processes" --mca btl self,vader "$@" "$work/openmpi"
 }
 
 echo "wrong ints of the 12 of each rank:"
@@ -55,6 +53,5 @@ expect "Open MPI, 4 processes" "0 0 8 0 " "$(openmpi 4)"
 expect "Open MPI, 8 processes" "0 0 8 0 8 8 8 0 " "$(openmpi 8)"
 expect "Open MPI, 8 processes, linear" "0 0 0 0 0 0 0 0 " \
     "$(openmpi 8 --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_gather_algorithm 1)"
-expect "MPICH, 8 processes" "0 0 0 0 0 0 0 0 " "$("$root/usr/bin/mpiexec.hydra" -launcher fork -n 8 "$work/mpich" 2>"$work/run" ||
-    skip "mpiexec: $(tail -3 "$work/run")")"
+expect "MPICH, 8 processes" "0 0 0 0 0 0 0 0 " "$(run_mpich 8 "$work/mpich")"
 exit "$failed"

@@ -40,22 +40,17 @@ int main(int argc, char **argv) {
     return 0;
 }
 END_C
-compile "$work/maximum.c" "$work/openmpi" -I"$library/openmpi/include" -L"$library/openmpi/lib" "$library/libmpi.so.40"
-compile "$work/maximum.c" "$work/mpich" -I"$root/usr/include/x86_64-linux-gnu/mpich" -lmpich
+compile_both "$work/maximum.c"
 
 # openmpi RANK [OPTION...]: 17 doubles
 openmpi() {
     local rank=$1
     shift
-    "$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np 2 --mca btl self,vader "$@" \
-        "$work/openmpi" 17 "$rank" 2>"$work/run" || skip "mpirun: $(tail -3 "$work/run")"
+    run_openmpi 2 --mca btl self,vader "$@" "$work/openmpi" 17 "$rank"
 }
 
 # mpich RANKS RANK: one double
-mpich() {
-    "$root/usr/bin/mpiexec.hydra" -launcher fork -n "$1" "$work/mpich" 1 "$2" 2>"$work/run" ||
-        skip "mpiexec: $(tail -3 "$work/run")"
-}
+mpich() { run_mpich "$1" "$work/mpich" 1 "$2"; }
 
 expect "Open MPI, NaN on rank 0" "1111111111111111n 1111111111111111n " "$(openmpi 0)"
 expect "Open MPI, NaN on rank 1" "nnnnnnnnnnnnnnnn1 nnnnnnnnnnnnnnnn1 " "$(openmpi 1)"

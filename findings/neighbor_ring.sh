@@ -57,19 +57,11 @@ int main(int argc, char **argv) {
     return 0;
 }
 END_C
-compile "$work/ring.c" "$work/openmpi" -I"$library/openmpi/include" -L"$library/openmpi/lib" "$library/libmpi.so.40"
-compile "$work/ring.c" "$work/mpich" -I"$root/usr/include/x86_64-linux-gnu/mpich" -lmpich
+compile_both "$work/ring.c"
 calls=(alltoall alltoallv alltoallw ialltoall ialltoallv ialltoallw)
 
-openmpi() { # PROCESSES
-    "$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np "$1" --mca btl self,vader \
-        "$work/openmpi" "${calls[@]}" 2>"$work/run" || skip "mpirun: $(tail -3 "$work/run")"
-}
-
-mpich() { # PROCESSES
-    "$root/usr/bin/mpiexec.hydra" -launcher fork -n "$1" "$work/mpich" "${calls[@]}" 2>"$work/run" ||
-        skip "mpiexec: $(tail -3 "$work/run")"
-}
+openmpi() { run_openmpi "$1" --mca btl self,vader "$work/openmpi" "${calls[@]}"; } # PROCESSES
+mpich() { run_mpich "$1" "$work/mpich" "${calls[@]}"; }
 
 echo "${calls[*]}"
 expect "Open MPI, 3 processes" "right right right right right right " "$(openmpi 3)"

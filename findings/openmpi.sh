@@ -7,6 +7,14 @@ export LD_LIBRARY_PATH=$library PMIX_INSTALL_PREFIX=$library/pmix2
 export OPAL_PREFIX=$root/usr OPAL_LIBDIR=$library/openmpi/lib
 export OPAL_DATADIR=$root/usr/share OPAL_PKGDATADIR=$root/usr/share/openmpi OPAL_SYSCONFDIR=$root/etc
 
+# run_openmpi PROCESSES [OPTION...] PROGRAM [ARGUMENT...]
+run_openmpi() {
+    local processes=$1
+    shift
+    "$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np "$processes" "$@" \
+        2>"$work/run" || skip "mpirun: $(tail -3 "$work/run")"
+}
+
 # How processes tell each other what they have reached without MPI: by files.
 cat >"$work/signs.h" <<'END'
 #include <fcntl.h>

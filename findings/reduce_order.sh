@@ -30,13 +30,10 @@ int main(int argc, char **argv) {
     return 0;
 }
 END_C
-compile "$work/sums.c" "$work/openmpi" -I"$library/openmpi/include" -L"$library/openmpi/lib" "$library/libmpi.so.40"
-compile "$work/sums.c" "$work/mpich" -I"$root/usr/include/x86_64-linux-gnu/mpich" -lmpich
+compile_both "$work/sums.c"
 
 expect "Open MPI" "MPI_Allreduce 0, MPI_Reduce 4, MPI_Ireduce 0" \
-    "$("$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np 8 --mca btl self,vader \
-        "$work/openmpi" 2>"$work/run" || skip "mpirun: $(tail -3 "$work/run")")"
+    "$(run_openmpi 8 --mca btl self,vader "$work/openmpi")"
 expect "MPICH" "MPI_Allreduce 0, MPI_Reduce 0, MPI_Ireduce 0" \
-    "$("$root/usr/bin/mpiexec.hydra" -launcher fork -n 8 "$work/mpich" 2>"$work/run" ||
-        skip "mpiexec: $(tail -3 "$work/run")")"
+    "$(run_mpich 8 "$work/mpich")"
 exit "$failed"
