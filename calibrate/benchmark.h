@@ -35,7 +35,7 @@ typedef struct {
     int64_t factor; /* between sizes, all of which are measured and no others; 0: that of --bytes */
     pto_space_t buffers;
     bool from_other;               /* messages are sent from the other space */
-    int64_t room;                  /* buffers hold so many times the largest size */
+    int64_t room;                  /* size of a buffer, in multiples of the largest size */
     int detail[CASE_DETAIL_COUNT]; /* for the benchmark's own use */
     int member_count;              /* the processes that take part; the first leads */
     int *member;                   /* their ranks */

@@ -324,7 +324,7 @@ static void fill_sparse_matrix(int64_t *matrix) {
         }
 }
 
-/* A sample of all numbers of chunks: fewer than partners, as many, and so many that blocks are cut. */
+/* Samples numbers of chunks: below, at and above the number of partners, where blocks are cut. */
 static int compare_chunks(const case_t *of, bool by_pattern) {
     static int seen;
     const int64_t chunks[] = {1, 2, 3, 8, SPARSE_OWNERS - 2, SPARSE_OWNERS - 1, SPARSE_OWNERS, 100};

@@ -33,7 +33,7 @@ typedef struct {
     entry_call_t *call;
     int64_t *node; /* of each node of the job, its number among those simulated; -1: it is not */
     pto_layout_t layout;
-    int64_t unit; /* number of repetitions of a call that each simulated one stands for */
+    int64_t unit; /* repetitions of a call for each one that is simulated */
     double seconds;
     int64_t messages; /* simulated */
 } entry_t;
