@@ -84,8 +84,27 @@ static void set_place() {
     gridDim.x = gpus[running->gpu].blocks;
 }
 
-/* Let another thread go on. */
-static void leave() { swapcontext(&running->context, &scheduler); }
+/* The thread that goes on next; NULL: none can, or too many steps were taken. */
+static emulated_thread *draw_thread() {
+    if (ready.empty() || ++steps > STEPS_MAX)
+        return nullptr;
+    for (int draws = 0; draws == 0 || (draws < slow_draws && ready.back()->gpu == slow_gpu); draws++)
+        std::swap(ready[random_below(static_cast<unsigned>(ready.size()))], ready.back());
+    emulated_thread *drawn = ready.back();
+    ready.pop_back();
+    return drawn;
+}
+
+/* Let another thread go on; returns once this one may. */
+static void leave() {
+    emulated_thread *left = running;
+    running = draw_thread();
+    if (running == left)
+        return;
+    if (running)
+        set_place();
+    swapcontext(left ? &left->context : &scheduler, running ? &running->context : &scheduler);
+}
 
 static void yield() {
     ready.push_back(running);
@@ -119,23 +138,6 @@ static bool __any_sync(uint32_t, bool vote) {
 
 static void __syncwarp() { __any_sync(UINT32_MAX, false); }
 
-static void run_thread() {
-    for (;;) {
-        gpus[running->gpu].kernel(running->block);
-        own_block().ended++;
-        leave();
-    }
-}
-
-static void make_thread(emulated_thread &made, unsigned gpu, unsigned block, unsigned index) {
-    made.gpu = gpu, made.block = block, made.index = index;
-    made.stack.resize(STACK_BYTES);
-    getcontext(&made.context);
-    made.context.uc_stack.ss_sp = made.stack.data();
-    made.context.uc_stack.ss_size = made.stack.size();
-    makecontext(&made.context, run_thread, 0);
-}
-
 /* The next run of a GPU, if there is one. */
 static void begin_run(unsigned number) {
     emulated_gpu &gpu = gpus[number];
@@ -147,6 +149,25 @@ static void begin_run(unsigned number) {
     for (emulated_thread &thread : threads)
         if (thread.gpu == number)
             ready.push_back(&thread);
+}
+
+static void run_thread() {
+    for (;;) {
+        emulated_gpu &gpu = gpus[running->gpu];
+        gpu.kernel(running->block);
+        if (++own_block().ended == gpu.threads && ++gpu.ended == gpu.blocks)
+            begin_run(running->gpu);
+        leave();
+    }
+}
+
+static void make_thread(emulated_thread &made, unsigned gpu, unsigned block, unsigned index) {
+    made.gpu = gpu, made.block = block, made.index = index;
+    made.stack.resize(STACK_BYTES);
+    getcontext(&made.context);
+    made.context.uc_stack.ss_sp = made.stack.data();
+    made.context.uc_stack.ss_size = made.stack.size();
+    makecontext(&made.context, run_thread, 0);
 }
 
 static void run_all() {
@@ -163,21 +184,11 @@ static void run_all() {
     }
     for (unsigned gpu = 0; gpu < gpus.size(); gpu++)
         begin_run(gpu);
-    for (steps = 0; !ready.empty(); steps++) {
-        if (steps == STEPS_MAX)
-            fail_msg("a thread waits for what never comes");
-        for (int draws = 0; draws == 0 || (draws < slow_draws && ready.back()->gpu == slow_gpu); draws++)
-            std::swap(ready[random_below(static_cast<unsigned>(ready.size()))], ready.back());
-        running = ready.back();
-        ready.pop_back();
-        set_place();
-        const unsigned before = own_block().ended;
-        swapcontext(&scheduler, &running->context);
-        if (own_block().ended == before || own_block().ended < gpus[running->gpu].threads)
-            continue;
-        if (++gpus[running->gpu].ended == gpus[running->gpu].blocks)
-            begin_run(running->gpu);
-    }
+    steps = 0;
+    running = nullptr;
+    leave();
+    if (!ready.empty())
+        fail_msg("a thread waits for what never comes");
 }
 
 /* --- kernel_memory.cuh ---------------------------------------------------------------------------------- */
