@@ -15,6 +15,7 @@
 #include "portolan/topology.h"
 #include "portolan/traffic.h"
 #include "refused_memory.h"
+#include "sample.h"
 #include "test.h"
 
 /* --- results as text ------------------------------------------------------------------------------------ */
@@ -96,9 +97,11 @@ static pto_status_t use_plan(char **text, pto_error_t *err) {
     return status;
 }
 
-static int64_t used;
+static int64_t asked_for, used;
 
 static void guard_request(const pto_request_t *request) {
+    if (asked_for++ % test_sample() != 0)
+        return;
     char *whole;
     pto_error_t err;
     asked = request;
@@ -142,7 +145,7 @@ TEST(plans_stay_within_their_memory) {
             guard_ways(request);
     }
     print_message("%lld plans\n", (long long)used);
-    assert_true(used > 300);
+    assert_true(used * test_sample() > 300);
     pto_machine_fini(&made);
 }
 
@@ -231,7 +234,7 @@ static pto_status_t predict(char **text, pto_error_t *err) {
 static void guard_files(const char *pattern, call_t call) {
     glob_t found;
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-    for (size_t i = 0; i < found.gl_pathc; i++) {
+    for (size_t i = 0; i < found.gl_pathc; i += (size_t)test_sample()) {
         char *whole;
         pto_error_t err;
         path = found.gl_pathv[i];
