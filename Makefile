@@ -199,6 +199,8 @@ MPI_LDLIBS := $(EXEC_LDLIBS) $(LDLIBS)
 # Checking results uses several threads for large vectors, and simulating several plans does, if the compiler
 # supports OpenMP.
 OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
+# Tests are compiled once and run once.
+$(call object,$(UNIT_SRC) $(MPI_TEST_SRC)): CFLAGS := $(CFLAGS:-O2=-O1)
 # Prices are most of what commands take. Flags of the command line are left as they are.
 $(call object,$(wildcard model/src/tape/*.c model/src/price/*.c model/src/plan/*.c)): CFLAGS := $(CFLAGS:-O2=-O3)
 $(call object,validate/reference.c validate/stencil2d.c model/src/decide/simulate_all.c): ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
@@ -536,7 +538,7 @@ TEST_SAMPLE ?= 13
 .PHONY: test test-all
 test: ## build and run the unit, golden and header tests and compare prices with the oracle's, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
-	@$(MAKE) --no-print-directory build unit-programs
+	@$(MAKE) --no-print-directory $(TOOL) $(SHARED_LIBRARIES) unit-programs
 	@$(TEST) unit golden cases accuracy headers oracle schema
 
 test-all: TEST_SAMPLE := 1
@@ -573,7 +575,8 @@ golden-update: $(TOOL) $(SHARED) ## rewrite tests/golden/*.out with the current 
 MPI_JOBS ?= 2
 MPI_ALONE := $(patsubst %,tests/mpi/test_%.sh,gpu_suite host_data mpich export_mpich)
 MPI_LONGEST := $(patsubst %,tests/mpi/test_%.sh,exec faults validate)
-MPI_TOGETHER := $(MPI_LONGEST) $(filter-out $(MPI_LONGEST) $(MPI_ALONE),$(wildcard tests/mpi/test_*.sh))
+# What reads topologies with portolan-calibrate is skipped by `make test`, which does not build it.
+MPI_TOGETHER := $(MPI_LONGEST) $(filter-out $(MPI_LONGEST) $(MPI_ALONE),$(wildcard tests/mpi/test_*.sh)) tests/cases.sh
 # MPI_LAST=: without those that run alone.
 MPI_LAST ?= $(MPI_ALONE)
 check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine, MPI_JOBS at a time
