@@ -2,6 +2,7 @@
  * splits the text; this file knows what the columns mean. */
 #include "portolan/samples.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,37 +13,6 @@
 #include "base/text_file.h"
 #include "formats/csv_table.h"
 #include "scenario/words.h"
-
-typedef enum {
-    COLUMN_COLLECTIVE,
-    COLUMN_IMPLEMENTATION,
-    COLUMN_STRATEGY,
-    COLUMN_NODES,
-    COLUMN_GPUS_PER_NODE,
-    COLUMN_PROCS_PER_GPU,
-    COLUMN_BYTES,
-    COLUMN_RUN,
-    COLUMN_SECONDS,
-    COLUMN_OWNERS_PER_GPU,
-    COLUMN_ALGORITHM,
-    COLUMN_JOULES,
-    COLUMN_STAGED_IN,
-    COLUMN_STAGED_OUT,
-    COLUMN_DISTANCE,
-    COLUMN_FROM_SPACE,
-    COLUMN_TO_SPACE,
-    COLUMN_BOTH_WAYS,
-    COLUMN_CHUNKS,
-    COLUMN_GRID,
-    COLUMN_COUNT
-} column_t;
-
-static const char *const column_names[COLUMN_COUNT] = {
-    "collective",    "implementation", "strategy",  "nodes",      "gpus_per_node",
-    "procs_per_gpu", "bytes",          "run",       "seconds",    "owners_per_gpu",
-    "algorithm",     "joules",         "staged_in", "staged_out", "distance",
-    "from_space",    "to_space",       "both_ways", "chunks",     "grid",
-};
 
 /* Returns the index of a name, which is added if it is new; -1: there is no room for it. */
 static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
@@ -55,35 +25,45 @@ static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
     return collectives->name[collectives->name_count] ? collectives->name_count++ : -1;
 }
 
-static pto_status_t read_name(const pto_csv_t *csv, int column, pto_text_span_t field, int16_t *name) {
+static pto_status_t read_name(const pto_csv_t *csv, pto_text_span_t field, void *name) {
     pto_collectives_t *collectives = csv->table;
     int before = collectives->name_count, found = name_of(collectives, field);
-    *name = (int16_t)found;
+    *(int16_t *)name = (int16_t)found;
     if (found >= before)
-        return pto_csv_check_name(csv, column, collectives->name[found]);
+        return pto_csv_check_name(csv, collectives->name[found]);
     if (found >= 0)
         return PTO_OK;
     if (collectives->name_count < PTO_COLLECTIVES_NAME_MAX)
         return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for names");
-    return pto_csv_bad_field(csv, column, field, PTO_ERR_TOO_LARGE, "one of the first 256 different names");
+    return pto_csv_bad_field(csv, field, PTO_ERR_TOO_LARGE, "one of the first 256 different names");
 }
 
-/* Finds the index of a word in a list. */
-static pto_status_t read_word(const pto_csv_t *csv, int column, pto_text_span_t field, pto_name_at_t word_at,
-                              const char *wanted, int *found) {
-    for (int i = 0; word_at(i); i++) {
-        const char *word = word_at(i);
-        *found = i;
-        if (pto_span_find(field, &word, 1) == 0)
-            return PTO_OK;
-    }
-    return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, wanted);
+static pto_status_t read_strategy(const pto_csv_t *csv, pto_text_span_t field, void *name) {
+    return field.size > 0 ? read_name(csv, field, name)
+                          : pto_csv_bad_field(csv, field, PTO_ERR_TYPE, "a name");
+}
+
+/* The enumerators of a collective, an implementation or a level are in the order of their words. */
+static pto_status_t read_enumerator(const pto_csv_t *csv, pto_text_span_t field, void *enumerator) {
+    return pto_csv_word(csv, field, enumerator);
+}
+
+_Static_assert(sizeof(pto_collective_t) == sizeof(int) && sizeof(pto_implementation_t) == sizeof(int) &&
+                   sizeof(pto_level_t) == sizeof(int),
+               "read_enumerator sets an int");
+
+/* Sets whether the field is the second of two words. */
+static pto_status_t read_flag(const pto_csv_t *csv, pto_text_span_t field, void *flag) {
+    int found = 0;
+    pto_status_t status = pto_csv_word(csv, field, &found);
+    *(bool *)flag = found == 1;
+    return status;
 }
 
 static PTO_WORD_LIST(memory_at, "gpu", "cpu");
 static PTO_WORD_LIST(answer_at, "no", "yes");
 
-static pto_status_t read_grid(const pto_csv_t *csv, pto_text_span_t field, pto_halo_t *grid) {
+static pto_status_t read_grid(const pto_csv_t *csv, pto_text_span_t field, void *grid) {
     pto_error_t fault = {.status = PTO_OK};
     pto_status_t status = pto_halo_parse(field.text, field.size, grid, &fault);
     return status == PTO_OK ? PTO_OK
@@ -91,105 +71,58 @@ static pto_status_t read_grid(const pto_csv_t *csv, pto_text_span_t field, pto_h
                                                fault.message);
 }
 
-/* Columns that a row may leave empty. */
-static pto_status_t read_optional(const pto_csv_t *csv, int column, pto_text_span_t field,
-                                  pto_collective_row_t *row) {
-    pto_status_t status;
-    int found = 0;
-    switch ((column_t)column) {
-    case COLUMN_JOULES:
-        return pto_csv_joules(csv, column, field, &row->joules);
-    case COLUMN_STAGED_IN:
-        return pto_csv_count(csv, column, field, 0, &row->staged_in);
-    case COLUMN_STAGED_OUT:
-        return pto_csv_count(csv, column, field, 0, &row->staged_out);
-    case COLUMN_DISTANCE:
-        status =
-            read_word(csv, column, field, pto_level_at, "on_gpu, on_socket, on_node or off_node", &found);
-        row->distance = (pto_level_t)found;
-        return status;
-    case COLUMN_FROM_SPACE:
-        status = read_word(csv, column, field, memory_at, "gpu or cpu", &found);
-        row->ends.from_host = found == 1;
-        return status;
-    case COLUMN_TO_SPACE:
-        status = read_word(csv, column, field, memory_at, "gpu or cpu", &found);
-        row->ends.to_host = found == 1;
-        return status;
-    case COLUMN_BOTH_WAYS:
-        status = read_word(csv, column, field, answer_at, "yes or no", &found);
-        row->ends.both_ways = found == 1;
-        return status;
-    case COLUMN_CHUNKS:
-        return pto_csv_count(csv, column, field, 1, &row->chunks);
-    case COLUMN_GRID:
-        return read_grid(csv, field, &row->halo);
-    default: /* COLUMN_ALGORITHM */
-        return read_name(csv, column, field, &row->algorithm);
-    }
-}
+#define SETS(name) .member = offsetof(pto_collective_row_t, name)
 
-static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
-    pto_collectives_t *collectives = table;
-    pto_collective_row_t *row = &collectives->row[collectives->count - 1];
-    pto_status_t status;
-    int found = 0;
-    switch ((column_t)column) {
-    case COLUMN_COLLECTIVE:
-        status = read_word(csv, column, field, pto_collective_at,
-                           "a known collective; `portolan list` shows them", &found);
-        row->collective = (pto_collective_t)found;
-        return status;
-    case COLUMN_IMPLEMENTATION:
-        status = read_word(csv, column, field, pto_implementation_at, "library or isend_irecv", &found);
-        row->implementation = (pto_implementation_t)found;
-        return status;
-    case COLUMN_STRATEGY:
-        if (field.size == 0)
-            return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a name");
-        return read_name(csv, column, field, &row->strategy);
-    case COLUMN_NODES:
-        return pto_csv_count(csv, column, field, 1, &row->nodes);
-    case COLUMN_GPUS_PER_NODE:
-        return pto_csv_count(csv, column, field, 1, &row->gpus_per_node);
-    case COLUMN_PROCS_PER_GPU:
-        return pto_csv_count(csv, column, field, 1, &row->procs_per_gpu);
-    case COLUMN_OWNERS_PER_GPU:
-        return pto_csv_count(csv, column, field, 1, &row->owners_per_gpu);
-    case COLUMN_BYTES:
-        return pto_csv_whole(csv, column, field, &row->bytes);
-    case COLUMN_RUN:
-        return pto_csv_count(csv, column, field, 0, &row->run);
-    case COLUMN_SECONDS:
-        return pto_csv_seconds(csv, column, field, &row->seconds);
-    default:
-        return field.size > 0 ? read_optional(csv, column, field, row) : PTO_OK;
-    }
-}
+static const pto_csv_column_t columns[] = {
+    {"collective", read_enumerator, SETS(collective), .word_at = pto_collective_at,
+     .wanted = "a known collective; `portolan list` shows them"},
+    {"implementation", read_enumerator, SETS(implementation), .word_at = pto_implementation_at,
+     .wanted = "library or isend_irecv"},
+    {"strategy", read_strategy, SETS(strategy)},
+    {"nodes", pto_csv_count, SETS(nodes), .least = 1},
+    {"gpus_per_node", pto_csv_count, SETS(gpus_per_node), .least = 1},
+    {"procs_per_gpu", pto_csv_count, SETS(procs_per_gpu), .least = 1},
+    {"bytes", pto_csv_whole, SETS(bytes)},
+    {"run", pto_csv_count, SETS(run)},
+    {"seconds", pto_csv_seconds, SETS(seconds)},
+    {"owners_per_gpu", pto_csv_count, SETS(owners_per_gpu), PTO_CSV_OPTIONAL, .least = 1},
+    {"algorithm", read_name, SETS(algorithm), PTO_CSV_MAY_BE_EMPTY},
+    {"joules", pto_csv_joules, SETS(joules), PTO_CSV_MAY_BE_EMPTY},
+    {"staged_in", pto_csv_count, SETS(staged_in), PTO_CSV_MAY_BE_EMPTY},
+    {"staged_out", pto_csv_count, SETS(staged_out), PTO_CSV_MAY_BE_EMPTY},
+    {"distance", read_enumerator, SETS(distance), PTO_CSV_MAY_BE_EMPTY, .word_at = pto_level_at,
+     .wanted = "on_gpu, on_socket, on_node or off_node"},
+    {"from_space", read_flag, SETS(ends.from_host), PTO_CSV_MAY_BE_EMPTY, .word_at = memory_at,
+     .wanted = "gpu or cpu"},
+    {"to_space", read_flag, SETS(ends.to_host), PTO_CSV_MAY_BE_EMPTY, .word_at = memory_at,
+     .wanted = "gpu or cpu"},
+    {"both_ways", read_flag, SETS(ends.both_ways), PTO_CSV_MAY_BE_EMPTY, .word_at = answer_at,
+     .wanted = "yes or no"},
+    {"chunks", pto_csv_count, SETS(chunks), PTO_CSV_MAY_BE_EMPTY, .least = 1},
+    {"grid", read_grid, SETS(halo), PTO_CSV_MAY_BE_EMPTY},
+};
 
-static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
-    pto_collectives_t *collectives = table;
+static pto_status_t begin_row(const pto_csv_t *csv, void **row) {
+    pto_collectives_t *collectives = csv->table;
     if (!PTO_RESERVE(collectives->row, collectives->capacity, collectives->count + 1))
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for collectives");
-    collectives->row[collectives->count++] = (pto_collective_row_t){.file = file,
-                                                                    .owners_per_gpu = 1,
-                                                                    .datatype = PTO_DATATYPE_FLOAT,
-                                                                    .staged_in = PTO_STAGED_TUNED,
-                                                                    .staged_out = PTO_STAGED_TUNED,
-                                                                    .distance = PTO_LEVEL_ON_SOCKET,
-                                                                    .algorithm = -1};
+        return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for collectives");
+    pto_collective_row_t *added = &collectives->row[collectives->count++];
+    *added = (pto_collective_row_t){.file = csv->origin->file_count - 1,
+                                    .owners_per_gpu = 1,
+                                    .datatype = PTO_DATATYPE_FLOAT,
+                                    .staged_in = PTO_STAGED_TUNED,
+                                    .staged_out = PTO_STAGED_TUNED,
+                                    .distance = PTO_LEVEL_ON_SOCKET,
+                                    .algorithm = -1};
+    *row = added;
     return PTO_OK;
 }
 
-static const pto_csv_format_t format = {
-    .what = "collectives",
-    .advice = "score them apart",
-    .column = column_names,
-    .column_count = COLUMN_COUNT,
-    .required_count = COLUMN_OWNERS_PER_GPU,
-    .begin_row = begin_row,
-    .read_field = read_field,
-};
+static const pto_csv_format_t format = {.what = "collectives",
+                                        .advice = "score them apart",
+                                        .column = columns,
+                                        .column_count = sizeof columns / sizeof *columns,
+                                        .begin_row = begin_row};
 
 /* The file's `datatype` line gives the datatype of its rows. */
 static pto_status_t set_datatype(pto_collectives_t *collectives, const pto_provenance_t *said,

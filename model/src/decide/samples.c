@@ -2,6 +2,7 @@
  * knows what the columns mean. */
 #include "portolan/samples.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,23 +35,6 @@ static const char *const where_names[PTO_IN_COUNT] = {
     [PTO_IN_GPU] = "gpu",
 };
 
-typedef enum {
-    COLUMN_BENCHMARK,
-    COLUMN_SPACE,
-    COLUMN_LEVEL,
-    COLUMN_PAIR,
-    COLUMN_PROCS,
-    COLUMN_MESSAGES,
-    COLUMN_BYTES,
-    COLUMN_RUN,
-    COLUMN_SECONDS,
-    COLUMN_COUNT
-} column_t;
-
-static const char *const column_names[COLUMN_COUNT] = {
-    "benchmark", "space", "level", "pair", "procs", "messages", "bytes", "run", "seconds",
-};
-
 const char *pto_benchmark_name(pto_benchmark_t benchmark) {
     return (unsigned)benchmark < PTO_BENCHMARK_COUNT ? benchmark_names[benchmark] : "?";
 }
@@ -65,58 +49,61 @@ static uint64_t span_hash(pto_text_span_t span) {
 
 uint64_t pto_sample_pair_hash(const char *pair) { return span_hash((pto_text_span_t){pair, strlen(pair)}); }
 
-static pto_status_t read_benchmark(const pto_csv_t *csv, pto_text_span_t field, pto_sample_t *sample) {
+static pto_status_t read_benchmark(const pto_csv_t *csv, pto_text_span_t field, void *benchmark) {
     if (field.size == 0)
-        return pto_csv_bad_field(csv, COLUMN_BENCHMARK, field, PTO_ERR_TYPE, "a name");
+        return pto_csv_bad_field(csv, field, PTO_ERR_TYPE, "a name");
     int found = pto_span_find(field, benchmark_names, PTO_BENCHMARK_OTHER);
-    sample->benchmark = (uint8_t)(found < 0 ? PTO_BENCHMARK_OTHER : found);
+    *(uint8_t *)benchmark = (uint8_t)(found < 0 ? PTO_BENCHMARK_OTHER : found);
     return PTO_OK;
 }
 
-static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
-    pto_samples_t *samples = table;
-    pto_sample_t *sample = &samples->sample[samples->count - 1];
-    switch ((column_t)column) {
-    case COLUMN_BENCHMARK:
-        return read_benchmark(csv, field, sample);
-    case COLUMN_SPACE:
-        return pto_csv_name(csv, column, field, where_names, PTO_IN_COUNT, "cpu, gpu or -", &sample->where);
-    case COLUMN_LEVEL:
-        return pto_csv_name(csv, column, field, place_names, PTO_AT_COUNT,
-                            "on_gpu, on_socket, on_node, off_node, off_socket or -", &sample->place);
-    case COLUMN_PROCS:
-        return pto_csv_count(csv, column, field, 1, &sample->procs);
-    case COLUMN_MESSAGES:
-        return pto_csv_count(csv, column, field, 1, &sample->messages);
-    case COLUMN_BYTES:
-        return pto_csv_whole(csv, column, field, &sample->bytes);
-    case COLUMN_RUN:
-        return pto_csv_count(csv, column, field, 0, &sample->run);
-    case COLUMN_SECONDS:
-        return pto_csv_seconds(csv, column, field, &sample->seconds);
-    default: /* COLUMN_PAIR */
-        sample->pair_hash = span_hash(field);
-        return PTO_OK;
-    }
-}
-
-static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
-    pto_samples_t *samples = table;
-    if (!PTO_RESERVE(samples->sample, samples->capacity, samples->count + 1))
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for samples");
-    samples->sample[samples->count++] = (pto_sample_t){.file = file};
+static pto_status_t read_pair(const pto_csv_t *csv, pto_text_span_t field, void *pair_hash) {
+    (void)csv;
+    *(uint64_t *)pair_hash = span_hash(field);
     return PTO_OK;
 }
 
-static const pto_csv_format_t format = {
-    .what = "samples",
-    .advice = "fit them apart",
-    .column = column_names,
-    .column_count = COLUMN_COUNT,
-    .required_count = COLUMN_COUNT,
-    .begin_row = begin_row,
-    .read_field = read_field,
+/* `place` and `where` are in the order of their words. */
+static pto_status_t read_word(const pto_csv_t *csv, pto_text_span_t field, void *index) {
+    int found = 0;
+    pto_status_t status = pto_csv_word(csv, field, &found);
+    *(uint8_t *)index = (uint8_t)found;
+    return status;
+}
+
+static const char *where_at(int index) { return index < PTO_IN_COUNT ? where_names[index] : NULL; }
+static const char *place_at(int index) { return index < PTO_AT_COUNT ? place_names[index] : NULL; }
+
+#define SETS(name) .member = offsetof(pto_sample_t, name)
+
+static const pto_csv_column_t columns[] = {
+    {"benchmark", read_benchmark, SETS(benchmark)},
+    {"space", read_word, SETS(where), .word_at = where_at, .wanted = "cpu, gpu or -"},
+    {"level", read_word, SETS(place), .word_at = place_at,
+     .wanted = "on_gpu, on_socket, on_node, off_node, off_socket or -"},
+    {"pair", read_pair, SETS(pair_hash)},
+    {"procs", pto_csv_count, SETS(procs), .least = 1},
+    {"messages", pto_csv_count, SETS(messages), .least = 1},
+    {"bytes", pto_csv_whole, SETS(bytes)},
+    {"run", pto_csv_count, SETS(run)},
+    {"seconds", pto_csv_seconds, SETS(seconds)},
 };
+
+static pto_status_t begin_row(const pto_csv_t *csv, void **row) {
+    pto_samples_t *samples = csv->table;
+    if (!PTO_RESERVE(samples->sample, samples->capacity, samples->count + 1))
+        return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for samples");
+    pto_sample_t *added = &samples->sample[samples->count++];
+    *added = (pto_sample_t){.file = csv->origin->file_count - 1};
+    *row = added;
+    return PTO_OK;
+}
+
+static const pto_csv_format_t format = {.what = "samples",
+                                        .advice = "fit them apart",
+                                        .column = columns,
+                                        .column_count = sizeof columns / sizeof *columns,
+                                        .begin_row = begin_row};
 
 static pto_csv_origin_t origin_of(const pto_samples_t *samples) {
     return (pto_csv_origin_t){samples->provenance_count, samples->provenance, samples->file_count,

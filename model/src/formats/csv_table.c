@@ -38,80 +38,79 @@ static bool number_text(pto_text_span_t span, const char *allowed, char *text, s
     return strspn(text, allowed) == span.size;
 }
 
-pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t field, pto_status_t status,
+pto_status_t pto_csv_bad_field(const pto_csv_t *csv, pto_text_span_t field, pto_status_t status,
                                const char *wanted) {
     return pto_error_set_at(csv->err, status, csv->path, csv->line, csv->place, "%s: '%.*s' is not %s",
-                            csv->format->column[column], quoted(field), field.text, wanted);
+                            csv->column->name, quoted(field), field.text, wanted);
 }
 
-pto_status_t pto_csv_check_name(const pto_csv_t *csv, int column, const char *name) {
+pto_status_t pto_csv_check_name(const pto_csv_t *csv, const char *name) {
     pto_error_t fault = {.status = PTO_OK};
     return pto_name_check(name, PTO_NAME_BYTES_MAX, &fault) == PTO_OK
                ? PTO_OK
                : pto_error_set_at(csv->err, fault.status, csv->path, csv->line, csv->place, "%s: %s",
-                                  csv->format->column[column], fault.message);
+                                  csv->column->name, fault.message);
 }
 
-static pto_status_t read_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
-                               int64_t most, int64_t *value) {
+pto_status_t pto_csv_word(const pto_csv_t *csv, pto_text_span_t field, int *index) {
+    int i = 0;
+    while (csv->column->word_at(i) && !span_is(field, csv->column->word_at(i)))
+        i++;
+    if (!csv->column->word_at(i))
+        return pto_csv_bad_field(csv, field, PTO_ERR_TYPE, csv->column->wanted);
+    *index = i;
+    return PTO_OK;
+}
+
+static pto_status_t read_whole(const pto_csv_t *csv, pto_text_span_t field, int64_t most, int64_t *value) {
     char text[32];
     if (!number_text(field, "-0123456789", text, sizeof text))
-        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a whole number");
+        return pto_csv_bad_field(csv, field, PTO_ERR_TYPE, "a whole number");
     char *end = NULL;
     errno = 0;
     long long parsed = strtoll(text, &end, 10);
     if (*end != '\0' || end == text)
-        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a whole number");
-    if (errno == ERANGE || parsed < least || parsed > most)
-        return pto_csv_bad_field(csv, column, field, PTO_ERR_RANGE,
-                                 least == 0 ? "in range (0 or more)" : "in range (1 or more)");
+        return pto_csv_bad_field(csv, field, PTO_ERR_TYPE, "a whole number");
+    if (errno == ERANGE || parsed < csv->column->least || parsed > most)
+        return pto_csv_bad_field(csv, field, PTO_ERR_RANGE,
+                                 csv->column->least == 0 ? "in range (0 or more)" : "in range (1 or more)");
     *value = parsed;
     return PTO_OK;
 }
 
-pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t *value) {
-    return read_whole(csv, column, field, 0, INT64_MAX, value);
+pto_status_t pto_csv_whole(const pto_csv_t *csv, pto_text_span_t field, void *member) {
+    return read_whole(csv, field, INT64_MAX, member);
 }
 
-pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
-                           int32_t *value) {
+pto_status_t pto_csv_count(const pto_csv_t *csv, pto_text_span_t field, void *member) {
     int64_t whole = 0;
-    pto_status_t status = read_whole(csv, column, field, least, INT32_MAX, &whole);
+    pto_status_t status = read_whole(csv, field, INT32_MAX, &whole);
     if (status == PTO_OK)
-        *value = (int32_t)whole;
+        *(int32_t *)member = (int32_t)whole;
     return status;
 }
 
-static pto_status_t read_above(const pto_csv_t *csv, int column, pto_text_span_t field, const char *wanted,
+static pto_status_t read_above(const pto_csv_t *csv, pto_text_span_t field, const char *wanted,
                                double *value) {
     char text[64];
     if (!number_text(field, "+-.0123456789eE", text, sizeof text))
-        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a number");
+        return pto_csv_bad_field(csv, field, PTO_ERR_TYPE, "a number");
     char *end = NULL;
     double parsed = strtod(text, &end);
     if (*end != '\0' || end == text)
-        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a number");
+        return pto_csv_bad_field(csv, field, PTO_ERR_TYPE, "a number");
     if (!isfinite(parsed) || parsed <= 0)
-        return pto_csv_bad_field(csv, column, field, PTO_ERR_RANGE, wanted);
+        return pto_csv_bad_field(csv, field, PTO_ERR_RANGE, wanted);
     *value = parsed;
     return PTO_OK;
 }
 
-pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_text_span_t field, double *value) {
-    return read_above(csv, column, field, "a finite, positive time", value);
+pto_status_t pto_csv_seconds(const pto_csv_t *csv, pto_text_span_t field, void *member) {
+    return read_above(csv, field, "a finite, positive time", member);
 }
 
-pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_text_span_t field, double *value) {
-    return read_above(csv, column, field, "a finite, positive energy", value);
-}
-
-pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_text_span_t field, const char *const *names,
-                          int count, const char *wanted, uint8_t *value) {
-    int found = pto_span_find(field, names, count);
-    if (found < 0)
-        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, wanted);
-    *value = (uint8_t)found;
-    return PTO_OK;
+pto_status_t pto_csv_joules(const pto_csv_t *csv, pto_text_span_t field, void *member) {
+    return read_above(csv, field, "a finite, positive energy", member);
 }
 
 /* --- provenance ----------------------------------------------------------------------------------------- */
@@ -234,6 +233,14 @@ static pto_status_t bad_header(const pto_csv_t *csv, const char *name, const cha
                             fault);
 }
 
+/* Returns the index of a column; -1: there is none of this name. */
+static int find_column(const pto_csv_format_t *format, pto_text_span_t name) {
+    for (int i = 0; i < format->column_count; i++)
+        if (span_is(name, format->column[i].name))
+            return i;
+    return -1;
+}
+
 static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
     const pto_csv_format_t *format = csv->format;
     bool seen[PTO_CSV_COLUMN_MAX] = {false};
@@ -241,41 +248,50 @@ static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
     assert(format->column_count <= PTO_CSV_COLUMN_MAX);
     pto_csv_line_t fields = fields_of(line);
     for (pto_text_span_t field; next_field(csv, line, &fields, &field); count++) {
-        int column = pto_span_find(field, format->column, format->column_count);
+        int column = find_column(format, field);
         if (column < 0)
             return pto_error_set_at(csv->err, PTO_ERR_KEY, csv->path, csv->line, csv->place,
                                     "unknown column '%.*s'", quoted(field), field.text);
         if (seen[column])
-            return bad_header(csv, format->column[column], "appears twice");
+            return bad_header(csv, format->column[column].name, "appears twice");
         seen[column] = true;
         csv->order[count] = column;
     }
     if (fields.fault)
         return bad_line(csv, fields.fault);
     csv->place = 1;
-    for (int i = 0; i < format->required_count; i++)
-        if (!seen[i])
-            return bad_header(csv, format->column[i], "is missing");
+    for (int i = 0; i < format->column_count; i++)
+        if (!seen[i] && format->column[i].presence == PTO_CSV_REQUIRED)
+            return bad_header(csv, format->column[i].name, "is missing");
     csv->order_count = count;
     csv->header = line;
     return PTO_OK;
 }
 
+static pto_status_t read_field(const pto_csv_t *csv, pto_text_span_t field, char *row) {
+    const pto_csv_column_t *column = csv->column;
+    bool is_left_out = !column->read || (field.size == 0 && column->presence == PTO_CSV_MAY_BE_EMPTY);
+    return is_left_out ? PTO_OK : column->read(csv, field, row + column->member);
+}
+
 static pto_status_t read_row(pto_csv_t *csv, pto_text_span_t line) {
-    pto_status_t status = csv->format->begin_row(csv->table, csv->origin->file_count - 1, csv->err);
+    void *row = NULL;
+    pto_status_t status = csv->format->begin_row(csv, &row);
     int count = 0;
     pto_csv_line_t fields = fields_of(line);
     for (pto_text_span_t field; status == PTO_OK && next_field(csv, line, &fields, &field); count++) {
         if (count == csv->order_count)
             return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, csv->place,
                                     "more than %d columns", csv->order_count);
-        status = csv->format->read_field(csv, csv->order[count], field, csv->table);
+        csv->column = &csv->format->column[csv->order[count]];
+        status = read_field(csv, field, row);
     }
     if (status == PTO_OK && fields.fault)
         return bad_line(csv, fields.fault);
     if (status == PTO_OK && count < csv->order_count)
         return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, (int)line.size + 1,
-                                "the line ends before column '%s'", csv->format->column[csv->order[count]]);
+                                "the line ends before column '%s'",
+                                csv->format->column[csv->order[count]].name);
     return status;
 }
 
@@ -310,8 +326,8 @@ static pto_status_t read_lines(pto_csv_t *csv) {
     }
     if (csv->order_count == 0)
         return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line > 0 ? csv->line : 1, 1,
-                                "no line with the column names (%s,%s,…)", csv->format->column[0],
-                                csv->format->column[1]);
+                                "no line with the column names (%s,%s,…)", csv->format->column[0].name,
+                                csv->format->column[1].name);
     return PTO_OK;
 }
 

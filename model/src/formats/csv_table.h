@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/names.h"
 #include "formats/csv_line.h"
 #include "portolan/api.h"
 #include "portolan/samples.h"
@@ -16,15 +17,31 @@ typedef struct pto_csv pto_csv_t;
 
 enum { PTO_CSV_COLUMN_MAX = 24 };
 
+typedef enum {
+    PTO_CSV_REQUIRED,
+    PTO_CSV_OPTIONAL,    /* a file may lack the column */
+    PTO_CSV_MAY_BE_EMPTY /* a file may lack it, and fields without text keep the row's default */
+} pto_csv_presence_t;
+
+/* A column, and how its fields are read. */
+typedef struct {
+    const char *name;
+    pto_status_t (*read)(const pto_csv_t *csv, pto_text_span_t field, void *member); /* NULL: it is ignored */
+    size_t member; /* the offset, in a row, of the member that is read */
+    pto_csv_presence_t presence;
+    int64_t least;         /* of pto_csv_count */
+    pto_name_at_t word_at; /* of pto_csv_word: the words, */
+    const char *wanted;    /* and their description in messages */
+} pto_csv_column_t;
+
 /* One kind of table. The columns of a file may be in any order. */
 typedef struct {
-    const char *what;          /* name in messages: "samples" */
-    const char *advice;        /* advice for files of different machines: "fit them apart" */
-    const char *const *column; /* the required ones first */
-    int column_count;          /* at most PTO_CSV_COLUMN_MAX */
-    int required_count;        /* the others are optional */
-    pto_status_t (*begin_row)(void *table, int file, pto_error_t *err); /* append a row of default values */
-    pto_status_t (*read_field)(const pto_csv_t *csv, int column, pto_text_span_t field, void *table);
+    const char *what;   /* name in messages: "samples" */
+    const char *advice; /* advice for files of different machines: "fit them apart" */
+    const pto_csv_column_t *column;
+    int column_count; /* at most PTO_CSV_COLUMN_MAX */
+    /* Appends a row of default values to csv->table, and sets `*row` to it. */
+    pto_status_t (*begin_row)(const pto_csv_t *csv, void **row);
 } pto_csv_format_t;
 
 /* Where a table's rows come from. */
@@ -38,6 +55,7 @@ typedef struct {
 /* A file that is being read. `line` and `place` (a column of text, from 1) are those of the current field. */
 struct pto_csv {
     const pto_csv_format_t *format;
+    const pto_csv_column_t *column; /* of the current field */
     const char *path;
     const char *next;
     const char *end;
@@ -54,7 +72,7 @@ struct pto_csv {
 /* Read a text; `path` only names it. On failure `origin` is unchanged; the caller must drop the table's new
  * rows. Errors: PTO_ERR_SYNTAX (too few or too many columns, no header, a zero byte), _KEY (an unknown,
  * missing or duplicate column), _NOT_APPLICABLE (another `machine` or `mpi` than before), _MEMORY, and those
- * of read_field. */
+ * of the columns. */
 pto_status_t pto_csv_parse(const pto_csv_format_t *format, const char *text, size_t text_size,
                            const char *path, pto_csv_origin_t *origin, void *table, pto_error_t *err);
 /* Remove what was added since there were `provenance` lines and `files` files. */
@@ -64,21 +82,20 @@ void pto_csv_origin_fini(pto_csv_origin_t *origin);
 /* Maximum size of a file. */
 enum { PTO_CSV_BYTES_MAX = 1 << 30 };
 
-/* For read_field: these return the field's value, or an error at its place: PTO_ERR_TYPE, PTO_ERR_RANGE. */
-pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t field, pto_status_t status,
+/* Returns the error that a field of the current column is not what is wanted. */
+pto_status_t pto_csv_bad_field(const pto_csv_t *csv, pto_text_span_t field, pto_status_t status,
                                const char *wanted);
 /* Check a name by pto_name_check. */
-pto_status_t pto_csv_check_name(const pto_csv_t *csv, int column, const char *name);
-/* 0 or more. */
-pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t *value);
-pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
-                           int32_t *value);
-/* Above 0. */
-pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_text_span_t field, double *value);
-pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_text_span_t field, double *value);
-/* The index of the field among `names`; `wanted` describes the expected value in the message. */
-pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_text_span_t field, const char *const *names,
-                          int count, const char *wanted, uint8_t *value);
+pto_status_t pto_csv_check_name(const pto_csv_t *csv, const char *name);
+/* Finds the index of a field among the words of its column. */
+pto_status_t pto_csv_word(const pto_csv_t *csv, pto_text_span_t field, int *index);
+
+/* Readers of columns. They set the member, or report an error at the field: PTO_ERR_TYPE, PTO_ERR_RANGE. */
+pto_status_t pto_csv_whole(const pto_csv_t *csv, pto_text_span_t field,
+                           void *member); /* int64_t: 0 or more */
+pto_status_t pto_csv_count(const pto_csv_t *csv, pto_text_span_t field, void *member);   /* int32_t */
+pto_status_t pto_csv_seconds(const pto_csv_t *csv, pto_text_span_t field, void *member); /* double: above 0 */
+pto_status_t pto_csv_joules(const pto_csv_t *csv, pto_text_span_t field, void *member);  /* double: above 0 */
 
 /* Index of `span` among `names`, or -1. */
 int pto_span_find(pto_text_span_t span, const char *const *names, int count);

@@ -1,5 +1,6 @@
 /* Placements, or mappings: which process of the application is at which place (node, GPU, core) of the
  * layout. Read from a file or made by a mapper, bound to a layout, and written. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,10 +12,7 @@
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-enum { COLUMN_PROCESS, COLUMN_NODE, COLUMN_GPU, COLUMN_CORE, COLUMN_COUNT };
 enum { FILE_BYTES_MAX = 256 << 20 };
-
-static const char *const column_names[COLUMN_COUNT] = {"process", "node", "gpu", "core"};
 
 typedef struct {
     int64_t process;
@@ -27,31 +25,30 @@ typedef struct {
     row_t *row;
 } rows_t;
 
-static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
-    rows_t *rows = table;
-    (void)file;
-    if (!PTO_RESERVE(rows->row, rows->capacity, rows->count + 1))
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
-    rows->row[rows->count++] = (row_t){.process = 0};
-    return PTO_OK;
-}
+#define SETS(name) .member = offsetof(row_t, name)
 
-static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
-    rows_t *rows = table;
-    row_t *row = &rows->row[rows->count - 1];
-    int64_t *const number[COLUMN_COUNT] = {&row->process, &row->at.place.node, &row->at.place.gpu,
-                                           &row->at.place.core};
-    row->at.line = csv->line;
-    return pto_csv_whole(csv, column, field, number[column]);
+static const pto_csv_column_t columns[] = {
+    {"process", pto_csv_whole, SETS(process)},
+    {"node", pto_csv_whole, SETS(at.place.node)},
+    {"gpu", pto_csv_whole, SETS(at.place.gpu)},
+    {"core", pto_csv_whole, SETS(at.place.core), PTO_CSV_OPTIONAL},
+};
+
+static pto_status_t begin_row(const pto_csv_t *csv, void **row) {
+    rows_t *rows = csv->table;
+    if (!PTO_RESERVE(rows->row, rows->capacity, rows->count + 1))
+        return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for a placement");
+    row_t *added = &rows->row[rows->count++];
+    *added = (row_t){.at.line = csv->line};
+    *row = added;
+    return PTO_OK;
 }
 
 static const pto_csv_format_t format = {.what = "placements",
                                         .advice = "keep them apart",
-                                        .column = column_names,
-                                        .column_count = COLUMN_COUNT,
-                                        .required_count = COLUMN_CORE,
-                                        .begin_row = begin_row,
-                                        .read_field = read_field};
+                                        .column = columns,
+                                        .column_count = sizeof columns / sizeof *columns,
+                                        .begin_row = begin_row};
 
 /* Sorts the rows by process: there must be one for each. */
 static pto_status_t sort_rows(const rows_t *rows, const char *path, pto_placed_t *at, pto_error_t *err) {

@@ -2,6 +2,7 @@
  * the profiler write it. Rows of the same pair are added. */
 #include "scenario/check.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,21 +12,10 @@
 
 enum { ORDER_MAX = 11585 }; /* a matrix of 1 GiB */
 
-typedef enum {
-    COLUMN_SOURCE,
-    COLUMN_DESTINATION,
-    COLUMN_BYTES,
-    COLUMN_REQUIRED,
-    COLUMN_SPACE = COLUMN_REQUIRED
-} column_t;
-
-/* The columns that are read; others are ignored. */
-static const char *const column_names[] = {
-    "source",   "destination", "bytes",   "source_space", "destination_space",
-    "messages", "kind",        "routine", "seconds",      "waiting_s"};
-
 typedef struct {
-    int64_t number[COLUMN_REQUIRED];
+    int64_t source;
+    int64_t destination;
+    int64_t bytes;
     bool is_counted;
 } row_t;
 
@@ -38,28 +28,21 @@ typedef struct {
     bool has_spaces;
 } rows_t;
 
-static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
-    rows_t *rows = table;
-    (void)file;
+static pto_status_t begin_row(const pto_csv_t *csv, void **row) {
+    rows_t *rows = csv->table;
     if (!PTO_RESERVE(rows->row, rows->capacity, rows->count + 1))
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a matrix");
-    rows->row[rows->count++] = (row_t){.is_counted = true};
+        return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for a matrix");
+    row_t *added = &rows->row[rows->count++];
+    *added = (row_t){.is_counted = true};
+    *row = added;
     return PTO_OK;
 }
 
-static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
-    rows_t *rows = table;
-    if (column == COLUMN_SPACE && rows->space >= 0) {
-        const char *name = pto_space_name((pto_space_t)rows->space);
-        rows->has_spaces = true;
-        rows->row[rows->count - 1].is_counted =
-            field.size == strlen(name) && memcmp(field.text, name, field.size) == 0;
-    }
-    if (column >= COLUMN_REQUIRED)
-        return PTO_OK;
-    int64_t *number = &rows->row[rows->count - 1].number[column];
-    pto_status_t status = pto_csv_whole(csv, column, field, number);
-    if (status != PTO_OK || column == COLUMN_BYTES)
+static pto_status_t read_process(const pto_csv_t *csv, pto_text_span_t field, void *process) {
+    rows_t *rows = csv->table;
+    int64_t *number = process;
+    pto_status_t status = pto_csv_whole(csv, field, number);
+    if (status != PTO_OK)
         return status;
     if (*number >= ORDER_MAX)
         return pto_error_set_at(csv->err, PTO_ERR_TOO_LARGE, csv->path, csv->line, csv->place,
@@ -68,13 +51,36 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
     return PTO_OK;
 }
 
+static pto_status_t read_space(const pto_csv_t *csv, pto_text_span_t field, void *is_counted) {
+    rows_t *rows = csv->table;
+    const char *wanted = rows->space >= 0 ? pto_space_name((pto_space_t)rows->space) : NULL;
+    if (wanted) {
+        rows->has_spaces = true;
+        *(bool *)is_counted = field.size == strlen(wanted) && memcmp(field.text, wanted, field.size) == 0;
+    }
+    return PTO_OK;
+}
+
+#define SETS(name) .member = offsetof(row_t, name)
+
+static const pto_csv_column_t columns[] = {
+    {"source", read_process, SETS(source)},
+    {"destination", read_process, SETS(destination)},
+    {"bytes", pto_csv_whole, SETS(bytes)},
+    {"source_space", read_space, SETS(is_counted), PTO_CSV_OPTIONAL},
+    {"destination_space", .presence = PTO_CSV_OPTIONAL}, /* this one and the rest are ignored */
+    {"messages", .presence = PTO_CSV_OPTIONAL},
+    {"kind", .presence = PTO_CSV_OPTIONAL},
+    {"routine", .presence = PTO_CSV_OPTIONAL},
+    {"seconds", .presence = PTO_CSV_OPTIONAL},
+    {"waiting_s", .presence = PTO_CSV_OPTIONAL},
+};
+
 static const pto_csv_format_t format = {.what = "traffic",
                                         .advice = "use them apart",
-                                        .column = column_names,
-                                        .column_count = sizeof column_names / sizeof *column_names,
-                                        .required_count = COLUMN_REQUIRED,
-                                        .begin_row = begin_row,
-                                        .read_field = read_field};
+                                        .column = columns,
+                                        .column_count = sizeof columns / sizeof *columns,
+                                        .begin_row = begin_row};
 
 /* Sets the number of processes: from the last `ranks` line, or the highest process in the rows. */
 static pto_status_t find_order(const pto_csv_origin_t *origin, const char *path, rows_t *rows,
@@ -102,15 +108,15 @@ static pto_status_t fill(const rows_t *rows, const char *path, pto_counts_t *cou
     if (!matrix)
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     for (size_t i = 0; i < rows->count; i++) {
-        const int64_t *number = rows->row[i].number;
-        if (!rows->row[i].is_counted)
+        const row_t *row = &rows->row[i];
+        if (!row->is_counted)
             continue;
-        if (!pto_add(total, number[COLUMN_BYTES], &total)) {
+        if (!pto_add(total, row->bytes, &total)) {
             free(matrix);
             return pto_error_set_at(err, PTO_ERR_RANGE, path, 1, 1,
                                     "the matrix sums to more than 9223372036854775807 bytes");
         }
-        matrix[number[COLUMN_SOURCE] * rows->order + number[COLUMN_DESTINATION]] += number[COLUMN_BYTES];
+        matrix[row->source * rows->order + row->destination] += row->bytes;
     }
     *counts = (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = rows->order, .matrix = matrix};
     return PTO_OK;
