@@ -75,8 +75,6 @@ static void note_action(analysis_t *analysis, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_slice_t *source = pto_step_source(step), *target = pto_step_target(step);
     bool copies = step->kind == PTO_STEP_COPY;
-    if (step->kind == PTO_STEP_LAUNCH)
-        return;
     analysis->refused |= !step->in_kernel || (source && is_remote(analysis, source, action)) ||
                          (target && !copies && is_remote(analysis, target, action));
     if (copies)
@@ -89,36 +87,16 @@ static void note_action(analysis_t *analysis, const pto_action_t *action) {
     }
 }
 
-static void note_step(analysis_t *analysis, const pto_step_t *step, int64_t k) {
-    const pto_plan_t *plan = analysis->plan;
-    pto_action_t action;
-    if (!pto_step_acts(plan, step, analysis->rank, k, &action))
-        return;
-    for (int64_t next = 0; pto_step_next(plan, &next, &action);)
-        note_action(analysis, &action);
-}
-
-/* Returns whether a step of a rank stores anything into the memory of another. */
-static bool step_stores_to(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t rank,
-                           int64_t other) {
-    pto_action_t action;
-    bool stores = false;
-    if (step->kind != PTO_STEP_COPY || !pto_step_acts(plan, step, rank, k, &action))
-        return false;
-    for (int64_t next = 0; !stores && pto_step_next(plan, &next, &action);)
-        stores = pto_slice_holder(plan, &step->target, &action) == other &&
-                 pto_slice_bytes(plan, &step->target, &action) > 0;
-    return stores;
-}
-
+/* Returns whether a rank stores anything into the memory of another. */
 static bool stores_to(const pto_plan_t *plan, int64_t rank, int64_t other) {
     bool stores = false;
-    pto_walk_t walk;
-    pto_walk_begin(&walk, plan);
-    while (!stores && pto_walk_next(&walk))
-        for (int i = 0; i < walk.stage->step_count && !stores; i++)
-            stores =
-                step_stores_to(plan, pto_plan_step(plan, walk.stage->step_first + i), walk.k, rank, other);
+    pto_actions_t copies;
+    pto_actions_begin(&copies, plan, rank, 1u << PTO_STEP_COPY);
+    while (!stores && pto_actions_next(&copies)) {
+        const pto_slice_t *target = &copies.action.step->target;
+        stores = pto_slice_holder(plan, target, &copies.action) == other &&
+                 pto_slice_bytes(plan, target, &copies.action) > 0;
+    }
     return stores;
 }
 
@@ -194,26 +172,17 @@ static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, 
     return blocks.whole;
 }
 
-static bool step_allows_lines(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
-                              int buffer) {
-    pto_action_t action;
-    bool allows = keeps_line_rules(plan, step, buffer);
-    bool uses = pto_step_writes(step, buffer) || pto_step_reads(step, buffer);
-    if (!allows || !uses || !pto_step_acts(plan, step, rank, k, &action))
-        return allows;
-    for (int64_t next = 0; allows && pto_step_next(plan, &next, &action);)
-        allows = by_whole_blocks(plan, &action, buffer);
-    return allows;
-}
-
 static bool plan_allows_lines(const pto_plan_t *plan, int64_t rank, int buffer) {
     bool allows = true;
-    pto_walk_t walk;
-    pto_walk_begin(&walk, plan);
-    while (allows && pto_walk_next(&walk))
-        for (int i = 0; i < walk.stage->step_count && allows; i++)
-            allows = step_allows_lines(plan, pto_plan_step(plan, walk.stage->step_first + i), rank, walk.k,
-                                       buffer);
+    for (int i = 0; i < plan->steps.count && allows; i++)
+        allows = keeps_line_rules(plan, pto_step_at(plan, i), buffer);
+    pto_actions_t moves;
+    pto_actions_begin(&moves, plan, rank, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE);
+    while (allows && pto_actions_next(&moves)) {
+        const pto_step_t *step = moves.action.step;
+        bool uses = pto_step_writes(step, buffer) || pto_step_reads(step, buffer);
+        allows = !uses || by_whole_blocks(plan, &moves.action, buffer);
+    }
     return allows;
 }
 
@@ -352,11 +321,10 @@ int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
     analysis.peers = calloc((size_t)ranks, 1);
     if (!analysis.peers)
         return PTO_LINES_NONE; /* out of memory: the plan's flags always work */
-    pto_walk_t walk;
-    pto_walk_begin(&walk, plan);
-    while (pto_walk_next(&walk))
-        for (int i = 0; i < walk.stage->step_count; i++)
-            note_step(&analysis, pto_plan_step(plan, walk.stage->step_first + i), walk.k);
+    pto_actions_t actions;
+    pto_actions_begin(&actions, plan, rank, ~(1u << PTO_STEP_LAUNCH));
+    while (pto_actions_next(&actions))
+        note_action(&analysis, &actions.action);
     for (int64_t peer = 0; peer < ranks; peer++)
         analysis.refused |= !needs_no_flags(&analysis, peer);
     free(analysis.peers);

@@ -296,6 +296,22 @@ struct pto_offsets {
     int64_t **of; /* by buffer, by block; NULL: not a table, or the rank has no such buffer */
 };
 
+/* A cursor over the actions of one rank in steps of some kinds, in the order of the plan's stages and steps.
+ * Each peer of a step is an action, as in pto_step_next. */
+typedef struct {
+    pto_walk_t walk; /* the stage of the action */
+    pto_action_t action;
+    int64_t rank;
+    unsigned kinds; /* of steps, a bit each */
+    int step;       /* number of the stage's steps that are begun */
+    bool acts;      /* the rank acts in the last of these */
+    int64_t next;   /* for pto_step_next */
+} pto_actions_t;
+
+void pto_actions_begin(pto_actions_t *actions, const pto_plan_t *plan, int64_t rank, unsigned kinds);
+/* Moves to the first action, then to the next one; false after the last. */
+bool pto_actions_next(pto_actions_t *actions);
+
 /* Returns a rank's copy of a buffer. */
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
 

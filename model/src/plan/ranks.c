@@ -206,3 +206,30 @@ bool pto_step_next(const pto_plan_t *plan, int64_t *next, pto_action_t *action) 
             return true;
     return false;
 }
+
+void pto_actions_begin(pto_actions_t *actions, const pto_plan_t *plan, int64_t rank, unsigned kinds) {
+    *actions = (pto_actions_t){.rank = rank, .kinds = kinds};
+    pto_walk_begin(&actions->walk, plan);
+}
+
+/* Begins the next step of the stage, or of the next stage; false: there is none. */
+static bool begin_step(pto_actions_t *actions) {
+    pto_walk_t *walk = &actions->walk;
+    while (!walk->stage || actions->step == walk->stage->step_count) {
+        if (!pto_walk_next(walk))
+            return false;
+        actions->step = 0;
+    }
+    const pto_step_t *step = pto_step_at(walk->plan, walk->stage->step_first + actions->step++);
+    actions->acts = actions->kinds >> step->kind & 1 &&
+                    pto_step_acts(walk->plan, step, actions->rank, walk->k, &actions->action);
+    actions->next = 0;
+    return true;
+}
+
+bool pto_actions_next(pto_actions_t *actions) {
+    while (!actions->acts || !pto_step_next(actions->walk.plan, &actions->next, &actions->action))
+        if (!begin_step(actions))
+            return false;
+    return true;
+}

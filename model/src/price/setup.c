@@ -192,63 +192,21 @@ static bool reaches_others(const pto_step_t *step) {
     return step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
 }
 
-static void open_for_step(const survey_t *survey, const pto_step_t *step, int64_t rank, int64_t k,
-                          openings_t *openings) {
-    pto_action_t action;
-    if (!reaches_others(step) || !pto_step_acts(survey->plan, step, rank, k, &action))
-        return;
-    for (int64_t next = 0; pto_step_next(survey->plan, &next, &action);) {
-        open_for_slice(survey, &step->source, &action, openings);
-        open_for_slice(survey, &step->target, &action, openings);
-    }
-}
-
-static bool stage_reaches_others(const pto_plan_t *plan, const pto_stage_t *stage) {
-    for (int i = 0; i < stage->step_count; i++)
-        if (reaches_others(pto_plan_step(plan, stage->step_first + i)))
-            return true;
-    return false;
-}
-
-/* A stage without peers uses the same memory in every round. */
-static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
-    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
-        if (pto_plan_step(plan, i)->peers.kind != PTO_PEERS_NONE)
-            return true;
-    return false;
-}
-
-/* Bills the openings of one process. Of a loop without peers, one round is examined; a loop with peers has
- * few rounds, since these peers are on one node. */
+/* Bills the openings of one process. */
 static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *openings) {
-    const pto_plan_t *plan = survey->plan;
-    int64_t from = 0, to = 1;
-    int loop_end = 0;
+    pto_actions_t moves;
     openings->process = rank + 1;
     begin_bill(&openings->bill);
-    for (int n = 0; n < pto_plan_node_count(plan); n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        if (pto_node_repeats(node->kind)) {
-            loop_end = n + 1 + node->span;
-            from = node->from;
-            to = node->to;
-        } else if (n >= loop_end) {
-            from = 0;
-            to = 1;
-        }
-        if (node->kind != PTO_NODE_STAGE || !stage_reaches_others(plan, pto_plan_stage(plan, node->stage)))
-            continue;
-        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
-        int64_t until = stage_has_peers(plan, stage) || to <= from ? to : from + 1;
-        for (int64_t k = from; k < until; k++)
-            for (int i = 0; i < stage->step_count; i++)
-                open_for_step(survey, pto_plan_step(plan, stage->step_first + i), rank, k, openings);
+    pto_actions_begin(&moves, survey->plan, rank, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE);
+    while (pto_actions_next(&moves)) {
+        open_for_slice(survey, &moves.action.step->source, &moves.action, openings);
+        open_for_slice(survey, &moves.action.step->target, &moves.action, openings);
     }
 }
 
 static bool opens_anything(const pto_plan_t *plan) {
-    for (int stage = 0; stage < plan->stages.count; stage++)
-        if (stage_reaches_others(plan, pto_plan_stage(plan, stage)))
+    for (int i = 0; i < plan->steps.count; i++)
+        if (reaches_others(pto_plan_step(plan, i)))
             return true;
     return false;
 }

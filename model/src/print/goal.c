@@ -6,46 +6,29 @@
 #include "portolan/check.h"
 #include "portolan/strategy.h"
 
-/* A rank's statements are numbered from 1: those of the last stage that had any are [first, end). */
-typedef struct {
-    FILE *stream;
-    int64_t first;
-    int64_t end;
-} goal_rank_t;
-
-/* Writes a rank's messages of one step, and returns the next label. */
-static int64_t write_step(const goal_rank_t *rank, const pto_walk_t *walk, const pto_step_t *step,
-                          int64_t number, int64_t label) {
-    pto_action_t action;
-    if (!pto_step_is_message(step) || !pto_step_acts(walk->plan, step, number, walk->k, &action))
-        return label;
-    for (int64_t next = 0; pto_step_next(walk->plan, &next, &action);) {
-        int64_t bytes = pto_slice_bytes(walk->plan, pto_message_slice(step), &action);
+/* Writes a rank's messages. They are numbered from 1: those of the last stage that had any are [first, end).
+ */
+static void write_rank(FILE *stream, const pto_plan_t *plan, int64_t rank) {
+    int64_t first = 1, end = 1, label = 1, instance = -1;
+    pto_actions_t messages;
+    fprintf(stream, "rank %" PRId64 " {\n", rank);
+    pto_actions_begin(&messages, plan, rank, 1u << PTO_STEP_SEND | 1u << PTO_STEP_RECV);
+    while (pto_actions_next(&messages)) {
+        const pto_step_t *step = messages.action.step;
+        bool sends = step->kind == PTO_STEP_SEND;
+        int64_t bytes = pto_slice_bytes(plan, pto_message_slice(step), &messages.action);
         if (bytes == 0 && !step->send_empty)
             continue;
-        bool sends = step->kind == PTO_STEP_SEND;
-        fprintf(rank->stream, "l%" PRId64 ": %s %" PRId64 "b %s %" PRId64 " tag %" PRId64 "\n", label,
-                sends ? "send" : "recv", bytes, sends ? "to" : "from", action.peer_rank, walk->instance);
-        for (int64_t i = rank->first; i < rank->end; i++)
-            fprintf(rank->stream, "l%" PRId64 " requires l%" PRId64 "\n", label, i);
+        if (instance != messages.walk.instance) {
+            first = end;
+            end = label;
+        }
+        instance = messages.walk.instance;
+        fprintf(stream, "l%" PRId64 ": %s %" PRId64 "b %s %" PRId64 " tag %" PRId64 "\n", label,
+                sends ? "send" : "recv", bytes, sends ? "to" : "from", messages.action.peer_rank, instance);
+        for (int64_t i = first; i < end; i++)
+            fprintf(stream, "l%" PRId64 " requires l%" PRId64 "\n", label, i);
         label++;
-    }
-    return label;
-}
-
-static void write_rank(FILE *stream, const pto_plan_t *plan, int64_t number) {
-    goal_rank_t rank = {.stream = stream, .first = 1, .end = 1};
-    pto_walk_t walk;
-    fprintf(stream, "rank %" PRId64 " {\n", number);
-    pto_walk_begin(&walk, plan);
-    while (pto_walk_next(&walk)) {
-        int64_t label = rank.end;
-        for (int i = 0; i < walk.stage->step_count; i++)
-            label = write_step(&rank, &walk, pto_plan_step(plan, walk.stage->step_first + i), number, label);
-        if (label == rank.end)
-            continue;
-        rank.first = rank.end;
-        rank.end = label;
     }
     fprintf(stream, "}\n\n");
 }

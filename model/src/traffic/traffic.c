@@ -74,7 +74,7 @@ static bool add_pair(table_t *table, const pto_traffic_pair_t *pair) {
 
 typedef struct {
     const pto_plan_t *plan;
-    pto_walk_t walk;
+    pto_actions_t at; /* the rank's current action */
     int64_t rank;
     table_t table;
     pto_error_t *err;
@@ -85,7 +85,7 @@ static pto_space_t space_of(const count_t *count, const pto_slice_t *slice) {
 }
 
 static const pto_step_t *step_at(const count_t *count, int i) {
-    return pto_plan_step(count->plan, count->walk.stage->step_first + i);
+    return pto_plan_step(count->plan, count->at.walk.stage->step_first + i);
 }
 
 static bool is_sent(const count_t *count, const pto_action_t *action, int64_t *bytes) {
@@ -98,10 +98,10 @@ static bool is_sent(const count_t *count, const pto_action_t *action, int64_t *b
 static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t rank, int64_t peer,
                          const pto_action_t *until, int64_t *place, pto_space_t *space) {
     int64_t number = 0, bytes;
-    for (int i = 0; i < count->walk.stage->step_count; i++) {
+    for (int i = 0; i < count->at.walk.stage->step_count; i++) {
         const pto_step_t *step = step_at(count, i);
         pto_action_t action;
-        if (step->kind != kind || !pto_step_acts(count->plan, step, rank, count->walk.k, &action))
+        if (step->kind != kind || !pto_step_acts(count->plan, step, rank, count->at.walk.k, &action))
             continue;
         for (int64_t next = 0; pto_step_next(count->plan, &next, &action);) {
             if (action.peer_rank != peer || !is_sent(count, &action, &bytes))
@@ -120,7 +120,7 @@ static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t ran
 /* Returns whether all receives of the stage write to one space. */
 static bool one_space(const count_t *count, pto_space_t *space) {
     bool any = false;
-    for (int i = 0; i < count->walk.stage->step_count; i++) {
+    for (int i = 0; i < count->at.walk.stage->step_count; i++) {
         const pto_step_t *step = step_at(count, i);
         if (step->kind != PTO_STEP_RECV)
             continue;
@@ -143,11 +143,11 @@ static pto_status_t find_arrival(const count_t *count, const pto_action_t *send,
         return PTO_OK;
     return pto_error_set(count->err, PTO_ERR_INVALID_PLAN,
                          "stage '%s': rank %lld sends a message that rank %lld does not receive",
-                         count->walk.stage->name, (long long)send->rank, (long long)send->peer_rank);
+                         count->at.walk.stage->name, (long long)send->rank, (long long)send->peer_rank);
 }
 
 static pto_status_t add(count_t *count, pto_traffic_pair_t pair) {
-    if (pto_walk_in_nccl(&count->walk))
+    if (pto_walk_in_nccl(&count->at.walk))
         pair.kind = PTO_TRAFFIC_NCCL;
     return add_pair(&count->table, &pair)
                ? PTO_OK
@@ -180,26 +180,16 @@ static pto_status_t count_access(count_t *count, const pto_action_t *action) {
     return pair.bytes > 0 ? add(count, pair) : PTO_OK;
 }
 
-static pto_status_t count_step(count_t *count, const pto_step_t *step) {
-    pto_action_t action;
-    pto_status_t status = PTO_OK;
-    bool sends = step->kind == PTO_STEP_SEND;
-    if ((!sends && !pto_step_is_local(step)) ||
-        !pto_step_acts(count->plan, step, count->rank, count->walk.k, &action))
-        return PTO_OK;
-    for (int64_t next = 0; status == PTO_OK && pto_step_next(count->plan, &next, &action);)
-        status = sends ? count_send(count, &action) : count_access(count, &action);
-    return status;
-}
-
 /* --- all ranks ------------------------------------------------------------------------------------------ */
 
 static pto_status_t count_rank(count_t *count) {
     pto_status_t status = PTO_OK;
-    pto_walk_begin(&count->walk, count->plan);
-    while (status == PTO_OK && pto_walk_next(&count->walk))
-        for (int i = 0; i < count->walk.stage->step_count && status == PTO_OK; i++)
-            status = count_step(count, step_at(count, i));
+    pto_actions_t *at = &count->at;
+    pto_actions_begin(at, count->plan, count->rank,
+                      1u << PTO_STEP_SEND | 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE);
+    while (status == PTO_OK && pto_actions_next(at))
+        status = at->action.step->kind == PTO_STEP_SEND ? count_send(count, &at->action)
+                                                        : count_access(count, &at->action);
     return status;
 }
 
