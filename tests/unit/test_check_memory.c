@@ -69,8 +69,8 @@ TEST(sets_are_those_of_their_owners) {
 
 enum { BYTES = 300 };
 
-static void assert_contents(pto_spans_t *contents, const pto_content_t *of_byte, int64_t begin, int64_t end,
-                            pto_sets_t *sets) {
+static void assert_contents(pto_contents_t *contents, const pto_content_t *of_byte, int64_t begin,
+                            int64_t end, pto_sets_t *sets) {
     static pto_spans_t found;
     int64_t at = begin;
     pto_contents_read(contents, begin, end, &found, sets);
@@ -96,7 +96,7 @@ TEST(contents_are_those_of_each_byte) {
     pto_sets_t sets;
     pto_sets_init(&sets);
     for (uint64_t seed = 0; seed < 40; seed++) {
-        pto_spans_t contents;
+        pto_contents_t contents;
         pto_content_t of_byte[BYTES];
         memset(of_byte, 0, sizeof of_byte);
         chance_state = seed;
@@ -122,7 +122,7 @@ TEST(contents_are_those_of_each_byte) {
         assert_contents(&contents, of_byte, 0, BYTES, &sets);
         pto_contents_fini(&contents);
     }
-    pto_spans_t none;
+    pto_contents_t none;
     pto_contents_init(&none, 0, &sets);
     pto_contents_write(&none, (pto_content_t){.begin = 0, .end = 1}, &sets);
     assert_int_equal(none.count, 0);

@@ -117,19 +117,19 @@ typedef struct {
     int lanes_node;  /* the node whose lanes are being walked; -1: none */
     uint32_t **slot; /* [slot of a pipeline][rank]: the last lane's clock; NULL: no such pipeline */
     int64_t slot_count;
-    pto_spans_t *contents;   /* ranks x buffers */
-    pto_spans_t *inside;     /* ranks x buffers, as seen by the stages of a collective node; or NULL */
-    int collective;          /* the node whose stages are being walked; -1: none */
-    bool leaving;            /* its stages have just ended */
-    bool unordered;          /* a data race was found */
-    int64_t *bytes;          /* ranks x buffers; -1 if the rank holds none */
-    pto_trace_t *trace;      /* ranks x buffers, twice: the second half is for the alternate copies */
-    pto_piece_uses_t *piece; /* ranks x buffers, for the current kernel */
-    int kernel;              /* the node of `piece` */
-    int in, out;             /* the user's buffers of a plan that may run in place, as one buffer; or -1 */
-    int not_counted;         /* the one of these that is shared only because it may be the other one; or -1 */
-    bool *shared;            /* buffers used by other ranks than their holders, or by lanes */
-    pto_signals_t *signal;   /* [the rank that waits] */
+    pto_contents_t *contents; /* ranks x buffers */
+    pto_contents_t *inside;   /* ranks x buffers, as seen by the stages of a collective node; or NULL */
+    int collective;           /* the node whose stages are being walked; -1: none */
+    bool leaving;             /* its stages have just ended */
+    bool unordered;           /* a data race was found */
+    int64_t *bytes;           /* ranks x buffers; -1 if the rank holds none */
+    pto_trace_t *trace;       /* ranks x buffers, twice: the second half is for the alternate copies */
+    pto_piece_uses_t *piece;  /* ranks x buffers, for the current kernel */
+    int kernel;               /* the node of `piece` */
+    int in, out;              /* the user's buffers of a plan that may run in place, as one buffer; or -1 */
+    int not_counted;       /* the one of these that is shared only because it may be the other one; or -1 */
+    bool *shared;          /* buffers used by other ranks than their holders, or by lanes */
+    pto_signals_t *signal; /* [the rank that waits] */
     pto_progress_t *progress;
     int64_t *tally; /* ranks + 1: scratch for lists of ranks */
     pto_sets_t sets;
@@ -296,22 +296,22 @@ bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, 
 /* Moves a range to one of equal length. */
 bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target);
 /* Copies a vector to `result`, from offset 0 on, or reduces it into the contents there. */
-bool pto_check_read_vector(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result,
+bool pto_check_read_vector(pto_checker_t *checker, const pto_touch_t *vector, pto_contents_t *result,
                            bool reduce);
 /* Writes this result to a range. */
-bool pto_check_write_vector(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector);
+bool pto_check_write_vector(pto_checker_t *checker, const pto_contents_t *result, const pto_touch_t *vector);
 
 /* Returns whether a range of `contents` (the plan's, or checker->inside) holds the expected bytes. */
-bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t rank, int buffer,
+bool pto_check_expect(pto_checker_t *checker, pto_contents_t *contents, int64_t rank, int buffer,
                       pto_content_t wanted);
 /* Returns whether two ranges with the same sum were combined in the same order. */
-bool pto_check_same_order(pto_checker_t *checker, pto_spans_t *contents, const pto_touch_t *one,
+bool pto_check_same_order(pto_checker_t *checker, pto_contents_t *contents, const pto_touch_t *one,
                           const pto_touch_t *other);
 
 enum { PTO_CONTENTS_TEXT_MAX = 96 };
 
-static inline pto_spans_t *pto_check_contents(const pto_checker_t *checker, int64_t rank, int buffer) {
-    pto_spans_t *contents = checker->collective >= 0 ? checker->inside : checker->contents;
+static inline pto_contents_t *pto_check_contents(const pto_checker_t *checker, int64_t rank, int buffer) {
+    pto_contents_t *contents = checker->collective >= 0 ? checker->inside : checker->contents;
     return &contents[rank * checker->buffers + buffer];
 }
 

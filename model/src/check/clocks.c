@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "check/memory.h"
 
 /* --- clocks --------------------------------------------------------------------------------------------- */
 
@@ -148,41 +147,22 @@ void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to) {
 /* --- traces --------------------------------------------------------------------------------------------- */
 
 static struct pto_trace_span *span_at(const pto_trace_t *trace, int i) {
-    return &trace->span[i < trace->gap_at ? i : i + trace->capacity - trace->count];
+    return pto_gap_at(trace, sizeof(struct pto_trace_span), i);
 }
 
-/* Enlarges the gap; the spans behind it move to the end of the new capacity. */
-static bool grow(pto_trace_t *trace, pto_clocks_t *clocks) {
-    int capacity = trace->capacity + trace->capacity / 2 + 4;
-    int behind = trace->count - trace->gap_at;
-    struct pto_trace_span *span = realloc(trace->span, (size_t)capacity * sizeof *span);
-    if (!span) {
-        clocks->out_of_memory = true;
-        return false;
-    }
-    memmove(span + capacity - behind, span + trace->capacity - behind, (size_t)behind * sizeof *span);
-    trace->span = span;
-    trace->capacity = capacity;
-    return true;
-}
-
-/* Moves the gap in front of the span numbered `to`. */
-static void move_gap(pto_trace_t *trace, int to) {
-    struct pto_trace_span *span = trace->span;
-    int gap = trace->capacity - trace->count, at = trace->gap_at;
-    if (to < at)
-        memmove(span + to + gap, span + to, (size_t)(at - to) * sizeof *span);
-    else
-        memmove(span + at, span + at + gap, (size_t)(to - at) * sizeof *span);
-    trace->gap_at = to;
+/* Makes room for a span in front of the one numbered `to`. */
+static bool open_gap(pto_trace_t *trace, int to, pto_clocks_t *clocks) {
+    bool is_open = pto_gap_open(trace, sizeof(struct pto_trace_span), to, 1);
+    clocks->out_of_memory = clocks->out_of_memory || !is_open;
+    return is_open;
 }
 
 void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks) {
     *trace = (pto_trace_t){0};
-    if (bytes <= 0 || !grow(trace, clocks))
+    if (bytes <= 0 || !open_gap(trace, 0, clocks))
         return;
-    trace->span[0] = (struct pto_trace_span){.end = bytes, .write.rank = -1, .read.rank = -1};
     trace->count = trace->gap_at = 1;
+    *span_at(trace, 0) = (struct pto_trace_span){.end = bytes, .write.rank = -1, .read.rank = -1};
 }
 
 void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
@@ -190,31 +170,16 @@ void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
 /* Returns the index of the span that begins at `offset`, after splitting a span there if necessary; the
  * number of spans if `offset` is the end of the buffer. */
 static int split_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
-    int low = 0, high = trace->count;
-    for (int at = trace->last_at, step = 1; low < high; step *= 2) {
-        at = pto_search_within(low, high, at);
-        const struct pto_trace_span *span = span_at(trace, at);
-        if (span->end <= offset) {
-            low = at + 1;
-            at += step;
-        } else if (span->begin <= offset) {
-            low = high = at;
-        } else {
-            high = at;
-            at -= step;
-        }
-    }
-    trace->last_at = low;
-    if (low == trace->count || span_at(trace, low)->begin == offset ||
-        (trace->count == trace->capacity && !grow(trace, clocks)))
-        return low;
-    move_gap(trace, low + 1);
-    trace->span[low + 1] = trace->span[low];
+    int at = pto_gap_find(trace, sizeof(struct pto_trace_span), offset, trace->last_at);
+    trace->last_at = at;
+    if (at == trace->count || span_at(trace, at)->begin == offset || !open_gap(trace, at + 1, clocks))
+        return at;
     trace->count++;
     trace->gap_at++;
-    span_at(trace, low)->end = offset;
-    span_at(trace, low + 1)->begin = offset;
-    return low + 1;
+    *span_at(trace, at + 1) = *span_at(trace, at);
+    span_at(trace, at)->end = offset;
+    span_at(trace, at + 1)->begin = offset;
+    return at + 1;
 }
 
 static bool has_seen(const pto_clocks_t *clocks, int64_t rank, int64_t other, uint32_t time) {

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "check/gap.h"
 #include "portolan/plan.h"
 
 typedef struct {
@@ -59,15 +60,8 @@ void pto_clocks_join(pto_clocks_t *clocks, int64_t from, const uint32_t *snapsho
 /* Orders the past of one lane of a rank before the future of another. */
 void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to);
 
-/* The accesses to a shared buffer's bytes: for each span of bytes, the last write and the reads since. A gap
- * buffer, as contents are (memory.h). */
-typedef struct {
-    struct pto_trace_span *span;
-    int count;
-    int capacity;
-    int gap_at;
-    int last_at; /* the span that was found last: the next access is mostly close by */
-} pto_trace_t;
+/* The accesses to a shared buffer's bytes: for each span of bytes, the last write and the reads since. */
+typedef pto_gap_t pto_trace_t;
 
 typedef struct {
     int64_t rank;

@@ -313,7 +313,7 @@ static bool do_pair(pto_checker_t *checker, const call_t *call) {
 
 /* The resulting vector of a collective; `begin` is its position in the inputs. */
 typedef struct {
-    pto_spans_t contents; /* from offset 0 */
+    pto_contents_t contents; /* from offset 0 */
     int64_t begin;
     int64_t bytes;
     int32_t members;   /* members combined so far */

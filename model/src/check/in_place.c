@@ -48,7 +48,7 @@ bool pto_check_is_onto_itself(const pto_checker_t *checker, const pto_touches_t 
 }
 
 /* Returns whether the input holds what was written to the output. */
-static bool is_same(pto_checker_t *checker, pto_spans_t *input, const pto_content_t *written) {
+static bool is_same(pto_checker_t *checker, pto_contents_t *input, const pto_content_t *written) {
     bool same = true;
     pto_contents_read(input, written->begin, written->end, &checker->moved, &checker->sets);
     for (int i = 0; i < checker->moved.count; i++) {
@@ -62,7 +62,7 @@ static bool is_same(pto_checker_t *checker, pto_spans_t *input, const pto_conten
 void pto_check_overwrite_input(pto_checker_t *checker, const pto_touch_t *target) {
     if (pto_check_alias(checker, target) < 0)
         return;
-    pto_spans_t *input = pto_check_contents(checker, target->holder, checker->in);
+    pto_contents_t *input = pto_check_contents(checker, target->holder, checker->in);
     pto_contents_read(pto_check_contents(checker, target->holder, checker->out), target->begin, target->end,
                       &checker->present, &checker->sets);
     for (int i = 0; i < checker->present.count; i++) {

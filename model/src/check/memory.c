@@ -160,56 +160,42 @@ int32_t pto_sets_first(const pto_sets_t *sets, int32_t set) { return bounds_of(s
 /* --- contents ------------------------------------------------------------------------------------------- */
 
 bool pto_spans_reserve(pto_spans_t *spans, int count, pto_sets_t *sets) {
-    if (count <= spans->capacity)
-        return true;
-    int capacity = count + count / 2 + 4;
-    pto_content_t *span = realloc(spans->span, (size_t)capacity * sizeof *span);
-    if (!span) {
-        sets->out_of_memory = true;
-        return false;
-    }
-    spans->span = span;
-    spans->capacity = capacity;
-    return true;
+    bool reserved = PTO_RESERVE(spans->span, spans->capacity, count);
+    sets->out_of_memory = sets->out_of_memory || !reserved;
+    return reserved;
 }
 
-void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets) {
-    *contents = (pto_spans_t){0};
-    if (bytes > 0 && pto_spans_reserve(contents, 1, sets))
-        contents->span[contents->count++] = (pto_content_t){.end = bytes};
-    contents->gap_at = contents->count;
+/* Makes room for `count` spans in front of the one numbered `to`. */
+static bool open_gap(pto_contents_t *contents, int to, int count, pto_sets_t *sets) {
+    bool is_open = pto_gap_open(contents, sizeof(pto_content_t), to, count);
+    sets->out_of_memory = sets->out_of_memory || !is_open;
+    return is_open;
+}
+
+void pto_contents_init(pto_contents_t *contents, int64_t bytes, pto_sets_t *sets) {
+    *contents = (pto_contents_t){0};
+    if (bytes <= 0 || !open_gap(contents, 0, 1, sets))
+        return;
+    contents->count = contents->gap_at = 1;
+    *pto_contents_at(contents, 0) = (pto_content_t){.end = bytes};
 }
 
 _Thread_local int64_t pto_contents_visits;
 
-void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
+void pto_contents_fini(pto_contents_t *contents) { free(contents->span); }
 
-/* The span that contains the byte at `offset`, which must be in the buffer; `guess` is tried first. */
-static int find(const pto_spans_t *contents, int64_t offset, int guess) {
-    int low = 0, high = contents->count - 1;
-    for (int at = guess, step = 1; low < high; step *= 2) {
-        at = pto_search_within(low, high, at);
-        const pto_content_t *span = pto_contents_at(contents, at);
-        if (span->end <= offset) {
-            low = at + 1;
-            at += step;
-        } else if (span->begin <= offset) {
-            low = high = at;
-        } else {
-            high = at;
-            at -= step;
-        }
-    }
-    return low;
+/* Returns the index of the span that contains the byte at `offset`, which must be in the buffer. */
+static int find(const pto_contents_t *contents, int64_t offset, int guess) {
+    return pto_gap_find(contents, sizeof(pto_content_t), offset, guess);
 }
 
-void pto_contents_read(pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
+void pto_contents_read(pto_contents_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
                        pto_sets_t *sets) {
     found->count = 0;
     if (begin >= end)
         return;
-    int i = find(contents, begin, contents->read_at);
-    contents->read_at = i + 1;
+    int i = find(contents, begin, contents->last_at);
+    contents->last_at = i + 1;
     for (; i < contents->count && pto_contents_at(contents, i)->begin < end; i++) {
         if (!pto_spans_reserve(found, found->count + 1, sets))
             return;
@@ -227,30 +213,8 @@ static bool have_same_origin(const pto_content_t *a, const pto_content_t *b) {
     return a->set == b->set && a->delta == b->delta && pto_contents_same_order(a, b);
 }
 
-/* Makes the gap at least `count` spans large, and moves it in front of the span numbered `to`. */
-static bool move_gap(pto_spans_t *contents, int to, int count, pto_sets_t *sets) {
-    pto_content_t *span = contents->span;
-    int behind = contents->count - contents->gap_at, gap = contents->capacity - contents->count;
-    if (gap < count) {
-        if (!pto_spans_reserve(contents, contents->count + count, sets))
-            return false;
-        span = contents->span;
-        memmove(span + contents->capacity - behind, span + contents->gap_at + gap,
-                (size_t)behind * sizeof *span);
-        gap = contents->capacity - contents->count;
-    }
-    pto_contents_visits += to < contents->gap_at ? contents->gap_at - to : to - contents->gap_at;
-    if (to < contents->gap_at)
-        memmove(span + to + gap, span + to, (size_t)(contents->gap_at - to) * sizeof *span);
-    else
-        memmove(span + contents->gap_at, span + contents->gap_at + gap,
-                (size_t)(to - contents->gap_at) * sizeof *span);
-    contents->gap_at = to;
-    return true;
-}
-
 /* Replaces spans first .. last by `count` spans. */
-static void splice(pto_spans_t *contents, int first, int last, const pto_content_t *span, int count,
+static void splice(pto_contents_t *contents, int first, int last, const pto_content_t *span, int count,
                    pto_sets_t *sets) {
     pto_contents_visits += count;
     if (last - first + 1 == count) {
@@ -258,15 +222,17 @@ static void splice(pto_spans_t *contents, int first, int last, const pto_content
             *pto_contents_at(contents, first + i) = span[i];
         return;
     }
-    if (!move_gap(contents, first, count, sets))
+    int moved = abs(first - contents->gap_at);
+    if (!open_gap(contents, first, count, sets))
         return;
-    memcpy(contents->span + first, span, (size_t)count * sizeof *span);
+    pto_contents_visits += moved;
+    memcpy((pto_content_t *)contents->span + first, span, (size_t)count * sizeof *span);
     contents->gap_at = first + count;
     contents->count += count - (last - first + 1); /* the replaced ones are in the gap now */
 }
 
 /* Splits the first and the last span that the written one overlaps, and merges it with equal neighbours. */
-void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets) {
+void pto_contents_write(pto_contents_t *contents, pto_content_t written, pto_sets_t *sets) {
     if (written.begin >= written.end || contents->count == 0)
         return;
     int first = find(contents, written.begin, contents->gap_at);

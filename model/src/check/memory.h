@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "check/gap.h"
+
 /* --- sets of owners ------------------------------------------------------------------------------------- */
 
 /* Interned sets: each distinct set is stored once, as its increasing runs [first, until), so equal sets have
@@ -62,39 +64,31 @@ static inline bool pto_contents_same_order(const pto_content_t *a, const pto_con
     return a->order == b->order && a->base == b->base;
 }
 
-/* A list of spans. A buffer's contents are a gap buffer, since most writes are close to the previous one: the
- * unused capacity lies where spans were last replaced, so read them by pto_contents_at. */
+/* A list of spans. */
 typedef struct {
     pto_content_t *span;
     int count;
-    int capacity;
-    int gap_at;  /* of contents: the spans before the gap */
-    int read_at; /* of contents: where the next read is likely to begin */
+    size_t capacity;
 } pto_spans_t;
 
-/* Returns the next index to try in a galloping search of [low, high): `at`, which moves in growing steps, or
- * the middle once that has left the range. */
-static inline int pto_search_within(int low, int high, int at) {
-    return at >= low && at < high ? at : low + (high - low) / 2;
-}
-
-/* Make room in a list without a gap. */
 bool pto_spans_reserve(pto_spans_t *spans, int count, pto_sets_t *sets);
 
-static inline pto_content_t *pto_contents_at(const pto_spans_t *contents, int i) {
-    return &contents->span[i < contents->gap_at ? i : i + contents->capacity - contents->count];
+/* The contents of a buffer: spans (pto_content_t) that cover it from 0 to its end. */
+typedef pto_gap_t pto_contents_t;
+
+static inline pto_content_t *pto_contents_at(const pto_contents_t *contents, int i) {
+    return pto_gap_at(contents, sizeof(pto_content_t), i);
 }
 
 /* Work done in this thread, for tests: spans of contents that were read, written or moved. */
 extern _Thread_local int64_t pto_contents_visits;
 
-/* Spans cover a buffer from 0 to its end without gaps. */
-void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets);
-void pto_contents_fini(pto_spans_t *contents);
+void pto_contents_init(pto_contents_t *contents, int64_t bytes, pto_sets_t *sets);
+void pto_contents_fini(pto_contents_t *contents);
 
 /* Replaces the spans of `found` by those of the range. */
-void pto_contents_read(pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
+void pto_contents_read(pto_contents_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
                        pto_sets_t *sets);
-void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets);
+void pto_contents_write(pto_contents_t *contents, pto_content_t written, pto_sets_t *sets);
 
 #endif

@@ -134,7 +134,7 @@ static bool was_written(pto_checker_t *checker, int32_t set) {
 
 /* Writes a span, which is at its position in the target. */
 static bool write_span(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_content_t span) {
-    pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
+    pto_contents_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     if (is_written_once(checker, target->buffer)) {
         pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
         for (int i = 0; i < checker->present.count; i++)
@@ -149,7 +149,7 @@ static bool write_span(pto_checker_t *checker, int64_t rank, const pto_touch_t *
 }
 
 /* Reduces incoming data into one existing span. */
-static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents, const char *name,
+static bool combine(pto_checker_t *checker, int64_t rank, pto_contents_t *contents, const char *name,
                     pto_content_t arrived, pto_content_t present) {
     if (present.set == PTO_SET_NONE)
         return pto_check_fail(checker, rank,
@@ -170,7 +170,7 @@ static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents,
     return true;
 }
 
-static bool combine_all(pto_checker_t *checker, int64_t rank, pto_spans_t *contents, const char *name,
+static bool combine_all(pto_checker_t *checker, int64_t rank, pto_contents_t *contents, const char *name,
                         pto_content_t span) {
     pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
     for (int i = 0; i < checker->present.count; i++)
@@ -223,7 +223,7 @@ static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, c
         return false;
     if (how != MOVE_COPY && !are_elements(checker, writer, source))
         return false;
-    pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
+    pto_contents_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     const char *name = pto_check_buffer_name(checker, target->buffer);
     for (int i = 0; i < checker->moved.count; i++) {
         pto_content_t span = shifted(checker->moved.span[i], target->begin - source->begin);
@@ -293,7 +293,7 @@ bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto
     return true;
 }
 
-bool pto_check_read_vector(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result,
+bool pto_check_read_vector(pto_checker_t *checker, const pto_touch_t *vector, pto_contents_t *result,
                            bool reduce) {
     if (!read_range(checker, vector->holder, vector, false))
         return false;
@@ -310,7 +310,7 @@ bool pto_check_read_vector(pto_checker_t *checker, const pto_touch_t *vector, pt
     return true;
 }
 
-bool pto_check_write_vector(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector) {
+bool pto_check_write_vector(pto_checker_t *checker, const pto_contents_t *result, const pto_touch_t *vector) {
     for (int i = 0; i < result->count; i++)
         if (!write_span(checker, vector->holder, vector, shifted(*pto_contents_at(result, i), vector->begin)))
             return false;
@@ -335,7 +335,7 @@ static void describe(const pto_checker_t *checker, const char *contributor, cons
                  origin);
 }
 
-bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t rank, int buffer,
+bool pto_check_expect(pto_checker_t *checker, pto_contents_t *contents, int64_t rank, int buffer,
                       pto_content_t wanted) {
     const char *contributor = contents == checker->inside ? "member" : "owner";
     pto_contents_read(&contents[rank * checker->buffers + buffer], wanted.begin, wanted.end,
@@ -355,7 +355,7 @@ bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t ran
     return true;
 }
 
-bool pto_check_same_order(pto_checker_t *checker, pto_spans_t *contents, const pto_touch_t *one,
+bool pto_check_same_order(pto_checker_t *checker, pto_contents_t *contents, const pto_touch_t *one,
                           const pto_touch_t *other) {
     const pto_spans_t *a = &checker->present, *b = &checker->moved;
     pto_contents_read(&contents[one->holder * checker->buffers + one->buffer], one->begin, one->end,

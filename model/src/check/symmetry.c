@@ -523,7 +523,7 @@ int64_t pto_check_rotated_begin(const pto_checker_t *checker, const pto_touch_t 
 }
 
 bool pto_check_next_node_order(pto_checker_t *checker, int64_t rank, int buffer) {
-    pto_spans_t *contents = pto_check_contents(checker, rank, buffer);
+    pto_contents_t *contents = pto_check_contents(checker, rank, buffer);
     checker->source_node = 1;
     pto_contents_read(contents, 0, checker->request->bytes, &checker->moved, &checker->sets);
     bool ok = pto_check_rotate_moved(checker, rank);
