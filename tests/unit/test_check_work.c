@@ -21,7 +21,7 @@ static double visits_of(const char *strategy, const char *algorithm, pto_proof_t
     bool unordered;
     assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     int64_t before = pto_contents_visits;
-    assert_int_equal(pto_check_by_method(plan, proof, NULL, NULL, &report, &unordered, NULL), PTO_OK);
+    assert_int_equal(pto_check_by_method(plan, proof, NULL, &report, &unordered, NULL), PTO_OK);
     pto_plan_destroy(plan);
     *blocks = pow(4 * (double)nodes, 2);
     return (double)(pto_contents_visits - before);

@@ -59,7 +59,7 @@ static bool by_bits(const void *context, int run, int either, int64_t k) {
 static bool is_right(const pto_plan_t *plan, uint64_t bits, int64_t members) {
     choice_t choice = {bits, members};
     pto_check_report_t report;
-    return pto_check_assigned(plan, by_bits, &choice, &report, NULL) == PTO_OK;
+    return pto_check_assigned(plan, &(pto_choices_t){by_bits, &choice}, &report, NULL) == PTO_OK;
 }
 
 TEST(every_choice_is_right) {

@@ -363,15 +363,14 @@ static void assert_every_way_agrees(const pto_plan_t *plan, pto_status_t status,
     pto_check_report_t full;
     pto_error_t err = {0};
     bool unordered;
-    assert_int_equal(pto_check_by_method(plan, PTO_PROOF_IN_FULL, NULL, NULL, &full, &unordered, &err),
-                     status);
+    assert_int_equal(pto_check_by_method(plan, PTO_PROOF_IN_FULL, NULL, &full, &unordered, &err), status);
     assert_string_equal(err.message, message);
     if (status != PTO_OK)
         return;
     full.assignments = 1;
     assert_memory_equal(&full, report, sizeof full);
     campaign.by_one_node +=
-        pto_check_by_method(plan, PTO_PROOF_OF_ONE_NODE, NULL, NULL, &full, &unordered, NULL) == PTO_OK;
+        pto_check_by_method(plan, PTO_PROOF_OF_ONE_NODE, NULL, &full, &unordered, NULL) == PTO_OK;
 }
 
 /* Check a plan that was changed in one place. */

@@ -15,7 +15,7 @@ static struct {
 static pto_status_t prove(const pto_plan_t *plan, pto_proof_t proof, pto_check_report_t *report) {
     bool unordered;
     memset(report, 0, sizeof *report);
-    return pto_check_by_method(plan, proof, NULL, NULL, report, &unordered, NULL);
+    return pto_check_by_method(plan, proof, NULL, report, &unordered, NULL);
 }
 
 /* A plan that is right in full is proved by clocks by group and, if all of its nodes do the same, by one; the

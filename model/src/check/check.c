@@ -553,15 +553,13 @@ static void count_all_nodes(pto_checker_t *checker, int64_t vector_bytes) {
             pto_saturating_product(checker->report.moved_bytes / checker->request->bytes, vector_bytes);
 }
 
-pto_status_t pto_check_by_method(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
-                                 const void *context, pto_check_report_t *report, bool *unordered,
-                                 pto_error_t *err) {
+pto_status_t pto_check_by_method(const pto_plan_t *plan, pto_proof_t proof, const pto_choices_t *choices,
+                                 pto_check_report_t *report, bool *unordered, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(plan);
     pto_checker_t checker = {.plan = plan,
                              .request = request,
                              .proof = proof,
-                             .takes_b = takes_b,
-                             .context = context,
+                             .choices = choices,
                              .ranks = pto_layout_rank_count(&request->layout),
                              .lanes = pto_plan_lane_count(plan),
                              .lanes_node = -1,

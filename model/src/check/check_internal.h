@@ -9,9 +9,8 @@
 #define PTO_CHECK_INTERNAL_H
 
 #include "check/clocks.h"
+#include "check/either.h"
 #include "check/memory.h"
-#include "portolan/check.h"
-#include "portolan/policy.h"
 
 /* A byte range of the buffer of rank `holder` that a step reads or writes. */
 typedef struct {
@@ -80,9 +79,6 @@ typedef struct {
     int64_t peer; /* of a wait: the next one */
 } pto_progress_t;
 
-/* Returns whether member k takes branch B of the plan's `either`-th either node in this run. */
-typedef bool (*pto_assign_t)(const void *context, int run, int either, int64_t k);
-
 /* The methods of proof. The first two may fail for a correct plan: the next one then decides. */
 typedef enum {
     PTO_PROOF_OF_ONE_NODE,     /* all nodes do the same (symmetry.c), and clocks are as in the next method */
@@ -98,11 +94,10 @@ typedef struct {
     int64_t rounds; /* 1, or the number of shares of the only block */
 } pto_rotation_t;
 
-typedef struct {
+typedef struct pto_checker {
     const pto_plan_t *plan;
     const pto_request_t *request;
-    pto_assign_t takes_b; /* the choices of either nodes, called with `context` */
-    const void *context;
+    const pto_choices_t *choices;     /* of either nodes */
     int first_lane[PTO_BRANCH_COUNT]; /* the first lane that takes this branch of the current either node, or
                                          -1 */
     int64_t ranks;
@@ -217,22 +212,13 @@ static inline bool pto_check_is_walked(const pto_checker_t *checker, int64_t ran
     return rank < checker->walked;
 }
 
-/* Proves a plan for one choice of each member of its either nodes in each run: pto_check without them. */
-pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
+/* Proves a plan for these choices of its either nodes: pto_check without them. */
+pto_status_t pto_check_assigned(const pto_plan_t *plan, const pto_choices_t *choices,
                                 pto_check_report_t *report, pto_error_t *err);
 /* The same, by one method: PTO_ERR_NOT_APPLICABLE if the method is not for this plan. Sets `*unordered` if
  * the method found a data race that a method with more clocks may refute. */
-pto_status_t pto_check_by_method(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
-                                 const void *context, pto_check_report_t *report, bool *unordered,
-                                 pto_error_t *err);
-/* Returns the number of choices that pto_check proves; 1 for a plan without either nodes. */
-int pto_check_assignments(const pto_plan_t *plan);
-
-/* Checks of either nodes, once for a plan. */
-bool pto_check_eithers(pto_checker_t *checker);
-/* Returns whether the current stage is executed: it is outside of either nodes, or its member chose its
- * branch. */
-bool pto_check_executes_stage(pto_checker_t *checker);
+pto_status_t pto_check_by_method(const pto_plan_t *plan, pto_proof_t proof, const pto_choices_t *choices,
+                                 pto_check_report_t *report, bool *unordered, pto_error_t *err);
 
 /* Orders, in each rank, what it has done in one lane before what it will do in another. */
 void pto_check_order_lanes(pto_checker_t *checker, int from_lane, int to_lane);

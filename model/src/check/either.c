@@ -41,11 +41,12 @@ int pto_check_assignments(const pto_plan_t *plan) {
 
 pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_error_t *err) {
     assignment_t assignment = {.plan = plan};
+    const pto_choices_t choices = {by_bit, &assignment};
     pto_check_report_t proved = {0};
-    pto_status_t status = pto_check_assigned(plan, by_bit, &assignment, &proved, err);
+    pto_status_t status = pto_check_assigned(plan, &choices, &proved, err);
     int count = status == PTO_OK ? pto_check_assignments(plan) : 0;
     for (assignment.number = 1; assignment.number < count && status == PTO_OK; assignment.number++)
-        status = pto_check_assigned(plan, by_bit, &assignment, &proved, err);
+        status = pto_check_assigned(plan, &choices, &proved, err);
     if (status != PTO_OK)
         return status;
     proved.assignments = count;
@@ -150,7 +151,8 @@ bool pto_check_executes_stage(pto_checker_t *checker) {
     if (walk->branch < 0)
         return true;
     int either = pto_plan_either_count(checker->plan, walk->lanes);
-    if (checker->takes_b(checker->context, checker->run, either, walk->k) != (walk->branch == PTO_BRANCH_B))
+    const pto_choices_t *choices = checker->choices;
+    if (choices->takes_b(choices->context, checker->run, either, walk->k) != (walk->branch == PTO_BRANCH_B))
         return false;
     if (!pto_check_begin_lanes(checker)) /* even if the stage is then skipped: its lane continues after it */
         return false;

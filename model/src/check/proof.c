@@ -27,7 +27,7 @@ pto_status_t pto_check_ranks(int64_t ranks, pto_error_t *err) {
                          PTO_CHECK_RANKS_MAX, (long long)ranks);
 }
 
-pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
+pto_status_t pto_check_assigned(const pto_plan_t *plan, const pto_choices_t *choices,
                                 pto_check_report_t *report, pto_error_t *err) {
     int64_t ranks = pto_layout_rank_count(&pto_plan_request(plan)->layout);
     pto_error_t found = {0};
@@ -39,7 +39,7 @@ pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, co
         bool unordered = false;
         if (proof == PTO_PROOF_IN_FULL && ranks * pto_plan_lane_count(plan) > PTO_CHECK_CLOCKS_MAX)
             return refuse_full_proof(&found, ranks, err);
-        status = pto_check_by_method(plan, (pto_proof_t)proof, takes_b, context, report, &unordered, &found);
+        status = pto_check_by_method(plan, (pto_proof_t)proof, choices, report, &unordered, &found);
         final = is_final((pto_proof_t)proof, status, unordered);
     }
     if (status != PTO_OK && err)

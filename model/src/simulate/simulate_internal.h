@@ -35,25 +35,11 @@
 #include <assert.h>
 
 #include "base/hash.h"
-#include "portolan/policy.h"
 #include "portolan/simulate.h"
+#include "simulate/either.h"
 #include "simulate/events.h"
 #include "simulate/ranks.h"
 #include "simulate/resources.h"
-
-/* --- either nodes --------------------------------------------------------------------------------------- */
-
-/* Whether a process passes the stage that it has reached. UNKNOWN: not decided yet, so that it waits. */
-typedef enum { PTO_SIM_UNKNOWN, PTO_SIM_PASSES, PTO_SIM_SKIPS } pto_sim_gate_t;
-
-typedef struct {
-    bool begun;
-    pto_policy_t policy;
-    bool arrived[PTO_LANES_MAX]; /* by lane */
-    int branch[PTO_LANES_MAX];   /* by lane: 1 + the branch that it takes; 0: not known yet */
-    int first_lane[PTO_BRANCH_COUNT];
-    bool once_passed[PTO_BRANCH_COUNT];
-} pto_sim_either_t;
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
@@ -285,13 +271,6 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda);
 /* Returns the simulation of a plan on the processes of a job, with nothing allocated. */
 pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const pto_layout_t *job,
                      const pto_simulate_options_t *options, pto_error_t *err);
-
-/* --- either.c ------------------------------------------------------------------------------------------- */
-
-/* Whether a process passes the stage that it has reached, in a branch of an either node. */
-pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank);
-/* A process has ended such a stage. */
-void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* --- costs.c -------------------------------------------------------------------------------------------- */
 
