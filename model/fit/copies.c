@@ -92,19 +92,18 @@ static void fit_shared(fit_work_t *work, const fit_points_t *points, pto_copy_ki
         pto_cost_truncate(cost, before); /* a row for small copies alone would also price large ones */
 }
 
-static size_t count_same_procs(const fit_points_t *points, size_t first) {
-    size_t past = first;
-    while (past < points->count && points->point[past].procs == points->point[first].procs)
-        past++;
-    return past - first;
+static int compare_procs(const void *a, const void *b) {
+    const fit_point_t *left = a, *right = b;
+    return fit_compare(left->procs, right->procs);
 }
 
 /* Append the rows of one benchmark. */
 static void fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark, bool strided) {
     fit_points_t points = fit_select_all(work, benchmark);
-    for (size_t first = 0; first < points.count; first += count_same_procs(&points, first)) {
-        fit_points_t same_procs = {count_same_procs(&points, first), points.point + first};
+    for (size_t first = 0; first < points.count;) {
+        const fit_points_t same_procs = fit_equal_from(&points, first, compare_procs);
         fit_shared(work, &same_procs, kind, strided);
+        first += same_procs.count;
     }
 }
 

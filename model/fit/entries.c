@@ -88,7 +88,7 @@ const char *fit_key(fit_work_t *work, const void *at) {
     return work->key;
 }
 
-pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...) {
+pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *name) {
     pto_fit_t *fit = work->fit;
     if (!PTO_EXTEND(fit->entry, fit->entry_count)) {
         fit_fail(work, pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters"));
@@ -96,15 +96,12 @@ pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char
     }
     pto_fit_entry_t *entry = &fit->entry[fit->entry_count++];
     *entry = (pto_fit_entry_t){.kind = kind, .below_bytes = INT64_MAX};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(entry->name, sizeof entry->name, format, arguments);
-    va_end(arguments);
+    snprintf(entry->name, sizeof entry->name, "%s", name);
     return entry;
 }
 
 void fit_note(fit_work_t *work, const char *name, size_t sample_count, const char *format, ...) {
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s", name);
+    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, name);
     if (entry == NULL)
         return;
     entry->sample_count = (int64_t)sample_count;
@@ -115,7 +112,7 @@ void fit_note(fit_work_t *work, const char *name, size_t sample_count, const cha
 }
 
 void fit_give_up(fit_work_t *work, const char *name, const char *why) {
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s", name);
+    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, name);
     if (entry == NULL)
         return;
     entry->left_out = true;
@@ -149,7 +146,7 @@ bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, co
 
 pto_fit_entry_t *fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
                                 const fit_regression_t *line, pto_param_t *param, const char *format, ...) {
-    pto_fit_entry_t *entry = fit_entry_add(work, kind, "%s", name);
+    pto_fit_entry_t *entry = fit_entry_add(work, kind, name);
     if (entry == NULL)
         return NULL;
     if (kind == PTO_FIT_RATE)
@@ -170,15 +167,15 @@ pto_fit_entry_t *fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const cha
  * farther from 1 than the given `*ratio`. */
 static void worst_size(const fit_work_t *work, const fit_points_t *points, const fit_regression_t *line,
                        int64_t *bytes, double *ratio) {
-    for (size_t first = 0, past; first < points->count; first = past) {
-        for (past = first; past < points->count && points->point[past].bytes == points->point[first].bytes;)
-            past++;
-        double fitted = line->value[0] + line->value[1] * (double)points->point[first].bytes;
-        double here = fit_median_of(points, first, past, work->scratch) / fitted;
+    for (size_t first = 0; first < points->count;) {
+        const fit_points_t size = fit_equal_from(points, first, fit_compare_bytes);
+        double fitted = line->value[0] + line->value[1] * (double)size.point->bytes;
+        double here = fit_median_of(&size, work->scratch) / fitted;
         if (fmax(fitted, here * fitted) > pto_timing_grain_s && fabs(log(here)) > fabs(log(*ratio))) {
-            *bytes = points->point[first].bytes;
+            *bytes = size.point->bytes;
             *ratio = here;
         }
+        first += size.count;
     }
 }
 
@@ -205,7 +202,7 @@ static bool is_far_too_high(const fit_work_t *work, double ratio) {
 
 void fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
                      const fit_regression_t *line, int alpha, const char *missed, pto_postal_t *postal) {
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_POSTAL, "%s", name);
+    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_POSTAL, name);
     if (entry == NULL)
         return;
     entry->alpha_s = fit_param(line, alpha);

@@ -38,8 +38,7 @@ void fit_free_all(fit_work_t *work);
 const char *fit_key(fit_work_t *work, const void *at);
 
 /* Appends an entry, zeroed but for its name; NULL if out of memory. */
-pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...)
-    PTO_PRINTF_LIKE(3, 4);
+pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *name);
 
 /* An absent entry, which only has samples and a note. */
 void fit_note(fit_work_t *work, const char *name, size_t sample_count, const char *format, ...)

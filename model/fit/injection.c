@@ -149,7 +149,7 @@ static void not_reached(const injection_t *injection, double rate) {
 }
 
 static void keep_rate(const injection_t *injection, const fit_regression_t *result) {
-    pto_fit_entry_t *entry = fit_entry_add(injection->work, PTO_FIT_RATE, "%s", injection->name);
+    pto_fit_entry_t *entry = fit_entry_add(injection->work, PTO_FIT_RATE, injection->name);
     if (entry == NULL)
         return;
     double rate = result->value[0];

@@ -42,12 +42,8 @@ void fit_latency(fit_work_t *work, pto_space_t space) {
     pto_machine_t *machine = work->fit->machine;
     pto_param_t latency = least_difference(&machine->messages[space][PTO_LEVEL_OFF_NODE],
                                            &machine->gap[space][PTO_LEVEL_OFF_NODE]);
-    if (!pto_param_known(&latency))
-        return;
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_TIME, "messages.latency.%s", pto_space_name(space));
-    if (entry == NULL)
-        return;
-    entry->alpha_s = latency;
-    snprintf(entry->note, sizeof entry->note, "the least start of a message less its gap");
-    machine->latency_s[space] = latency;
+    if (pto_param_known(&latency))
+        fit_keep_param(work, PTO_FIT_TIME, fit_key(work, &machine->latency_s[space]), latency,
+                       &(fit_regression_t){0}, &machine->latency_s[space],
+                       "the least start of a message less its gap");
 }

@@ -84,13 +84,12 @@ static const struct {
 
 /* --- the samples ---------------------------------------------------------------------------------------- */
 
-static timing_t timing_of(const fit_point_t *point, size_t count, double *scratch) {
-    for (size_t i = 0; i < count; i++)
-        scratch[i] = point[i].seconds;
-    gsl_sort(scratch, 1, count);
+static timing_t timing_of(const fit_points_t *points, double *scratch) {
+    const fit_point_t *point = points->point;
+    const size_t count = points->count;
+    double seconds = fit_median_of(points, scratch); /* sorts */
     double low = gsl_stats_quantile_from_sorted_data(scratch, 1, count, 0.25);
     double high = gsl_stats_quantile_from_sorted_data(scratch, 1, count, 0.75);
-    double seconds = gsl_stats_median_from_sorted_data(scratch, 1, count);
     /* 1.96 standard errors of a median by the interquartile range, as in portolan-calibrate */
     return (timing_t){.bytes = point->bytes,
                       .procs = point->procs,
@@ -129,15 +128,16 @@ static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space)
  */
 static void read_timings(study_t *study, pto_benchmark_t benchmark) {
     const fit_points_t points = fit_select_in(study->work, benchmark, study->space);
-    for (size_t first = 0, past; first < points.count; first = past) {
-        const fit_point_t *point = &points.point[first];
-        past = fit_end_of_equal(&points, first);
-        bool fits = past - first >= SAMPLES_MIN && point->procs > 1 && point->procs % point->messages == 0 &&
+    for (size_t first = 0; first < points.count;) {
+        const fit_points_t equal = fit_equal_from(&points, first, fit_compare_points);
+        const fit_point_t *point = equal.point;
+        first += equal.count;
+        bool fits = equal.count >= SAMPLES_MIN && point->procs > 1 && point->procs % point->messages == 0 &&
                     point->bytes > 0;
         if (!fits || study->timing_count == TIMINGS_MAX || study->size_count == SIZES_MAX)
             continue;
         timing_t *timing = &study->timing[study->timing_count++];
-        *timing = timing_of(point, past - first, study->work->scratch);
+        *timing = timing_of(&equal, study->work->scratch);
         timing->error += doubt_of_messages(study->work->fit->machine, study->space);
         note_size(study, timing);
         study->sample_count += timing->sample_count;

@@ -54,14 +54,9 @@ static pto_param_t median_with_interval(double *value, size_t count) {
 }
 
 static void keep_rate(fit_work_t *work, pto_space_t space, double *gamma, size_t count) {
-    pto_fit_entry_t *entry =
-        fit_entry_add(work, PTO_FIT_TIME, "injection.%s.s_per_message", pto_space_name(space));
-    if (entry == NULL)
-        return;
-    entry->alpha_s = median_with_interval(gamma, count);
-    entry->sample_count = (int64_t)count;
-    snprintf(entry->note, sizeof entry->note, "median over %zu sizes", count);
-    work->fit->machine->injection_s_per_message[space] = entry->alpha_s;
+    pto_param_t *param = &work->fit->machine->injection_s_per_message[space];
+    fit_keep_param(work, PTO_FIT_TIME, fit_key(work, param), median_with_interval(gamma, count),
+                   &(fit_regression_t){.count = count}, param, "median over %zu sizes", count);
 }
 
 void fit_message_rate(fit_work_t *work, pto_space_t space) {

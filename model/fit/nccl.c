@@ -10,21 +10,15 @@
 static int64_t gpus_of(const fit_point_t *point) { return point->procs; }
 static int64_t nodes_of(const fit_point_t *point) { return point->messages; }
 
-/* The order of rows in a machine file: by nodes, then GPUs, then bytes. */
-static int by_row(const void *a, const void *b) {
-    const fit_point_t *left = a;
-    const fit_point_t *right = b;
-    int order = fit_compare(nodes_of(left), nodes_of(right));
-    order = order != 0 ? order : fit_compare(gpus_of(left), gpus_of(right));
-    return order != 0 ? order : fit_compare(left->bytes, right->bytes);
+static int by_job(const void *a, const void *b) {
+    int order = fit_compare(nodes_of(a), nodes_of(b));
+    return order != 0 ? order : fit_compare(gpus_of(a), gpus_of(b));
 }
 
-static size_t count_same_job(const fit_points_t *points, size_t first) {
-    size_t past = first;
-    while (past < points->count && gpus_of(&points->point[past]) == gpus_of(&points->point[first]) &&
-           nodes_of(&points->point[past]) == nodes_of(&points->point[first]))
-        past++;
-    return past - first;
+/* The order of rows in a machine file: by nodes, then GPUs, then bytes. */
+static int by_row(const void *a, const void *b) {
+    int order = by_job(a, b);
+    return order != 0 ? order : fit_compare_bytes(a, b);
 }
 
 /* Fits all pieces of one number of GPUs and nodes, or none. */
@@ -43,9 +37,10 @@ void fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *
     fit_points_t points = fit_select_all(work, benchmark);
     if (points.count > 0)
         qsort(points.point, points.count, sizeof *points.point, by_row);
-    for (size_t first = 0; first < points.count; first += count_same_job(&points, first)) {
-        fit_points_t same_job = {count_same_job(&points, first), points.point + first};
+    for (size_t first = 0; first < points.count;) {
+        const fit_points_t same_job = fit_equal_from(&points, first, by_job);
         fit_job(work, &same_job, cost);
+        first += same_job.count;
     }
 }
 

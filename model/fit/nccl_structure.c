@@ -54,14 +54,13 @@ static pto_param_t exact_param(double value) {
 
 static void add_cells(const fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points,
                       cells_t *cells) {
-    for (size_t first = 0, past; first < points->count; first = past) {
-        const fit_point_t *point = &points->point[first];
-        past = fit_end_of_equal(points, first);
-        if (past - first >= SAMPLES_MIN)
-            cells->cell[cells->count++] = (cell_t){kind,
-                                                   {point->procs, point->messages},
-                                                   point->bytes,
-                                                   fit_median_of(points, first, past, work->scratch)};
+    for (size_t first = 0; first < points->count;) {
+        const fit_points_t size = fit_equal_from(points, first, fit_compare_points);
+        const pto_nccl_job_t job = {size.point->procs, size.point->messages};
+        if (size.count >= SAMPLES_MIN)
+            cells->cell[cells->count++] =
+                (cell_t){kind, job, size.point->bytes, fit_median_of(&size, work->scratch)};
+        first += size.count;
     }
 }
 

@@ -10,16 +10,22 @@ int fit_compare_points(const void *a, const void *b) {
     return order != 0 ? order : fit_compare(left->bytes, right->bytes);
 }
 
-size_t fit_end_of_equal(const fit_points_t *points, size_t first) {
-    size_t past = first;
-    while (past < points->count && fit_compare_points(&points->point[first], &points->point[past]) == 0)
-        past++;
-    return past;
+int fit_compare_bytes(const void *a, const void *b) {
+    const fit_point_t *left = a, *right = b;
+    return fit_compare(left->bytes, right->bytes);
 }
 
 /* Points [first, past), which may be none. */
 static fit_points_t part_of(const fit_points_t *points, size_t first, size_t past) {
     return first < past ? (fit_points_t){past - first, points->point + first} : (fit_points_t){0, NULL};
+}
+
+fit_points_t fit_equal_from(const fit_points_t *points, size_t first,
+                            int (*compare)(const void *, const void *)) {
+    size_t past = first;
+    while (past < points->count && compare(&points->point[first], &points->point[past]) == 0)
+        past++;
+    return part_of(points, first, past);
 }
 
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes) {

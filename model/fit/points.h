@@ -21,11 +21,13 @@ typedef struct {
 /* For sorting: below 0, 0 or above it. */
 int fit_compare(int64_t a, int64_t b);
 
-/* Compares two points in their order. */
+/* Compares two points in their order, or by their bytes alone. */
 int fit_compare_points(const void *a, const void *b);
+int fit_compare_bytes(const void *a, const void *b);
 
-/* Returns the end of the run of points that are equal to `first` in this order. */
-size_t fit_end_of_equal(const fit_points_t *points, size_t first);
+/* Returns the run of points from `first` on that compare equal to it, borrowed. */
+fit_points_t fit_equal_from(const fit_points_t *points, size_t first,
+                            int (*compare)(const void *, const void *));
 
 /* Returns the number of different sizes of points that are sorted by bytes. */
 size_t fit_size_count(const fit_points_t *points);

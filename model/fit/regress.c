@@ -87,10 +87,10 @@ double fit_conformal(double *value, size_t count, double share) {
     return value[(size_t)rank - 1];
 }
 
-double fit_median_of(const fit_points_t *points, size_t first, size_t past, double *scratch) {
-    for (size_t i = first; i < past; i++)
-        scratch[i - first] = points->point[i].seconds;
-    return fit_median(scratch, past - first);
+double fit_median_of(const fit_points_t *points, double *scratch) {
+    for (size_t i = 0; i < points->count; i++)
+        scratch[i] = points->point[i].seconds;
+    return fit_median(scratch, points->count);
 }
 
 double fit_median_at(const fit_points_t *points, int32_t procs, int64_t bytes, double *scratch) {

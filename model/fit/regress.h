@@ -49,8 +49,9 @@ double fit_median(double *value, size_t count);
  * there are too few values to tell. Sorts them. */
 double fit_conformal(double *value, size_t count, double share);
 
-/* Returns the median time of the points from `first` to before `past`. `scratch` has room for them. */
-double fit_median_of(const fit_points_t *points, size_t first, size_t past, double *scratch);
+/* Returns the median time of the points, whose sorted times are then in `scratch`, which has room for them.
+ */
+double fit_median_of(const fit_points_t *points, double *scratch);
 
 /* Returns the median time of the points of `bytes`, of this many processes (0: any); 0 if there are none.
  * `scratch` has room for all points. */

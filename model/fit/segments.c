@@ -48,12 +48,11 @@ typedef struct {
     double cost[GRID_MAX][GRID_MAX]; /* of the piece first..last */
 } grid_t;
 
-static void make_group(const fit_point_t *point, size_t count, double *scratch, size_group_t *group) {
-    for (size_t i = 0; i < count; i++)
-        scratch[i] = point[i].seconds;
-    group->bytes = point[0].bytes;
+static void make_group(const fit_points_t *points, double *scratch, size_group_t *group) {
+    const size_t count = points->count;
+    group->bytes = points->point->bytes;
     group->count = (double)count;
-    group->median = fit_median(scratch, count);
+    group->median = fit_median_of(points, scratch); /* sorts */
     group->times = count < REPRESENTATIVES ? (int)count : REPRESENTATIVES;
     for (int i = 0; i < group->times; i++)
         group->time[i] = gsl_stats_quantile_from_sorted_data(scratch, 1, count, (i + 0.5) / group->times);
@@ -62,14 +61,12 @@ static void make_group(const fit_point_t *point, size_t count, double *scratch, 
 /* Groups the sizes above the grain; returns the number of groups. */
 static size_t make_groups(const fit_points_t *points, double *scratch, size_group_t *groups) {
     size_t made = 0;
-    for (size_t first = 0, past; first < points->count; first = past) {
-        int64_t bytes = points->point[first].bytes;
-        past = first;
-        while (past < points->count && points->point[past].bytes == bytes)
-            past++;
-        make_group(points->point + first, past - first, scratch, &groups[made]);
+    for (size_t first = 0; first < points->count;) {
+        const fit_points_t size = fit_equal_from(points, first, fit_compare_bytes);
+        make_group(&size, scratch, &groups[made]);
         if (groups[made].median > pto_timing_grain_s)
             made++; /* otherwise the next group takes its place */
+        first += size.count;
     }
     return made;
 }

@@ -244,12 +244,13 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
     size_t sizes = 0;
     if (fit_work_init(samples, &options, NULL, &work, NULL) == PTO_OK)
         points = fit_select(&work, (fit_filter_t){benchmark, where, place, procs, 0});
-    for (size_t first = 0, past; first < points.count; first = past, sizes++) {
-        past = fit_end_of_equal(&points, first);
+    for (size_t first = 0; first < points.count; sizes++) {
+        const fit_points_t size = fit_equal_from(&points, first, fit_compare_points);
         if (sizes < capacity) {
-            bytes[sizes] = points.point[first].bytes;
-            seconds[sizes] = fit_median_of(&points, first, past, work.scratch);
+            bytes[sizes] = size.point->bytes;
+            seconds[sizes] = fit_median_of(&size, work.scratch);
         }
+        first += size.count;
     }
     fit_work_fini(&work);
     return sizes;
