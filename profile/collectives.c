@@ -2,8 +2,8 @@
 #include "intercept.h"
 #include "parts.h"
 
-static void note(int code, prof_note_t parts, prof_collective_t collective) {
-    (code == MPI_SUCCESS ? parts : prof_note_barrier)(&collective);
+static void note(int code, prof_parts_of_t *parts, prof_collective_t collective) {
+    prof_note(&collective, code == MPI_SUCCESS ? parts : NULL);
 }
 
 static void note_started(const prof_call_t *call, int code, const MPI_Request *request) {
@@ -13,7 +13,8 @@ static void note_started(const prof_call_t *call, int code, const MPI_Request *r
 }
 
 /* Record the parts of a persistent collective; they are counted each time the request is started. */
-static void note_init(int code, prof_note_t parts, prof_collective_t collective, const MPI_Request *request) {
+static void note_init(int code, prof_parts_of_t *parts, prof_collective_t collective,
+                      const MPI_Request *request) {
     prof_persistent_t *recorded = prof_record_parts();
     note(code, parts, collective);
     prof_stop_recording();
@@ -66,7 +67,7 @@ static prof_side_t side_of(const void *buffer, MPI_Count count, const void *coun
 #include "each_count.h"
 
 #define NO_PARTS                                                                                             \
-    prof_note_barrier, (prof_collective_t) { &call, comm, -1, NO_SIDE, NO_SIDE }
+    NULL, (prof_collective_t) { &call, comm, -1, NO_SIDE, NO_SIDE }
 PROF_SIMPLE(Barrier, (MPI_Comm comm), (comm), note(code, NO_PARTS))
 PROF_SIMPLE(Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request), note(code, NO_PARTS);
             note_started(&call, code, request))

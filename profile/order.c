@@ -54,53 +54,49 @@ static channel_t *channel_of(pto_slots_t *channels, int32_t peer, uint64_t group
     return channel->run ? channel : NULL;
 }
 
-/* Append a run. NULL: out of memory or too many. */
-static run_t *new_run(channel_t *channel) {
-    if (run_count >= RUNS_MAX)
-        return NULL;
-    if (!PTO_RESERVE(channel->run, channel->capacity, channel->count + 1))
-        return NULL;
-    run_count++;
-    return &channel->run[channel->count++];
+/* Returns the channel's last run; NULL: there is none. `channel` may be NULL. */
+static run_t *last_run(const channel_t *channel) {
+    return channel && channel->count > 0 ? &channel->run[channel->count - 1] : NULL;
 }
 
-/* Called for the first event that cannot be recorded: with a gap, the order of later ones would be wrong. */
-static void stop_recording(void) { prof.ordered = false; }
+/* Appends a run. If memory or runs are used up, recording stops: with a gap, the order of later events would
+ * be wrong. `channel` may be NULL: there was no memory for it. */
+static void add_run(channel_t *channel, run_t run) {
+    if (!channel || run_count >= RUNS_MAX ||
+        !PTO_RESERVE(channel->run, channel->capacity, channel->count + 1)) {
+        prof.ordered = false;
+        return;
+    }
+    run_count++;
+    channel->run[channel->count++] = run;
+}
 
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each) {
     channel_t *channel = channel_of(&sent, cell->key.peer, group, tag);
-    run_t *run = channel && channel->count > 0 ? &channel->run[channel->count - 1] : NULL;
-    if (run && memcmp(&run->key, &cell->key, sizeof run->key) == 0 && run->bytes_each == bytes_each) {
+    run_t *run = last_run(channel);
+    if (run && memcmp(&run->key, &cell->key, sizeof run->key) == 0 && run->bytes_each == bytes_each)
         run->messages += messages;
-        return;
-    }
-    run = channel ? new_run(channel) : NULL;
-    if (run)
-        *run = (run_t){.messages = messages, .bytes_each = bytes_each, .key = cell->key};
     else
-        stop_recording();
+        add_run(channel, (run_t){.messages = messages, .bytes_each = bytes_each, .key = cell->key});
 }
 
 /* A run can be extended only if no receive that was posted in between can still complete. */
 void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
                          int64_t post_index) {
     channel_t *channel = channel_of(&received, peer, group, tag);
-    run_t *run = channel && channel->count > 0 ? &channel->run[channel->count - 1] : NULL;
+    run_t *run = last_run(channel);
     if (run && run->key.space == space && prof_undetermined_receives == 0 && run->last == channel->last &&
         post_index > run->last) {
         run->messages += messages;
         run->last = post_index;
+    } else {
+        add_run(channel, (run_t){.first = post_index,
+                                 .last = post_index,
+                                 .messages = messages,
+                                 .key.space = (uint8_t)space});
+    }
+    if (channel && channel->last < post_index)
         channel->last = post_index;
-        return;
-    }
-    run = channel ? new_run(channel) : NULL;
-    if (!run) {
-        stop_recording();
-        return;
-    }
-    *run =
-        (run_t){.first = post_index, .last = post_index, .messages = messages, .key.space = (uint8_t)space};
-    channel->last = channel->last > post_index ? channel->last : post_index;
 }
 
 void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index) {

@@ -112,28 +112,20 @@ static void count_call(const prof_collective_t *collective, const prof_group_t *
     prof_count_call(collective->call, group, collective->root, -1, bytes, space);
 }
 
-/* NULL for an inter-communicator, whose call is counted here, without parts. */
-static const prof_group_t *group_for_parts(const prof_collective_t *collective) {
+void prof_note(const prof_collective_t *collective, prof_parts_of_t *parts) {
     const prof_group_t *group = prof_group_of(collective->comm);
-    if (group && !group->is_inter)
-        return group;
-    count_call(collective, group, 0, PRELOAD_CPU);
-    return NULL;
+    if (parts && group && !group->is_inter)
+        parts(collective, group);
+    else
+        count_call(collective, group, 0, PRELOAD_CPU);
 }
 
 /* --- exact ---------------------------------------------------------------------------------------------- */
 
-void prof_note_barrier(const prof_collective_t *collective) {
-    count_call(collective, prof_group_of(collective->comm), 0, PRELOAD_CPU);
-}
-
 /* Every process exchanges directly with all others: it sends each one's block of `sent`, or always its own
  * block (sends_own), and receives the sender's block of the output, or always its own (receives_own). */
-static void exchange_with_all(const prof_collective_t *collective, int kind, const prof_side_t *sent,
-                              bool sends_own, bool receives_own) {
-    const prof_group_t *group = group_for_parts(collective);
-    if (!group)
-        return;
+static void exchange_with_all(const prof_collective_t *collective, const prof_group_t *group, int kind,
+                              const prof_side_t *sent, bool sends_own, bool receives_own) {
     const int me = group->rank;
     preload_space_t from = space_of(is_in_place(&collective->in) ? &collective->out : &collective->in);
     preload_space_t to = space_of(&collective->out);
@@ -146,16 +138,13 @@ static void exchange_with_all(const prof_collective_t *collective, int kind, con
     count_call(collective, group, sends_own ? bytes_for(sent, me) : sum_of(sent, group->size), from);
 }
 
-void prof_note_alltoall(const prof_collective_t *collective) {
-    exchange_with_all(collective, PROF_EXACT,
+void prof_parts_of_alltoall(const prof_collective_t *collective, const prof_group_t *group) {
+    exchange_with_all(collective, group, PROF_EXACT,
                       is_in_place(&collective->in) ? &collective->out : &collective->in, false, false);
 }
 
 /* The root exchanges one block with each other process. */
-static void exchange_with_root(const prof_collective_t *collective, bool gathers) {
-    const prof_group_t *group = group_for_parts(collective);
-    if (!group)
-        return;
+static void exchange_with_root(const prof_collective_t *collective, const prof_group_t *group, bool gathers) {
     const bool is_root = group->rank == collective->root, sends = gathers != is_root;
     const prof_side_t *side = sends ? &collective->in : &collective->out;
     preload_space_t space = space_of(side);
@@ -171,8 +160,12 @@ static void exchange_with_root(const prof_collective_t *collective, bool gathers
                scatters ? sum_of(side, group->size) : bytes_for(side, is_root ? group->rank : 0), space);
 }
 
-void prof_note_gather(const prof_collective_t *collective) { exchange_with_root(collective, true); }
-void prof_note_scatter(const prof_collective_t *collective) { exchange_with_root(collective, false); }
+void prof_parts_of_gather(const prof_collective_t *collective, const prof_group_t *group) {
+    exchange_with_root(collective, group, true);
+}
+void prof_parts_of_scatter(const prof_collective_t *collective, const prof_group_t *group) {
+    exchange_with_root(collective, group, false);
+}
 
 /* --- by plan -------------------------------------------------------------------------------------------- */
 
@@ -198,54 +191,47 @@ static void by_plan(const prof_collective_t *collective, const prof_group_t *gro
 }
 
 /* The elements that a reduction combines have the size of the datatype, even if it is a derived one. */
-static void reduce_by_plan(const prof_collective_t *collective, pto_collective_t planned) {
-    const prof_group_t *group = group_for_parts(collective);
-    bool in_place = is_in_place(&collective->in);
-    if (group)
-        by_plan(collective, group, planned, bytes_for(&collective->in, 0),
-                prof_type_bytes(collective->in.type),
-                space_of(in_place ? &collective->out : &collective->in));
+static void reduce_by_plan(const prof_collective_t *collective, const prof_group_t *group,
+                           pto_collective_t planned) {
+    by_plan(collective, group, planned, bytes_for(&collective->in, 0), prof_type_bytes(collective->in.type),
+            space_of(is_in_place(&collective->in) ? &collective->out : &collective->in));
 }
 
-static void output_by_plan(const prof_collective_t *collective, pto_collective_t planned) {
-    const prof_group_t *group = group_for_parts(collective);
-    if (group)
-        by_plan(collective, group, planned, bytes_for(&collective->out, 0), 1, space_of(&collective->out));
+static void output_by_plan(const prof_collective_t *collective, const prof_group_t *group,
+                           pto_collective_t planned) {
+    by_plan(collective, group, planned, bytes_for(&collective->out, 0), 1, space_of(&collective->out));
 }
 
-void prof_note_bcast(const prof_collective_t *collective) {
-    output_by_plan(collective, PTO_COLLECTIVE_BROADCAST);
+void prof_parts_of_bcast(const prof_collective_t *collective, const prof_group_t *group) {
+    output_by_plan(collective, group, PTO_COLLECTIVE_BROADCAST);
 }
-void prof_note_allgather(const prof_collective_t *collective) {
-    output_by_plan(collective, PTO_COLLECTIVE_ALLGATHER);
+void prof_parts_of_allgather(const prof_collective_t *collective, const prof_group_t *group) {
+    output_by_plan(collective, group, PTO_COLLECTIVE_ALLGATHER);
 }
-void prof_note_reduce(const prof_collective_t *collective) {
-    reduce_by_plan(collective, PTO_COLLECTIVE_REDUCE);
+void prof_parts_of_reduce(const prof_collective_t *collective, const prof_group_t *group) {
+    reduce_by_plan(collective, group, PTO_COLLECTIVE_REDUCE);
 }
-void prof_note_allreduce(const prof_collective_t *collective) {
-    reduce_by_plan(collective, PTO_COLLECTIVE_ALLREDUCE);
+void prof_parts_of_allreduce(const prof_collective_t *collective, const prof_group_t *group) {
+    reduce_by_plan(collective, group, PTO_COLLECTIVE_ALLREDUCE);
 }
-void prof_note_reduce_scatter_block(const prof_collective_t *collective) {
-    reduce_by_plan(collective, PTO_COLLECTIVE_REDUCE_SCATTER);
+void prof_parts_of_reduce_scatter_block(const prof_collective_t *collective, const prof_group_t *group) {
+    reduce_by_plan(collective, group, PTO_COLLECTIVE_REDUCE_SCATTER);
 }
 
 /* --- linear --------------------------------------------------------------------------------------------- */
 
 /* Every process sends its block to all others. */
-void prof_note_allgatherv(const prof_collective_t *collective) {
-    exchange_with_all(collective, PROF_LINEAR, &collective->out, true, false);
+void prof_parts_of_allgatherv(const prof_collective_t *collective, const prof_group_t *group) {
+    exchange_with_all(collective, group, PROF_LINEAR, &collective->out, true, false);
 }
 
 /* Every process sends each other one that process's block of the vector. */
-void prof_note_reduce_scatter(const prof_collective_t *collective) {
-    exchange_with_all(collective, PROF_LINEAR, &collective->out, false, true);
+void prof_parts_of_reduce_scatter(const prof_collective_t *collective, const prof_group_t *group) {
+    exchange_with_all(collective, group, PROF_LINEAR, &collective->out, false, true);
 }
 
 /* Every process sends its result to the next one. */
-void prof_note_scan(const prof_collective_t *collective) {
-    const prof_group_t *group = group_for_parts(collective);
-    if (!group)
-        return;
+void prof_parts_of_scan(const prof_collective_t *collective, const prof_group_t *group) {
     preload_space_t space = space_of(is_in_place(&collective->in) ? &collective->out : &collective->in);
     int64_t bytes = bytes_for(&collective->in, 0);
     if (group->rank + 1 < group->size)
@@ -322,11 +308,9 @@ static bool find_neighbors(MPI_Comm comm, int rank, neighbors_t *found) {
 }
 
 /* Every neighbor gets a block of its own, or all get the same one. */
-static void note_neighbors(const prof_collective_t *collective, bool same_block) {
+static void exchange_with_neighbors(const prof_collective_t *collective, const prof_group_t *group,
+                                    bool same_block) {
     neighbors_t neighbors = {.in = NULL};
-    const prof_group_t *group = group_for_parts(collective);
-    if (!group)
-        return;
     preload_space_t from = space_of(&collective->in), to = space_of(&collective->out);
     int64_t bytes = 0;
     if (find_neighbors(collective->comm, group->rank, &neighbors)) {
@@ -343,5 +327,9 @@ static void note_neighbors(const prof_collective_t *collective, bool same_block)
     count_call(collective, group, bytes, from);
 }
 
-void prof_note_neighbor_allgather(const prof_collective_t *collective) { note_neighbors(collective, true); }
-void prof_note_neighbor_alltoall(const prof_collective_t *collective) { note_neighbors(collective, false); }
+void prof_parts_of_neighbor_allgather(const prof_collective_t *collective, const prof_group_t *group) {
+    exchange_with_neighbors(collective, group, true);
+}
+void prof_parts_of_neighbor_alltoall(const prof_collective_t *collective, const prof_group_t *group) {
+    exchange_with_neighbors(collective, group, false);
+}

@@ -24,7 +24,8 @@ typedef struct {
     prof_side_t out;
 } prof_collective_t;
 
-typedef void (*prof_note_t)(const prof_collective_t *collective);
+/* Counts the parts of a call, and the call. */
+typedef void prof_parts_of_t(const prof_collective_t *collective, const prof_group_t *group);
 
 /* For a persistent collective: until prof_stop_recording, parts are recorded for prof_count_persistent
  * instead of being counted. NULL: out of memory; the messages are then counted as lost. Free it with
@@ -32,21 +33,22 @@ typedef void (*prof_note_t)(const prof_collective_t *collective);
 prof_persistent_t *prof_record_parts(void);
 void prof_stop_recording(void);
 
-/* Count a call and its parts. gather, scatter, alltoall and neighbor_* also serve the v and w forms, scan
- * also exscan. barrier also serves calls that failed, which are counted without parts. */
-void prof_note_barrier(const prof_collective_t *collective);
-void prof_note_bcast(const prof_collective_t *collective);
-void prof_note_gather(const prof_collective_t *collective);
-void prof_note_scatter(const prof_collective_t *collective);
-void prof_note_reduce_scatter_block(const prof_collective_t *collective);
-void prof_note_allgather(const prof_collective_t *collective);
-void prof_note_allgatherv(const prof_collective_t *collective);
-void prof_note_alltoall(const prof_collective_t *collective);
-void prof_note_reduce(const prof_collective_t *collective);
-void prof_note_allreduce(const prof_collective_t *collective);
-void prof_note_reduce_scatter(const prof_collective_t *collective);
-void prof_note_scan(const prof_collective_t *collective);
-void prof_note_neighbor_allgather(const prof_collective_t *collective);
-void prof_note_neighbor_alltoall(const prof_collective_t *collective);
+/* Counts a call, and its parts by one of the functions below; NULL: it has none, as if it failed. */
+void prof_note(const prof_collective_t *collective, prof_parts_of_t *parts);
+
+/* gather, scatter, alltoall and neighbor_* also serve the v and w forms, scan also exscan. */
+prof_parts_of_t prof_parts_of_bcast;
+prof_parts_of_t prof_parts_of_gather;
+prof_parts_of_t prof_parts_of_scatter;
+prof_parts_of_t prof_parts_of_reduce_scatter_block;
+prof_parts_of_t prof_parts_of_allgather;
+prof_parts_of_t prof_parts_of_allgatherv;
+prof_parts_of_t prof_parts_of_alltoall;
+prof_parts_of_t prof_parts_of_reduce;
+prof_parts_of_t prof_parts_of_allreduce;
+prof_parts_of_t prof_parts_of_reduce_scatter;
+prof_parts_of_t prof_parts_of_scan;
+prof_parts_of_t prof_parts_of_neighbor_allgather;
+prof_parts_of_t prof_parts_of_neighbor_alltoall;
 
 #endif
