@@ -29,11 +29,8 @@ void ipc_cases(const job_t *job, const char *benchmark, case_list_t *list) {
     for (pto_reach_t reach = PTO_REACH_ON_SOCKET; reach <= PTO_REACH_OFF_SOCKET; reach++) {
         pair_t pairs[PAIRS_MAX];
         int count = ipc_pairs(job, reach, pairs, benchmark, list);
-        for (int i = 0; i < count; i++) {
-            case_t *added = pairs_case(list, benchmark, &pairs[i]);
-            added->level = pto_reach_name(reach);
-            added->buffers = PTO_SPACE_GPU;
-        }
+        for (int i = 0; i < count; i++)
+            pairs_case(list, benchmark, &pairs[i], pto_reach_name(reach), PTO_SPACE_GPU);
     }
 }
 

@@ -28,8 +28,11 @@ int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pa
     return count;
 }
 
-case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair) {
+case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair, const char *level,
+                   pto_space_t buffers) {
     case_t *added = case_add(list, benchmark, 2);
+    added->level = level;
+    added->buffers = buffers;
     snprintf(added->pair, sizeof added->pair, "%d-%d", pair->a, pair->b);
     added->member[0] = pair->a;
     added->member[1] = pair->b;
@@ -55,12 +58,9 @@ void pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, pto_spa
     int count = pairs_find(job, space, level, pairs);
     if (count == 0)
         case_skip(list, pairs_why_none(level), "%s_%s", missing, pto_level_name(level));
-    for (int i = 0; i < count; i++) {
-        case_t *added = pairs_case(list, benchmark, &pairs[i]);
-        added->level = pto_level_name(level);
-        added->space = pto_space_name(buffers);
-        added->buffers = buffers;
-    }
+    for (int i = 0; i < count; i++)
+        pairs_case(list, benchmark, &pairs[i], pto_level_name(level), buffers)->space =
+            pto_space_name(buffers);
 }
 
 static bool same_gpu(const job_t *job, int a, int b) {

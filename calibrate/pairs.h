@@ -14,8 +14,9 @@ typedef struct {
 /* Finds at most PAIRS_MAX pairs at a level, with no process in two of them. Returns how many. */
 int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pairs[PAIRS_MAX]);
 
-/* Adds a case of the pair, which its column `pair` names. */
-case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair);
+/* Adds a case of the pair at a level, with buffers in a space. Its columns `pair` and `level` name both. */
+case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair, const char *level,
+                   pto_space_t buffers);
 
 /* Adds a case of a collective, named LIBRARY_COLLECTIVE, among the first `per_node` processes (pairs_on_node)
  * of each of the first `nodes` nodes. `procs` is their number, `messages` the nodes, detail[0] the

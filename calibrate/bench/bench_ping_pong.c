@@ -50,11 +50,10 @@ static void list_mixed(const job_t *job, case_list_t *list) {
         pair_t pairs[PAIRS_MAX];
         int count = pairs_find(job, PTO_SPACE_GPU, level, pairs);
         for (int i = 0; i < PTO_SPACE_COUNT * count; i++) {
-            case_t *added = pairs_case(list, "ping_pong_to", &pairs[i / PTO_SPACE_COUNT]);
-            added->buffers = (pto_space_t)(i % PTO_SPACE_COUNT);
-            added->from_other = true;
+            case_t *added = pairs_case(list, "ping_pong_to", &pairs[i / PTO_SPACE_COUNT],
+                                       pto_level_name(level), (pto_space_t)(i % PTO_SPACE_COUNT));
             added->space = pto_space_name(added->buffers);
-            added->level = pto_level_name(level);
+            added->from_other = true;
         }
     }
 }
@@ -69,10 +68,8 @@ static void list_strided(const job_t *job, pto_space_t space, case_list_t *list)
         return;
     }
     for (size_t i = 0; i < sizeof row_bytes / sizeof *row_bytes; i++) {
-        case_t *added = pairs_case(list, "ping_pong_strided", &pairs[0]);
+        case_t *added = pairs_case(list, "ping_pong_strided", &pairs[0], pto_level_name(level), space);
         added->space = pto_space_name(space);
-        added->level = pto_level_name(level);
-        added->buffers = space;
         added->messages = row_bytes[i];
         added->min_bytes = row_bytes[i];
         added->max_bytes = (int64_t)(space == PTO_SPACE_CPU ? CPU_ROWS_MAX : GPU_ROWS_MAX) * row_bytes[i];

@@ -17,9 +17,8 @@ static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int wi
     char name[CASE_NAME_MAX];
     snprintf(name, sizeof name, "remote_%s_%d", stores ? "store" : "load", width);
     for (int sized = 0; sized < 2; sized++) {
-        case_t *added = pairs_case(list, stride > 1 ? "remote_store_strided" : name, pair);
-        added->level = pto_reach_name(reach);
-        added->buffers = PTO_SPACE_GPU;
+        case_t *added = pairs_case(list, stride > 1 ? "remote_store_strided" : name, pair,
+                                   pto_reach_name(reach), PTO_SPACE_GPU);
         added->procs = blocks;
         added->sized = sized == 1;
         added->min_bytes = LEAST_BYTES;
