@@ -3,11 +3,10 @@
 #include "barrier.h"
 
 #include <sched.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "fatal.h"
-#include "shm.h"
+#include "mpi_team.h"
 
 enum { CACHE_LINE_BYTES = 128, SPINS_BEFORE_YIELD = 2000 };
 
@@ -24,7 +23,7 @@ typedef struct {
 struct together {
     MPI_Comm node;
     pto_shared_handle_t handle;
-    bool is_maker;
+    int rank;
     shared_t *shared;
     int size;
 };
@@ -33,25 +32,13 @@ together_t *together_create(MPI_Comm comm) {
     together_t *together = must_allocate(1, sizeof *together);
     MPI_DO(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &together->node));
     MPI_DO(MPI_Comm_set_errhandler(together->node, MPI_ERRORS_RETURN));
-    int rank = 0;
-    MPI_DO(MPI_Comm_rank(together->node, &rank));
+    MPI_DO(MPI_Comm_rank(together->node, &together->rank));
     MPI_DO(MPI_Comm_size(together->node, &together->size));
-    together->is_maker = rank == 0;
     pto_error_t err = {0};
-    void *memory = NULL;
-    if (rank == 0 && pto_shared_create(sizeof(shared_t), &memory, &together->handle, &err) != PTO_OK)
-        die("%s", err.message);
-    MPI_DO(MPI_Bcast(&together->handle, (int)sizeof together->handle, MPI_BYTE, 0, together->node));
-    if (rank != 0 && pto_shared_open(&together->handle, &memory, &err) != PTO_OK)
+    void *memory = NULL; /* its counters and flags are 0 at first */
+    if (pto_mpi_share(together->node, sizeof(shared_t), &memory, &together->handle, &err) != PTO_OK)
         die("%s", err.message);
     together->shared = memory;
-    if (rank == 0) {
-        atomic_init(&together->shared->arrived.value, 0);
-        atomic_init(&together->shared->round.value, 0);
-        for (int i = 0; i < TOGETHER_FLAG_COUNT; i++)
-            atomic_init(&together->shared->flag[i].value, 0);
-    }
-    MPI_DO(MPI_Barrier(together->node));
     return together;
 }
 
@@ -59,7 +46,7 @@ void together_destroy(together_t *together) {
     if (together != NULL) {
         MPI_DO(MPI_Barrier(together->node)); /* no process waits in it any more */
         MPI_DO(MPI_Comm_free(&together->node));
-        (together->is_maker ? pto_shared_destroy : pto_shared_close)(together->shared, &together->handle);
+        pto_team_unshare(together->rank, together->shared, &together->handle);
         free(together);
     }
 }

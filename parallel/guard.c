@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "team.h"
+#include "mpi_team.h"
 
 enum {
     TEXT_MAX = 192,
@@ -234,18 +234,11 @@ void guard_begin(const char *program, double timeout_s) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The node's first process creates the table, the others open it. Without it, they are not watched. */
-static table_t *create_table(MPI_Comm node, int own, int peer_count) {
-    pto_shared_handle_t handle = {0};
+/* Without the table, the node's processes do not watch each other. */
+static table_t *create_table(MPI_Comm node, int peer_count) {
     void *memory = NULL;
     size_t bytes = sizeof(table_t) + (size_t)peer_count * sizeof(peer_t);
-    if (own == 0 && pto_shared_create(bytes, &memory, &handle, NULL) != PTO_OK)
-        handle.bytes = 0;
-    MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, node);
-    if (own > 0 && handle.bytes > 0 && pto_shared_open(&handle, &memory, NULL) != PTO_OK)
-        memory = NULL;
-    MPI_Barrier(node); /* the creator may end only when all have opened it */
-    guard.handle = handle;
+    pto_mpi_share(node, bytes, &memory, &guard.handle, NULL);
     return memory;
 }
 
@@ -282,7 +275,7 @@ void guard_meet(MPI_Comm comm) {
     int first_rank = rank, leads = own == 0;
     MPI_Bcast(&first_rank, 1, MPI_INT, 0, node);
     MPI_Allreduce(&leads, &nodes, 1, MPI_INT, MPI_SUM, comm);
-    table_t *table = create_table(node, own, peer_count);
+    table_t *table = create_table(node, peer_count);
     join_table(table, rank, own, peer_count);
     pthread_mutex_lock(&guard.lock);
     guard.node_count = nodes;
