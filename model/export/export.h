@@ -49,6 +49,13 @@ typedef struct {
 
 struct pto_export_target;
 
+/* A file of a library's that was read. A reader may change the text. */
+typedef struct {
+    const char *path;
+    char *text; /* ends with '\0' */
+    size_t size;
+} pto_export_file_t;
+
 /* The options of the command, and the tables by collective, then by ranks. */
 typedef struct {
     pto_options_t options; /* the scenario has the first of the nodes and sizes */
@@ -70,6 +77,7 @@ typedef struct {
 typedef struct pto_export_target {
     const char *name;
     const pto_export_collective_t *collective; /* ends with a row without a name */
+    size_t bytes_max;                          /* of a file that is read */
     const char *priced; /* what has the times that a check prints; NULL: the library's calls */
     bool gpus_only;     /* rules are about data in GPU memory */
     bool has_comments;  /* the file holds the notes, after `# `; else standard error */
@@ -87,15 +95,15 @@ typedef struct pto_export_target {
     /* Fill in the export's tables, in which the library decides, from a file of this format, for the export's
      * sizes. What the library would
      * ignore or reject is an error: PTO_ERR_SYNTAX, _RANGE, _TYPE, _TOO_LARGE with the file, and with line
-     * and column except in JSON; and those of reading a file. */
-    pto_status_t (*read)(const char *path, pto_export_t *export, pto_error_t *err);
+     * and column except in JSON. */
+    pto_status_t (*read)(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err);
 } pto_export_target_t;
 
 extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_5, pto_export_openmpi_6,
     pto_export_ucc, pto_export_mpich, pto_export_nccl, pto_export_cray;
 
 /* `read` of Open MPI's JSON. */
-pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err);
+pto_status_t pto_openmpi_json_read(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err);
 
 /* The advice for a file that has parameters of Open MPI's where rules are read. */
 extern const char pto_openmpi_parameter[];
@@ -104,15 +112,22 @@ extern const char pto_openmpi_parameter[];
  * -1: it has no such algorithm. */
 int pto_openmpi_algorithm(const pto_export_collective_t *collective, const char *name, int64_t number);
 
-/* Refuses a text that sets variables, whose names begin with `prefix`, where rules are read. PTO_ERR_SYNTAX
- * with the advice. */
-pto_status_t pto_export_refuse_variables(const char *text, const char *prefix, const char *advice,
-                                         const char *path, pto_error_t *err);
+/* Reads a file for the export's target; the caller frees the text. Errors: those of reading a file. */
+pto_status_t pto_export_file_read(const pto_export_t *export, const char *path, pto_export_file_t *file,
+                                  pto_error_t *err);
 
-/* Reads JSON; the caller releases it. Errors: as above for a file that is not JSON; those of reading a file;
- * PTO_ERR_SYNTAX with line and column. */
-pto_status_t pto_export_read_json(const char *path, const char *prefix, const char *advice,
-                                  struct json_t **json, pto_error_t *err);
+/* Reads a file with the target's reader. Errors: of both. */
+pto_status_t pto_export_read(const char *path, pto_export_t *export, pto_error_t *err);
+
+/* Refuses a file that sets variables, whose names begin with `prefix`, where rules are read. PTO_ERR_SYNTAX
+ * with the advice. */
+pto_status_t pto_export_refuse_variables(const pto_export_file_t *file, const char *prefix,
+                                         const char *advice, pto_error_t *err);
+
+/* Parses JSON; the caller releases it. Errors: as above for a file that is not JSON; PTO_ERR_SYNTAX with line
+ * and column. */
+pto_status_t pto_export_parse_json(const pto_export_file_t *file, const char *prefix, const char *advice,
+                                   struct json_t **json, pto_error_t *err);
 
 /* A range of values, with both ends; INT64_MAX is no limit. */
 typedef struct {

@@ -7,13 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_file.h"
 #include "export.h"
 #include "machine/machine_internal.h"
 #include "portolan/units.h"
 #include "variables.h"
-
-enum { FILE_BYTES_MAX = 1 << 20 };
 
 /* The range of block sizes that are written (the default is 8 MiB). Files may have larger ones. */
 enum { BLOCK_BYTES_LEAST = 64 << 10, BLOCK_BYTES_MOST = 64 << 20 };
@@ -219,22 +216,17 @@ static void fill_table(const pto_export_t *export, pto_export_table_t *table,
     }
 }
 
-static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
-    char *text;
-    size_t size;
-    reader_t reader = {.path = path, .value = {-1, -1, -1}, .err = err};
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
+static pto_status_t read_file(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err) {
+    reader_t reader = {.path = file->path, .value = {-1, -1, -1}, .err = err};
     /* Quotes are a shell's. */
-    const bool is_script = pto_variables_is_script(text) || strstr(text, "=\"") || strstr(text, "='");
-    pto_variables_t variables = {.path = path,
+    const bool is_script =
+        pto_variables_is_script(file->text) || strstr(file->text, "=\"") || strstr(file->text, "='");
+    pto_variables_t variables = {.path = file->path,
                                  .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_ENVIRONMENT,
                                  .prefix = variables_begin,
                                  .err = err};
-    status = pto_variables_read(&variables, text, size, read_variable, &reader);
+    pto_status_t status = pto_variables_read(&variables, file->text, file->size, read_variable, &reader);
     export->conditional_line = variables.conditional_line;
-    free(text);
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
         fill_table(export, &export->table[t], reader.value);
     return status;
@@ -242,6 +234,7 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
 
 const pto_export_target_t pto_export_cray = {.name = "cray",
                                              .collective = collectives,
+                                             .bytes_max = 1 << 20,
                                              .priced =
                                                  "combining two vectors, and of one message between nodes",
                                              .has_comments = true,

@@ -82,12 +82,12 @@ static pto_status_t read_names(char **names, pto_error_t *err) {
     return pto_text_read(path, NAMES_BYTES_MAX, names, &size, err);
 }
 
-static pto_status_t read_tree(const char *path, json_t **tree, pto_error_t *err) {
+static pto_status_t read_tree(const pto_export_file_t *file, json_t **tree, pto_error_t *err) {
     char *names = NULL;
     pto_status_t status = read_names(&names, err);
     if (status != PTO_OK)
         return status;
-    status = pto_mpich_read(path, names, tree, err);
+    status = pto_mpich_parse(file, names, tree, err);
     free(names);
     return status;
 }
@@ -101,7 +101,13 @@ static pto_status_t read_defaults(pto_export_t *export, pto_error_t *err) {
         return pto_error_set(
             err, PTO_ERR_IO,
             "cannot find libraries/mpich-4.0/generic.json beside the machine files; --generic names it");
-    return read_tree(generic, &export->defaults, err);
+    pto_export_file_t file;
+    pto_status_t status = pto_export_file_read(export, generic, &file, err);
+    if (status != PTO_OK)
+        return status;
+    status = read_tree(&file, &export->defaults, err);
+    free(file.text);
+    return status;
 }
 
 /* The rule that a tree has for a call. */
@@ -134,9 +140,9 @@ static pto_export_rule_t default_rule_of(const pto_export_t *export, const pto_e
     return rule_of(export, export->defaults, table, bytes);
 }
 
-static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
+static pto_status_t read_file(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err) {
     json_t *tree;
-    pto_status_t status = read_tree(path, &tree, err);
+    pto_status_t status = read_tree(file, &tree, err);
     if (status != PTO_OK)
         return status;
     for (int t = 0; t < export->table_count; t++) {
@@ -329,6 +335,7 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
 
 const pto_export_target_t pto_export_mpich = {.name = "mpich-4.0",
                                               .collective = collectives,
+                                              .bytes_max = 16 << 20,
                                               .default_rule = default_rule_of,
                                               .read_defaults = read_defaults,
                                               .write = write_tree,

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/text_file.h"
 #include "export.h"
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
@@ -139,7 +138,7 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
 /* A file is read by the plugin's own reader (tuner/rules.h); the first rule that matches a call applies.
  * Calls are single ones on buffers that are not registered. Whether NCCL can run an algorithm, or prefers one
  * of #keep, is not known here. The enumerators are NCCL's numbers. */
-enum { FILE_BYTES_MAX = 1 << 20, NCCL_TREE = 0, NCCL_RING = 1, NCCL_ALLREDUCE = 4 };
+enum { NCCL_TREE = 0, NCCL_RING = 1, NCCL_ALLREDUCE = 4 };
 
 static const pto_export_algorithm_t *algorithm_of(const pto_export_collective_t *collective,
                                                   const tuner_rule_t *rule) {
@@ -180,34 +179,29 @@ static pto_status_t fill_table(const tuner_rules_t *rules, const char *path, pto
                                    PTO_EXPORT_RULES_MAX);
 }
 
-static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
-    char *text;
-    size_t size;
+static pto_status_t read_file(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err) {
     tuner_rules_t rules;
     tuner_fault_t fault;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    bool right = tuner_rules_read(text, size, &rules, &fault);
-    if (!right)
+    pto_status_t status = PTO_OK;
+    if (!tuner_rules_read(file->text, file->size, &rules, &fault)) {
         status = pto_export_refuse_variables(
-            text, "NCCL_",
+            file, "NCCL_",
             "a variable of the environment, which NCCL reads itself; --check reads rules of the tuner "
             "plugin, as `portolan export --for nccl` writes them",
-            path, err);
-    free(text);
-    if (!right)
+            err);
         return status != PTO_OK
                    ? status
-                   : pto_error_set_at(err, PTO_ERR_SYNTAX, path, fault.line, 1, "%s", fault.message);
+                   : pto_error_set_at(err, PTO_ERR_SYNTAX, file->path, fault.line, 1, "%s", fault.message);
+    }
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
-        status = fill_table(&rules, path, &export->table[t], err);
+        status = fill_table(&rules, file->path, &export->table[t], err);
     tuner_rules_fini(&rules);
     return status;
 }
 
 const pto_export_target_t pto_export_nccl = {.name = "nccl",
                                              .collective = collectives,
+                                             .bytes_max = 1 << 20,
                                              .gpus_only = true,
                                              .has_comments = true,
                                              .default_rule = choice_of_nccl,

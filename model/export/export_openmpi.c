@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_file.h"
 #include "export.h"
 #include "portolan/units.h"
 
@@ -258,13 +257,7 @@ static pto_status_t write_json_notes(const pto_export_t *export, FILE *stream, p
 /* --- reading -------------------------------------------------------------------------------------------- */
 
 /* The reader of the classic file rejects what Open MPI would silently ignore or misread. */
-enum {
-    FILE_BYTES_MAX = 16 << 20,
-    COLLECTIVES_MAX = 22,
-    NUMBER_DIGITS_MAX = 18,
-    RULE_COLUMNS_MAX = 5,
-    ALLTOALL_LINEAR_SYNC = 4
-};
+enum { COLLECTIVES_MAX = 22, NUMBER_DIGITS_MAX = 18, RULE_COLUMNS_MAX = 5, ALLTOALL_LINEAR_SYNC = 4 };
 
 typedef struct {
     const char *path;
@@ -434,26 +427,18 @@ const char pto_openmpi_parameter[] =
     "an MCA parameter, which Open MPI reads itself; --check reads the file of rules that "
     "coll_tuned_dynamic_rules_filename names";
 
-static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
-    char *text;
-    size_t size;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    reader_t reader = {path, text, 1, text, 4, err};
-    status = pto_export_refuse_variables(text, "coll_", pto_openmpi_parameter, path, err);
+static pto_status_t read_file(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err) {
+    reader_t reader = {file->path, file->text, 1, file->text, 4, err};
+    pto_status_t status = pto_export_refuse_variables(file, "coll_", pto_openmpi_parameter, err);
     if (status == PTO_OK)
-        status = pto_export_refuse_variables(text, "OMPI_MCA_", pto_openmpi_parameter, path, err);
-    if (status == PTO_OK)
-        status = read_all(&reader, export);
-    free(text);
-    return status;
+        status = pto_export_refuse_variables(file, "OMPI_MCA_", pto_openmpi_parameter, err);
+    return status == PTO_OK ? read_all(&reader, export) : status;
 }
 
 #define CLASSIC(version)                                                                                     \
     {                                                                                                        \
-        .name = (version), .collective = collectives, .has_comments = true, .write = write_classic,          \
-        .write_notes = write_classic_notes, .read = read_file                                                \
+        .name = (version), .collective = collectives, .bytes_max = 16 << 20, .has_comments = true,           \
+        .write = write_classic, .write_notes = write_classic_notes, .read = read_file                        \
     }
 
 const pto_export_target_t pto_export_openmpi_4 = CLASSIC("openmpi-4.1");
@@ -461,6 +446,7 @@ const pto_export_target_t pto_export_openmpi_5 = CLASSIC("openmpi-5.0");
 
 const pto_export_target_t pto_export_openmpi_6 = {.name = "openmpi-6",
                                                   .collective = collectives + 1,
+                                                  .bytes_max = 16 << 20,
                                                   .write = write_json,
                                                   .write_notes = write_json_notes,
                                                   .read = pto_openmpi_json_read};

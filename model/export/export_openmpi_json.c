@@ -229,13 +229,13 @@ static pto_status_t read_all(reader_t *reader, const json_t *file, pto_export_t 
     return status;
 }
 
-pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err) {
-    json_t *file;
-    pto_status_t status = pto_export_read_json(path, "OMPI_MCA_", pto_openmpi_parameter, &file, err);
+pto_status_t pto_openmpi_json_read(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err) {
+    json_t *whole;
+    pto_status_t status = pto_export_parse_json(file, "OMPI_MCA_", pto_openmpi_parameter, &whole, err);
     if (status != PTO_OK)
         return status;
-    reader_t reader = {.path = path, .err = err};
-    status = read_all(&reader, file, export);
-    json_decref(file);
+    reader_t reader = {.path = file->path, .err = err};
+    status = read_all(&reader, whole, export);
+    json_decref(whole);
     return status;
 }

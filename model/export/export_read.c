@@ -6,29 +6,38 @@
 #include "export.h"
 #include "variables.h"
 
-enum { FILE_BYTES_MAX = 16 << 20 };
-
-pto_status_t pto_export_refuse_variables(const char *text, const char *prefix, const char *advice,
-                                         const char *path, pto_error_t *err) {
-    const int line = pto_variables_find(text, prefix);
-    return line > 0 ? pto_error_set_at(err, PTO_ERR_SYNTAX, path, line, 1, "%s", advice) : PTO_OK;
+pto_status_t pto_export_file_read(const pto_export_t *export, const char *path, pto_export_file_t *file,
+                                  pto_error_t *err) {
+    file->path = path;
+    return pto_text_read(path, export->target->bytes_max, &file->text, &file->size, err);
 }
 
-pto_status_t pto_export_read_json(const char *path, const char *prefix, const char *advice, json_t **json,
-                                  pto_error_t *err) {
-    char *text;
-    size_t size;
-    json_error_t reason;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+pto_status_t pto_export_read(const char *path, pto_export_t *export, pto_error_t *err) {
+    pto_export_file_t file;
+    pto_status_t status = pto_export_file_read(export, path, &file, err);
     if (status != PTO_OK)
         return status;
-    *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-    if (!*json)
-        status = pto_export_refuse_variables(text, prefix, advice, path, err);
-    free(text);
-    return *json || status != PTO_OK
-               ? status
-               : pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
+    status = export->target->read(&file, export, err);
+    free(file.text);
+    return status;
+}
+
+pto_status_t pto_export_refuse_variables(const pto_export_file_t *file, const char *prefix,
+                                         const char *advice, pto_error_t *err) {
+    const int line = pto_variables_find(file->text, prefix);
+    return line > 0 ? pto_error_set_at(err, PTO_ERR_SYNTAX, file->path, line, 1, "%s", advice) : PTO_OK;
+}
+
+pto_status_t pto_export_parse_json(const pto_export_file_t *file, const char *prefix, const char *advice,
+                                   json_t **json, pto_error_t *err) {
+    json_error_t reason;
+    *json = json_loadb(file->text, file->size, JSON_REJECT_DUPLICATES, &reason);
+    if (*json)
+        return PTO_OK;
+    pto_status_t status = pto_export_refuse_variables(file, prefix, advice, err);
+    return status != PTO_OK ? status
+                            : pto_error_set_at(err, PTO_ERR_SYNTAX, file->path, reason.line, reason.column,
+                                               "%s", reason.text);
 }
 
 /* --- from a file's entries to a table ------------------------------------------------------------------- */

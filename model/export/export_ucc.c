@@ -93,7 +93,6 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
 /* To check a file, find the layer that runs a call: the one with the highest score, which is its default
  * score if the file does not set it. Only UCP, and the layers that the file sets, are known to be built in.
  */
-enum { FILE_BYTES_MAX = 1 << 20 };
 
 /* The layers' default scores (src/components/tl/.../tl_....h). SHARP has to be enabled; the others with 0 do
  * not run collectives on NVIDIA's GPUs. CUDA only works within a node. */
@@ -298,15 +297,9 @@ static bool sets_ucp(const pto_ucc_rules_t *rules) {
     return false;
 }
 
-static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
-    char *text;
-    size_t size;
+static pto_status_t read_file(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err) {
     pto_ucc_rules_t rules;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    status = pto_ucc_rules_read(text, size, path, &rules, err);
-    free(text);
+    pto_status_t status = pto_ucc_rules_read(file->text, file->size, file->path, &rules, err);
     if (status != PTO_OK)
         return status;
     export->conditional_line = rules.conditional_line;
@@ -316,7 +309,7 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
                            .table = table,
                            .collective = 1u << pto_ucc_collective(table->collective->name),
                            .ucp_is_set = sets_ucp(&rules)};
-        status = fill_table(&reader, table, path, err);
+        status = fill_table(&reader, table, file->path, err);
     }
     pto_ucc_rules_fini(&rules);
     return status;
@@ -324,6 +317,7 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
 
 const pto_export_target_t pto_export_ucc = {.name = "ucc",
                                             .collective = collectives,
+                                            .bytes_max = 1 << 20,
                                             .gpus_only = true,
                                             .has_comments = true,
                                             .write = write_variables,

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
 #include "portolan/units.h"
 
 enum { PATH_BYTES_MAX = 512, DEPTH_MAX = 24, NUMBER_DIGITS_MAX = 10 };
@@ -194,16 +193,17 @@ pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *n
                                            : refuse(&whole, "%s", "more than the collectives of MPICH 4.0");
 }
 
-pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, pto_error_t *err) {
+pto_status_t pto_mpich_parse(const pto_export_file_t *file, const char *names, json_t **tree,
+                             pto_error_t *err) {
     json_t *read;
-    pto_status_t status = pto_export_read_json(
-        path, "MPIR_CVAR_",
+    pto_status_t status = pto_export_parse_json(
+        file, "MPIR_CVAR_",
         "a variable of the environment, which MPICH reads itself; --check reads the file that "
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE names",
         &read, err);
     if (status != PTO_OK)
         return status;
-    status = pto_mpich_check(read, path, names, err);
+    status = pto_mpich_check(read, file->path, names, err);
     if (status == PTO_OK)
         *tree = read;
     else

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "portolan/api.h"
+#include "export.h"
 
 /* A call with a predefined operation, on a communicator with the same number of ranks on each node. */
 typedef struct {
@@ -16,15 +16,16 @@ typedef struct {
     int64_t count; /* elements */
 } pto_mpich_call_t;
 
-/* Reads a file for MPICH 4.0, which aborts or crashes on one that it cannot read or that leaves out a case.
+/* Parses a file for MPICH 4.0, which aborts or crashes on one that it cannot read or that leaves out a case.
  * `names` has the algorithms that MPICH knows, one per line. The caller releases the tree with json_decref.
- * Errors: those of reading a file; PTO_ERR_SYNTAX with line and column, or with the path of the node. */
-pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, pto_error_t *err);
+ * Errors: PTO_ERR_SYNTAX with line and column, or with the path of the node. */
+pto_status_t pto_mpich_parse(const pto_export_file_t *file, const char *names, json_t **tree,
+                             pto_error_t *err);
 
 /* Checks a tree that was read from `path`, or one that was built here (NULL), in the same way. */
 pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *names, pto_error_t *err);
 
-/* Returns the name of the algorithm that MPICH runs, borrowed from a tree that pto_mpich_read returned. */
+/* Returns the name of the algorithm that MPICH runs, borrowed from a tree that pto_mpich_parse returned. */
 const char *pto_mpich_algorithm(const json_t *tree, const pto_mpich_call_t *call);
 
 #endif

@@ -340,7 +340,7 @@ static void print_losses(const pto_export_t *export, const losses_t *losses) {
 
 static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     losses_t losses = {0};
-    pto_status_t status = export->target->read(export->check, export, err);
+    pto_status_t status = pto_export_read(export->check, export, err);
     if (status != PTO_OK)
         return status;
     pto_print_note(stdout, "portolan export --check: %s, on %s", export->check,

@@ -39,7 +39,7 @@ static void check_table(const pto_export_table_t *table) {
 static void read_as(pto_export_t *export, const char *path) {
     pto_error_t err = {.status = PTO_OK};
     make_tables(export);
-    pto_status_t status = export->target->read(path, export, &err);
+    pto_status_t status = pto_export_read(path, export, &err);
     if (status != PTO_OK && (err.status != status || !*err.message))
         abort();
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
