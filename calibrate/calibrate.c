@@ -94,7 +94,7 @@ static void print_list(void) {
 /* Handles the options that need no other processes, and so no launcher. Returns whether there is one. */
 static bool print_information(int code, const pto_calibrate_options_t *options) {
     if (code == PTO_EXIT_OK)
-        pto_print_help(&pto_calibrate_syntax, stdout);
+        pto_print_help(&pto_calibrate_syntax);
     else if (code < 0 && options->list)
         print_list();
     else if (code < 0 && options->version)

@@ -33,7 +33,7 @@ int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *
     if (first < 0)
         return -1;
     if (rank == first && code == PTO_EXIT_OK)
-        pto_print_help(syntax, stdout);
+        pto_print_help(syntax);
     else if (rank == first)
         fprintf(stderr, "%s\n", err->message);
     MPI_Bcast(&code, 1, MPI_INT, first, MPI_COMM_WORLD);

@@ -166,23 +166,23 @@ pto_status_t pto_word_parse(const char *text, const char *what, const char *(*wo
 
 /* --- help ---------------------------------------------------------------------------------------------- */
 
-static int help_width(FILE *stream) {
-    int width = pto_terminal_width(stream);
+static int help_width(void) {
+    int width = pto_terminal_width(stdout);
     return width < HELP_MOST ? width : HELP_MOST;
 }
 
-static void print_option(FILE *stream, const pto_option_t *option) {
+static void print_option(const pto_option_t *option) {
     char text[512];
-    int column = fprintf(stream, "  --%s%s%s", option->name, option->argument ? " " : "",
-                         option->argument ? option->argument : "");
+    int column = printf("  --%s%s%s", option->name, option->argument ? " " : "",
+                        option->argument ? option->argument : "");
     if (column + 2 > HELP_COLUMN)
-        column = fprintf(stream, "\n") - 1;
-    fprintf(stream, "%*s", HELP_COLUMN - column, "");
+        column = printf("\n") - 1;
+    printf("%*s", HELP_COLUMN - column, "");
     if (option->standard)
         snprintf(text, sizeof text, "%s (default %s)", option->help, option->standard);
     else
         snprintf(text, sizeof text, "%s", option->help);
-    pto_print_wrapped(stream, text, HELP_COLUMN, help_width(stream));
+    pto_print_wrapped(stdout, text, HELP_COLUMN, help_width());
 }
 
 /* Examples are not joined to paragraphs. */
@@ -212,23 +212,23 @@ static int second_column(const char *line, int length) {
 }
 
 /* Print a line of an example, broken if too long; commands get a backslash, so that they can be copied. */
-static void print_example(FILE *stream, const char *line, int length) {
-    const int width = help_width(stream), first = (int)strspn(line, " ");
+static void print_example(const char *line, int length) {
+    const int width = help_width(), first = (int)strspn(line, " ");
     const bool is_command =
         strncmp(line + first, "portolan", 8) == 0 || strncmp(line + first, "mpirun", 6) == 0;
     const int indent = is_command ? first + 4 : second_column(line, length);
     int column = 0, from = 0, place;
     while (column + length - from > width &&
            (place = break_at(line, from > 0 ? from : indent, from + width - column - 2)) > 0) {
-        fprintf(stream, "%*s%.*s%s\n", column, "", place - from, line + from, is_command ? " \\" : "");
+        printf("%*s%.*s%s\n", column, "", place - from, line + from, is_command ? " \\" : "");
         from = place + 1;
         column = indent;
     }
-    fprintf(stream, "%*s%.*s\n", column, "", length - from, line + from);
+    printf("%*s%.*s\n", column, "", length - from, line + from);
 }
 
 /* The usage, with its paragraphs wrapped. */
-static void print_usage(FILE *stream, const char *usage) {
+static void print_usage(const char *usage) {
     while (*usage) {
         char text[2048] = "";
         pto_line_t paragraph = {.text = text, .size = sizeof text};
@@ -239,27 +239,27 @@ static void print_usage(FILE *stream, const char *usage) {
             line += length;
         }
         if (line > usage)
-            pto_print_wrapped(stream, text, 0, help_width(stream));
+            pto_print_wrapped(stdout, text, 0, help_width());
         for (; *line && (*line == '\n' || is_example(line)); line += *line == '\n') {
             size_t length = strcspn(line, "\n");
-            print_example(stream, line, (int)length);
+            print_example(line, (int)length);
             line += length;
         }
         usage = line;
     }
 }
 
-void pto_print_help(const pto_syntax_t *syntax, FILE *stream) {
+void pto_print_help(const pto_syntax_t *syntax) {
     bool has_help = false;
-    print_usage(stream, syntax->usage);
+    print_usage(syntax->usage);
     for (const pto_option_set_t *set = syntax->set; set->option; set++) {
         if (set->heading)
-            fprintf(stream, "\n%s:\n", set->heading);
+            printf("\n%s:\n", set->heading);
         for (const pto_option_t *option = set->option; option->name; option++)
-            print_option(stream, option);
+            print_option(option);
         bool heading_ends = !set[1].option || set[1].heading;
         if (heading_ends && !has_help)
-            print_option(stream, &help_option);
+            print_option(&help_option);
         has_help = has_help || heading_ends;
     }
 }
@@ -371,7 +371,7 @@ int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_a
     pto_error_t err = {0};
     int code = pto_arguments_read(syntax, argc, argv, arguments, &err);
     if (code == PTO_EXIT_OK)
-        pto_print_help(syntax, stdout);
+        pto_print_help(syntax);
     else if (code > 0)
         fprintf(stderr, "%s\n", err.message);
     return code;

@@ -113,7 +113,7 @@ pto_status_t pto_arguments_apply(const pto_arguments_t *arguments, void *target,
 /* Print "PROGRAM: ...; `PROGRAM --help` explains" (not after a "?") to stderr. Returns PTO_EXIT_USAGE. */
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
-void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
+void pto_print_help(const pto_syntax_t *syntax);
 
 /* For `apply`: the index of `text` among the words. The error calls the value a `what`, and lists the words
  * or, if there are many, suggests the nearest. */

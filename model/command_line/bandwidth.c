@@ -82,10 +82,10 @@ const char *pto_bandwidth_columns(pto_bandwidth_t bandwidth, const pto_moved_t *
                          pto_bandwidth_rate(PTO_BANDWIDTH_BUS, moved, seconds, bus), text);
 }
 
-void pto_print_bandwidth_head(FILE *stream, pto_bandwidth_t bandwidth, const char *of) {
+void pto_print_bandwidth_head(pto_bandwidth_t bandwidth, const char *of) {
     if (bandwidth == PTO_BANDWIDTH_BOTH)
-        fprintf(stream, "# bandwidth  algbw, busbw: GB/s %s, as nccl-tests defines them\n", of);
+        printf("# bandwidth  algbw, busbw: GB/s %s, as nccl-tests defines them\n", of);
     else if (bandwidth != PTO_BANDWIDTH_NONE)
-        fprintf(stream, "# bandwidth  of the %s, as nccl-tests defines it\n",
-                bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
+        printf("# bandwidth  of the %s, as nccl-tests defines it\n",
+               bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
 }

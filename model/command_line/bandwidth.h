@@ -42,6 +42,6 @@ const char *pto_bandwidth_heading(pto_bandwidth_t bandwidth, char text[PTO_BANDW
 const char *pto_bandwidth_columns(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds,
                                   char text[PTO_BANDWIDTH_COLUMNS_MAX]);
 /* Print the line above a table that names its bandwidths. `of` is used for both: "of the cheapest". */
-void pto_print_bandwidth_head(FILE *stream, pto_bandwidth_t bandwidth, const char *of);
+void pto_print_bandwidth_head(pto_bandwidth_t bandwidth, const char *of);
 
 #endif

@@ -29,14 +29,14 @@ int pto_terminal_width(FILE *stream) {
     return width < LEAST_WIDTH ? LEAST_WIDTH : (int)width;
 }
 
-static bool has_emphasis(FILE *stream) {
+static bool has_emphasis(void) {
     const char *no_color = getenv("NO_COLOR");
-    return isatty(fileno(stream)) == 1 && !(no_color && *no_color);
+    return isatty(fileno(stdout)) == 1 && !(no_color && *no_color);
 }
 
-const char *pto_terminal_bold(FILE *stream) { return has_emphasis(stream) ? "\033[1m" : ""; }
+const char *pto_terminal_bold(void) { return has_emphasis() ? "\033[1m" : ""; }
 
-const char *pto_terminal_plain(FILE *stream) { return has_emphasis(stream) ? "\033[0m" : ""; }
+const char *pto_terminal_plain(void) { return has_emphasis() ? "\033[0m" : ""; }
 
 static void print_escaped(FILE *stream, const char *text, size_t length) {
     char escaped[PTO_ESCAPED_MAX];
@@ -46,7 +46,7 @@ static void print_escaped(FILE *stream, const char *text, size_t length) {
     }
 }
 
-void pto_print_escaped(FILE *stream, const char *text) { print_escaped(stream, text, strlen(text)); }
+void pto_print_escaped(const char *text) { print_escaped(stdout, text, strlen(text)); }
 
 /* Print words in lines of `width` columns, the first from column `used` on, others after `others`. */
 static void print_words(FILE *stream, const char *text, size_t used, const char *others, size_t width) {
@@ -108,14 +108,14 @@ int pto_wider(int width, const char *text) {
     return length > width ? length : width;
 }
 
-void pto_print_label(FILE *stream, int width, const char *text) {
+void pto_print_label(int width, const char *text) {
     int length = (int)strlen(text);
     bool fits = length <= width;
     if (fits)
-        pto_print_escaped(stream, text);
+        pto_print_escaped(text);
     else
-        pto_print_text(stream, "%s", text);
-    fprintf(stream, "%*s", fits ? width - length : width, "");
+        pto_print_text(stdout, "%s", text);
+    printf("%*s", fits ? width - length : width, "");
 }
 
 void pto_print_head(FILE *stream, const char *name, const char *format, ...) {

@@ -8,12 +8,12 @@
 int pto_terminal_width(FILE *stream);
 
 /* The escape sequences of emphasis; "" if the stream is no terminal or NO_COLOR is set (no-color.org). */
-const char *pto_terminal_bold(FILE *stream);
-const char *pto_terminal_plain(FILE *stream);
+const char *pto_terminal_bold(void);
+const char *pto_terminal_plain(void);
 
 /* Print text from a file or the user without control characters that a terminal would obey
  * (portolan/printable.h). The functions below do the same. */
-void pto_print_escaped(FILE *stream, const char *text);
+void pto_print_escaped(const char *text);
 
 /* Print a comment: "# " and the text, wrapped to the terminal's width; further lines are indented. */
 __attribute__((format(printf, 2, 3))) void pto_print_note(FILE *stream, const char *format, ...);
@@ -31,7 +31,7 @@ int pto_wider(int width, const char *text);
 
 /* Print the first column of a row. A text that is too long for it is printed on lines of its own above the
  * row, because truncated texts could look the same. */
-void pto_print_label(FILE *stream, int width, const char *text);
+void pto_print_label(int width, const char *text);
 
 /* Print a line above a table, "# layout     2 nodes", wrapped within its second column. */
 __attribute__((format(printf, 3, 4))) void pto_print_head(FILE *stream, const char *name, const char *format,

@@ -61,7 +61,7 @@ static bool is_flagged(const char *key) {
     return pto_is_library_key(key) && pto_text_ends(key, ".algorithm");
 }
 
-void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats) {
+void pto_print_unpriced(const pto_caveats_t *caveats) {
     pto_text_t unpriced = {0}, flagged = {0};
     bool is_unknown = false;
     for (int i = 0; i < caveats->count; i++)
@@ -71,16 +71,16 @@ void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats) {
             is_unknown = true;
         else
             pto_list_add(&unpriced, "not in the machine file, so not priced: ", caveats->key[i]);
-    pto_print_list(stream, &unpriced);
-    pto_print_list(stream, &flagged);
+    pto_print_list(&unpriced);
+    pto_print_list(&flagged);
     if (is_unknown)
-        pto_print_note(stream, PTO_LIBRARY_UNKNOWN);
+        pto_print_note(stdout, PTO_LIBRARY_UNKNOWN);
 }
 
-void pto_print_caveats(FILE *stream, const pto_caveats_t *caveats) {
+void pto_print_caveats(const pto_caveats_t *caveats) {
     if (caveats->extrapolated_from[0])
-        pto_print_note(stream, "NCCL's times are extrapolated from %s", caveats->extrapolated_from);
-    pto_print_unpriced(stream, caveats);
+        pto_print_note(stdout, "NCCL's times are extrapolated from %s", caveats->extrapolated_from);
+    pto_print_unpriced(caveats);
 }
 
 pto_marks_t pto_pick_marks(const pto_predictions_t *predictions, int64_t point) {
@@ -103,11 +103,11 @@ const char *pto_marks_text(pto_marks_t marks) {
     return marks.unsure ? " ?" : "";
 }
 
-void pto_print_marks(FILE *stream, pto_marks_t marks) {
+void pto_print_marks(pto_marks_t marks) {
     if (marks.extrapolated)
-        pto_print_note(stream, "*: extrapolated, as said below");
+        pto_print_note(stdout, "*: extrapolated, as said below");
     if (marks.unsure)
         pto_print_note(
-            stream,
+            stdout,
             "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
 }

@@ -33,9 +33,9 @@ bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_
 bool pto_is_library_key(const char *key);
 
 /* Prints a note on the parameters that are missing; nothing if there are none. */
-void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats);
+void pto_print_unpriced(const pto_caveats_t *caveats);
 /* Prints this note, and one on extrapolated prices. */
-void pto_print_caveats(FILE *stream, const pto_caveats_t *caveats);
+void pto_print_caveats(const pto_caveats_t *caveats);
 
 /* The marks of a route, or those that occur in a table: " *" for an extrapolated price, " ?" for an unsure
  * route. */
@@ -49,6 +49,6 @@ void pto_marks_add(pto_marks_t *marks, pto_marks_t more);
 /* Returns " *", " ?", " * ?" or "". */
 const char *pto_marks_text(pto_marks_t marks);
 /* Prints a note on each of the marks. */
-void pto_print_marks(FILE *stream, pto_marks_t marks);
+void pto_print_marks(pto_marks_t marks);
 
 #endif

@@ -174,7 +174,7 @@ static void explain_missing_setup(const pto_setup_t *setup) {
     for (int t = 0; t < setup->term_count; t++)
         if (!setup->term[t].param)
             pto_list_add(&list, "setup not priced: not in the machine file: ", setup->term[t].key);
-    pto_print_list(stdout, &list);
+    pto_print_list(&list);
 }
 
 /* Print after how many calls the setup is paid back, against each strategy that needs less setup. */
@@ -293,7 +293,7 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
     const explained_t explained = {predictions, flags, pto_file_name(pto_machine_path(predictions->machine))};
-    pto_print_header(stdout, "predict --explain", predictions);
+    pto_print_header("predict --explain", predictions);
     pto_print_note(stdout, "critical path, stage by stage, with lines of %s:", explained.file);
     puts("# Share     Time    Count   Parameter = value, line");
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -327,7 +327,7 @@ static void csv_place(const pto_machine_t *machine, const pto_param_t *param) {
 }
 
 static void csv_term(const pto_predictions_t *predictions, int64_t cell, const csv_term_t *term) {
-    pto_print_csv_cell(stdout, predictions, cell);
+    pto_print_csv_cell(predictions, cell);
     const bool known = term->param;
     PTO_RECORD(stdout, PTO_FORMAT_CSV,
                pto_field_if(known && !term->is_energy, pto_field_number("seconds", term->value)),
@@ -340,7 +340,7 @@ static void csv_term(const pto_predictions_t *predictions, int64_t cell, const c
                pto_field_if(known, pto_field_number("value", known ? term->param->value : 0)));
     csv_place(predictions->machine, term->param);
     PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_field_text("flagged", term->flagged));
-    pto_print_csv_end(stdout, predictions, cell);
+    pto_print_csv_end(predictions, cell);
 }
 
 static void csv_terms(const pto_predictions_t *predictions, const pto_flags_t *flags, int64_t cell,

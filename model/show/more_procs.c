@@ -18,11 +18,11 @@ const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[
     return text;
 }
 
-void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *predictions) {
+void pto_print_json_more_procs(const pto_predictions_t *predictions) {
     const pto_more_procs_t *more = &predictions->more_procs;
     if (more->procs_per_gpu == 0)
         return;
-    PTO_OBJECT(stream, ", \"more_procs\": ", pto_field_count("procs_per_gpu", more->procs_per_gpu),
+    PTO_OBJECT(stdout, ", \"more_procs\": ", pto_field_count("procs_per_gpu", more->procs_per_gpu),
                pto_field_count(pto_sweep_kind_name(predictions->sweep), predictions->point[more->point]),
                pto_field_text("strategy", more->strategy->name), pto_field_number("seconds", more->seconds),
                pto_field_number("pick_s", more->pick_s),
@@ -67,11 +67,11 @@ const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char tex
     return text;
 }
 
-void pto_print_json_step_more_procs(FILE *stream, const pto_step_prediction_t *step) {
+void pto_print_json_step_more_procs(const pto_step_prediction_t *step) {
     const saving_t saving = saving_of(step);
     if (saving.procs_per_gpu == 0)
         return;
-    PTO_OBJECT(stream, ", \"more_procs\": ", pto_field_count("procs_per_gpu", saving.procs_per_gpu),
+    PTO_OBJECT(stdout, ", \"more_procs\": ", pto_field_count("procs_per_gpu", saving.procs_per_gpu),
                pto_field_number("saved_s", saving.saved_s),
                pto_field_text("call", pto_workload_call_name(&step->workload->call[saving.call])),
                pto_field_text("strategy", step->call[saving.call].predictions.more_procs.strategy->name));

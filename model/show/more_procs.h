@@ -14,7 +14,7 @@ const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[
 const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]);
 
 /* Each prints the hint as a member of a JSON object, after a comma; nothing if there is no hint. */
-void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *predictions);
-void pto_print_json_step_more_procs(FILE *stream, const pto_step_prediction_t *step);
+void pto_print_json_more_procs(const pto_predictions_t *predictions);
+void pto_print_json_step_more_procs(const pto_step_prediction_t *step);
 
 #endif

@@ -130,13 +130,13 @@ static void choose_columns(columns_t *columns, int width) {
     free(ratio);
 }
 
-static void print_left_out(FILE *stream, const columns_t *columns) {
+static void print_left_out(const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
     pto_text_t list = {0};
     for (int i = 0; i < predictions->strategy_count; i++)
         if (pto_has_column(predictions, i) && !is_shown(columns, i))
             pto_list_add(&list, PTO_MORE_COLUMNS, predictions->strategy[i]->name);
-    pto_print_list(stream, &list);
+    pto_print_list(&list);
 }
 
 /* --- bandwidths ---------------------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static void interval_text(const columns_t *columns, int64_t point, const pto_cos
 }
 
 /* Prints the costs of a point, with the least in bold, or their intervals. */
-static void print_cells(FILE *stream, const columns_t *columns, int64_t point, bool as_intervals) {
+static void print_cells(const columns_t *columns, int64_t point, bool as_intervals) {
     const int winner = as_intervals ? -1 : pto_pick_at(columns->predictions, point);
     for (int i = 0; i < columns->predictions->strategy_count; i++) {
         char text[PTO_INTERVAL_TEXT_MAX] = "-";
@@ -199,64 +199,62 @@ static void print_cells(FILE *stream, const columns_t *columns, int64_t point, b
             interval_text(columns, point, &cost, text);
         else if (is_known)
             cost_text(columns, point, cost.value, text);
-        fprintf(stream, "%*s%s%*s%s", columns->gap, "", i == winner ? pto_terminal_bold(stream) : "",
-                column_width(columns, i), text, i == winner ? pto_terminal_plain(stream) : "");
+        printf("%*s%s%*s%s", columns->gap, "", i == winner ? pto_terminal_bold() : "",
+               column_width(columns, i), text, i == winner ? pto_terminal_plain() : "");
     }
 }
 
 /* Prints both bandwidths of the cheapest strategy, if they are asked for. */
-static void print_bandwidths(FILE *stream, const columns_t *columns, int64_t point) {
+static void print_bandwidths(const columns_t *columns, int64_t point) {
     const pto_moved_t moved = moved_at(columns, point);
     const int winner = pto_pick_at(columns->predictions, point);
     char text[PTO_BANDWIDTH_COLUMNS_MAX];
     pto_cost_t cost = {.value = 0};
     if (winner >= 0)
         cost_at(columns, point, winner, &cost);
-    fputs(pto_bandwidth_columns(columns->options->bandwidth, &moved, cost.value, text), stream);
+    fputs(pto_bandwidth_columns(columns->options->bandwidth, &moved, cost.value, text), stdout);
 }
 
-static void print_heading(FILE *stream, const columns_t *columns) {
+static void print_heading(const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
     char text[PTO_BANDWIDTH_COLUMNS_MAX];
-    fprintf(stream, "# %-*s", POINT_WIDTH - 2, pto_sweep_heading(predictions->sweep));
+    printf("# %-*s", POINT_WIDTH - 2, pto_sweep_heading(predictions->sweep));
     for (int i = 0; i < predictions->strategy_count; i++)
         if (is_shown(columns, i))
-            fprintf(stream, "%*s%*s", columns->gap, "", column_width(columns, i),
-                    predictions->strategy[i]->name);
-    fprintf(stream, "%s%*sCheapest\n", pto_bandwidth_heading(columns->options->bandwidth, text), columns->gap,
-            "");
+            printf("%*s%*s", columns->gap, "", column_width(columns, i), predictions->strategy[i]->name);
+    printf("%s%*sCheapest\n", pto_bandwidth_heading(columns->options->bandwidth, text), columns->gap, "");
 }
 
-static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
+static void print_marks(const pto_predictions_t *predictions) {
     pto_marks_t marks = {.unsure = false};
     for (int64_t point = 0; point < predictions->point_count; point++)
         pto_marks_add(&marks, pto_pick_marks(predictions, point));
-    pto_print_marks(stream, marks);
+    pto_print_marks(marks);
 }
 
-void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
+void pto_print_table(const char *command, const pto_predictions_t *predictions,
                      const pto_options_t *options) {
     columns_t columns = {.predictions = predictions, .options = options, .details = true};
     char text[PTO_ROUTE_TEXT_MAX];
-    choose_columns(&columns, pto_terminal_width(stream));
-    pto_print_header(stream, command, predictions);
-    pto_print_bandwidth_head(stream, options->bandwidth, "of the cheapest");
-    print_heading(stream, &columns);
+    choose_columns(&columns, pto_terminal_width(stdout));
+    pto_print_header(command, predictions);
+    pto_print_bandwidth_head(options->bandwidth, "of the cheapest");
+    print_heading(&columns);
     for (int64_t point = 0; point < predictions->point_count; point++) {
-        fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
-        print_cells(stream, &columns, point, false);
-        print_bandwidths(stream, &columns, point);
-        fprintf(stream, "%*s%s\n", columns.gap, "", choice_text(&columns, point, text));
+        printf("%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
+        print_cells(&columns, point, false);
+        print_bandwidths(&columns, point);
+        printf("%*s%s\n", columns.gap, "", choice_text(&columns, point, text));
         if (!options->ci)
             continue;
-        fprintf(stream, "%-*s", POINT_WIDTH, "#   95%");
-        print_cells(stream, &columns, point, true);
-        fputc('\n', stream);
+        printf("%-*s", POINT_WIDTH, "#   95%");
+        print_cells(&columns, point, true);
+        putchar('\n');
     }
-    print_marks(stream, predictions);
+    print_marks(predictions);
     if (!columns.details)
-        pto_print_note(stream, "algorithms of the cheapest by --all or a wider terminal");
-    print_left_out(stream, &columns);
-    pto_print_footer(stream, predictions);
+        pto_print_note(stdout, "algorithms of the cheapest by --all or a wider terminal");
+    print_left_out(&columns);
+    pto_print_footer(predictions);
     free(columns.is_shown);
 }

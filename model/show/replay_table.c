@@ -230,12 +230,12 @@ static void print_header(const pto_replayed_t *replayed) {
     for (int i = 0; i < replayed->trace.count; i++)
         calls += replayed->trace.call[i].times;
     printf("# portolan replay: ");
-    pto_print_escaped(stdout, pto_file_name(replayed->path));
+    pto_print_escaped(pto_file_name(replayed->path));
     printf(" (%s", pto_recording_format_name(replayed->trace.format));
     if (replayed->trace.rank >= 0)
         printf(", process %lld", (long long)replayed->trace.rank);
     puts(")");
-    pto_print_machine(stdout, machine);
+    pto_print_machine(machine);
     pto_print_changes(stdout, machine);
     char reason[PTO_RECORDING_REASON_MAX];
     pto_print_head(stdout, "layout", "%s", PTO_NODE_TEXT(&replayed->replay->layout));
@@ -482,7 +482,7 @@ static void print_refuted(const pto_replayed_t *replayed) {
 static void print_kinds_head(const pto_replayed_t *replayed, bool by_saving, int width) {
     char bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
     const int extra = extra_width(replayed);
-    pto_print_bandwidth_head(stdout, replayed->replay->options.bandwidth, "measured or priced");
+    pto_print_bandwidth_head(replayed->replay->options.bandwidth, "measured or priced");
     printf("# %-*s %5s %8s %5s %*s%s ", width - 2, by_saving ? "To change" : "Most time", "Shape", "Size",
            "Times", measured_width(replayed), "Measured",
            pto_bandwidth_heading(replayed->replay->options.bandwidth, bandwidths));
@@ -514,7 +514,7 @@ static void print_kinds(const pto_replayed_t *replayed, ranked_t *ranked) {
         marks.unsure = marks.unsure ||
                        (!pto_replayed_is_refuted(replayed, kind) && pto_step_unsure(&replayed->step, kind));
     }
-    pto_print_marks(stdout, marks);
+    pto_print_marks(marks);
     print_refuted(replayed);
 }
 
@@ -528,7 +528,7 @@ pto_status_t pto_print_replayed(pto_replayed_t *replayed, pto_error_t *err) {
     free(ranked);
     pto_caveats_t caveats = {.count = 0};
     pto_step_caveats_add_all(&replayed->step, &caveats);
-    pto_print_caveats(stdout, &caveats);
+    pto_print_caveats(&caveats);
     char hint[PTO_MORE_PROCS_TEXT_MAX];
     if (pto_step_more_procs_text(&replayed->step, hint))
         pto_print_note(stdout, "%s", hint);

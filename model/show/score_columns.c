@@ -256,7 +256,7 @@ static void print_cells_heading(const cell_widths_t *widths) {
     if (widths->algorithm == 0)
         pto_print_note(stdout, "algorithms by --all or a wider terminal");
     char bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
-    pto_print_bandwidth_head(stdout, widths->bandwidth, "measured");
+    pto_print_bandwidth_head(widths->bandwidth, "measured");
     printf("# %-*s %-*s", CELL_BYTES_WIDTH - 2, "Bytes", widths->strategy, "Strategy");
     if (widths->algorithm > 0)
         printf(" %-*s", widths->algorithm, "Algorithm");

@@ -44,7 +44,7 @@ static void print_measured(const pto_collectives_t *collectives) {
 static void print_header(const printer_t *printer) {
     const pto_score_options_t *options = &printer->score->options;
     puts("# portolan score: what is predicted beside what was measured");
-    pto_print_machine(stdout, printer->machine);
+    pto_print_machine(printer->machine);
     pto_print_changes(stdout, printer->machine);
     print_measured(printer->collectives);
     printf("# times      the %s over runs; %s and up\n",
@@ -104,7 +104,7 @@ static void print_unpriced(const pto_score_t *score) {
     pto_text_t list = {0};
     for (int i = 0; i < score->unpriced_count; i++)
         pto_list_add(&list, "not in the machine file, so not priced: ", score->unpriced[i]);
-    pto_print_list(stdout, &list);
+    pto_print_list(&list);
 }
 
 /* Groups of cells and single cells (--cells) have the same heading, and leave each other's columns empty. */
@@ -157,7 +157,7 @@ static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filt
     } else if (printer->how->format == PTO_FORMAT_CSV) {
         print_record(&row, PTO_FORMAT_CSV);
         printf(",,,,,,,,,,,,,,,,,,,");
-        pto_print_csv_changes(stdout, printer->machine);
+        pto_print_csv_changes(printer->machine);
         putchar('\n');
     } else {
         printf("%s\n  {", printer->row_count == 0 ? "" : ",");
@@ -285,7 +285,7 @@ static void print_csv_cells(const printer_t *printer) {
     for (int64_t i = 0; i < printer->score->cell_count; i++)
         for (int c = 0; c < printer->score->cell[i].candidate_count; c++) {
             print_csv_cell(&printer->score->cell[i], c);
-            pto_print_csv_changes(stdout, printer->machine);
+            pto_print_csv_changes(printer->machine);
             putchar('\n');
         }
 }
@@ -354,7 +354,7 @@ static pto_status_t print_csv(printer_t *printer) {
 static pto_status_t print_json(printer_t *printer) {
     const pto_score_t *score = printer->score;
     pto_status_t status = PTO_OK;
-    pto_print_json_start(stdout, printer->machine);
+    pto_print_json_start(printer->machine);
     PTO_MORE(stdout, pto_field_text("statistic", pto_statistic_name(score->options.statistic)),
              pto_field_count("min_bytes", score->options.min_bytes));
     printf(", \"left_out\": [");

@@ -109,9 +109,9 @@ static int width_without_name(const pto_step_prediction_t *step, bool details) {
 }
 
 /* The width of the longest name or of the room for it; without room, rows with names are too wide. */
-static int name_width(FILE *stream, const pto_step_prediction_t *step) {
+static int name_width(const pto_step_prediction_t *step) {
     const pto_workload_t *workload = step->workload;
-    int width = NAME_LEAST, room = pto_terminal_width(stream) - width_without_name(step, false);
+    int width = NAME_LEAST, room = pto_terminal_width(stdout) - width_without_name(step, false);
     for (int i = 0; i < workload->call_count; i++) {
         int length = (int)strlen(pto_workload_call_name(&workload->call[i])) + 2;
         width = length > width ? length : width;
@@ -121,15 +121,15 @@ static int name_width(FILE *stream, const pto_step_prediction_t *step) {
     return width < room ? width : room;
 }
 
-static void print_name(FILE *stream, const pto_step_prediction_t *step, int call) {
+static void print_name(const pto_step_prediction_t *step, int call) {
     char name[256];
     snprintf(name, sizeof name, "%s%s", is_at_once(step->workload, call) ? "+ " : "",
              pto_workload_call_name(&step->workload->call[call]));
-    pto_print_label(stream, name_width(stream, step), name);
+    pto_print_label(name_width(step), name);
 }
 
 /* The columns of a call between its name and its route. */
-static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, double all_s) {
+static void print_call(const pto_step_prediction_t *step, int i, double all_s) {
     const pto_workload_call_t *call = &step->workload->call[i];
     const pto_layout_t *layout = &call->scenario.layout;
     char along[PTO_WORKLOAD_ALONG_MAX], shape[48], size[PTO_BYTES_TEXT_MAX + 8];
@@ -138,33 +138,32 @@ static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, d
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)layout->nodes, (long long)layout->gpus_per_node);
     snprintf(size, sizeof size, "%s%s", PTO_SIZE_TEXT(call->scenario.bytes.value[0]),
              call->scenario.collective == PTO_COLLECTIVE_HALO ? "/cell" : "");
-    fprintf(stream, "  %-*s  %*s %*s %5lld %*s  %4.0f%%  ", along_width(step->workload),
-            pto_workload_along_text(step->workload, call->along, along), SHAPE_WIDTH, shape, BYTES_WIDTH,
-            size, (long long)call->times, TIME_WIDTH, PTO_SECONDS_TEXT(seconds),
-            all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
+    printf("  %-*s  %*s %*s %5lld %*s  %4.0f%%  ", along_width(step->workload),
+           pto_workload_along_text(step->workload, call->along, along), SHAPE_WIDTH, shape, BYTES_WIDTH, size,
+           (long long)call->times, TIME_WIDTH, PTO_SECONDS_TEXT(seconds),
+           all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
 }
 
-static bool has_room(FILE *stream, const pto_step_prediction_t *step) {
-    return name_width(stream, step) + width_without_name(step, true) <= pto_terminal_width(stream);
+static bool has_room(const pto_step_prediction_t *step) {
+    return name_width(step) + width_without_name(step, true) <= pto_terminal_width(stdout);
 }
 
-static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool details) {
+static void print_calls(const pto_step_prediction_t *step, bool details) {
     const pto_workload_t *workload = step->workload;
     char text[PTO_ROUTE_TEXT_MAX];
-    int names = name_width(stream, step), alongs = along_width(workload);
+    int names = name_width(step), alongs = along_width(workload);
     double all_s = all_calls_s(step);
-    fprintf(stream, "# %-*s  %-*s  %*s %*s %5s %*s  Share  Cheapest\n", names - 2, "Call", alongs, "Along",
-            SHAPE_WIDTH, "Shape", BYTES_WIDTH, "Size", "Times", TIME_WIDTH, "Each");
+    printf("# %-*s  %-*s  %*s %*s %5s %*s  Share  Cheapest\n", names - 2, "Call", alongs, "Along",
+           SHAPE_WIDTH, "Shape", BYTES_WIDTH, "Size", "Times", TIME_WIDTH, "Each");
     for (int i = 0; i < workload->call_count; i++) {
-        print_name(stream, step, i);
+        print_name(step, i);
         if (pto_workload_is_call(&step->workload->call[i])) {
-            print_call(stream, step, i, all_s);
-            fprintf(stream, "%s\n", route_text(step, i, details, text));
+            print_call(step, i, all_s);
+            printf("%s\n", route_text(step, i, details, text));
             continue;
         }
-        fprintf(stream, "  %-*s  %*s %*s %5lld %*s\n", alongs, "", SHAPE_WIDTH, "", BYTES_WIDTH, "",
-                (long long)workload->call[i].times, TIME_WIDTH,
-                PTO_SECONDS_TEXT(workload->call[i].compute_s));
+        printf("  %-*s  %*s %*s %5lld %*s\n", alongs, "", SHAPE_WIDTH, "", BYTES_WIDTH, "",
+               (long long)workload->call[i].times, TIME_WIDTH, PTO_SECONDS_TEXT(workload->call[i].compute_s));
     }
 }
 
@@ -191,37 +190,37 @@ static int column_width(const columns_t *columns, int r) {
     return pto_wider(columns->ci ? INTERVAL_WIDTH : TIME_WIDTH, strategy ? strategy->name : "cheapest");
 }
 
-static void print_cell(FILE *stream, const columns_t *columns, int r, bool known, double seconds) {
-    fprintf(stream, "  %*s", column_width(columns, r), known ? PTO_SECONDS_TEXT(seconds) : "-");
+static void print_cell(const columns_t *columns, int r, bool known, double seconds) {
+    printf("  %*s", column_width(columns, r), known ? PTO_SECONDS_TEXT(seconds) : "-");
 }
 
-static void print_interval(FILE *stream, const columns_t *columns, int r, double low_s, double high_s) {
+static void print_interval(const columns_t *columns, int r, double low_s, double high_s) {
     char text[PTO_INTERVAL_TEXT_MAX] = "-";
     if (low_s < high_s)
         pto_interval_text(PTO_SECONDS_TEXT(low_s), PTO_SECONDS_TEXT(high_s), text);
-    fprintf(stream, "  %*s", column_width(columns, r), text);
+    printf("  %*s", column_width(columns, r), text);
 }
 
-static void print_call_times(FILE *stream, const columns_t *columns, int call) {
+static void print_call_times(const columns_t *columns, int call) {
     const pto_step_prediction_t *step = columns->step;
     const double times = (double)step->workload->call[call].times;
-    print_name(stream, step, call);
+    print_name(step, call);
     for (int r = 0; r < columns->count; r++) {
         double seconds;
         bool known = pto_step_call_seconds(step, call, columns->route[r].strategy, &seconds);
-        print_cell(stream, columns, r, known, seconds * times);
+        print_cell(columns, r, known, seconds * times);
     }
-    fputc('\n', stream);
+    putchar('\n');
     if (!columns->ci)
         return;
-    fprintf(stream, "%-*s", name_width(stream, step), "#   95%");
+    printf("%-*s", name_width(step), "#   95%");
     for (int r = 0; r < columns->count; r++) {
         const pto_prediction_t *prediction = pto_step_call_prediction(step, call, columns->route[r].strategy);
         bool known = prediction && prediction->price.has_interval;
-        print_interval(stream, columns, r, known ? prediction->price.low_s * times : 0,
+        print_interval(columns, r, known ? prediction->price.low_s * times : 0,
                        known ? prediction->price.high_s * times : 0);
     }
-    fputc('\n', stream);
+    putchar('\n');
 }
 
 const char *pto_step_total_name(int total) {
@@ -233,54 +232,54 @@ double pto_step_total(const pto_step_end_t *end, int total) {
     return total == 0 ? end->communication_s : total == 1 ? end->exposed_s : end->step_s;
 }
 
-static void print_total(FILE *stream, const columns_t *columns, int total) {
-    const int width = name_width(stream, columns->step);
-    fprintf(stream, "%-*s", width, pto_step_total_name(total));
+static void print_total(const columns_t *columns, int total) {
+    const int width = name_width(columns->step);
+    printf("%-*s", width, pto_step_total_name(total));
     for (int r = 0; r < columns->count; r++) {
         const pto_step_route_t *route = &columns->route[r];
         const pto_step_end_t at = {route->communication_s, route->exposed_s, route->seconds};
-        print_cell(stream, columns, r, route->applicable, pto_step_total(&at, total));
+        print_cell(columns, r, route->applicable, pto_step_total(&at, total));
     }
-    fputc('\n', stream);
+    putchar('\n');
     if (!columns->ci)
         return;
-    fprintf(stream, "%-*s", width, "#   95%");
+    printf("%-*s", width, "#   95%");
     for (int r = 0; r < columns->count; r++)
-        print_interval(stream, columns, r, pto_step_total(&columns->route[r].low, total),
+        print_interval(columns, r, pto_step_total(&columns->route[r].low, total),
                        pto_step_total(&columns->route[r].high, total));
-    fputc('\n', stream);
+    putchar('\n');
 }
 
-static void print_routes(FILE *stream, const columns_t *columns) {
+static void print_routes(const columns_t *columns) {
     const pto_workload_t *workload = columns->step->workload;
-    fprintf(stream, "# %-*s", name_width(stream, columns->step) - 2, "All of them");
+    printf("# %-*s", name_width(columns->step) - 2, "All of them");
     for (int r = 0; r < columns->count; r++)
-        fprintf(stream, "  %*s", column_width(columns, r),
-                columns->route[r].strategy ? columns->route[r].strategy->name : "cheapest");
-    fputc('\n', stream);
+        printf("  %*s", column_width(columns, r),
+               columns->route[r].strategy ? columns->route[r].strategy->name : "cheapest");
+    putchar('\n');
     for (int i = 0; i < workload->call_count; i++)
         if (pto_workload_is_call(&workload->call[i]))
-            print_call_times(stream, columns, i);
+            print_call_times(columns, i);
     for (int total = 0; total < PTO_STEP_TOTALS; total++)
-        print_total(stream, columns, total);
+        print_total(columns, total);
 }
 
 /* As many columns as fit, but at least those of the cheapest mix and one strategy. */
-static int count_columns(FILE *stream, const columns_t *columns) {
-    int used = name_width(stream, columns->step), width = pto_terminal_width(stream), shown = 0;
+static int count_columns(const columns_t *columns) {
+    int used = name_width(columns->step), width = pto_terminal_width(stdout), shown = 0;
     while (shown < columns->count && (used += 2 + column_width(columns, shown)) <= width)
         shown++;
     return shown > 2 ? shown : columns->count < 2 ? columns->count : 2;
 }
 
-static void print_left_out(FILE *stream, const pto_step_route_t *route, int from, int count) {
+static void print_left_out(const pto_step_route_t *route, int from, int count) {
     pto_text_t list = {0};
     for (int r = from; r < count; r++)
         pto_list_add(&list, PTO_MORE_COLUMNS, route[r].strategy->name);
-    pto_print_list(stream, &list);
+    pto_print_list(&list);
 }
 
-static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
+static void print_all_routes(const pto_step_prediction_t *step, const pto_options_t *options) {
     int count = step->route_count + 1;
     pto_step_route_t *route = calloc((size_t)count, sizeof *route);
     if (!route)
@@ -290,9 +289,9 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
     qsort(route + 1, (size_t)step->route_count, sizeof *route, pto_step_by_time);
     bool all = options->all || options->has_strategies;
     columns_t columns = {step, route, count, options->ci};
-    columns.count = all ? count : count_columns(stream, &columns);
-    print_routes(stream, &columns);
-    print_left_out(stream, route, columns.count, count);
+    columns.count = all ? count : count_columns(&columns);
+    print_routes(&columns);
+    print_left_out(route, columns.count, count);
     free(route);
 }
 
@@ -317,34 +316,33 @@ const char *pto_step_compute_text(const pto_step_prediction_t *step, const pto_o
     return text;
 }
 
-void pto_print_computation(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options,
+void pto_print_computation(const pto_step_prediction_t *step, const pto_options_t *options,
                            const char *advice) {
     char text[PTO_STEP_COMPUTE_TEXT_MAX];
     if (pto_step_compute_text(step, options, text))
-        pto_print_head(stream, "compute", "%s%s", text, options->compute_scale > 0 ? "" : advice);
+        pto_print_head(stdout, "compute", "%s%s", text, options->compute_scale > 0 ? "" : advice);
 }
 
-void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
-                                const pto_options_t *options) {
-    PTO_MORE(stream, pto_field_number("compute_s", step->compute_s),
+void pto_print_json_computation(const pto_step_prediction_t *step, const pto_options_t *options) {
+    PTO_MORE(stdout, pto_field_number("compute_s", step->compute_s),
              pto_field_number("compute_scale", options->compute_scale > 0 ? options->compute_scale : 1),
              pto_field_text("compute_of", pto_step_compute_of(step, options)));
 }
 
-static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
+static void print_header(const pto_step_prediction_t *step, const pto_options_t *options) {
     const pto_workload_t *workload = step->workload;
-    pto_print_note(stream, "portolan step: %s", workload->name);
-    pto_print_machine(stream, options->machine);
-    pto_print_changes(stream, options->machine);
-    pto_print_layout(stream, &workload->layout);
+    pto_print_note(stdout, "portolan step: %s", workload->name);
+    pto_print_machine(options->machine);
+    pto_print_changes(stdout, options->machine);
+    pto_print_layout(&workload->layout);
     for (int d = 0; d < workload->dim_count; d++)
-        fprintf(stream, "%s%s %lld", d == 0 ? "# grid       " : " x ", workload->dim[d].name,
-                (long long)workload->dim[d].size);
-    fputs(workload->dim_count > 0 ? "\n" : "", stream);
-    pto_print_computation(stream, step, options, " (--compute-scale)");
+        printf("%s%s %lld", d == 0 ? "# grid       " : " x ", workload->dim[d].name,
+               (long long)workload->dim[d].size);
+    fputs(workload->dim_count > 0 ? "\n" : "", stdout);
+    pto_print_computation(step, options, " (--compute-scale)");
 }
 
-static void print_marks(FILE *stream, const pto_step_prediction_t *step) {
+static void print_marks(const pto_step_prediction_t *step) {
     bool at_once = false, together = false, shared = false;
     pto_marks_t marks = {.unsure = false};
     for (int i = 0; i < step->workload->call_count; i++) {
@@ -356,29 +354,29 @@ static void print_marks(FILE *stream, const pto_step_prediction_t *step) {
         shared = shared || step->workload->call[i].communicators.per_node > 1;
     }
     if (at_once)
-        pto_print_note(stream, "+: at once with the line above");
+        pto_print_note(stdout, "+: at once with the line above");
     if (together)
-        pto_print_note(stream, "&: chosen together with the calls at once; alone, another may be cheaper");
+        pto_print_note(stdout, "&: chosen together with the calls at once; alone, another may be cheaper");
     if (shared)
-        pto_print_note(stream, "all communicators make a call at once and share the NICs of their nodes");
-    pto_print_marks(stream, marks);
+        pto_print_note(stdout, "all communicators make a call at once and share the NICs of their nodes");
+    pto_print_marks(marks);
 }
 
-static void print_footer(FILE *stream, const pto_step_prediction_t *step) {
+static void print_footer(const pto_step_prediction_t *step) {
     pto_caveats_t caveats = {.count = 0};
-    print_marks(stream, step);
+    print_marks(step);
     pto_step_caveats_add_all(step, &caveats);
-    pto_print_caveats(stream, &caveats);
+    pto_print_caveats(&caveats);
     char hint[PTO_MORE_PROCS_TEXT_MAX];
     if (pto_step_more_procs_text(step, hint))
-        pto_print_note(stream, "%s", hint);
+        pto_print_note(stdout, "%s", hint);
 }
 
-void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
-    print_header(stream, step, options);
-    print_calls(stream, step, options->all || has_room(stream, step));
-    print_all_routes(stream, step, options);
-    print_footer(stream, step);
+void pto_print_step(const pto_step_prediction_t *step, const pto_options_t *options) {
+    print_header(step, options);
+    print_calls(step, options->all || has_room(step));
+    print_all_routes(step, options);
+    print_footer(step);
 }
 
 /* --- simulations ---------------------------------------------------------------------------------------- */
@@ -391,43 +389,42 @@ static const pto_step_route_t *predicted_route(const pto_step_prediction_t *step
     return &step->mix;
 }
 
-static void print_pair(FILE *stream, double predicted_s, double simulated_s) {
-    fprintf(stream, "  %9s  %9s", PTO_SECONDS_TEXT(predicted_s), PTO_SECONDS_TEXT(simulated_s));
+static void print_pair(double predicted_s, double simulated_s) {
+    printf("  %9s  %9s", PTO_SECONDS_TEXT(predicted_s), PTO_SECONDS_TEXT(simulated_s));
     if (predicted_s > 0)
-        fprintf(stream, "  %5.2f", simulated_s / predicted_s);
-    fputc('\n', stream);
+        printf("  %5.2f", simulated_s / predicted_s);
+    putchar('\n');
 }
 
-static void print_simulation(FILE *stream, const pto_step_prediction_t *step,
-                             const pto_step_simulation_t *simulation) {
+static void print_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation) {
     const pto_workload_t *workload = step->workload;
     const pto_step_route_t *route = predicted_route(step, simulation);
     const pto_step_end_t predicted = {route->communication_s, route->exposed_s, route->seconds};
     const pto_step_end_t simulated = {simulation->communication_s, simulation->exposed_s,
                                       simulation->seconds};
-    int width = name_width(stream, step);
-    fprintf(stream, "# %-*s  %9s  %9s  Ratio\n", width - 2,
-            simulation->strategy ? simulation->strategy->name : "cheapest", "Predicted", "Simulated");
+    int width = name_width(step);
+    printf("# %-*s  %9s  %9s  Ratio\n", width - 2,
+           simulation->strategy ? simulation->strategy->name : "cheapest", "Predicted", "Simulated");
     for (int i = 0; i < workload->call_count; i++) {
         double seconds;
         if (!pto_workload_is_call(&step->workload->call[i]) ||
             !pto_step_call_seconds(step, i, simulation->strategy, &seconds))
             continue;
-        print_name(stream, step, i);
-        print_pair(stream, seconds * (double)workload->call[i].times, simulation->call_s[i]);
+        print_name(step, i);
+        print_pair(seconds * (double)workload->call[i].times, simulation->call_s[i]);
     }
     for (int total = 0; total < PTO_STEP_TOTALS; total++) {
-        pto_print_label(stream, width, pto_step_total_name(total));
-        print_pair(stream, pto_step_total(&predicted, total), pto_step_total(&simulated, total));
+        pto_print_label(width, pto_step_total_name(total));
+        print_pair(pto_step_total(&predicted, total), pto_step_total(&simulated, total));
     }
 }
 
-void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
-                                const pto_step_simulation_t *simulation, int count) {
-    fputs("#\n", stream);
+void pto_print_step_simulations(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation,
+                                int count) {
+    fputs("#\n", stdout);
     for (int i = 0; i < count; i++)
-        print_simulation(stream, step, &simulation[i]);
+        print_simulation(step, &simulation[i]);
     pto_print_note(
-        stream,
+        stdout,
         "predicted: each call as if alone with its kind; simulated: while the other calls of its entry run");
 }

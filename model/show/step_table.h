@@ -11,7 +11,7 @@
 /* Prints the calls with their cheapest routes and shares of the time; then the time of each call by the
  * cheapest routes and by each strategy, the fastest first. The options or the width of the terminal limit the
  * columns. */
-void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options);
+void pto_print_step(const pto_step_prediction_t *step, const pto_options_t *options);
 
 /* Compares two pto_step_route_t for qsort: routes that apply come first, by rising time of communication. */
 int pto_step_by_time(const void *a, const void *b);
@@ -22,8 +22,8 @@ const char *pto_step_total_name(int total);
 double pto_step_total(const pto_step_end_t *end, int total);
 
 /* Prints simulated times beside the predicted ones, for each call, each entry and the total. */
-void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
-                                const pto_step_simulation_t *simulation, int count);
+void pto_print_step_simulations(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation,
+                                int count);
 
 /* Returns the machine that the workload names, to which its computation times belong, if --machine names
  * another one; else NULL. */
@@ -35,11 +35,10 @@ enum { PTO_STEP_COMPUTE_TEXT_MAX = 320 };
 const char *pto_step_compute_text(const pto_step_prediction_t *step, const pto_options_t *options,
                                   char text[PTO_STEP_COMPUTE_TEXT_MAX]);
 /* Prints this text for people, with advice on how to change it; nothing if it is NULL. */
-void pto_print_computation(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options,
+void pto_print_computation(const pto_step_prediction_t *step, const pto_options_t *options,
                            const char *advice);
 /* Prints it as members of a JSON object. */
-void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
-                                const pto_options_t *options);
+void pto_print_json_computation(const pto_step_prediction_t *step, const pto_options_t *options);
 
 /* Returns the cheapest prediction of a call, and sets `*strategy` to its strategy. */
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,

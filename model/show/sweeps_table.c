@@ -35,27 +35,27 @@ static unsigned varying(const pto_sweeps_t *sweeps) {
     return varies;
 }
 
-static void print_axis(FILE *stream, const char *title, const pto_axis_t *axis) {
+static void print_axis(const char *title, const pto_axis_t *axis) {
     if (axis->kind == PTO_AXIS_WHAT_IF)
-        pto_print_head(stream, title, "%s, %s to %s", axis->heading, axis->value[0].label,
+        pto_print_head(stdout, title, "%s, %s to %s", axis->heading, axis->value[0].label,
                        axis->value[axis->count - 1].label);
 }
 
 /* The scenario, the machine, its changes, and the quantities that do not vary. */
-static void print_header(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {
+static void print_header(const char *command, const pto_sweeps_t *sweeps) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     const pto_sweeps_run_t *last = pto_sweeps_run(sweeps, sweeps->row.count - 1, 0);
-    pto_print_title(stream, command, any);
+    pto_print_title(command, any);
     if (pto_machine_model(any->machine))
-        fprintf(stream, "# model      %s\n", pto_machine_model(any->machine));
+        printf("# model      %s\n", pto_machine_model(any->machine));
     for (int i = 0; i < last->options->what_if_count; i++)
         if ((sweeps->row.kind != PTO_AXIS_WHAT_IF || i != sweeps->row.what_if) &&
             (sweeps->column.kind != PTO_AXIS_WHAT_IF || i != sweeps->column.what_if) &&
-            !(last->options->machine && pto_print_change(stream, last->options->machine, i)))
-            fprintf(stream, "# what if    %s\n", last->options->what_if[i]);
-    print_axis(stream, "rows", &sweeps->row);
-    print_axis(stream, "columns", &sweeps->column);
-    pto_print_question(stream, any, varying(sweeps));
+            !(last->options->machine && pto_print_change(stdout, last->options->machine, i)))
+            printf("# what if    %s\n", last->options->what_if[i]);
+    print_axis("rows", &sweeps->row);
+    print_axis("columns", &sweeps->column);
+    pto_print_question(any, varying(sweeps));
 }
 
 /* --- the cheapest in each cell -------------------------------------------------------------------------- */
@@ -123,26 +123,25 @@ static void add_line(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int6
             add_cell(line, sweeps, row, column, legend);
 }
 
-static void print_block(FILE *stream, const pto_sweeps_t *sweeps, int64_t first, int64_t end,
-                        legend_t *legend) {
+static void print_block(const pto_sweeps_t *sweeps, int64_t first, int64_t end, legend_t *legend) {
     for (int row = -1; row < sweeps->row.count; row++) {
         pto_text_t line = {0};
         add_line(&line, sweeps, row, first, end, legend);
         while (line.length > 0 && line.text[line.length - 1] == ' ')
             line.length--;
         if (!line.out_of_memory)
-            fprintf(stream, "%.*s\n", (int)line.length, line.text);
+            printf("%.*s\n", (int)line.length, line.text);
         free(line.text);
     }
 }
 
-static void print_legend(FILE *stream, const pto_sweeps_t *sweeps, const legend_t *legend) {
+static void print_legend(const pto_sweeps_t *sweeps, const legend_t *legend) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     for (int i = 0; i < legend->count; i++)
         for (int s = 0; s < any->strategy_count; s++)
             if (legend->letter[s] == letter_at(i))
-                fprintf(stream, "# %c  %s\n", legend->letter[s], any->strategy[s]->name);
-    pto_print_marks(stream, (pto_marks_t){.unsure = legend->unsure});
+                printf("# %c  %s\n", legend->letter[s], any->strategy[s]->name);
+    pto_print_marks((pto_marks_t){.unsure = legend->unsure});
 }
 
 /* Why runs have no prediction, one note for each. */
@@ -172,32 +171,31 @@ static bool layouts_differ(const pto_sweeps_t *sweeps) {
 }
 
 /* Why runs have no prediction, and the caveats of the others. */
-static void print_notes(FILE *stream, const pto_sweeps_t *sweeps) {
+static void print_notes(const pto_sweeps_t *sweeps) {
     pto_caveats_t caveats = {.count = 0};
     if (layouts_differ(sweeps))
-        pto_print_note(stream, "layout: the one above is that of %s; --what-if changes it",
+        pto_print_note(stdout, "layout: the one above is that of %s; --what-if changes it",
                        sweeps->row.kind == PTO_AXIS_COMPARE ? "the machine as it is" : "the first row");
-    print_reasons(stream, sweeps);
-    pto_print_energy_note(stream, pto_sweeps_any(sweeps));
+    print_reasons(stdout, sweeps);
+    pto_print_energy_note(pto_sweeps_any(sweeps));
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
         pto_caveats_add_all(&caveats, &sweeps->run[i].predictions);
-    pto_print_caveats(stream, &caveats);
+    pto_print_caveats(&caveats);
 }
 
-static void print_blocks(FILE *stream, const pto_sweeps_t *sweeps) {
+static void print_blocks(const pto_sweeps_t *sweeps) {
     legend_t legend = {.letter = calloc((size_t)pto_sweeps_any(sweeps)->strategy_count, 1)};
     const int64_t columns = pto_sweeps_columns(sweeps);
-    int64_t per_block = (pto_terminal_width(stream) - label_width(sweeps)) / CELL_WIDTH;
+    int64_t per_block = (pto_terminal_width(stdout) - label_width(sweeps)) / CELL_WIDTH;
     if (!legend.letter)
         return;
     if (per_block < 1)
         per_block = 1;
     for (int64_t first = 0; first < columns; first += per_block) {
-        fputs(first > 0 ? "#\n" : "", stream);
-        print_block(stream, sweeps, first, first + per_block < columns ? first + per_block : columns,
-                    &legend);
+        fputs(first > 0 ? "#\n" : "", stdout);
+        print_block(sweeps, first, first + per_block < columns ? first + per_block : columns, &legend);
     }
-    print_legend(stream, sweeps, &legend);
+    print_legend(sweeps, &legend);
     free(legend.letter);
 }
 
@@ -210,8 +208,7 @@ static const char *marked_pick(const pto_predictions_t *predictions, int64_t poi
 }
 
 /* Print "12.3 us  dup_devptr ?". `*value` is the cost; returns false if no strategy applies. */
-static bool print_least(FILE *stream, const pto_predictions_t *predictions, int64_t point, int width,
-                        double *value) {
+static bool print_least(const pto_predictions_t *predictions, int64_t point, int width, double *value) {
     char text[PTO_SECONDS_TEXT_MAX] = "-", pick[PTO_ROUTE_TEXT_MAX] = "";
     int winner;
     pto_cost_t cost;
@@ -220,7 +217,7 @@ static bool print_least(FILE *stream, const pto_predictions_t *predictions, int6
         cost_text(predictions, cost.value, text);
     if (applies)
         marked_pick(predictions, point, winner, pick);
-    fprintf(stream, "  %8s  %-*s", text, width, pick);
+    printf("  %8s  %-*s", text, width, pick);
     *value = applies ? cost.value : 0;
     return applies;
 }
@@ -236,37 +233,36 @@ static int name_width(const pto_predictions_t *predictions, const char *title) {
     return width;
 }
 
-void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
-                            const pto_predictions_t *after, const char *after_title, pto_marks_t *marks) {
-    int left = name_width(before, before_title), right = name_width(after, after_title);
+void pto_print_side_by_side(const pto_predictions_t *before, const pto_predictions_t *after,
+                            const char *after_title, pto_marks_t *marks) {
+    int left = name_width(before, "As it is"), right = name_width(after, after_title);
     double before_cost, after_cost;
-    fprintf(stream, "# %-*s  %-*s  %-*s   Saves\n", LABEL_LEAST - 2, pto_sweep_heading(before->sweep),
-            left + 10, before_title, right + 10, after_title);
+    printf("# %-*s  %-*s  %-*s   Saves\n", LABEL_LEAST - 2, pto_sweep_heading(before->sweep), left + 10,
+           "As it is", right + 10, after_title);
     for (int64_t point = 0; point < before->point_count && point < after->point_count; point++) {
-        fprintf(stream, "%-*s", LABEL_LEAST, PTO_POINT_TEXT(before, before->point[point]));
+        printf("%-*s", LABEL_LEAST, PTO_POINT_TEXT(before, before->point[point]));
         pto_marks_add(marks, pto_pick_marks(before, point));
         pto_marks_add(marks, pto_pick_marks(after, point));
-        bool both = print_least(stream, before, point, left, &before_cost);
-        both = print_least(stream, after, point, right, &after_cost) && both;
+        bool both = print_least(before, point, left, &before_cost);
+        both = print_least(after, point, right, &after_cost) && both;
         if (both && before_cost > 0)
-            fprintf(stream, "  %5.1f%%", 100 * (1 - after_cost / before_cost));
-        fputc('\n', stream);
+            printf("  %5.1f%%", 100 * (1 - after_cost / before_cost));
+        putchar('\n');
     }
 }
 
-void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {
-    print_header(stream, command, sweeps);
+void pto_print_sweeps(const pto_sweeps_t *sweeps) {
+    print_header("predict", sweeps);
     const pto_predictions_t *before = &pto_sweeps_run(sweeps, 0, 0)->predictions;
     if (sweeps->row.kind == PTO_AXIS_COMPARE && before->strategy_count > 0 &&
         pto_sweeps_run(sweeps, 1, 0)->predictions.strategy_count > 0) {
         pto_marks_t marks = {.unsure = false};
-        pto_print_side_by_side(stream, before, "As it is", &pto_sweeps_run(sweeps, 1, 0)->predictions,
-                               "What if", &marks);
-        pto_print_marks(stream, marks);
+        pto_print_side_by_side(before, &pto_sweeps_run(sweeps, 1, 0)->predictions, "What if", &marks);
+        pto_print_marks(marks);
     } else {
-        print_blocks(stream, sweeps);
+        print_blocks(sweeps);
     }
-    print_notes(stream, sweeps);
+    print_notes(sweeps);
 }
 
 /* --- where picks change --------------------------------------------------------------------------------- */
@@ -363,15 +359,15 @@ static pto_status_t add_row_picks(pto_text_t *line, const pto_sweeps_t *sweeps, 
     return status;
 }
 
-pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pto_error_t *err) {
+pto_status_t pto_print_sweeps_picks(const pto_sweeps_t *sweeps, pto_error_t *err) {
     bool doubtful = false;
-    print_header(stream, "pick", sweeps);
+    print_header("pick", sweeps);
     bool one = sweeps->column.count == 0 && pto_sweeps_any(sweeps)->point_count == 1;
-    fprintf(stream, "# %-*s  Cheapest%s%s\n", label_width(sweeps) - 2,
-            sweeps->row.kind == PTO_AXIS_WHAT_IF ? "" : sweeps->row.heading, one ? "" : " by ",
-            one                        ? ""
-            : sweeps->column.count > 0 ? sweeps->column.heading
-                                       : pto_sweep_kind_name(pto_sweeps_any(sweeps)->sweep));
+    printf("# %-*s  Cheapest%s%s\n", label_width(sweeps) - 2,
+           sweeps->row.kind == PTO_AXIS_WHAT_IF ? "" : sweeps->row.heading, one ? "" : " by ",
+           one                        ? ""
+           : sweeps->column.count > 0 ? sweeps->column.heading
+                                      : pto_sweep_kind_name(pto_sweeps_any(sweeps)->sweep));
     for (int row = 0; row < sweeps->row.count; row++) {
         pto_text_t line = {0};
         char *text = NULL;
@@ -382,14 +378,14 @@ pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pt
             free(line.text);
         if (status != PTO_OK)
             return status;
-        fprintf(stream, "%-*s  ", label_width(sweeps), sweeps->row.value[row].label);
-        pto_print_wrapped(stream, text, label_width(sweeps) + 2, pto_terminal_width(stream));
+        printf("%-*s  ", label_width(sweeps), sweeps->row.value[row].label);
+        pto_print_wrapped(stdout, text, label_width(sweeps) + 2, pto_terminal_width(stdout));
         free(text);
     }
     if (doubtful)
         pto_print_note(
-            stream, "~: near-tie or unsure at some point; `portolan pick` of one row has margins and regret");
-    print_notes(stream, sweeps);
+            stdout, "~: near-tie or unsure at some point; `portolan pick` of one row has margins and regret");
+    print_notes(sweeps);
     return PTO_OK;
 }
 

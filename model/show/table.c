@@ -13,20 +13,20 @@
 #include "portolan/units.h"
 #include "record.h"
 
-static void print_library(FILE *stream, const pto_scenario_t *scenario) {
+static void print_library(const pto_scenario_t *scenario) {
     const pto_library_choice_t *library = &scenario->library;
     if (!pto_collective_is_in_mpi(scenario->collective))
         return;
     if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
-        fputs("# algorithm  nonblocking sends and receives, all in flight\n", stream);
+        fputs("# algorithm  nonblocking sends and receives, all in flight\n", stdout);
     else if (library->name)
-        fprintf(stream, "# library    %s\n", library->name);
+        printf("# library    %s\n", library->name);
     else if (library->rule_count > 0)
-        fputs("# library    the scenario's table\n", stream);
+        fputs("# library    the scenario's table\n", stdout);
     else if (library->best)
-        fputs("# library    best: the cheapest algorithm at each point\n", stream);
+        fputs("# library    best: the cheapest algorithm at each point\n", stdout);
     else
-        fputs("# library    the machine file's table, else the cheapest algorithm\n", stream);
+        fputs("# library    the machine file's table, else the cheapest algorithm\n", stdout);
 }
 
 static const char *plural(int64_t count, const char *ending) { return count == 1 ? "" : ending; }
@@ -120,14 +120,14 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
     return text;
 }
 
-static void print_size(FILE *stream, const pto_predictions_t *predictions, unsigned varies) {
+static void print_size(const pto_predictions_t *predictions, unsigned varies) {
     const pto_scenario_t *scenario = predictions->scenario;
     char bytes[PTO_BYTES_TEXT_MAX];
     if (!(varies & 1u << PTO_SWEEP_BYTES) && scenario->bytes.count > 0)
-        fprintf(stream, "# bytes      %s\n", pto_size_text(scenario->bytes.value[0], bytes));
+        printf("# bytes      %s\n", pto_size_text(scenario->bytes.value[0], bytes));
     if (!(varies & 1u << PTO_SWEEP_MESSAGES) && scenario->messages.count > 0)
-        fprintf(stream, "# messages   %lld from each %s\n", (long long)scenario->messages.value[0],
-                scenario->layout.in_host ? "process" : "GPU");
+        printf("# messages   %lld from each %s\n", (long long)scenario->messages.value[0],
+               scenario->layout.in_host ? "process" : "GPU");
 }
 
 const char *pto_next_note(const char *notes, int *length) {
@@ -157,12 +157,12 @@ bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i) {
     return next != NULL;
 }
 
-void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
+void pto_print_json_start(const pto_machine_t *machine) {
     int length;
     const char *model = pto_machine_model(machine), *what_if = pto_machine_what_if(machine), *notes = what_if;
     char digest[PTO_MACHINE_DIGEST_MAX];
-    fputc('{', stream);
-    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_field_text("portolan", pto_version()),
+    putchar('{');
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("portolan", pto_version()),
                pto_field_text("machine", pto_machine_name(machine)),
                pto_field_text("machine_file", pto_file_name(pto_machine_path(machine))),
                pto_field_text("machine_digest", pto_machine_digest(machine, digest)),
@@ -170,53 +170,53 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
     for (const char *next; (next = pto_next_note(notes, &length)); notes = next) {
         char text[512];
         snprintf(text, sizeof text, "%.*s", length, notes);
-        fputs(notes == what_if ? ", \"what_if\": [" : ", ", stream);
-        pto_print_json_string(stream, text);
+        fputs(notes == what_if ? ", \"what_if\": [" : ", ", stdout);
+        pto_print_json_string(stdout, text);
     }
-    fputs(what_if ? "]" : "", stream);
+    fputs(what_if ? "]" : "", stdout);
 }
 
-void pto_print_layout(FILE *stream, const pto_layout_t *layout) {
+void pto_print_layout(const pto_layout_t *layout) {
     char text[PTO_LAYOUT_TEXT_MAX];
-    pto_print_head(stream, "layout", "%s", pto_layout_text(layout, text));
+    pto_print_head(stdout, "layout", "%s", pto_layout_text(layout, text));
 }
 
-void pto_print_machine(FILE *stream, const pto_machine_t *machine) {
+void pto_print_machine(const pto_machine_t *machine) {
     const char *name = pto_machine_name(machine), *path = pto_machine_path(machine);
-    bool fits = (int)(strlen("# machine     ()") + strlen(name) + strlen(path)) <= pto_terminal_width(stream);
-    fprintf(stream, "# machine    %s%s(", name, fits ? " " : "\n#            ");
-    pto_print_escaped(stream, path);
-    fputs(")\n", stream);
+    bool fits = (int)(strlen("# machine     ()") + strlen(name) + strlen(path)) <= pto_terminal_width(stdout);
+    printf("# machine    %s%s(", name, fits ? " " : "\n#            ");
+    pto_print_escaped(path);
+    fputs(")\n", stdout);
     if (pto_machine_runs(machine) != PTO_RUNS_WAITED)
-        pto_print_head(stream, "runs", "%s", pto_runs_text(pto_machine_runs(machine)));
+        pto_print_head(stdout, "runs", "%s", pto_runs_text(pto_machine_runs(machine)));
 }
 
-void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions) {
+void pto_print_title(const char *command, const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
-    pto_print_note(stream, "portolan %s: %s", command,
+    pto_print_note(stdout, "portolan %s: %s", command,
                    scenario->name ? scenario->name : pto_collective_name(scenario->collective));
-    pto_print_machine(stream, predictions->machine);
+    pto_print_machine(predictions->machine);
 }
 
-void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsigned varies) {
+void pto_print_question(const pto_predictions_t *predictions, unsigned varies) {
     const pto_layout_t *layout = &predictions->scenario->layout;
     char text[PTO_LAYOUT_TEXT_MAX];
     if (varies & 1u << PTO_SWEEP_NODES)
-        pto_print_head(stream, "layout", "%s", pto_node_text(layout, text));
+        pto_print_head(stdout, "layout", "%s", pto_node_text(layout, text));
     else
-        pto_print_layout(stream, layout);
-    print_size(stream, predictions, varies);
-    print_library(stream, predictions->scenario);
+        pto_print_layout(layout);
+    print_size(predictions, varies);
+    print_library(predictions->scenario);
 }
 
-void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions) {
-    pto_print_title(stream, command, predictions);
-    pto_print_changes(stream, predictions->machine);
-    pto_print_question(stream, predictions, 1u << predictions->sweep);
+void pto_print_header(const char *command, const pto_predictions_t *predictions) {
+    pto_print_title(command, predictions);
+    pto_print_changes(stdout, predictions->machine);
+    pto_print_question(predictions, 1u << predictions->sweep);
 }
 
 /* Why a strategy does not apply at some points: one note for each range of points. */
-static void print_reasons(FILE *stream, const pto_predictions_t *predictions, int strategy) {
+static void print_reasons(const pto_predictions_t *predictions, int strategy) {
     const char *printed = NULL;
     char from[PTO_BYTES_TEXT_MAX];
     for (int64_t point = 0; point < predictions->point_count; point++) {
@@ -227,7 +227,7 @@ static void print_reasons(FILE *stream, const pto_predictions_t *predictions, in
             continue;
         }
         if (!printed)
-            pto_print_note(stream, "from %s: %s",
+            pto_print_note(stdout, "from %s: %s",
                            pto_point_text(predictions, predictions->point[point], from), prediction->reason);
         printed = prediction->reason;
     }
@@ -237,32 +237,32 @@ void pto_list_add(pto_text_t *list, const char *before, const char *name) {
     pto_text_add(list, "%s%s", list->length > 0 ? ", " : before, name);
 }
 
-void pto_print_list(FILE *stream, pto_text_t *list) {
+void pto_print_list(pto_text_t *list) {
     if (list->length > 0 && !list->out_of_memory)
-        pto_print_note(stream, "%s", list->text);
+        pto_print_note(stdout, "%s", list->text);
     free(list->text);
 }
 
-void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes) {
+void pto_print_json_layout(const pto_layout_t *layout, bool with_nodes) {
     const bool in_host = layout->in_host;
-    PTO_OBJECT(stream, ", \"layout\": ", pto_field_if(with_nodes, pto_field_count("nodes", layout->nodes)),
+    PTO_OBJECT(stdout, ", \"layout\": ", pto_field_if(with_nodes, pto_field_count("nodes", layout->nodes)),
                pto_field_count(in_host ? "procs_per_node" : "gpus_per_node", layout->gpus_per_node),
                pto_field_if(in_host, pto_field_text("memory", "host")),
                pto_field_if(!in_host, pto_field_count("procs_per_gpu", layout->procs_per_gpu)),
                pto_field_if(!in_host, pto_field_count("owners_per_gpu", layout->owners_per_gpu)));
 }
 
-void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions) {
+void pto_print_json_question(const pto_predictions_t *predictions) {
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add_all(&caveats, predictions);
-    PTO_MORE(stream, pto_field_text("collective", pto_collective_name(predictions->scenario->collective)));
-    pto_print_json_layout(stream, &predictions->scenario->layout, predictions->sweep != PTO_SWEEP_NODES);
-    PTO_MORE(stream, pto_field_unpriced("not_priced", &caveats));
-    pto_print_json_more_procs(stream, predictions);
+    PTO_MORE(stdout, pto_field_text("collective", pto_collective_name(predictions->scenario->collective)));
+    pto_print_json_layout(&predictions->scenario->layout, predictions->sweep != PTO_SWEEP_NODES);
+    PTO_MORE(stdout, pto_field_unpriced("not_priced", &caveats));
+    pto_print_json_more_procs(predictions);
 }
 
 /* What prices are extrapolated from: one note for each range of points. */
-static void print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
+static void print_extrapolated(const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         char printed[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX];
         for (int64_t point = 0; point < predictions->point_count; point++) {
@@ -272,7 +272,7 @@ static void print_extrapolated(FILE *stream, const pto_predictions_t *prediction
                 continue;
             }
             if (strcmp(text, printed) != 0)
-                pto_print_note(stream, "from %s: %s is extrapolated from %s",
+                pto_print_note(stdout, "from %s: %s is extrapolated from %s",
                                PTO_POINT_TITLE(predictions, predictions->point[point]),
                                predictions->strategy[i]->name, text);
             memcpy(printed, text, sizeof printed);
@@ -294,9 +294,9 @@ pto_status_t pto_need_powers(const pto_machine_t *machine, pto_error_t *err) {
                          pto_machine_name(machine), pto_machine_path(machine));
 }
 
-void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions) {
+void pto_print_energy_note(const pto_predictions_t *predictions) {
     if (predictions->by != PTO_BY_TIME && !is_known(predictions->machine, "energy.cpu.idle_w"))
-        fputs("# energy     of the GPUs alone: the machine file has no energy.cpu\n", stream);
+        fputs("# energy     of the GPUs alone: the machine file has no energy.cpu\n", stdout);
 }
 
 /* Returns a reason without the leading name of the strategy, so that strategies can share it. */
@@ -325,7 +325,7 @@ static bool is_hidden_for(const pto_predictions_t *predictions, int strategy, co
 }
 
 /* Strategies that are hidden for the same reason share a note. */
-static void print_hidden(FILE *stream, const pto_predictions_t *predictions) {
+static void print_hidden(const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         const char *reason = reason_to_hide(predictions, i);
         pto_text_t list = {0};
@@ -338,15 +338,15 @@ static void print_hidden(FILE *stream, const pto_predictions_t *predictions) {
             if (is_hidden_for(predictions, j, reason))
                 pto_list_add(&list, "no column: ", predictions->strategy[j]->name);
         pto_text_add(&list, ": %s", reason);
-        pto_print_list(stream, &list);
+        pto_print_list(&list);
     }
 }
 
 /* The price of a strategy that chooses its numbers during the run is a bound: that of the best fixed ones. */
-static void print_bound(FILE *stream, const pto_predictions_t *predictions, int index) {
+static void print_bound(const pto_predictions_t *predictions, int index) {
     const pto_strategy_t *strategy = predictions->strategy[index];
     if (strategy->fixed)
-        pto_print_note(stream, "%s: a bound, the price of %s with the best numbers", strategy->name,
+        pto_print_note(stdout, "%s: a bound, the price of %s with the best numbers", strategy->name,
                        strategy->fixed->name);
 }
 
@@ -355,14 +355,14 @@ bool pto_has_column(const pto_predictions_t *predictions, int strategy) {
 }
 
 /* Explain a price of 0, which looks like an error. */
-static void print_empty(FILE *stream, const pto_predictions_t *predictions) {
+static void print_empty(const pto_predictions_t *predictions) {
     bool is_free = false;
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         const pto_prediction_t *prediction = &predictions->prediction[cell];
         is_free = is_free || (prediction->applicable && !(prediction->price.seconds > 0));
     }
     if (is_free && predictions->scenario->bytes.count > 0 && predictions->scenario->bytes.value[0] == 0)
-        pto_print_note(stream, "0 B: a collective without data sends nothing, and is priced at 0 s");
+        pto_print_note(stdout, "0 B: a collective without data sends nothing, and is priced at 0 s");
 }
 
 static bool has_mixed_messages(const pto_predictions_t *predictions) {
@@ -376,36 +376,36 @@ static bool has_mixed_messages(const pto_predictions_t *predictions) {
 }
 
 /* How messages between host and GPU memory are priced if the machine file has no parameters for them. */
-static void print_mixed_ends(FILE *stream, const pto_predictions_t *predictions) {
+static void print_mixed_ends(const pto_predictions_t *predictions) {
     const pto_pair_ends_t *ends = &predictions->scenario->ends;
     for (int i = 0; i < predictions->strategy_count && ends->from_host != ends->to_host &&
                     !has_mixed_messages(predictions);
          i++)
         if (strcmp(predictions->strategy[i]->name, "cuda_aware") == 0 && !reason_to_hide(predictions, i))
-            pto_print_note(stream, predictions->scenario->distance == PTO_LEVEL_OFF_NODE
+            pto_print_note(stdout, predictions->scenario->distance == PTO_LEVEL_OFF_NODE
                                        ? "cuda_aware: without messages.to, a message between host and GPU "
                                          "memory is priced as one within either, whichever costs more"
                                        : "cuda_aware: without messages.to, a message between host and GPU "
                                          "memory is priced as a copy and one within host memory");
 }
 
-void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
-    pto_print_energy_note(stream, predictions);
-    print_empty(stream, predictions);
-    print_mixed_ends(stream, predictions);
+void pto_print_footer(const pto_predictions_t *predictions) {
+    pto_print_energy_note(predictions);
+    print_empty(predictions);
+    print_mixed_ends(predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
         if (!reason_to_hide(predictions, i)) {
-            print_reasons(stream, predictions, i);
-            print_bound(stream, predictions, i);
+            print_reasons(predictions, i);
+            print_bound(predictions, i);
         }
-    print_hidden(stream, predictions);
-    print_extrapolated(stream, predictions);
+    print_hidden(predictions);
+    print_extrapolated(predictions);
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add_all(&caveats, predictions);
-    pto_print_unpriced(stream, &caveats);
+    pto_print_unpriced(&caveats);
     char hint[PTO_MORE_PROCS_TEXT_MAX];
     if (pto_more_procs_text(predictions, hint))
-        pto_print_note(stream, "%s", hint);
+        pto_print_note(stdout, "%s", hint);
 }
 
 const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
@@ -415,18 +415,18 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
     return heading[sweep];
 }
 
-void pto_print_json_strategy(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
+void pto_print_json_strategy(const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
     const bool applies = prediction->applicable;
     PTO_RECORD(
-        stream, PTO_FORMAT_JSON,
+        stdout, PTO_FORMAT_JSON,
         pto_field_text("strategy", predictions->strategy[cell % predictions->strategy_count]->name),
         pto_field_if(!applies, pto_field_text("reason", prediction->reason)),
         pto_field_if(applies, pto_field_text("algorithm", applies ? prediction->algorithm->name : NULL)),
         pto_field_if(applies, pto_field_number("seconds", prediction->price.seconds)));
 }
 
-void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
+void pto_print_json_price(const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
     pto_caveats_t caveats = {.count = 0};
     const bool stages = predictions->strategy[cell % predictions->strategy_count]->stages;
@@ -434,7 +434,7 @@ void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, in
     pto_caveats_add(&caveats, prediction);
     if (!prediction->applicable)
         return;
-    PTO_MORE(stream, pto_field_if(prediction->chunks > 0, pto_field_count("chunks", prediction->chunks)),
+    PTO_MORE(stdout, pto_field_if(prediction->chunks > 0, pto_field_count("chunks", prediction->chunks)),
              pto_field_if(stages, pto_field_count("staged_in", prediction->staged_members.in)),
              pto_field_if(stages, pto_field_count("staged_out", prediction->staged_members.out)),
              pto_field_if(has_interval, pto_field_number("low_s", prediction->price.low_s)),
@@ -442,60 +442,60 @@ void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, in
              pto_field_unpriced_if_any(&caveats), pto_field_extrapolated(&caveats));
 }
 
-void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
+void pto_print_json_cells(const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context) {
-    pto_print_json_start(stream, predictions->machine);
-    pto_print_json_question(stream, predictions);
-    fprintf(stream, ", \"%s\": [", name);
+    pto_print_json_start(predictions->machine);
+    pto_print_json_question(predictions);
+    printf(", \"%s\": [", name);
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
-        fprintf(stream, "%s\n  {\"%s\": %lld, ", cell ? "," : "", pto_sweep_kind_name(predictions->sweep),
-                (long long)predictions->point[cell / predictions->strategy_count]);
-        pto_print_json_strategy(stream, predictions, cell);
+        printf("%s\n  {\"%s\": %lld, ", cell ? "," : "", pto_sweep_kind_name(predictions->sweep),
+               (long long)predictions->point[cell / predictions->strategy_count]);
+        pto_print_json_strategy(predictions, cell);
         if (predictions->prediction[cell].applicable)
             print(cell, context);
-        fputc('}', stream);
+        putchar('}');
     }
-    fputs("\n]}\n", stream);
+    fputs("\n]}\n", stdout);
 }
 
-void pto_print_csv_heading(FILE *stream, const char *columns) {
-    fprintf(stream, "bytes,nodes,messages,strategy,algorithm,%s,not_priced,extrapolated_from,model,what_if\n",
-            columns);
+void pto_print_csv_heading(const char *columns) {
+    printf("bytes,nodes,messages,strategy,algorithm,%s,not_priced,extrapolated_from,model,what_if\n",
+           columns);
 }
 
-void pto_print_csv_point(FILE *stream, const pto_predictions_t *predictions, int64_t point) {
+void pto_print_csv_point(const pto_predictions_t *predictions, int64_t point) {
     const pto_request_t request =
         pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
-    PTO_RECORD(stream, PTO_FORMAT_CSV, pto_field_count("bytes", request.bytes),
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_field_count("bytes", request.bytes),
                pto_field_count("nodes", request.layout.nodes),
                pto_field_if(request.messages > 0, pto_field_count("messages", request.messages)));
 }
 
-void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
+void pto_print_csv_cell(const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
-    pto_print_csv_point(stream, predictions, cell / predictions->strategy_count);
-    fprintf(stream, "%s,%s,", predictions->strategy[cell % predictions->strategy_count]->name,
-            prediction->applicable ? prediction->algorithm->name : "");
+    pto_print_csv_point(predictions, cell / predictions->strategy_count);
+    printf("%s,%s,", predictions->strategy[cell % predictions->strategy_count]->name,
+           prediction->applicable ? prediction->algorithm->name : "");
 }
 
-void pto_print_csv_changes(FILE *stream, const pto_machine_t *machine) {
+void pto_print_csv_changes(const pto_machine_t *machine) {
     const char *model = pto_machine_model(machine), *notes = pto_machine_what_if(machine);
     char text[4096];
     snprintf(text, sizeof text, "%s", notes ? notes : "");
     for (char *line = text; (line = strchr(line, '\n')); line++)
         *line = ';';
-    fprintf(stream, "%s,", model ? model : "");
-    pto_print_csv_text(stream, text);
+    printf("%s,", model ? model : "");
+    pto_print_csv_text(stdout, text);
 }
 
-void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
+void pto_print_csv_end(const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add(&caveats, prediction);
-    PTO_RECORD(stream, PTO_FORMAT_CSV, pto_field_unpriced("not_priced", &caveats),
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_field_unpriced("not_priced", &caveats),
                pto_field_extrapolated(&caveats));
-    pto_print_csv_changes(stream, predictions->machine);
-    fputc('\n', stream);
+    pto_print_csv_changes(predictions->machine);
+    putchar('\n');
 }
 
 const char *pto_file_name(const char *path) {

@@ -11,18 +11,18 @@
 #include "portolan/units.h"
 
 /* Prints the comment lines above a table: scenario, machine and its changes, layout and size. */
-void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
+void pto_print_header(const char *command, const pto_predictions_t *predictions);
 
 /* Prints the first two of these lines. */
-void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions);
+void pto_print_title(const char *command, const pto_predictions_t *predictions);
 /* Prints the last two, without the quantities that vary in the table: bits of pto_sweep_kind_t. */
-void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsigned varies);
+void pto_print_question(const pto_predictions_t *predictions, unsigned varies);
 
 /* Prints a comment line with the machine's name and file, or two lines if one is too long. */
-void pto_print_machine(FILE *stream, const pto_machine_t *machine);
+void pto_print_machine(const pto_machine_t *machine);
 
 /* Prints the comment line with the numbers of nodes, GPUs and processes. */
-void pto_print_layout(FILE *stream, const pto_layout_t *layout);
+void pto_print_layout(const pto_layout_t *layout);
 
 enum { PTO_LAYOUT_TEXT_MAX = 128 };
 
@@ -47,41 +47,41 @@ bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i);
 
 /* Prints the start of a JSON object: its brace, portolan's version, the machine and its changes.
  * docs/portolan.schema.json describes all objects. */
-void pto_print_json_start(FILE *stream, const pto_machine_t *machine);
+void pto_print_json_start(const pto_machine_t *machine);
 
 /* Prints the next members: the collective, the layout (without the nodes if these are swept), and the
  * parameters that plans use and the machine lacks. */
-void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions);
+void pto_print_json_question(const pto_predictions_t *predictions);
 
 /* Prints the layout as members of a JSON object. */
-void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes);
+void pto_print_json_layout(const pto_layout_t *layout, bool with_nodes);
 
 /* Prints a whole JSON object with an array `name` of all cells. `print` adds the fields of a cell that
  * applies to those that every command has: the point, the strategy, the algorithm and the seconds. */
-void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
+void pto_print_json_cells(const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context);
 
 /* Prints a cell's strategy with its algorithm and seconds, or with the reason why it does not apply. */
-void pto_print_json_strategy(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
+void pto_print_json_strategy(const pto_predictions_t *predictions, int64_t cell);
 /* Prints, after these, the members of its price: what the strategy chose, the interval and the caveats. */
-void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
+void pto_print_json_price(const pto_predictions_t *predictions, int64_t cell);
 
 /* Prints the heading of a table of cells: a command's own `columns` between those that all commands have. It
  * is the same for all options and strategies. */
-void pto_print_csv_heading(FILE *stream, const char *columns);
+void pto_print_csv_heading(const char *columns);
 
 /* Prints the first columns of a row: the point, the strategy and the algorithm, each with a comma. */
-void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
+void pto_print_csv_cell(const pto_predictions_t *predictions, int64_t cell);
 
 /* Prints the columns of a point alone: bytes, nodes and messages. */
-void pto_print_csv_point(FILE *stream, const pto_predictions_t *predictions, int64_t point);
+void pto_print_csv_point(const pto_predictions_t *predictions, int64_t point);
 
 /* Prints the last columns of a row and the end of the line: what is not priced, what the price is
  * extrapolated from, the model and the what-ifs. */
-void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
+void pto_print_csv_end(const pto_predictions_t *predictions, int64_t cell);
 
 /* Prints the columns of the model and the what-ifs alone, with a comma between them. */
-void pto_print_csv_changes(FILE *stream, const pto_machine_t *machine);
+void pto_print_csv_changes(const pto_machine_t *machine);
 
 /* Returns "64 B" or "8 KiB", in `text`. */
 const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
@@ -124,13 +124,13 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
 void pto_list_add(pto_text_t *list, const char *before, const char *name);
 #define PTO_MORE_COLUMNS "more columns by --all, --strategy or a wider terminal: "
 /* Prints a list as a note, unless it is empty, and frees it. */
-void pto_print_list(FILE *stream, pto_text_t *list);
+void pto_print_list(pto_text_t *list);
 
 /* Returns whether tables show a strategy: the user has named it, or it applies somewhere. */
 bool pto_has_column(const pto_predictions_t *predictions, int strategy);
 
 /* Prints the comment lines below a table: strategies that do not apply, and unpriced parameters. */
-void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
+void pto_print_footer(const pto_predictions_t *predictions);
 
 /* Returns -1 if a table can have --bandwidth's bandwidths, else the exit code after printing why not. */
 int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options);
@@ -139,14 +139,13 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
  * energy, with --bandwidth its bandwidth) and the cheapest strategy; with --ci, a row of intervals after
  * each; and the footer. If the terminal is too narrow, the most expensive strategies are left out, unless the
  * scenario names them or --all is given. */
-void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
-                     const pto_options_t *options);
+void pto_print_table(const char *command, const pto_predictions_t *predictions, const pto_options_t *options);
 
 /* Checks that the machine file has powers, which energies need. Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_need_powers(const pto_machine_t *machine, pto_error_t *err);
 
 /* Prints a comment line if energies are those of the GPUs alone. */
-void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions);
+void pto_print_energy_note(const pto_predictions_t *predictions);
 
 /* Heading of a table's first column. */
 const char *pto_sweep_heading(pto_sweep_kind_t sweep);

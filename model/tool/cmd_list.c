@@ -78,7 +78,7 @@ static void list_parameters(void) {
 
 static void print_file(const char *name, const char *path) {
     printf("  %-24s ", name);
-    pto_print_escaped(stdout, path);
+    pto_print_escaped(path);
     putchar('\n');
 }
 
@@ -90,7 +90,7 @@ static pto_status_t list_machine(const char *path, pto_error_t *err) {
     const char *gpu = pto_machine_gpu(machine), *library = pto_machine_mpi_library(machine);
     printf("  %-26s %-12s %-13s %s\n    ", pto_machine_name(machine), gpu ? gpu : "-",
            library ? library : "-", pto_basis_name(pto_machine_basis(machine)));
-    pto_print_escaped(stdout, path);
+    pto_print_escaped(path);
     putchar('\n');
     pto_machine_destroy(machine);
     return PTO_OK;

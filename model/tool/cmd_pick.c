@@ -159,8 +159,8 @@ static void print_range(const picks_t *picks, const pto_range_t *range, int name
     char margin[32];
     int64_t end = end_of(picks, range);
     printf("%-8s  %-8s  %s%-*s%s  %-*s  %12s", PTO_POINT_SHORT(predictions, begin_of(picks, range)),
-           end == INT64_MAX ? "..." : PTO_POINT_SHORT(predictions, end), pto_terminal_bold(stdout),
-           name_width, strategy_name(predictions, range->winner), pto_terminal_plain(stdout), name_width,
+           end == INT64_MAX ? "..." : PTO_POINT_SHORT(predictions, end), pto_terminal_bold(), name_width,
+           strategy_name(predictions, range->winner), pto_terminal_plain(), name_width,
            strategy_name(predictions, range->runner_up), margin_text(range, margin, sizeof margin));
     if (pto_machine_error_source(predictions->machine))
         printf("  %5.1f%%", range->runner_up < 0 ? 0 : 100 * range->regret);
@@ -179,7 +179,7 @@ static void print_ties(const picks_t *picks, const pto_range_t *range) {
     for (int i = 0; i < picks->predictions->strategy_count; i++)
         if (pto_range_is_tied(picks->predictions, range, i))
             pto_list_add(&list, before, strategy_name(picks->predictions, i));
-    pto_print_list(stdout, &list);
+    pto_print_list(&list);
 }
 
 static void print_table(const picks_t *picks) {
@@ -190,7 +190,7 @@ static void print_table(const picks_t *picks) {
         name_width = pto_wider(name_width, strategy_name(predictions, range[i].winner));
         name_width = pto_wider(name_width, strategy_name(predictions, range[i].runner_up));
     }
-    pto_print_header(stdout, "pick", predictions);
+    pto_print_header("pick", predictions);
     printf("# ranges of %s, half open", pto_sweep_kind_name(predictions->sweep));
     printf(predictions->by == PTO_BY_TIME ? "\n" : ", by %s\n", by_text(predictions->by));
     printf("# From    Below     %-*s  %-*s  %12s%s\n", name_width, "Winner", name_width, "Runner-up",
@@ -205,7 +205,7 @@ static void print_table(const picks_t *picks) {
     print_unsure(predictions, range, picks->count);
     if (!pto_machine_error_source(predictions->machine))
         pto_print_note(stdout, "intervals: of parameters alone; the machine file has no model_error");
-    pto_print_footer(stdout, predictions);
+    pto_print_footer(predictions);
 }
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
@@ -262,7 +262,7 @@ static void print_csv_range(const picks_t *picks, const pto_range_t *range) {
     print_csv_fixed(predictions, range);
     printf("%s,%s,", pto_by_name(predictions->by), pto_sweep_kind_name(predictions->sweep));
     print_record(picks, range, PTO_FORMAT_CSV);
-    pto_print_csv_changes(stdout, predictions->machine);
+    pto_print_csv_changes(predictions->machine);
     putchar('\n');
 }
 
@@ -287,8 +287,8 @@ static void print_json_crossings(const picks_t *picks) {
 static void print_json(const picks_t *picks) {
     const pto_predictions_t *predictions = picks->predictions;
     const bool by_time = predictions->by == PTO_BY_TIME;
-    pto_print_json_start(stdout, predictions->machine);
-    pto_print_json_question(stdout, predictions);
+    pto_print_json_start(predictions->machine);
+    pto_print_json_question(predictions);
     PTO_MORE(stdout, pto_field_text("swept", pto_sweep_kind_name(predictions->sweep)),
              pto_field_if(!by_time, pto_field_text("by", pto_by_name(predictions->by))));
     printf(", \"ranges\": [");
@@ -347,7 +347,7 @@ static pto_status_t run_sweeps(const pto_arguments_t *arguments, pto_sweeps_t *s
     if (status != PTO_OK)
         return status;
     return sweeps->run[0].options->format == PTO_FORMAT_TABLE
-               ? pto_print_sweeps_picks(stdout, sweeps, err)
+               ? pto_print_sweeps_picks(sweeps, err)
                : pto_print_sweeps_runs(sweeps, print_csv_heading, print_run, err);
 }
 

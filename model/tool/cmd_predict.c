@@ -74,8 +74,8 @@ static const pto_syntax_t syntax =
                         {NULL, own_options}, {NULL, pto_work_options});
 
 static void print_csv_heading(void) {
-    pto_print_csv_heading(stdout, "seconds,low_s,high_s,chunks,joules,low_joules,high_joules,part,stage,"
-                                  "parameter,count,value,line,flagged");
+    pto_print_csv_heading("seconds,low_s,high_s,chunks,joules,low_joules,high_joules,part,stage,"
+                          "parameter,count,value,line,flagged");
 }
 
 static void print_csv_prices(const pto_predictions_t *predictions) {
@@ -85,7 +85,7 @@ static void print_csv_prices(const pto_predictions_t *predictions) {
         const pto_energy_t *energy = &prediction->energy;
         bool applies = prediction->applicable;
         bool spends = applies && prediction->has_energy && predictions->by == PTO_BY_ENERGY;
-        pto_print_csv_cell(stdout, predictions, cell);
+        pto_print_csv_cell(predictions, cell);
         PTO_RECORD(
             stdout, PTO_FORMAT_CSV, pto_field_if(applies, pto_field_number("seconds", price->seconds)),
             pto_field_if(applies && price->has_interval, pto_field_number("low_s", price->low_s)),
@@ -96,7 +96,7 @@ static void print_csv_prices(const pto_predictions_t *predictions) {
             pto_field_if(spends && energy->has_interval,
                          pto_field_number("high_joules", energy->high_joules)));
         fputs(",,,,,,,", stdout);
-        pto_print_csv_end(stdout, predictions, cell);
+        pto_print_csv_end(predictions, cell);
     }
 }
 
@@ -150,7 +150,7 @@ static void print_json_cell(int64_t cell, const void *context) {
     const printed_t *printed = context;
     const pto_prediction_t *prediction = &printed->predictions->prediction[cell];
     const pto_energy_t *energy = &prediction->energy;
-    pto_print_json_price(stdout, printed->predictions, cell);
+    pto_print_json_price(printed->predictions, cell);
     if (printed->predictions->by == PTO_BY_ENERGY && prediction->has_energy)
         PTO_MORE(stdout, pto_field_number("joules", energy->joules),
                  pto_field_if(energy->has_interval, pto_field_number("low_joules", energy->low_joules)),
@@ -206,8 +206,7 @@ static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *pred
     if (status != PTO_OK)
         return status;
     if (options->format == PTO_FORMAT_JSON)
-        pto_print_json_cells(stdout, "predictions", predictions, print_json_cell,
-                             &(printed_t){predictions, flags});
+        pto_print_json_cells("predictions", predictions, print_json_cell, &(printed_t){predictions, flags});
     else if (options->format == PTO_FORMAT_CSV && flags)
         pto_print_explanations_csv(predictions, flags);
     else if (options->format == PTO_FORMAT_CSV)
@@ -215,7 +214,7 @@ static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *pred
     else if (flags)
         pto_print_explanations(predictions, flags);
     else
-        pto_print_table(stdout, "predict", predictions, options);
+        pto_print_table("predict", predictions, options);
     free(found.param);
     return PTO_OK;
 }
@@ -260,7 +259,7 @@ static pto_status_t run_sweeps(const pto_arguments_t *arguments, pto_sweeps_t *s
     if (status == PTO_OK && options->format != PTO_FORMAT_TABLE)
         return pto_print_sweeps_runs(sweeps, print_csv_heading, print_run, err);
     if (status == PTO_OK)
-        pto_print_sweeps(stdout, "predict", sweeps);
+        pto_print_sweeps(sweeps);
     return status;
 }
 

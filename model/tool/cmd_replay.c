@@ -161,7 +161,7 @@ static void print_csv(const pto_replayed_t *replayed) {
            "distance,transfer_s,unpriced,not_priced,extrapolated_from,model,what_if\n");
     for (int i = 0; i < replayed->trace.count; i++) {
         print_call(replayed, i, PTO_FORMAT_CSV);
-        pto_print_csv_changes(stdout, replayed->replay->options.machine);
+        pto_print_csv_changes(replayed->replay->options.machine);
         putchar('\n');
     }
 }
@@ -203,13 +203,13 @@ static void print_json_delays(const pto_delays_t *delays) {
 static void print_json(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     pto_caveats_t caveats = {.count = 0};
-    pto_print_json_start(stdout, replayed->replay->options.machine);
+    pto_print_json_start(replayed->replay->options.machine);
     PTO_MORE(stdout, pto_field_text("format", pto_recording_format_name(trace->format)),
              pto_field_if(trace->gpu[0], pto_field_text("recorded_on", trace->gpu)));
-    pto_print_json_layout(stdout, &replayed->replay->layout, false);
+    pto_print_json_layout(&replayed->replay->layout, false);
     pto_step_caveats_add_all(&replayed->step, &caveats);
     PTO_MORE(stdout, pto_field_unpriced("not_priced", &caveats));
-    pto_print_json_step_more_procs(stdout, &replayed->step);
+    pto_print_json_step_more_procs(&replayed->step);
     printf(", \"calls\": [");
     for (int i = 0; i < trace->count; i++) {
         fputs(i ? ",\n  {" : "\n  {", stdout);

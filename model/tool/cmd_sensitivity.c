@@ -128,10 +128,10 @@ static void print_item(const answer_t *answer, const pto_sensitivity_t *item, pt
 
 static void print_csv(const answer_t *answer) {
     for (int i = 0; i < answer->found->count; i++) {
-        pto_print_csv_point(stdout, answer->predictions, answer->point);
+        pto_print_csv_point(answer->predictions, answer->point);
         printf("%s,", name_of(answer, answer->found->winner));
         print_item(answer, &answer->found->item[i], PTO_FORMAT_CSV);
-        pto_print_csv_changes(stdout, answer->predictions->machine);
+        pto_print_csv_changes(answer->predictions->machine);
         putchar('\n');
     }
 }
@@ -170,7 +170,7 @@ static widths_t find_widths(const pto_predictions_t *predictions, const pto_sens
 }
 
 static void print_table_start(const pto_predictions_t *predictions, const widths_t *widths) {
-    pto_print_header(stdout, "sensitivity", predictions);
+    pto_print_header("sensitivity", predictions);
     pto_print_note(stdout,
                    "Factor: by which a parameter changes the pick (1/%d to %d, nearest first); ! inside the "
                    "parameter's own 95%% interval",
@@ -194,8 +194,8 @@ static void print_start(const pto_predictions_t *predictions, pto_format_t forma
         puts("bytes,nodes,messages,winner,parameter,value,elasticity,factor,changed_value,becomes,inside_"
              "interval,model,what_if");
     } else {
-        pto_print_json_start(stdout, predictions->machine);
-        pto_print_json_question(stdout, predictions);
+        pto_print_json_start(predictions->machine);
+        pto_print_json_question(predictions);
         printf(", \"points\": [");
     }
 }
@@ -209,7 +209,7 @@ static void print_all(const pto_predictions_t *predictions, const pto_sensitivit
     for (int64_t point = 0; point < count; point++)
         print[options->format](&(answer_t){predictions, point, &found[point], &widths});
     if (options->format == PTO_FORMAT_TABLE)
-        pto_print_footer(stdout, predictions);
+        pto_print_footer(predictions);
     else if (options->format == PTO_FORMAT_JSON)
         printf("\n]}\n");
 }

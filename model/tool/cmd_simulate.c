@@ -150,10 +150,10 @@ static void print_csv(const pto_predictions_t *predictions, const pto_simulation
     pto_line_add(&line, "seconds,simulated_messages");
     for (pto_resource_t i = 0; i < PTO_RESOURCE_COUNT; i++)
         pto_line_add(&line, ",%s_busy_s,%s_waiting_s", pto_resource_name(i), pto_resource_name(i));
-    pto_print_csv_heading(stdout, columns);
+    pto_print_csv_heading(columns);
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         bool applies = predictions->prediction[cell].applicable;
-        pto_print_csv_cell(stdout, predictions, cell);
+        pto_print_csv_cell(predictions, cell);
         PTO_RECORD(
             stdout, PTO_FORMAT_CSV,
             pto_field_if(applies, pto_field_number("seconds", predictions->prediction[cell].price.seconds)),
@@ -163,7 +163,7 @@ static void print_csv(const pto_predictions_t *predictions, const pto_simulation
                 stdout, PTO_FORMAT_CSV,
                 pto_field_if(applies, pto_field_number("busy_s", simulation[cell].use[i].most_busy_s)),
                 pto_field_if(applies, pto_field_number("waiting_s", simulation[cell].use[i].most_waiting_s)));
-        pto_print_csv_end(stdout, predictions, cell);
+        pto_print_csv_end(predictions, cell);
     }
 }
 
@@ -229,9 +229,9 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
         print_csv(predictions, simulation);
     } else if (options->format == PTO_FORMAT_JSON) {
         const simulated_t simulated = {predictions, simulation};
-        pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, &simulated);
+        pto_print_json_cells("simulations", predictions, print_json_cell, &simulated);
     } else {
-        pto_print_table(stdout, "simulate", predictions, options);
+        pto_print_table("simulate", predictions, options);
         print_where(predictions, simulation);
     }
 }

@@ -136,7 +136,7 @@ static const char *route_name(const pto_strategy_t *strategy) {
 /* The columns model, what_if, compute_of and compute_scale. */
 static void print_csv_end(const pto_step_prediction_t *step, const pto_options_t *options) {
     const char *origin = pto_step_compute_of(step, options);
-    pto_print_csv_changes(stdout, options->machine);
+    pto_print_csv_changes(options->machine);
     putchar(',');
     pto_print_csv_text(stdout, origin ? origin : "");
     printf(",%.9g\n", options->compute_scale > 0 ? options->compute_scale : 1);
@@ -258,8 +258,8 @@ static void print_json_predictions(const pto_predictions_t *predictions) {
     printf(", \"predictions\": [");
     for (int s = 0; s < predictions->strategy_count; s++) {
         printf("%s\n    {", s ? "," : "");
-        pto_print_json_strategy(stdout, predictions, s);
-        pto_print_json_price(stdout, predictions, s);
+        pto_print_json_strategy(predictions, s);
+        pto_print_json_price(predictions, s);
         putchar('}');
     }
     putchar(']');
@@ -337,14 +337,14 @@ static void print_json_simulation(const pto_step_prediction_t *step, const pto_s
 static void print_json(const pto_step_prediction_t *step, const pto_options_t *options,
                        const simulations_t *simulations) {
     pto_caveats_t caveats = {.count = 0};
-    pto_print_json_start(stdout, options->machine);
+    pto_print_json_start(options->machine);
     printf(", \"workload\": ");
     pto_print_json_string(stdout, step->workload->name);
-    pto_print_json_layout(stdout, &step->workload->layout, true);
+    pto_print_json_layout(&step->workload->layout, true);
     pto_step_caveats_add_all(step, &caveats);
     PTO_MORE(stdout, pto_field_unpriced("not_priced", &caveats));
-    pto_print_json_step_more_procs(stdout, step);
-    pto_print_json_computation(stdout, step, options);
+    pto_print_json_step_more_procs(step);
+    pto_print_json_computation(step, options);
     printf(", \"calls\": [");
     for (int i = 0; i < step->workload->call_count; i++)
         print_json_call(step, i);
@@ -397,9 +397,9 @@ static pto_status_t print(const pto_step_prediction_t *step, const step_argument
     } else if (status == PTO_OK && options->format == PTO_FORMAT_JSON) {
         print_json(step, options, &simulations);
     } else if (status == PTO_OK) {
-        pto_print_step(stdout, step, options);
+        pto_print_step(step, options);
         if (simulations.count > 0)
-            pto_print_step_simulations(stdout, step, simulations.simulation, simulations.count);
+            pto_print_step_simulations(step, simulations.simulation, simulations.count);
         if (has_lower)
             pto_print_note(stdout,
                            "cheapest: of calls at once, the mix with the shortest simulation of the %d with "

@@ -138,7 +138,7 @@ static void print_cells(const pto_options_t *options, pto_collective_t collectiv
         fputs(!json ? "" : *first ? "\n  {" : ",\n  {", stdout);
         print_cell(collective, procs, &cell[i], options->format);
         if (!json)
-            pto_print_csv_changes(stdout, options->machine);
+            pto_print_csv_changes(options->machine);
         fputs(json ? "}" : "\n", stdout);
     }
 }
@@ -147,13 +147,13 @@ static void print_head(const pto_options_t *options) {
     if (options->format == PTO_FORMAT_CSV) {
         puts("collective,procs,bytes,staged_in,staged_out,seconds,none_s,all_s,model,what_if");
     } else if (options->format == PTO_FORMAT_JSON) {
-        pto_print_json_start(stdout, options->machine);
+        pto_print_json_start(options->machine);
         printf(", \"tuning\": [");
     } else {
         printf("# portolan tune: members that mix stages, on %lld GPU%s of a node\n",
                (long long)options->scenario.layout.gpus_per_node,
                options->scenario.layout.gpus_per_node > 1 ? "s" : "");
-        pto_print_machine(stdout, options->machine);
+        pto_print_machine(options->machine);
         pto_print_changes(stdout, options->machine);
         printf("tuning:\n");
     }

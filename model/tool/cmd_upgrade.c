@@ -168,15 +168,15 @@ static void print_row(const pto_outcome_t *as_it_is, const pto_outcome_t *outcom
 
 static void print_header(const pto_outcome_t *as_it_is) {
     if (!as_it_is->of_workload) {
-        pto_print_header(stdout, "upgrade", &as_it_is->predictions);
+        pto_print_header("upgrade", &as_it_is->predictions);
         return;
     }
     const pto_machine_t *machine = as_it_is->options.machine;
     pto_print_note(stdout, "portolan upgrade: %s", as_it_is->workload.name);
-    pto_print_machine(stdout, machine);
+    pto_print_machine(machine);
     pto_print_changes(stdout, machine);
-    pto_print_layout(stdout, &as_it_is->workload.layout);
-    pto_print_computation(stdout, &as_it_is->step, &as_it_is->options, "");
+    pto_print_layout(&as_it_is->workload.layout);
+    pto_print_computation(&as_it_is->step, &as_it_is->options, "");
 }
 
 static void print_heading(const pto_outcome_t *as_it_is, bool costs, const columns_t *shown) {
@@ -245,7 +245,7 @@ static void print_calls(const pto_outcome_t *before, const pto_outcome_t *after)
     for (int i = 0; i < before->workload.call_count; i++) {
         if (!pto_workload_is_call(&before->workload.call[i]))
             continue;
-        pto_print_label(stdout, width.call, pto_workload_call_name(&before->workload.call[i]));
+        pto_print_label(width.call, pto_workload_call_name(&before->workload.call[i]));
         double before_s = print_call_route(&before->step, i, width.route);
         double after_s = print_call_route(&after->step, i, width.route);
         printf("  %5.1f%%\n", before_s > 0 ? 100 * (1 - after_s / before_s) : 0);
@@ -260,7 +260,7 @@ static void print_one(const pto_outcome_t *as_it_is, const pto_outcome_t *upgrad
     if (as_it_is->of_workload)
         print_calls(as_it_is, upgraded);
     else
-        pto_print_side_by_side(stdout, &as_it_is->predictions, "As it is", &upgraded->predictions, "With it",
+        pto_print_side_by_side(&as_it_is->predictions, &upgraded->predictions, "With it",
                                &(pto_marks_t){.unsure = false}); /* print_table explains the marks below */
 }
 
@@ -276,7 +276,7 @@ static void print_table(const pto_outcome_t *outcome, int count) {
             print_row(&outcome[0], &outcome[i], costs, &shown);
     if (count == 2)
         print_one(&outcome[0], &outcome[1]);
-    pto_print_marks(stdout, shown.marks);
+    pto_print_marks(shown.marks);
     for (int i = 1; i < count; i++)
         if (outcome[i].reason[0])
             pto_print_note(stdout, "%s: %s", outcome[i].name, outcome[i].reason);
@@ -284,7 +284,7 @@ static void print_table(const pto_outcome_t *outcome, int count) {
     pto_caveats_t caveats = {.count = 0};
     for (int i = 0; i < count; i++)
         add_all_caveats(&outcome[i], &caveats);
-    pto_print_caveats(stdout, &caveats);
+    pto_print_caveats(&caveats);
 }
 
 /* --- for programs --------------------------------------------------------------------------------------- */
@@ -324,7 +324,7 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
         print_outcome(&outcome[i], i == 0 ? pto_outcome_left_out(&outcome[i], left_out) : outcome[i].reason,
                       PTO_FORMAT_CSV);
         if (outcome[i].applies)
-            pto_print_csv_changes(stdout, outcome[i].options.machine);
+            pto_print_csv_changes(outcome[i].options.machine);
         else
             putchar(',');
         putchar(',');
@@ -335,17 +335,17 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
 
 static void print_json(const pto_outcome_t *outcome, int count) {
     char left_out[PTO_ERROR_MESSAGE_MAX];
-    pto_print_json_start(stdout, outcome[0].options.machine);
+    pto_print_json_start(outcome[0].options.machine);
     if (outcome[0].of_workload) {
         pto_caveats_t caveats = {.count = 0};
         printf(", \"workload\": ");
         pto_print_json_string(stdout, outcome[0].workload.name);
-        pto_print_json_layout(stdout, &outcome[0].workload.layout, true);
+        pto_print_json_layout(&outcome[0].workload.layout, true);
         add_all_caveats(&outcome[0], &caveats);
         PTO_MORE(stdout, pto_field_unpriced("not_priced", &caveats));
-        pto_print_json_computation(stdout, &outcome[0].step, &outcome[0].options);
+        pto_print_json_computation(&outcome[0].step, &outcome[0].options);
     } else {
-        pto_print_json_question(stdout, &outcome[0].predictions);
+        pto_print_json_question(&outcome[0].predictions);
     }
     printf(", \"upgrades\": [");
     for (int i = 0; i < count; i++) {

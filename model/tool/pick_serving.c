@@ -176,7 +176,7 @@ static void print_point(const pto_pick_options_t *options, const pto_predictions
 
 static void print_table(const pto_pick_options_t *options, const pto_predictions_t *predictions,
                         const char *table) {
-    pto_print_header(stdout, "pick", predictions);
+    pto_print_header("pick", predictions);
     printf("# routes of %s, us a call; Token: what the fastest saves of NCCL's time in\n"
            "# %lld layers of two allreduces; 1-shot, 2-shot: PyTorch's symmetric memory\n"
            "# Bytes     NCCL portolan  1-shot  2-shot  Fastest          Token  By default\n",
@@ -217,14 +217,14 @@ static void print_csv(const pto_pick_options_t *options, const pto_predictions_t
     puts("bytes,nccl_s,portolan_s,one_shot_s,two_shot_s,fastest,token_saved_s,by_default,model,what_if");
     for (int64_t i = 0; i < all->point_count; i++) {
         print_record(options, all, i, table);
-        pto_print_csv_changes(stdout, all->machine);
+        pto_print_csv_changes(all->machine);
         putchar('\n');
     }
 }
 
 static void print_json(const pto_pick_options_t *options, const pto_predictions_t *all, const char *table) {
-    pto_print_json_start(stdout, all->machine);
-    pto_print_json_question(stdout, all);
+    pto_print_json_start(all->machine);
+    pto_print_json_question(all);
     PTO_MORE(stdout, pto_field_text("for", pto_server_at(options->server)),
              pto_field_count("layers", options->layers));
     printf(", \"routes\": [");
