@@ -7,6 +7,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char blanks[] = " \t\r\f\v";
 static const char name_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
@@ -16,17 +18,13 @@ static pto_status_t fault(const pto_variables_t *variables, int column, const ch
 }
 
 static pto_status_t check_zero(pto_variables_t *variables, const char *text, size_t size) {
-    const char *zero = memchr(text, '\0', size);
+    const char *zero = memchr(text, '\0', size), *end;
     if (!zero)
         return PTO_OK;
-    const char *line_begin = text;
     variables->line = 1;
-    for (const char *at = text; at < zero; at++)
-        if (*at == '\n') {
-            variables->line++;
-            line_begin = at + 1;
-        }
-    return fault(variables, (int)(zero - line_begin) + 1, "a byte 0");
+    for (; (end = memchr(text, '\n', (size_t)(zero - text))); text = end + 1)
+        variables->line++;
+    return fault(variables, (int)(zero - text) + 1, "a byte 0");
 }
 
 static pto_status_t next_line(pto_variables_t *variables, char **line) {
@@ -93,12 +91,17 @@ static pto_status_t read_variable(const pto_variables_t *variables, char *line, 
 
 /* --- scripts -------------------------------------------------------------------------------------------- */
 
-static char *after_word(char *line, const char *word) {
-    size_t length = strlen(word);
-    if (strncmp(line, word, length) != 0 || !line[length] || !strchr(blanks, line[length]))
-        return NULL;
-    return line + length + strspn(line + length, blanks);
+/* After one of these words, behind which the line ends or has one of these characters, and after blanks. */
+static char *after_one_of(char *line, const char *const *words, size_t count, const char *ends) {
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(words[i]);
+        if (pto_text_begins(line, words[i]) && strchr(ends, line[length]))
+            return line + length + strspn(line + length, blanks);
+    }
+    return NULL;
 }
+
+static char *after_word(char *line, const char *word) { return after_one_of(line, &word, 1, blanks); }
 
 /* After "PE 0:", before which a launcher may have put a label; the line itself if it has none. */
 static char *after_rank(char *line) {
@@ -113,24 +116,22 @@ static char *after_rank(char *line) {
 /* After the word with which a batch system marks its options in comments; NULL for a plain comment. */
 static char *after_directive(char *line) {
     static const char *const words[] = {"#SBATCH", "#PBS", "#BSUB", "#flux:", "#FLUX:", "#PJM", "#COBALT"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (after_word(line, words[i]))
-            return after_word(line, words[i]);
-    return NULL;
+    return after_one_of(line, words, sizeof words / sizeof *words, blanks);
 }
 
-static bool begins_with_any(const char *text, const char *const *words, size_t count) {
+/* After the first of these texts with which a text begins. */
+static const char *after_any(const char *text, const char *const *begin, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (strncmp(text, words[i], strlen(words[i])) == 0)
-            return true;
-    return false;
+        if (pto_text_begins(text, begin[i]))
+            return text + strlen(begin[i]);
+    return NULL;
 }
 
 static bool launches(const char *command) {
     static const char *const words[] = {"srun ",    "mpirun ", "mpiexec ", "mpiexec.hydra ", "orterun ",
                                         "prterun ", "prun ",   "ibrun ",   "aprun ",         "jsrun ",
                                         "flux ",    "docker ", "podman ",  "singularity ",   "apptainer "};
-    return begins_with_any(command, words, sizeof words / sizeof *words);
+    return after_any(command, words, sizeof words / sizeof *words) != NULL;
 }
 
 /* Returns the command of a line "NAME=VALUE NAME=VALUE COMMAND". */
@@ -173,16 +174,12 @@ bool pto_variables_is_script(const char *text) {
         line += strspn(line, "\n \t@");
         const char *rank = strstr(line, "PE "), *end = strchr(line, '\n');
         if (launches(behind_values(line)) || is_of_make(line) ||
-            begins_with_any(line, words, sizeof words / sizeof *words))
+            after_any(line, words, sizeof words / sizeof *words))
             return true;
         if (rank && (!end || rank < end) && rank[3 + strspn(rank + 3, "0123456789")] == ':')
             return true;
     }
     return false;
-}
-
-static bool is_wanted(const pto_variables_t *variables, const char *name) {
-    return strncmp(name, variables->prefix, strlen(variables->prefix)) == 0;
 }
 
 /* Returns the next of a line's names that begin so, unless it is used as $NAME or ${NAME}; NULL: it has none.
@@ -238,7 +235,7 @@ static char *after_setting(pto_variables_t *variables, char *at, bool is_listed)
                    {"-E ", ASSIGNED},     {"--env=", ASSIGNED}, {"--export=", LISTED},
                    {"--export ", LISTED}, {"-v ", LISTED}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (strncmp(at, options[i].name, strlen(options[i].name)) != 0)
+        if (!pto_text_begins(at, options[i].name))
             continue;
         char *name = at + strlen(options[i].name);
         name += strspn(name, blanks);
@@ -283,13 +280,11 @@ static bool read_unset(pto_variables_t *variables, char *line, pto_variable_t *v
     return true;
 }
 
-/* After the prefix of the variables that a container gets without it. */
+/* After the prefix of the variables that a container gets without it; the name itself if it has none. */
 static char *after_container(char *name) {
     static const char *const prefixes[] = {"SINGULARITYENV_", "APPTAINERENV_"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return name + strlen(prefixes[i]);
-    return name;
+    const char *after = after_any(name, prefixes, sizeof prefixes / sizeof *prefixes);
+    return after ? name + (after - name) : name;
 }
 
 /* Read the first assignment of a line; the variable has no name if there is none. */
@@ -324,27 +319,22 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
         variables->in_condition = variables->in_condition || *equals == '?' || at == line;
     if (!setenv && (made > 0 || equals > at + name)) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
         value += strspn(value, blanks);
-    pto_status_t status =
-        read_value(variables, line, value, is_wanted(variables, after_container(at)), variable);
-    at[name] = '\0';
     variable->name = after_container(at);
+    pto_status_t status =
+        read_value(variables, line, value, pto_text_begins(variable->name, variables->prefix), variable);
+    at[name] = '\0';
     variable->line = variables->line;
     return status;
 }
 
 /* After one of these keywords of the shell. */
 static char *after_keyword(char *line, const char *const *words, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        size_t length = strlen(words[i]);
-        if (strncmp(line, words[i], length) == 0 && strchr(" \t;(", line[length]))
-            return line + length + strspn(line + length, blanks);
-    }
-    return NULL;
+    return after_one_of(line, words, count, " \t;(");
 }
 
 static char *after_semicolon(char *line) {
-    char *end = strchr(line, ';');
-    return end ? end + 1 : line + strlen(line);
+    line += strcspn(line, ";");
+    return line + (*line == ';');
 }
 
 /* After the parenthesis that closes the one with which a text begins; NULL if there is none. */
@@ -500,7 +490,7 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
             status = read_assignment(variables, line, variable);
         }
         variable->is_conditional = variables->depth > 0 || variables->in_condition;
-        if (variable->value && !is_wanted(variables, variable->name) &&
+        if (variable->value && !pto_text_begins(variable->name, variables->prefix) &&
             strstr(variable->value, variables->prefix)) { /* ARGS="-x NAME=VALUE": options for a launcher */
             variables->rest = variable->value;
             variables->in_condition = true;
@@ -561,7 +551,7 @@ static pto_status_t visit_script(pto_variables_t *variables, pto_variable_visit_
     while (status == PTO_OK && (variables->rest || variables->next)) {
         pto_variable_t found = {.name = NULL};
         status = next_assignment(variables, &found);
-        if (status == PTO_OK && found.name && is_wanted(variables, found.name))
+        if (status == PTO_OK && found.name && pto_text_begins(found.name, variables->prefix))
             status = add_variable(variables, &found);
     }
     if (status == PTO_OK && variables->found_count == 0 && variables->unread_line > 0) {
