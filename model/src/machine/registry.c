@@ -8,6 +8,7 @@
 
 #include "base/grow.h"
 #include "base/names.h"
+#include "base/text.h"
 #include "base/text_file.h"
 
 #define FAMILY(form_, member, dimensions, ...)                                                               \
@@ -56,40 +57,28 @@ static const char *dim_name(pto_dim_kind_t kind, int index) {
 
 static int extent(const pto_dim_t *dim) { return dim->last - dim->first + 1; }
 
-/* A text being appended to in a buffer of fixed size; the excess is dropped. */
-typedef struct {
-    char *at;
-    char *end; /* the last character, which stays NUL */
-} growing_t;
-
-static void append(growing_t *growing, const char *text) {
-    while (*text && growing->at < growing->end)
-        *growing->at++ = *text++;
-}
-
 /* cpu, or {cpu,gpu}. */
-static void append_range(growing_t *growing, const pto_dim_t *dim) {
-    append(growing, extent(dim) > 1 ? "{" : "");
+static void append_range(pto_line_t *line, const pto_dim_t *dim) {
+    pto_line_add(line, "%s", extent(dim) > 1 ? "{" : "");
     for (int i = dim->first; i <= dim->last; i++) {
-        append(growing, i > dim->first ? "," : "");
-        append(growing, dim_name(dim->kind, i));
+        pto_line_add(line, "%s", i > dim->first ? "," : "");
+        pto_line_add(line, "%s", dim_name(dim->kind, i));
     }
-    append(growing, extent(dim) > 1 ? "}" : "");
+    pto_line_add(line, "%s", extent(dim) > 1 ? "}" : "");
 }
 
 /* A family's key with the names of these dimensions in place of *. */
-static void append_key(growing_t *growing, const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX]) {
+static void append_key(pto_line_t *line, const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX]) {
     for (const char *at = family->key; *at; at++)
         if (*at == '*')
-            append_range(growing, dim++);
-        else if (*at != '!' && growing->at < growing->end)
-            *growing->at++ = *at;
+            append_range(line, dim++);
+        else if (*at != '!')
+            pto_line_add(line, "%c", *at);
 }
 
 /* After a dot, unless it is empty. */
-static void append_word(growing_t *growing, const char *word) {
-    append(growing, *word ? "." : "");
-    append(growing, word);
+static void append_word(pto_line_t *line, const char *word) {
+    pto_line_add(line, "%s%s", *word ? "." : "", word);
 }
 
 /* --- families ------------------------------------------------------------------------------------------- */
@@ -116,8 +105,8 @@ pto_parameter_t pto_parameter_at(int index) {
                                  .term = family->term ? family->term : "",
                                  .what = family->what,
                                  .priced = !family->measured_only};
-    growing_t growing = {parameter.key, parameter.key + sizeof parameter.key - 1};
-    append_key(&growing, family, family->dim);
+    pto_line_t line = {.text = parameter.key, .size = sizeof parameter.key};
+    append_key(&line, family, family->dim);
     return parameter;
 }
 
@@ -143,12 +132,7 @@ typedef struct {
 } match_t;
 
 /* Returns the length of the first word of a key or a path, up to a dot. */
-static size_t word_length(const char *text) {
-    size_t length = 0;
-    while (text[length] && text[length] != '.')
-        length++;
-    return length;
-}
+static size_t word_length(const char *text) { return strcspn(text, "."); }
 
 /* False: the path is not the beginning of the family's key. */
 static bool match_path(const pto_family_t *family, const char *path, match_t *match) {
@@ -212,16 +196,15 @@ static void locate(const pto_family_t *family, int index, pto_dim_t place[PTO_DI
     place[1] = (pto_dim_t){dim[1].kind, second, second};
 }
 
-static void append_cell(growing_t *growing, const pto_cell_t *cell) {
+static void append_cell(pto_line_t *line, const pto_cell_t *cell) {
     pto_dim_t place[PTO_DIM_MAX];
     locate(cell->family, cell->index, place);
-    append_key(growing, cell->family, place);
+    append_key(line, cell->family, place);
 }
 
 void pto_cell_key(const pto_cell_t *cell, char *key) {
-    growing_t growing = {key, key + PTO_PARAM_KEY_MAX - 1};
-    append_cell(&growing, cell);
-    *growing.at = '\0';
+    pto_line_t line = {.text = key, .size = PTO_PARAM_KEY_MAX};
+    append_cell(&line, cell);
 }
 
 /* Returns the index of the cell at an offset of the machine; -1: it is none of the family's cells. */
@@ -409,19 +392,18 @@ static const pto_cost_row_t *row_of(const pto_cell_t *cell, const pto_param_t *p
     return has_row ? (const pto_cost_row_t *)((const char *)param - offset[field]) : NULL;
 }
 
-static void append_row_name(growing_t *growing, const pto_cell_t *cell, const pto_cost_row_t *row) {
+static void append_row_name(pto_line_t *line, const pto_cell_t *cell, const pto_cost_row_t *row) {
     char name[PTO_COST_ROW_MAX] = "";
     if (row && cell->family->by == PTO_ROWS_BY_PROTOCOL)
-        append_word(growing, pto_protocol_name(row->protocol));
+        append_word(line, pto_protocol_name(row->protocol));
     else if (row && cell->family->by != PTO_ROWS_BY_BYTES)
         pto_cost_row_name(row, name);
-    append_word(growing, name);
+    append_word(line, name);
 }
 
 void pto_cell_explain(const pto_cell_t *cell, const pto_param_t *param, pto_field_t field, char *text) {
-    growing_t growing = {text, text + PTO_PARAM_KEY_MAX - 1};
-    append_cell(&growing, cell);
-    append_row_name(&growing, cell, row_of(cell, param, field));
-    append_word(&growing, pto_field_name(field));
-    *growing.at = '\0';
+    pto_line_t line = {.text = text, .size = PTO_PARAM_KEY_MAX};
+    append_cell(&line, cell);
+    append_row_name(&line, cell, row_of(cell, param, field));
+    append_word(&line, pto_field_name(field));
 }
