@@ -71,58 +71,43 @@ static pto_status_t read_changes(const pto_reader_t *reader, const pto_yaml_node
 }
 
 static const pto_yaml_field_t upgrade_fields[] = {
-    {.key = "name", .read = read_name, .offset = offsetof(pto_upgrade_t, name), .required = true},
+    {.key = "name", .read = read_name, PTO_YAML_AT(pto_upgrade_t, name), .required = true},
     {.key = "what_if", .read = read_changes, .required = true},
-    {.key = "cost",
-     .read = pto_read_number,
-     .offset = offsetof(pto_upgrade_t, cost),
-     .argument = PTO_UNIT_NONE},
+    {.key = "cost", .read = pto_read_number, PTO_YAML_AT(pto_upgrade_t, cost), .argument = PTO_UNIT_NONE},
 };
-static const pto_yaml_table_t upgrade_table = {.what = "an upgrade",
-                                               .field = upgrade_fields,
-                                               .field_count = sizeof upgrade_fields / sizeof *upgrade_fields};
+static const pto_yaml_table_t upgrade_table = {.what = "an upgrade", PTO_YAML_FIELDS(upgrade_fields)};
 
 static pto_status_t read_upgrades(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                   int argument) {
     pto_upgrades_t *upgrades = slot;
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of upgrades");
+    static const char wanted[] = "a list of upgrades";
+    pto_status_t status = pto_read_expect_some(reader, node, wanted);
     (void)argument;
-    if (status != PTO_OK)
-        return status;
-    if (node->child_count == 0)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE, "upgrades: the list is empty");
-    if (node->child_count > UPGRADES_MAX)
-        return pto_read_fail(reader, node, PTO_ERR_TOO_LARGE, "upgrades: more than %d", UPGRADES_MAX);
-    upgrades->upgrade = calloc((size_t)node->child_count + 1, sizeof *upgrades->upgrade);
-    if (!upgrades->upgrade)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    for (const pto_yaml_node_t *child = node->child; child && status == PTO_OK; child = child->next)
-        status = pto_read_mapping(reader, child, &upgrade_table, &upgrades->upgrade[upgrades->count++]);
+    if (status == PTO_OK && node->child_count > UPGRADES_MAX)
+        status = pto_read_fail(reader, node, PTO_ERR_TOO_LARGE, "upgrades: more than %d", UPGRADES_MAX);
+    if (status == PTO_OK)
+        status = PTO_READ_ROWS(reader, node, wanted, &upgrade_table, &upgrades->upgrade, &upgrades->count);
     return status;
 }
 
 static const pto_yaml_field_t file_fields[] = {{.key = "upgrades", .read = read_upgrades, .required = true}};
-static const pto_yaml_table_t file_table = {.what = "a file of upgrades",
-                                            .field = file_fields,
-                                            .field_count = sizeof file_fields / sizeof *file_fields};
+static const pto_yaml_table_t file_table = {.what = "a file of upgrades", PTO_YAML_FIELDS(file_fields)};
 
-pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_error_t *err) {
+static pto_status_t parse(const char *text, size_t size, const char *path, pto_upgrades_t *upgrades,
+                          pto_error_t *err) {
     const pto_reader_t reader = {.path = path, .err = err};
     pto_upgrades_t result = {0};
-    char *text = NULL;
-    size_t size;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status == PTO_OK)
-        status = pto_yaml_parse(text, size, path, &result.file, err);
+    pto_status_t status = pto_yaml_parse(text, size, path, &result.file, err);
     if (status == PTO_OK)
         status = pto_read_mapping(&reader, result.file, &file_table, &result);
-    free(text);
     if (status == PTO_OK)
         *upgrades = result;
     else
         pto_upgrades_fini(&result);
     return status;
 }
+
+PTO_TEXT_READER(pto_upgrades_read, parse, pto_upgrades_t *, upgrades, FILE_BYTES_MAX);
 
 /* --- standard upgrades ---------------------------------------------------------------------------------- */
 
