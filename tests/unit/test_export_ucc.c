@@ -97,7 +97,7 @@ TEST(rules_are_read_as_they_were_written) {
         int count = make_tables(&export, 2 + rand() % 3, 1 + rand() % 5);
         assert_int_equal(write_file(&export, &err), PTO_OK);
         export.table = back;
-        assert_int_equal(pto_export_ucc.read(path, &export, &err), PTO_OK);
+        assert_int_equal(pto_export_read(path, &export, &err), PTO_OK);
         for (int t = 0; t < count; t++)
             for (int i = 0; i < written[t].rule_count; i++)
                 for (int64_t near = -1; near <= 1; near++)
@@ -128,7 +128,7 @@ TEST(a_line_of_the_greatest_length_is_read) {
             fputc('#', stream);
         fputc('\n', stream);
         assert_int_equal(fclose(stream), 0);
-        pto_status_t status = pto_export_ucc.read(path, &export, &err);
+        pto_status_t status = pto_export_read(path, &export, &err);
         assert_int_equal(status, more ? PTO_ERR_TOO_LARGE : PTO_OK);
     }
 }
@@ -179,7 +179,7 @@ TEST(layers_are_chosen_as_ucc_does) {
                                        .nodes = cases[i].one_node ? 1 : cases[i].ranks,
                                        .ranks = cases[i].ranks};
         write_text(cases[i].text);
-        assert_int_equal(pto_export_ucc.read(path, &export, &err), PTO_OK);
+        assert_int_equal(pto_export_read(path, &export, &err), PTO_OK);
         const pto_export_rule_t *rule = pto_export_rule_at(&back[0], cases[i].bytes);
         const char *by = rule->algorithm ? rule->algorithm->name : NULL;
         if (!by != !cases[i].by || (by && strcmp(by, cases[i].by) != 0))
@@ -191,7 +191,7 @@ TEST(a_semicolon_without_a_blank_is_part_of_a_value) {
     pto_export_t export = {.target = &pto_export_ucc, .table = back};
     pto_error_t err = {0};
     write_text("UCC_TL_NCCL_TUNE=bcast:inf;#reduce:inf");
-    assert_int_equal(pto_export_ucc.read(path, &export, &err), PTO_ERR_SYNTAX);
+    assert_int_equal(pto_export_read(path, &export, &err), PTO_ERR_SYNTAX);
     assert_int_equal(err.line, 1);
     assert_int_equal(err.column, strlen("UCC_TL_NCCL_TUNE=bcast:") + 1);
 }
@@ -207,7 +207,7 @@ TEST(more_ranges_than_rules_are_refused) {
     back[0] =
         (pto_export_table_t){.collective = &pto_export_ucc.collective[0], .nodes = 1000000, .ranks = 1000000};
     assert_string_equal(back[0].collective->name, "allgather");
-    assert_int_equal(pto_export_ucc.read(path, &export, &err), PTO_ERR_RANGE);
+    assert_int_equal(pto_export_read(path, &export, &err), PTO_ERR_RANGE);
     assert_non_null(strstr(err.message, "ranges"));
 }
 
