@@ -2,6 +2,7 @@
 #ifndef PTO_TEST_BROKEN_PLAN_H
 #define PTO_TEST_BROKEN_PLAN_H
 
+#include "built.h"
 #include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
@@ -17,18 +18,6 @@ static inline pto_request_t request_on(pto_layout_t layout, pto_collective_t col
     if (request.strategy->splits)
         request.layout.procs_per_gpu = 3;
     return request;
-}
-
-/* A strategy of the test's own, until the next one is made. */
-static inline const pto_strategy_t *strategy_made_of(pto_collective_t collective,
-                                                     void (*build)(pto_builder_t *, const pto_request_t *)) {
-    static pto_strategy_t strategy;
-    strategy = (pto_strategy_t){.name = "made here",
-                                .summary = "",
-                                .collectives = 1u << collective,
-                                .collective_space = PTO_SPACE_GPU,
-                                .build = build};
-    return &strategy;
 }
 
 static inline pto_plan_t *plan_of(pto_request_t request) { return must_plan(&request); }
@@ -49,25 +38,21 @@ static inline void drop_flag(const pto_plan_t *plan, const char *stage_name) {
     step_in(plan, stage_name, PTO_STEP_WAIT)->core_count = 0;
 }
 
+static inline pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
+    pto_stage_t *stage = plan->stages.item;
+    for (int i = 0; i < plan->stages.count; i++)
+        if (strcmp(stage[i].name, name) == 0)
+            return &stage[i];
+    fail_msg("no stage '%s'", name);
+    return NULL;
+}
+
 static inline int buffer_named(const pto_plan_t *plan, const char *name) {
     for (int i = 0; i < pto_plan_buffer_count(plan); i++)
         if (strcmp(pto_plan_buffer(plan, i)->name, name) == 0)
             return i;
     fail_msg("no buffer '%s'", name);
     return -1;
-}
-
-/* One member's step with one peer. */
-static inline pto_step_t step_of_member(pto_step_kind_t kind, const pto_exchange_t *who, int64_t member,
-                                        int64_t peer) {
-    pto_step_t step = pto_step_of(kind, who);
-    step.who_first = pto_constant(member);
-    step.who_until = pto_constant(member + 1);
-    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                               .first = pto_constant(peer),
-                               .stride = pto_constant(1),
-                               .until = pto_constant(peer + 1)};
-    return step;
 }
 
 /* Check that the plan is refused for `cause` without the flag of this stage. */

@@ -2,6 +2,7 @@
 #ifndef PTO_TEST_LANES_PLAN_H
 #define PTO_TEST_LANES_PLAN_H
 
+#include "built.h"
 #include "must.h"
 #include "test.h"
 
@@ -37,20 +38,6 @@ static inline pto_exchange_t test_owners(pto_builder_t *builder, const pto_reque
                             .core_count = shape.one_gpu ? 2 : 1};
 }
 
-/* A step of member `who`, with member `peer` as its peer; -1: none. */
-static inline pto_step_t test_step(const pto_exchange_t *owners, pto_step_kind_t kind, int64_t who,
-                                   int64_t peer) {
-    pto_step_t step = pto_step_of(kind, owners);
-    step.who_first = pto_constant(who);
-    step.who_until = pto_constant(who + 1);
-    if (peer >= 0)
-        step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                                   .first = pto_constant(peer),
-                                   .stride = pto_constant(1),
-                                   .until = pto_constant(peer + 1)};
-    return step;
-}
-
 /* Part k of a vector, and slot k of a ring. */
 static inline pto_slice_t test_chunk(int buffer) {
     return pto_slice_part(buffer, shape.chunks, PTO_ANCHOR_ABSOLUTE, pto_loop_index(1, 0));
@@ -60,13 +47,6 @@ static inline pto_slice_t test_slot(int buffer) {
     pto_slice_t slot = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
     slot.offset = pto_loop_index(1, 0);
     return slot;
-}
-
-static inline void test_copy(pto_builder_t *builder, pto_step_t step, pto_slice_t source,
-                             pto_slice_t target) {
-    step.source = source;
-    step.target = target;
-    pto_build_step(builder, step);
 }
 
 /* --- a ring: a broadcast from one process to another through host memory of the receiver ---------------- */
@@ -82,9 +62,9 @@ typedef struct {
 
 /* One slot's way; `credit`: the sender first waits for one to be empty. */
 static inline void ring_round(pto_builder_t *builder, const test_ring_t *ring, bool credit) {
-    pto_step_t wait = test_step(&ring->owners, PTO_STEP_WAIT, 0, 1);
-    pto_step_t copy = test_step(&ring->owners, PTO_STEP_COPY, 0, 1);
-    pto_step_t signal = test_step(&ring->owners, PTO_STEP_SIGNAL, 0, 1);
+    pto_step_t wait = step_of_member(PTO_STEP_WAIT, &ring->owners, 0, 1);
+    pto_step_t copy = step_of_member(PTO_STEP_COPY, &ring->owners, 0, 1);
+    pto_step_t signal = step_of_member(PTO_STEP_SIGNAL, &ring->owners, 0, 1);
     pto_slice_t slot = test_slot(ring->ring);
     wait.flag = ring->empty;
     signal.flag = ring->full;
@@ -92,16 +72,16 @@ static inline void ring_round(pto_builder_t *builder, const test_ring_t *ring, b
     pto_build_stage(builder, "fill", PTO_ORDER_SEQUENCE);
     if (credit && !shape.no_credits)
         pto_build_step(builder, wait);
-    test_copy(builder, copy, test_chunk(ring->in), slot);
+    add_copy(builder, copy, test_chunk(ring->in), slot);
     pto_build_step(builder, signal);
-    wait = test_step(&ring->owners, PTO_STEP_WAIT, 1, 0);
-    signal = test_step(&ring->owners, PTO_STEP_SIGNAL, 1, 0);
+    wait = step_of_member(PTO_STEP_WAIT, &ring->owners, 1, 0);
+    signal = step_of_member(PTO_STEP_SIGNAL, &ring->owners, 1, 0);
     wait.flag = ring->full;
     signal.flag = ring->empty;
     pto_build_stage(builder, "drain", PTO_ORDER_SEQUENCE);
     pto_build_step(builder, wait);
-    test_copy(builder, test_step(&ring->owners, PTO_STEP_COPY, 1, -1), test_slot(ring->ring),
-              test_chunk(ring->out));
+    add_copy(builder, step_of_member(PTO_STEP_COPY, &ring->owners, 1, -1), test_slot(ring->ring),
+             test_chunk(ring->out));
     if (!shape.no_credits)
         pto_build_step(builder, signal);
 }
@@ -116,15 +96,15 @@ static inline void build_ring(pto_builder_t *builder, const pto_request_t *reque
     ring.full = pto_build_flag(builder, "full");
     ring.empty = pto_build_flag(builder, "empty");
     pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
-    test_copy(builder, test_step(&ring.owners, PTO_STEP_COPY, 0, -1), pto_slice_all(builder, ring.in),
-              pto_slice_all(builder, ring.out));
+    add_copy(builder, step_of_member(PTO_STEP_COPY, &ring.owners, 0, -1), pto_slice_all(builder, ring.in),
+             pto_slice_all(builder, ring.out));
     pto_build_loop(builder, 0, first, false);
     ring_round(builder, &ring, false);
     pto_build_end(builder);
     pto_build_loop(builder, first, shape.chunks, false);
     ring_round(builder, &ring, true);
     pto_build_end(builder);
-    pto_step_t wait = test_step(&ring.owners, PTO_STEP_WAIT, 0, 1);
+    pto_step_t wait = step_of_member(PTO_STEP_WAIT, &ring.owners, 0, 1);
     wait.flag = ring.empty;
     pto_build_loop(builder, 0, shape.no_credits ? 0 : first, false);
     pto_build_stage(builder, "take credits", PTO_ORDER_SEQUENCE);
@@ -148,12 +128,12 @@ static inline void build_pipeline(pto_builder_t *builder, const pto_request_t *r
     recv.target = test_slot(host_out);
     pto_build_pipeline(builder, 0, shape.chunks, shape.slots);
     pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
-    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_chunk(in), test_slot(host_in));
+    add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_chunk(in), test_slot(host_in));
     pto_build_stage(builder, "exchange", PTO_ORDER_AT_ONCE);
     pto_build_step(builder, send);
     pto_build_step(builder, recv);
     pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
-    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_slot(host_out), test_chunk(out));
+    add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_slot(host_out), test_chunk(out));
     pto_build_end(builder);
 }
 
@@ -180,16 +160,16 @@ static inline void build_across(pto_builder_t *builder, const pto_request_t *req
     send.source = test_slot(host_in);
     recv.target = test_slot(host_out);
     pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
-    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), pto_slice_block(in, PTO_ANCHOR_ME),
-              pto_slice_block(out, PTO_ANCHOR_ME));
+    add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), pto_slice_block(in, PTO_ANCHOR_ME),
+             pto_slice_block(out, PTO_ANCHOR_ME));
     pto_build_pipeline(builder, 1, owners.n, shape.slots);
     pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
-    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_shifted(in, 1), test_slot(host_in));
+    add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_shifted(in, 1), test_slot(host_in));
     pto_build_stage(builder, "exchange", PTO_ORDER_AT_ONCE);
     pto_build_step(builder, send);
     pto_build_step(builder, recv);
     pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
-    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_slot(host_out), test_shifted(out, -1));
+    add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_slot(host_out), test_shifted(out, -1));
     pto_build_end(builder);
 }
 
@@ -198,14 +178,14 @@ static inline void build_across(pto_builder_t *builder, const pto_request_t *req
 /* A stage in which member 0 copies and then raises a flag, and one in which member 1 waits for it. */
 static inline void push(pto_builder_t *builder, const pto_exchange_t *owners, const char *name,
                         pto_slice_t from, pto_slice_t to) {
-    pto_step_t signal = test_step(owners, PTO_STEP_SIGNAL, 0, 1),
-               wait = test_step(owners, PTO_STEP_WAIT, 1, 0);
+    pto_step_t signal = step_of_member(PTO_STEP_SIGNAL, owners, 0, 1),
+               wait = step_of_member(PTO_STEP_WAIT, owners, 1, 0);
     signal.flag = wait.flag = pto_build_flag(builder, name);
     if (shape.same_flag)
         signal.flag = wait.flag = 0;
     to.holder = PTO_HOLDER_PEER;
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    test_copy(builder, test_step(owners, PTO_STEP_COPY, 0, 1), from, to);
+    add_copy(builder, step_of_member(PTO_STEP_COPY, owners, 0, 1), from, to);
     pto_build_step(builder, signal);
     pto_build_stage(builder, "take", PTO_ORDER_SEQUENCE);
     pto_build_step(builder, wait);
@@ -218,19 +198,19 @@ static inline void build_branches(pto_builder_t *builder, const pto_request_t *r
     int host = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 1, request->bytes / 2);
     pto_slice_t all = pto_slice_all(builder, host);
     pto_slice_t from = pto_slice_part(in, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0)), to = from;
-    pto_step_t signal = test_step(&owners, PTO_STEP_SIGNAL, 1, 0);
-    pto_step_t wait = test_step(&owners, PTO_STEP_WAIT, 0, 1);
+    pto_step_t signal = step_of_member(PTO_STEP_SIGNAL, &owners, 1, 0);
+    pto_step_t wait = step_of_member(PTO_STEP_WAIT, &owners, 0, 1);
     to.buffer = out;
     signal.flag = wait.flag = pto_build_flag(builder, "ready");
     pto_build_stage(builder, "ready", PTO_ORDER_SEQUENCE);
     pto_build_step(builder, signal);
     pto_build_step(builder, wait);
-    test_copy(builder, test_step(&owners, PTO_STEP_COPY, 0, -1), pto_slice_all(builder, in),
-              pto_slice_all(builder, out));
+    add_copy(builder, step_of_member(PTO_STEP_COPY, &owners, 0, -1), pto_slice_all(builder, in),
+             pto_slice_all(builder, out));
     pto_build_parallel(builder);
     pto_build_branch(builder);
     push(builder, &owners, "copy to host", from, all);
-    test_copy(builder, test_step(&owners, PTO_STEP_COPY, 1, -1), all, to);
+    add_copy(builder, step_of_member(PTO_STEP_COPY, &owners, 1, -1), all, to);
     pto_build_end(builder);
     if (shape.steals) {
         from = all;
@@ -265,8 +245,8 @@ static inline void build_pair(pto_builder_t *builder, const pto_request_t *reque
             pto_build_step(builder, recv);
         } else {
             bool out = shape.kind[branch] == PTO_COPY_D2H;
-            test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), out ? pto_slice_all(builder, gpu) : block,
-                      out ? block : pto_slice_all(builder, gpu));
+            add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), out ? pto_slice_all(builder, gpu) : block,
+                     out ? block : pto_slice_all(builder, gpu));
         }
         pto_build_end(builder);
     }
@@ -295,7 +275,7 @@ static inline pto_request_t request_of(void (*build)(pto_builder_t *, const pto_
                            .algorithm = &none};
 }
 
-static inline pto_plan_t *plan_of(void (*build)(pto_builder_t *, const pto_request_t *),
+static inline pto_plan_t *plan_by(void (*build)(pto_builder_t *, const pto_request_t *),
                                   pto_collective_t collective, int64_t nodes, int64_t bytes) {
     pto_request_t request = request_of(build, collective, nodes, bytes);
     return must_plan(&request);
@@ -304,13 +284,13 @@ static inline pto_plan_t *plan_of(void (*build)(pto_builder_t *, const pto_reque
 static inline pto_plan_t *ring_plan(int64_t slots, int64_t chunks, int64_t bytes) {
     shape.slots = slots;
     shape.chunks = chunks;
-    return plan_of(build_ring, PTO_COLLECTIVE_BROADCAST, 1, bytes);
+    return plan_by(build_ring, PTO_COLLECTIVE_BROADCAST, 1, bytes);
 }
 
 static inline pto_plan_t *pipeline_plan(int64_t slots, int64_t chunks, int64_t bytes) {
     shape.slots = slots;
     shape.chunks = chunks;
-    return plan_of(build_pipeline, PTO_COLLECTIVE_MESSAGES, 2, bytes);
+    return plan_by(build_pipeline, PTO_COLLECTIVE_MESSAGES, 2, bytes);
 }
 
 #endif

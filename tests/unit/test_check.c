@@ -1,7 +1,6 @@
 /* Checking plans: each kind of fault is found and named. test_mutations.c looks for faults that check
  * misses. */
 #include "broken_plan.h"
-#include "built.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -16,15 +15,6 @@ static pto_request_t ask(pto_collective_t collective, const char *strategy, cons
 
 static pto_plan_t *good(pto_collective_t collective, const char *strategy, const char *algorithm) {
     return plan_of(ask(collective, strategy, algorithm));
-}
-
-static pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
-    pto_stage_t *stage = plan->stages.item;
-    for (int i = 0; i < plan->stages.count; i++)
-        if (strcmp(stage[i].name, name) == 0)
-            return &stage[i];
-    fail_msg("no stage '%s'", name);
-    return NULL;
 }
 
 /* --- faults of messages --------------------------------------------------------------------------------- */
@@ -150,11 +140,8 @@ static void build_shifted(pto_builder_t *builder, const pto_request_t *request) 
     int out = build_bytes(builder, "out", PTO_ROLE_OUT, request->bytes);
     int arrived = build_bytes(builder, "arrived", PTO_ROLE_TEMPORARY, SHIFT + request->bytes);
     const pto_exchange_t who = owners_exchange(builder, 2);
-    pto_build_stage(builder, "place input", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
-    copy.source = some_bytes(in, 0, request->bytes);
-    copy.target = some_bytes(out, 0, request->bytes);
-    pto_build_step(builder, copy);
+    add_copy_stage(builder, "place input", pto_step_of(PTO_STEP_COPY, &who),
+                   some_bytes(in, 0, request->bytes), some_bytes(out, 0, request->bytes));
     pto_build_messages(builder, &who, "exchange");
     pto_step_t send = pto_step_of_all(PTO_STEP_SEND, &who);
     send.source = some_bytes(in, 0, request->bytes);
@@ -166,10 +153,8 @@ static void build_shifted(pto_builder_t *builder, const pto_request_t *request) 
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     for (int64_t part = 0; part < 2; part++) {
         int64_t first = part * first_part, bytes = part == 0 ? first_part : request->bytes - first_part;
-        pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, &who);
-        reduce.source = some_bytes(arrived, SHIFT + first, bytes);
-        reduce.target = some_bytes(out, first, bytes);
-        pto_build_step(builder, reduce);
+        add_copy(builder, pto_step_of(PTO_STEP_REDUCE, &who), some_bytes(arrived, SHIFT + first, bytes),
+                 some_bytes(out, first, bytes));
     }
 }
 
@@ -240,19 +225,10 @@ static const pto_strategy_t *spoiled;
 
 static void build_spoiled(pto_builder_t *builder, const pto_request_t *request) {
     spoiled->build(builder, request);
-    int in = 0, out = 0;
-    while (pto_builder_buffer(builder, in)->role != PTO_ROLE_IN)
-        in++;
-    while (pto_builder_buffer(builder, out)->role != PTO_ROLE_OUT)
-        out++;
-    const pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .core_count = 1};
-    pto_build_stage(builder, "spoil", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
-    copy.who_first = pto_constant(1);
-    copy.who_until = pto_constant(2);
-    copy.source = pto_slice_all(builder, in);
-    copy.target = pto_slice_all(builder, out);
-    pto_build_step(builder, copy);
+    const pto_exchange_t who = owners_exchange(builder, pto_layout_owner_count(&request->layout));
+    add_copy_stage(builder, "spoil", step_of_member(PTO_STEP_COPY, &who, 1, -1),
+                   pto_slice_all(builder, buffer_of_role(builder, PTO_ROLE_IN)),
+                   pto_slice_all(builder, buffer_of_role(builder, PTO_ROLE_OUT)));
 }
 
 /* Flags and slots of the first run are used in the second one, which would be wrong, too. */
@@ -393,42 +369,33 @@ typedef enum { SIGNAL_FIRST, WAIT_FIRST, WAIT_FIRST_AT_ONE, TWICE, BOTH_WRITE, I
 static handshake_t handshake;
 
 static pto_step_t signalling(pto_step_kind_t kind, int group, int64_t core, int flag) {
-    pto_exchange_t one = {.group = group, .n = 2, .core_first = core, .core_count = 1};
+    const pto_exchange_t one = {.group = group, .n = 2, .core_first = core, .core_count = 1};
     pto_step_t step = pto_step_of(kind, &one);
     step.flag = flag;
-    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                               .first = pto_constant(1 - core),
-                               .stride = pto_constant(1),
-                               .until = pto_constant(2 - core)};
+    step.peers = step_of_member(kind, &one, core, 1 - core).peers;
     return step;
 }
 
-static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_role_t role, int64_t cores) {
-    return (pto_buffer_t){.name = name,
-                          .role = role,
-                          .space = PTO_SPACE_GPU,
-                          .core_count = cores,
-                          .group = PTO_GROUP_CORES,
-                          .block_count = 1,
-                          .block_bytes = request->bytes,
-                          .granularity_bytes = 4};
+/* Of the first process of each GPU. */
+static int build_vector(pto_builder_t *builder, const pto_request_t *request, const char *name,
+                        pto_role_t role) {
+    pto_buffer_t vector = owners_floats(name, role, 1, request->bytes);
+    vector.group = PTO_GROUP_CORES;
+    return pto_build_buffer(builder, vector);
 }
 
 /* Core `core` copies in to out, both of the owner. */
 static void build_owner_copy(pto_builder_t *builder, int64_t core, int in, int out) {
     int cores = pto_build_group(builder, PTO_GROUP_CORES, 0);
     pto_exchange_t one = {.group = cores, .n = 1, .core_first = core, .core_count = 1};
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &one);
-    copy.source = pto_slice_all(builder, in);
-    copy.target = pto_slice_all(builder, out);
-    copy.source.holder = copy.target.holder = PTO_HOLDER_OWNER;
-    pto_build_stage(builder, "copy", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, copy);
+    pto_slice_t source = pto_slice_all(builder, in), target = pto_slice_all(builder, out);
+    source.holder = target.holder = PTO_HOLDER_OWNER;
+    add_copy_stage(builder, "copy", pto_step_of(PTO_STEP_COPY, &one), source, target);
 }
 
 static void build_handshake(pto_builder_t *builder, const pto_request_t *request) {
-    int in = pto_build_buffer(builder, vector(request, "in", PTO_ROLE_IN, 1));
-    int out = pto_build_buffer(builder, vector(request, "out", PTO_ROLE_OUT, 1));
+    int in = build_vector(builder, request, "in", PTO_ROLE_IN);
+    int out = build_vector(builder, request, "out", PTO_ROLE_OUT);
     int gpu = pto_build_group(builder, PTO_GROUP_GPU, 0);
     int flag = pto_build_flag(builder, "flag");
     build_owner_copy(builder, 0, in, out);
@@ -449,11 +416,9 @@ static void build_handshake(pto_builder_t *builder, const pto_request_t *request
 }
 
 static pto_plan_t *with_handshake(handshake_t which) {
-    static const pto_strategy_t strategy = {
-        .name = "handshake", .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE, .build = build_handshake};
     handshake = which;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
-    request.strategy = &strategy;
+    request.strategy = strategy_made_of(PTO_COLLECTIVE_ALLREDUCE, build_handshake);
     request.layout = (pto_layout_t){1, 1, 1, 2, 1, false};
     return plan_of(request);
 }

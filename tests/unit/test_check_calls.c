@@ -2,7 +2,6 @@
  * two, user data written to the output, plans that no executor can run, and sums that differ in their last
  * bits. */
 #include "broken_plan.h"
-#include "built.h"
 #include "must.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -185,13 +184,9 @@ static void build_giving_back(pto_builder_t *builder, const pto_exchange_t *exch
     inner->build(builder, exchange);
     int aside = pto_build_mirror(builder, exchange->in, "aside", PTO_SPACE_CPU);
     const int buffer[] = {exchange->in, aside, exchange->in};
-    for (int i = 0; i < 2; i++) {
-        pto_build_stage(builder, "give back", PTO_ORDER_SEQUENCE);
-        pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
-        copy.source = pto_slice_all(builder, buffer[i]);
-        copy.target = pto_slice_all(builder, buffer[i + 1]);
-        pto_build_step(builder, copy);
-    }
+    for (int i = 0; i < 2; i++)
+        add_copy_stage(builder, "give back", pto_step_of(PTO_STEP_COPY, exchange),
+                       pto_slice_all(builder, buffer[i]), pto_slice_all(builder, buffer[i + 1]));
 }
 
 TEST(a_collective_that_writes_its_input_is_refused) {
@@ -218,49 +213,39 @@ TEST(a_call_that_the_plan_does_not_have_is_refused) {
     }
 }
 
-static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_role_t role) {
-    pto_buffer_t buffer = owners_floats(name, role, 1, request->bytes);
-    buffer.core_count = 4;
-    return buffer;
-}
-
-static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t first,
-                       int source, int target) {
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
-    copy.who_first = pto_constant(first);
-    copy.who_until = pto_constant(first > 0 ? first + 1 : who->n);
-    copy.source = pto_slice_all(builder, source);
-    copy.target = pto_slice_all(builder, target);
-    pto_build_step(builder, copy);
+static int build_vector(pto_builder_t *builder, const pto_request_t *request, const char *name,
+                        pto_role_t role) {
+    pto_buffer_t vector = owners_floats(name, role, 1, request->bytes);
+    vector.core_count = 4;
+    vector.user_stride = role == PTO_ROLE_OUT ? 4 : 0;
+    return pto_build_buffer(builder, vector);
 }
 
 /* Process 3 leaves a note at process 2, which reads it after a reduction to process 0. */
 static void build_note(pto_builder_t *builder, const pto_request_t *request) {
-    int in = pto_build_buffer(builder, vector(request, "in", PTO_ROLE_IN));
-    pto_buffer_t result = vector(request, "out", PTO_ROLE_OUT);
-    result.user_stride = 4;
-    int out = pto_build_buffer(builder, result);
-    int note = pto_build_buffer(builder, vector(request, "note", PTO_ROLE_TEMPORARY));
-    int noted = pto_build_buffer(builder, vector(request, "noted", PTO_ROLE_TEMPORARY));
+    int in = build_vector(builder, request, "in", PTO_ROLE_IN);
+    int out = build_vector(builder, request, "out", PTO_ROLE_OUT);
+    int note = build_vector(builder, request, "note", PTO_ROLE_TEMPORARY);
+    int noted = build_vector(builder, request, "noted", PTO_ROLE_TEMPORARY);
     pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
                           .n = 4,
                           .core_count = 4,
                           .in = out,
                           .out = out};
-    build_copy(builder, "leave a note", &who, 3, in, note);
-    build_copy(builder, "place input", &who, 0, in, out);
+    add_copy_stage(builder, "leave a note", step_of_member(PTO_STEP_COPY, &who, 3, -1),
+                   pto_slice_all(builder, in), pto_slice_all(builder, note));
+    add_copy_stage(builder, "place input", pto_step_of(PTO_STEP_COPY, &who), pto_slice_all(builder, in),
+                   pto_slice_all(builder, out));
     pto_build_exchange(builder, request, &who);
-    build_copy(builder, "read the note", &who, 2, note, noted);
+    add_copy_stage(builder, "read the note", step_of_member(PTO_STEP_COPY, &who, 2, -1),
+                   pto_slice_all(builder, note), pto_slice_all(builder, noted));
 }
 
 /* In a binomial tree process 3 sends to process 2. MPI_Reduce says nothing of these two. */
 TEST(order_that_only_the_stages_give_does_not_count) {
-    static const pto_strategy_t strategy = {
-        .name = "note", .collectives = 1u << PTO_COLLECTIVE_REDUCE, .build = build_note};
     pto_request_t request =
         ask(PTO_COLLECTIVE_REDUCE, "cuda_aware", "binomial", (pto_layout_t){1, 1, 4, 4, 1, false});
-    request.strategy = &strategy;
+    request.strategy = strategy_made_of(request.collective, build_note);
     pto_plan_t *plan = must_plan(&request);
     pto_step_t *leave = step_in(plan, "leave a note", PTO_STEP_COPY);
     leave->peers = pto_peers_at(pto_constant(1), -1);
@@ -398,33 +383,25 @@ TEST(staged_plans_are_right) {
 static struct { int64_t reader, writer; } overheard;
 
 static void build_overheard(pto_builder_t *builder, const pto_request_t *request) {
-    pto_buffer_t in = {.name = "in", .role = PTO_ROLE_IN, .space = PTO_SPACE_GPU, .core_count = 1};
-    in.block_count = pto_layout_owner_count(&request->layout);
-    in.granularity_bytes = 1;
+    const int64_t n = pto_layout_owner_count(&request->layout);
+    pto_buffer_t in = owners_blocks("in", PTO_ROLE_IN, n, 0), out = owners_blocks("out", PTO_ROLE_OUT, n, 0);
+    const pto_buffer_t note = owners_blocks("note", PTO_ROLE_TEMPORARY, 1, request->bytes);
     in.blocks = PTO_BLOCKS_ROW;
-    pto_buffer_t out = in, note = in;
-    out.name = "out", out.role = PTO_ROLE_OUT, out.blocks = PTO_BLOCKS_COLUMN;
-    note.name = "note", note.role = PTO_ROLE_TEMPORARY, note.blocks = PTO_BLOCKS_EQUAL;
-    note.block_count = 1;
-    note.block_bytes = request->bytes;
+    out.blocks = PTO_BLOCKS_COLUMN;
     const pto_exchange_t owners = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
-                                   .n = in.block_count,
+                                   .n = n,
                                    .core_count = 1,
                                    .in = pto_build_buffer(builder, in),
                                    .out = pto_build_buffer(builder, out)};
     int notes = pto_build_buffer(builder, note), heard = pto_build_buffer(builder, note);
-    pto_step_t write = pto_step_of(PTO_STEP_COPY, &owners);
-    write.source = pto_slice_block(owners.in, PTO_ANCHOR_ME);
-    write.target = pto_slice_all(builder, notes);
-    pto_build_stage(builder, "write", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, write);
+    add_copy_stage(builder, "write", pto_step_of(PTO_STEP_COPY, &owners),
+                   pto_slice_block(owners.in, PTO_ANCHOR_ME), pto_slice_all(builder, notes));
     pto_build_exchange(builder, request, &owners);
-    pto_step_t read = step_of_member(PTO_STEP_COPY, &owners, overheard.reader, overheard.writer);
-    read.source = write.target;
-    read.source.holder = PTO_HOLDER_PEER;
-    read.target = pto_slice_all(builder, heard);
-    pto_build_stage(builder, "read", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, read);
+    pto_slice_t theirs = pto_slice_all(builder, notes);
+    theirs.holder = PTO_HOLDER_PEER;
+    add_copy_stage(builder, "read",
+                   step_of_member(PTO_STEP_COPY, &owners, overheard.reader, overheard.writer), theirs,
+                   pto_slice_all(builder, heard));
     pto_build_stage(builder, "let go", PTO_ORDER_SEQUENCE); /* of what the next run writes again */
     pto_step_t signal = step_of_member(PTO_STEP_SIGNAL, &owners, overheard.reader, overheard.writer);
     pto_step_t wait = step_of_member(PTO_STEP_WAIT, &owners, overheard.writer, overheard.reader);
@@ -435,15 +412,10 @@ static void build_overheard(pto_builder_t *builder, const pto_request_t *request
 
 /* A receiver is ordered after those that sent it something, and only after them. */
 TEST(a_silent_sender_orders_nothing) {
-    static const pto_strategy_t strategy = {.name = "overheard",
-                                            .summary = "",
-                                            .collectives = 1u << PTO_COLLECTIVE_ALLTOALLV,
-                                            .collective_space = PTO_SPACE_GPU,
-                                            .build = build_overheard};
     int64_t bytes[] = {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 0, 0, 0, 8}; /* 3 sends to itself alone */
     const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = bytes};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", four_gpus);
-    request.strategy = &strategy;
+    request.strategy = strategy_made_of(request.collective, build_overheard);
     request.bytes = 8;
     request.counts = &counts;
     for (overheard.reader = 0; overheard.reader < 4; overheard.reader++)

@@ -1,7 +1,6 @@
 /* Plans that executors run in place if the user's input and output are one buffer. check must refuse those
  * that are right with two buffers only. */
 #include "broken_plan.h"
-#include "built.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -48,10 +47,8 @@ static pto_slice_t of_peer(pto_slice_t slice) {
 
 static void build_move(pto_step_kind_t kind, pto_slice_t source, pto_slice_t target) {
     bool is_local = source.holder == PTO_HOLDER_SELF;
-    pto_step_t move = is_local ? pto_step_of(kind, &parts.who) : pto_step_of_all(kind, &parts.who);
-    move.source = source;
-    move.target = target;
-    pto_build_step(parts.builder, move);
+    add_copy(parts.builder, is_local ? pto_step_of(kind, &parts.who) : pto_step_of_all(kind, &parts.who),
+             source, target);
 }
 
 static void build_stage(const char *name) { pto_build_stage(parts.builder, name, PTO_ORDER_SEQUENCE); }

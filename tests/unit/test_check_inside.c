@@ -1,7 +1,6 @@
 /* Memory of other processes that the stages of a collective node use, and memory that its call may write:
  * what check must not take for ordered, or for untouched. */
 #include "broken_plan.h"
-#include "built.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -23,14 +22,12 @@ static pto_exchange_t owners_with(pto_builder_t *builder, int in, int out) {
     return owners;
 }
 
+/* A stage in which the members from `first` on copy. */
 static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t first,
                        pto_slice_t source, pto_slice_t target) {
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
     copy.who_first = pto_constant(first);
-    copy.source = source;
-    copy.target = target;
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, copy);
+    add_copy_stage(builder, name, copy, source, target);
 }
 
 static pto_plan_t *plan_by(pto_collective_t collective, void (*build)(pto_builder_t *, const pto_request_t *),
@@ -51,12 +48,10 @@ static void build_loads(pto_builder_t *builder, const pto_exchange_t *who) {
         pto_flag_barrier(builder, "ready", who);
     build_copy(builder, "own block", who, 0, pto_slice_block(who->in, PTO_ANCHOR_ME),
                pto_slice_block(who->out, PTO_ANCHOR_ME));
-    pto_step_t load = pto_step_of_all(PTO_STEP_COPY, who);
-    load.source = pto_slice_block(who->in, PTO_ANCHOR_ME);
-    load.source.holder = PTO_HOLDER_PEER;
-    load.target = pto_slice_block(who->out, PTO_ANCHOR_PEER);
-    pto_build_stage(builder, "load", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, load);
+    pto_slice_t theirs = pto_slice_block(who->in, PTO_ANCHOR_ME);
+    theirs.holder = PTO_HOLDER_PEER;
+    add_copy_stage(builder, "load", pto_step_of_all(PTO_STEP_COPY, who), theirs,
+                   pto_slice_block(who->out, PTO_ANCHOR_PEER));
     if (has_flags)
         pto_flag_barrier(builder, "loaded", who);
 }
@@ -97,12 +92,10 @@ static void build_overlooked(pto_builder_t *builder, const pto_request_t *reques
     pto_exchange_t who = owners_with(builder, out, out);
     build_copy(builder, "place input", &who, 0, pto_slice_all(builder, in), pto_slice_all(builder, out));
     build_flag(builder, "ready", &who, 1, 0);
-    pto_step_t read = step_of_member(PTO_STEP_COPY, &who, 0, 1);
-    read.source = pto_slice_all(builder, out);
-    read.source.holder = PTO_HOLDER_PEER;
-    read.target = pto_slice_all(builder, note);
-    pto_build_stage(builder, "read", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, read);
+    pto_slice_t theirs = pto_slice_all(builder, out);
+    theirs.holder = PTO_HOLDER_PEER;
+    add_copy_stage(builder, "read", step_of_member(PTO_STEP_COPY, &who, 0, 1), theirs,
+                   pto_slice_all(builder, note));
     if (is_read_before)
         build_flag(builder, "read", &who, 0, 1);
     pto_build_exchange(builder, request, &who);

@@ -1,7 +1,6 @@
 /* Flags of kernels: a thread block signals the same block of another GPU with the number of the run, so a
  * flag can say less than one of processes. */
 #include "broken_plan.h"
-#include "built.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -25,18 +24,10 @@ static kernels_t build_members(pto_builder_t *builder, int64_t place_blocks) {
     return kernels;
 }
 
-static void build_copy(const kernels_t *kernels, const char *name, pto_step_t copy, pto_slice_t source,
-                       pto_slice_t target) {
-    copy.source = source;
-    copy.target = target;
-    pto_build_stage(kernels->builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(kernels->builder, copy);
-}
-
 static void build_own_block(const kernels_t *kernels) {
-    build_copy(kernels, "own block", pto_step_of(PTO_STEP_COPY, &kernels->who),
-               pto_slice_block(kernels->who.in, PTO_ANCHOR_ME),
-               pto_slice_block(kernels->who.out, PTO_ANCHOR_ME));
+    add_copy_stage(kernels->builder, "own block", pto_step_of(PTO_STEP_COPY, &kernels->who),
+                   pto_slice_block(kernels->who.in, PTO_ANCHOR_ME),
+                   pto_slice_block(kernels->who.out, PTO_ANCHOR_ME));
 }
 
 static pto_plan_t *plan_by(void (*build)(pto_builder_t *, const pto_request_t *)) {
@@ -61,9 +52,9 @@ static void build_shift(const kernels_t *kernels, pto_expr_t distance) {
     theirs.holder = PTO_HOLDER_PEER;
     pto_build_kernel(builder, who);
     pto_flag_barrier(builder, "free", who);
-    build_copy(kernels, "store", store, pto_slice_block(who->in, PTO_ANCHOR_PEER), theirs);
+    add_copy_stage(kernels->builder, "store", store, pto_slice_block(who->in, PTO_ANCHOR_PEER), theirs);
     pto_flag_barrier(builder, "stored", who);
-    build_copy(kernels, "take", take, place, pto_slice_block(who->out, PTO_ANCHOR_PEER));
+    add_copy_stage(kernels->builder, "take", take, place, pto_slice_block(who->out, PTO_ANCHOR_PEER));
     pto_build_end(builder);
 }
 
@@ -120,7 +111,7 @@ static void build_two_kernels(pto_builder_t *builder, const pto_request_t *reque
     theirs.holder = PTO_HOLDER_PEER;
     signal.flag = pto_build_flag(builder, "stored");
     pto_build_kernel(builder, who);
-    build_copy(&kernels, "store", store, pto_slice_all(builder, who->in), theirs);
+    add_copy_stage(builder, "store", store, pto_slice_all(builder, who->in), theirs);
     pto_build_step(builder, signal);
     if (in_one_kernel)
         build_wait(&kernels, signal.flag);
@@ -131,8 +122,8 @@ static void build_two_kernels(pto_builder_t *builder, const pto_request_t *reque
         build_wait(&kernels, signal.flag);
     pto_slice_t place = pto_slice_block(kernels.place, PTO_ANCHOR_ME);
     place.offset.peer = MEMBERS;
-    build_copy(&kernels, "take", pto_step_of_all(PTO_STEP_COPY, who), place,
-               pto_slice_block(who->out, PTO_ANCHOR_PEER));
+    add_copy_stage(builder, "take", pto_step_of_all(PTO_STEP_COPY, who), place,
+                   pto_slice_block(who->out, PTO_ANCHOR_PEER));
     pto_build_end(builder);
 }
 

@@ -118,13 +118,6 @@ TEST(every_flag_is_needed) {
     }
 }
 
-static pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
-    pto_stage_t *stage = plan->stages.item;
-    while (strcmp(stage->name, name) != 0)
-        stage++;
-    return stage;
-}
-
 TEST(every_slot_is_needed) {
     for (int c = 0; c < 2; c++) {
         pto_plan_t *plan = either_plan(collectives[c], "mix_doubling", 4);

@@ -170,14 +170,6 @@ TEST(a_broadcast_is_answered_and_no_answer_is_its_result) {
  * order `halves_first`, before it writes all of it. */
 static bool halves_first, halves_at_all;
 
-static void copy_in_kernel(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t source,
-                           pto_slice_t target) {
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
-    copy.source = source;
-    copy.target = target;
-    pto_build_step(builder, copy);
-}
-
 static pto_slice_t first_half(int buffer) {
     return pto_slice_part(buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
 }
@@ -185,35 +177,24 @@ static pto_slice_t first_half(int buffer) {
 static pto_slice_t whole(int buffer) { return pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE); }
 
 static int vector_like(pto_builder_t *builder, const pto_request_t *request, const char *name) {
-    return pto_build_buffer(builder, (pto_buffer_t){.name = name,
-                                                    .role = PTO_ROLE_TEMPORARY,
-                                                    .space = PTO_SPACE_GPU,
-                                                    .core_count = 1,
-                                                    .group = PTO_GROUP_OWNERS,
-                                                    .block_count = 1,
-                                                    .block_bytes = request->bytes,
-                                                    .granularity_bytes = 1});
+    return pto_build_buffer(builder, owners_blocks(name, PTO_ROLE_TEMPORARY, 1, request->bytes));
 }
 
 static void build_reads_and_a_write(pto_builder_t *builder, const pto_request_t *request) {
-    const pto_strategy_t *exchange = NULL;
-    assert_int_equal(pto_strategy_find("gas_split", &exchange, NULL), PTO_OK);
-    exchange->build(builder, request);
-    pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
-                          .n = pto_layout_owner_count(&request->layout),
-                          .core_count = 1};
+    strategy_named("gas_split")->build(builder, request);
+    const pto_exchange_t who = owners_exchange(builder, pto_layout_owner_count(&request->layout));
+    const pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
     int filled = vector_like(builder, request, "filled"), half = vector_like(builder, request, "half"),
         all = vector_like(builder, request, "all");
-    pto_build_stage(builder, "fill", PTO_ORDER_SEQUENCE);
-    copy_in_kernel(builder, &who, whole(0), whole(filled));
+    add_copy_stage(builder, "fill", copy, whole(0), whole(filled));
     pto_build_kernel(builder, &who);
     pto_build_stage(builder, "read and write", PTO_ORDER_SEQUENCE);
     if (halves_at_all && halves_first)
-        copy_in_kernel(builder, &who, first_half(filled), first_half(half));
-    copy_in_kernel(builder, &who, whole(filled), whole(all));
+        add_copy(builder, copy, first_half(filled), first_half(half));
+    add_copy(builder, copy, whole(filled), whole(all));
     if (halves_at_all && !halves_first)
-        copy_in_kernel(builder, &who, first_half(filled), first_half(half));
-    copy_in_kernel(builder, &who, whole(0), whole(filled));
+        add_copy(builder, copy, first_half(filled), first_half(half));
+    add_copy(builder, copy, whole(0), whole(filled));
     pto_build_end(builder);
 }
 

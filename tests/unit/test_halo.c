@@ -242,21 +242,13 @@ static struct { int64_t member, source, cell; } spoiled;
 
 /* A right exchange, after which one process overwrites one of its cells. */
 static void build_spoiled(pto_builder_t *builder, const pto_request_t *request) {
-    const pto_strategy_t *strategy;
-    assert_int_equal(pto_strategy_find("cuda_aware", &strategy, NULL), PTO_OK);
-    strategy->build(builder, request);
-    int out = 0;
-    while (pto_builder_buffer(builder, out)->role != PTO_ROLE_OUT)
-        out++;
-    const pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .core_count = 1};
-    pto_build_stage(builder, "spoil", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
-    copy.who_first = pto_constant(spoiled.member);
-    copy.who_until = pto_constant(spoiled.member + 1);
-    copy.source = copy.target = pto_slice_block(out, PTO_ANCHOR_ABSOLUTE);
-    copy.source.offset = pto_constant(spoiled.source);
-    copy.target.offset = pto_constant(spoiled.cell);
-    pto_build_step(builder, copy);
+    strategy_named("cuda_aware")->build(builder, request);
+    const pto_exchange_t who = owners_exchange(builder, pto_layout_owner_count(&request->layout));
+    pto_slice_t source = pto_slice_block(buffer_of_role(builder, PTO_ROLE_OUT), PTO_ANCHOR_ABSOLUTE);
+    pto_slice_t target = source;
+    source.offset = pto_constant(spoiled.source);
+    target.offset = pto_constant(spoiled.cell);
+    add_copy_stage(builder, "spoil", step_of_member(PTO_STEP_COPY, &who, spoiled.member, -1), source, target);
 }
 
 /* Where a process of a grid of two in each dimension has a neighbor on this side. */

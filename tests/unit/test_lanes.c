@@ -30,7 +30,7 @@ TEST(a_walk_takes_a_pipeline_chunk_by_chunk) {
 }
 
 TEST(a_walk_takes_branch_after_branch) {
-    pto_plan_t *plan = plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 64);
+    pto_plan_t *plan = plan_by(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 64);
     static const struct {
         const char *stage;
         int lane;
@@ -66,7 +66,7 @@ TEST(a_plan_with_lanes_is_printed) {
                            "  for k = 0 .. 3, pipelined: each stage is a lane, at most 2 chunks at once\n"
                            "    copy to host\n"));
     free(text);
-    plan = plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 64);
+    plan = plan_by(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 64);
     assert_int_equal(pto_print(plan, 0, true, &text, NULL), PTO_OK);
     assert_non_null(strstr(text, "  in parallel\n    lane 0\n      copy to host\n"));
     assert_non_null(strstr(text, "    lane 1\n      push\n"));
@@ -175,7 +175,7 @@ TEST(many_chunks_cost_what_each_of_them_does) {
 static pto_plan_t *across_plan(int64_t slots, int64_t nodes, int64_t bytes) {
     shape.slots = slots;
     shape.gpus = 2;
-    pto_plan_t *plan = plan_of(build_across, PTO_COLLECTIVE_ALLTOALL, nodes, bytes);
+    pto_plan_t *plan = plan_by(build_across, PTO_COLLECTIVE_ALLTOALL, nodes, bytes);
     shape.gpus = 0;
     return plan;
 }
@@ -281,7 +281,7 @@ static void build_mixed(pto_builder_t *builder, const pto_request_t *request);
 
 TEST(steps_ask_for_the_resource_that_they_use) {
     enum { GPU, OTHER_GPU, HOST, OTHER_HOST };
-    pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
+    pto_plan_t *plan = plan_by(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
     asks_for(plan, PTO_STEP_COPY, GPU, OTHER_GPU, PTO_LANE_GPU);
     asks_for(plan, PTO_STEP_COPY, GPU, HOST, PTO_LANE_OUT);
     asks_for(plan, PTO_STEP_COPY, HOST, GPU, PTO_LANE_IN);
@@ -344,7 +344,7 @@ static void build_mixed(pto_builder_t *builder, const pto_request_t *request) {
             pto_build_step(builder, send);
             pto_build_step(builder, recv);
         } else {
-            test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), source, target);
+            add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), source, target);
         }
         if (mixed.parallel)
             pto_build_end(builder);
@@ -371,7 +371,7 @@ TEST(random_nodes_cost_what_they_take) {
             mixed.stage[i].target = ends[(start + 2 * i) % 5][1];
             mixed.stage[i].blocks = 1 + draw(8);
         }
-        pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
+        pto_plan_t *plan = plan_by(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
         price_in_all_ways(plan);
         assert_explained(plan);
         agreed_s(plan, &machine);
@@ -395,7 +395,7 @@ TEST(branches_overlap_where_they_use_different_things) {
                  {{message, message}, 2 * send_s}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(shape.kind, cases[i].kind, sizeof shape.kind);
-        pto_plan_t *plan = plan_of(build_pair, PTO_COLLECTIVE_MESSAGES, 2, RING_BYTES);
+        pto_plan_t *plan = plan_by(build_pair, PTO_COLLECTIVE_MESSAGES, 2, RING_BYTES);
         assert_near(price_in_all_ways(plan), cases[i].wanted_s, 0.01);
     }
 }
@@ -403,7 +403,7 @@ TEST(branches_overlap_where_they_use_different_things) {
 TEST(a_broadcast_in_two_branches_takes_the_longer_one) {
     const double half = RING_BYTES / 2.0, staged_s = 2 * (6e-6 + 2e-11 * half);
     pto_postal_t *peer = &machine.peer[PTO_REACH_ON_SOCKET];
-    pto_plan_t *plan = plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, RING_BYTES);
+    pto_plan_t *plan = plan_by(build_branches, PTO_COLLECTIVE_BROADCAST, 1, RING_BYTES);
     peer->alpha_s = (pto_param_t){.value = 5e-6, .line = 1};
     for (int doublings = 0; doublings < 4; doublings++) {
         double beta = 1e-11 * (1 << doublings);
@@ -412,7 +412,7 @@ TEST(a_broadcast_in_two_branches_takes_the_longer_one) {
     }
 }
 
-static pto_plan_t *branches_plan(void) { return plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 6400); }
+static pto_plan_t *branches_plan(void) { return plan_by(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 6400); }
 
 TEST(branches_are_proved) { assert_right(branches_plan()); }
 

@@ -57,7 +57,7 @@ static void build_growing(pto_builder_t *builder, const pto_request_t *request) 
 TEST(iterations_with_other_numbers_of_peers_are_counted_by_themselves) {
     const int64_t gpus = 6;
     shape.gpus = gpus;
-    pto_plan_t *plan = plan_of(build_growing, PTO_COLLECTIVE_ALLGATHER, 1, 64);
+    pto_plan_t *plan = plan_by(build_growing, PTO_COLLECTIVE_ALLGATHER, 1, 64);
     /* Of 5 distances within the group; 1 to 5 peers; of 6 in steps of 1 to 5. */
     const int64_t messages = gpus * (5 + (1 + 2 + 3 + 4 + 5) + (6 + 3 + 2 + 2 + 2));
     assert_int_equal(pto_plan_size(plan).messages, messages);

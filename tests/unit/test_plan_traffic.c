@@ -1,9 +1,7 @@
 /* The traffic of plans: closed formulas of algorithms, and for every strategy and algorithm what the
  * receiving side of the same plan expects. */
+#include "broken_plan.h"
 #include "lanes_plan.h"
-#include "must.h"
-#include "plan/plan_internal.h"
-#include "portolan/strategy.h"
 #include "portolan/traffic.h"
 #include "test.h"
 
@@ -43,20 +41,7 @@ static void count(const pto_plan_t *plan) {
     assert_ok(pto_plan_traffic(plan, note, &matrix, &err), &err);
 }
 
-static pto_request_t request_on(pto_layout_t layout, pto_collective_t collective, const char *strategy,
-                                const char *algorithm, int64_t bytes) {
-    pto_request_t request = {
-        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_BYTE, .bytes = bytes};
-    carry_out_by(&request, strategy, algorithm);
-    return request;
-}
-
-static pto_plan_t *made(pto_request_t request) { return must_plan(&request); }
-
-static void count_request(pto_request_t request) {
-    pto_plan_t *plan = made(request);
-    count(plan);
-}
+static void count_request(pto_request_t request) { count(plan_of(request)); }
 
 static void expect(int64_t source, int64_t destination, pto_space_t space, pto_traffic_kind_t kind,
                    int64_t messages, int64_t bytes) {
@@ -166,8 +151,8 @@ static void build_crossed(pto_builder_t *builder, const pto_request_t *request) 
     int buffer[SPACES] = {
         [PTO_SPACE_CPU] = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 1, 30),
         [PTO_SPACE_GPU] = test_buffer(builder, "device", PTO_ROLE_TEMPORARY, PTO_SPACE_GPU, 1, 30)};
-    pto_step_t send = test_step(&owners, PTO_STEP_SEND, 0, 1);
-    pto_step_t recv = test_step(&owners, PTO_STEP_RECV, 1, 0);
+    pto_step_t send = step_of_member(PTO_STEP_SEND, &owners, 0, 1);
+    pto_step_t recv = step_of_member(PTO_STEP_RECV, &owners, 1, 0);
     pto_build_stage(builder, "crossed", PTO_ORDER_AT_ONCE);
     for (int i = 0; i < SPACES; i++) {
         send.source = pto_slice_all(builder, buffer[i]);
@@ -178,7 +163,7 @@ static void build_crossed(pto_builder_t *builder, const pto_request_t *request) 
 }
 
 TEST(messages_of_a_pair_match_in_their_order) {
-    pto_plan_t *plan = plan_of(build_crossed, PTO_COLLECTIVE_BROADCAST, 1, 30);
+    pto_plan_t *plan = plan_by(build_crossed, PTO_COLLECTIVE_BROADCAST, 1, 30);
     count(plan);
     assert_int_equal(matrix.bytes[0][1][PTO_SPACE_CPU][PTO_SPACE_GPU][PTO_TRAFFIC_MESSAGE], 30);
     assert_int_equal(matrix.bytes[0][1][PTO_SPACE_GPU][PTO_SPACE_CPU][PTO_TRAFFIC_MESSAGE], 30);
@@ -258,14 +243,14 @@ TEST(too_many_ranks_or_messages_are_refused) {
     pto_error_t err = {0};
     pto_request_t request = request_on((pto_layout_t){16385, 4, 1, 1, 4, false}, PTO_COLLECTIVE_BROADCAST,
                                        "cuda_aware", "binomial", 8);
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = plan_of(request);
     assert_int_equal(pto_plan_traffic(plan, note, &matrix, &err), PTO_ERR_TOO_LARGE);
     assert_non_null(
         strstr(err.message, "counted rank by rank, for at most 65536 ranks; this layout has 65540"));
     request.layout.nodes = 2500;
     request.collective = PTO_COLLECTIVE_ALLTOALL;
     assert_int_equal(pto_algorithm_find("pairwise", request.collective, &request.algorithm, NULL), PTO_OK);
-    plan = made(request);
+    plan = plan_of(request);
     assert_int_equal(pto_plan_traffic(plan, note, &matrix, &err), PTO_ERR_TOO_LARGE);
     assert_non_null(strstr(err.message, "message by message"));
 }

@@ -2,6 +2,7 @@
  * sums to its price, and no copy reduces the cost of others. The rows are random, so that neighbouring rows
  * can cross: three processes may be slower than four. */
 #include "../chance.h"
+#include "built.h"
 #include "made_up.h"
 #include "must.h"
 #include "plan_request.h"
@@ -165,22 +166,15 @@ static void build_copy(pto_builder_t *builder, const pto_exchange_t *who, int bu
     static const pto_space_t ends[PTO_COPY_COUNT][2] = {[PTO_COPY_H2D] = {PTO_SPACE_CPU, PTO_SPACE_GPU},
                                                         [PTO_COPY_D2H] = {PTO_SPACE_GPU, PTO_SPACE_CPU},
                                                         [PTO_COPY_D2D] = {PTO_SPACE_GPU, PTO_SPACE_GPU}};
-    pto_step_t step = pto_step_of(PTO_STEP_COPY, who);
-    step.source = pto_slice_all(builder, buffer[ends[kind][0]][0]);
-    step.target = pto_slice_all(builder, buffer[ends[kind][1]][1]);
-    pto_build_step(builder, step);
+    add_copy(builder, pto_step_of(PTO_STEP_COPY, who), pto_slice_all(builder, buffer[ends[kind][0]][0]),
+             pto_slice_all(builder, buffer[ends[kind][1]][1]));
 }
 
 static void build_mix(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = PROCS};
-    pto_buffer_t shape = {.name = "data",
-                          .space = PTO_SPACE_GPU,
-                          .role = PTO_ROLE_TEMPORARY,
-                          .core_count = PROCS,
-                          .group = PTO_GROUP_OWNERS,
-                          .held_stride = 1,
-                          .block_count = 1,
-                          .block_bytes = request->bytes};
+    pto_buffer_t shape = owners_blocks("data", PTO_ROLE_TEMPORARY, 1, request->bytes);
+    shape.core_count = PROCS;
+    shape.held_stride = 1;
     int buffer[2][2];
     for (int space = 0; space < 2; space++)
         for (int end = 0; end < 2; end++) {
@@ -197,18 +191,11 @@ static void build_mix(pto_builder_t *builder, const pto_request_t *request) {
         build_copy(builder, &who, buffer, mix.second);
 }
 
-static const pto_strategy_t mixed = {.name = "mixed",
-                                     .summary = "two kinds of copies at once",
-                                     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
-                                     .direct = true,
-                                     .collective_space = PTO_SPACE_GPU,
-                                     .build = build_mix};
-
 /* By both pricers and the simulator, which agree. */
 static double mix_s(const pto_machine_t *machine, int64_t bytes, bool first_only, bool second_only) {
-    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, 1, PROCS, bytes);
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 1, 1, PROCS, bytes);
     request.layout.owners_per_gpu = PROCS;
-    request.strategy = &mixed;
+    request.strategy = strategy_made_of(request.collective, build_mix);
     mix.first_only = first_only;
     mix.second_only = second_only;
     pto_plan_t *plan = must_plan(&request);

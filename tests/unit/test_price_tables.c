@@ -1,4 +1,5 @@
 /* Stages of messages alone, of plans with a table of byte counts, cost what they cost message by message. */
+#include "built.h"
 #include "made_up.h"
 #include "must.h"
 #include "plan_request.h"
@@ -192,29 +193,20 @@ TEST(sums_of_messages_are_those_of_messages_one_by_one) {
 /* --- processes that take no part in the rounds ---------------------------------------------------------- */
 
 static int own_buffer(pto_builder_t *builder, const pto_request_t *request, pto_space_t space) {
-    pto_buffer_t own = {.name = space == PTO_SPACE_GPU ? "device" : "host",
-                        .role = PTO_ROLE_TEMPORARY,
-                        .space = space,
-                        .core_count = request->layout.procs_per_gpu,
-                        .group = PTO_GROUP_CORES,
-                        .block_count = 64,
-                        .block_bytes = request->bytes,
-                        .granularity_bytes = 1};
+    pto_buffer_t own =
+        owners_blocks(space == PTO_SPACE_GPU ? "device" : "host", PTO_ROLE_TEMPORARY, 64, request->bytes);
+    own.space = space;
+    own.core_count = request->layout.procs_per_gpu;
+    own.group = PTO_GROUP_CORES;
     return pto_build_buffer(builder, own);
 }
 
 /* All processes copy before the owners' exchange and after it. */
 static void build_bystanders(pto_builder_t *builder, const pto_request_t *request) {
     int64_t owners = pto_layout_owner_count(&request->layout);
-    pto_buffer_t user = {.name = "in",
-                         .role = PTO_ROLE_IN,
-                         .space = PTO_SPACE_GPU,
-                         .core_count = request->layout.owners_per_gpu,
-                         .group = PTO_GROUP_OWNERS,
-                         .blocks = PTO_BLOCKS_ROW,
-                         .block_count = owners,
-                         .block_bytes = request->bytes,
-                         .granularity_bytes = 1};
+    pto_buffer_t user = owners_blocks("in", PTO_ROLE_IN, owners, request->bytes);
+    user.core_count = request->layout.owners_per_gpu;
+    user.blocks = PTO_BLOCKS_ROW;
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
                                .n = owners,
                                .core_count = request->layout.owners_per_gpu};
@@ -228,21 +220,12 @@ static void build_bystanders(pto_builder_t *builder, const pto_request_t *reques
     exchange.out = pto_build_buffer(builder, user);
     int own[] = {own_buffer(builder, request, PTO_SPACE_GPU), own_buffer(builder, request, PTO_SPACE_CPU)};
     for (int i = 0; i < 2; i++) {
-        pto_step_t step = pto_step_of(PTO_STEP_COPY, &all);
-        step.source = pto_slice_all(builder, own[i]);
-        step.target = pto_slice_all(builder, own[1 - i]);
-        pto_build_stage(builder, i == 0 ? "before" : "after", PTO_ORDER_SEQUENCE);
-        pto_build_step(builder, step);
+        add_copy_stage(builder, i == 0 ? "before" : "after", pto_step_of(PTO_STEP_COPY, &all),
+                       pto_slice_all(builder, own[i]), pto_slice_all(builder, own[1 - i]));
         if (i == 0)
             pto_build_exchange(builder, request, &exchange);
     }
 }
-
-static const pto_strategy_t bystanders = {.name = "bystanders",
-                                          .summary = "all copy, owners exchange",
-                                          .collectives = 1u << PTO_COLLECTIVE_ALLTOALLV,
-                                          .collective_space = PTO_SPACE_GPU,
-                                          .build = build_bystanders};
 
 /* What follows the rounds is priced once beforehand. */
 TEST(the_bound_leaves_processes_outside_of_the_rounds_as_they_were) {
@@ -252,7 +235,7 @@ TEST(the_bound_leaves_processes_outside_of_the_rounds_as_they_were) {
                              .collective = PTO_COLLECTIVE_ALLTOALLV,
                              .datatype = PTO_DATATYPE_BYTE,
                              .counts = &counts,
-                             .strategy = &bystanders};
+                             .strategy = strategy_made_of(PTO_COLLECTIVE_ALLTOALLV, build_bystanders)};
     assert_int_equal(pto_algorithm_find("pairwise", PTO_COLLECTIVE_ALLTOALLV, &request.algorithm, NULL),
                      PTO_OK);
     for (request.bytes = 64; request.bytes <= 1 << 20; request.bytes *= 16) {

@@ -39,19 +39,10 @@ static void build_same_order(pto_builder_t *builder, const pto_request_t *reques
     build_from_the_first(builder, request, pto_layout_owner_count(&request->layout));
 }
 
-static const pto_strategy_t incast = {.name = "incast",
-                                      .summary = "everybody sends to the first",
-                                      .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
-                                      .build = build_incast};
-static const pto_strategy_t same_order = {.name = "same_order",
-                                          .summary = "everybody sends to all, to the first one first",
-                                          .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
-                                          .build = build_same_order};
-
 TEST(a_receiver_of_all_messages_receives_them_one_by_one) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
-    request.strategy = &incast;
+    request.strategy = strategy_made_of(request.collective, build_incast);
     const pto_postal_t *postal =
         &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 65536)->postal;
     pto_plan_t *plan = must_plan(&request);
@@ -70,7 +61,7 @@ TEST(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long) {
     enum { RANKS = 64 };
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", RANKS, 1, 1, 1024);
-    request.strategy = &same_order;
+    request.strategy = strategy_made_of(request.collective, build_same_order);
     const pto_postal_t *postal =
         &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1024)->postal;
     double one_s = postal->alpha_s.value + 1024 * postal->beta_s_per_byte.value;
@@ -116,11 +107,6 @@ static void build_two_senders(pto_builder_t *builder, const pto_request_t *reque
     }
 }
 
-static const pto_strategy_t two_senders = {.name = "two_senders",
-                                           .summary = "node 0 sends to the others",
-                                           .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
-                                           .build = build_two_senders};
-
 /* Two messages share the injection of node 0, and leave it together. After its second one, a sender is done
  * but for a gap. Its receiver, which has had no other message, still takes a start: it must know when the
  * last byte left, although the sender has gone. Without the injection, the bytes would take less time. */
@@ -141,7 +127,7 @@ TEST(a_receiver_knows_the_injection_of_a_sender_that_has_gone) {
     machine.gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row = &more;
     machine.injection_s_per_byte[PTO_SPACE_CPU] = (pto_param_t){.value = injection_s, .line = 1};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 3, 2, 1, BYTES);
-    request.strategy = &two_senders;
+    request.strategy = strategy_made_of(request.collective, build_two_senders);
     pto_plan_t *plan = must_plan(&request);
     assert_near_for(simulated(plan, &machine).seconds, 2 * (alpha_s + 2 * BYTES * injection_s), 1e-9, "last");
 }
@@ -417,15 +403,10 @@ static void build_part_of_a_ring(pto_builder_t *builder, const pto_request_t *re
     pto_build_step(builder, step);
 }
 
-static const pto_strategy_t part_of_a_ring = {.name = "part_of_a_ring",
-                                              .summary = "some members send to the next one",
-                                              .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
-                                              .build = build_part_of_a_ring};
-
 TEST(nodes_of_which_some_do_not_act_are_all_simulated) {
     for (int64_t left_out = 0; left_out <= 3; left_out++) { /* none, the first, every second, the last */
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 4, 1, 1, left_out);
-        request.strategy = &part_of_a_ring;
+        request.strategy = strategy_made_of(request.collective, build_part_of_a_ring);
         pto_plan_t *plan = must_plan(&request);
         pto_simulate_options_t options = {.limit = pto_plan_size(plan).stages - 1};
         pto_simulation_t simulation;

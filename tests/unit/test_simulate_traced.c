@@ -86,53 +86,34 @@ TEST(a_trace_changes_no_time) {
     assert_true(compared > 2000 / test_sample());
 }
 
-/* Everybody sends a block to the next process, then one to the previous, in two steps of one stage. */
+/* Everybody sends its block to the next process (sign: 1) or the previous one, or receives it from there. */
+static void build_around(pto_builder_t *builder, const pto_exchange_t *all, pto_step_kind_t kind, int buffer,
+                         int sign) {
+    pto_step_t step = pto_step_of(kind, all);
+    step.peers = pto_peers_at(pto_constant(1), kind == PTO_STEP_SEND ? sign : -sign);
+    step.source = step.target = pto_slice_block(buffer, PTO_ANCHOR_ME);
+    pto_build_step(builder, step);
+}
+
+/* To the next process, then to the previous one, in two steps of one stage. */
 static void build_both_neighbors(pto_builder_t *builder, const pto_request_t *request) {
     int64_t n = pto_layout_owner_count(&request->layout);
     pto_exchange_t all = owners_exchange(builder, n);
     int in = owners_host_input(builder, n, request->bytes);
     pto_build_stage(builder, "both neighbors", PTO_ORDER_AT_ONCE);
     for (int kind = PTO_STEP_SEND; kind <= PTO_STEP_RECV; kind++)
-        for (int sign = 1; sign >= -1; sign -= 2) {
-            pto_step_t step = pto_step_of((pto_step_kind_t)kind, &all);
-            step.peers = pto_peers_at(pto_constant(1), kind == PTO_STEP_SEND ? sign : -sign);
-            step.source = step.target = pto_slice_block(in, PTO_ANCHOR_ME);
-            pto_build_step(builder, step);
-        }
+        for (int sign = 1; sign >= -1; sign -= 2)
+            build_around(builder, &all, (pto_step_kind_t)kind, in, sign);
 }
-
-static const pto_strategy_t both_neighbors = {.name = "both_neighbors",
-                                              .summary = "everybody sends to both neighbors",
-                                              .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
-                                              .build = build_both_neighbors};
 
 TEST(a_stage_may_send_in_several_steps) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
-    request.strategy = &both_neighbors;
+    request.strategy = strategy_made_of(request.collective, build_both_neighbors);
     pto_plan_t *plan = must_plan(&request);
     pto_simulation_t simulation = simulated(plan, &machine);
     assert_int_equal(simulation.messages, 2 * 9);
     assert_near_for(simulation.seconds, must_walk(plan, &machine).seconds, 1e-12, "seconds");
-}
-
-/* A copy of all blocks by processes from `who_first` on. */
-static void build_copy(pto_builder_t *builder, const pto_exchange_t *all, int from, int to,
-                       int64_t who_first) {
-    pto_step_t step = pto_step_of(PTO_STEP_COPY, all);
-    step.source = pto_slice_all(builder, from);
-    step.target = pto_slice_all(builder, to);
-    step.who_first = pto_constant(who_first);
-    pto_build_step(builder, step);
-}
-
-/* Everybody sends its block to the next process. */
-static void build_around(pto_builder_t *builder, const pto_exchange_t *all, pto_step_kind_t kind,
-                         int buffer) {
-    pto_step_t step = pto_step_of(kind, all);
-    step.peers = pto_peers_at(pto_constant(1), kind == PTO_STEP_SEND ? 1 : -1);
-    step.source = step.target = pto_slice_block(buffer, PTO_ANCHOR_ME);
-    pto_build_step(builder, step);
 }
 
 /* Some copy, then all do, then all twice in one stage, and again between messages. */
@@ -144,25 +125,21 @@ static void build_copies(pto_builder_t *builder, const pto_request_t *request) {
     buffer.name = "other";
     buffer.role = PTO_ROLE_TEMPORARY;
     int other = pto_build_buffer(builder, buffer);
-    pto_build_stage(builder, "some", PTO_ORDER_SEQUENCE);
-    build_copy(builder, &all, in, other, n / 2);
-    pto_build_stage(builder, "all", PTO_ORDER_SEQUENCE);
-    build_copy(builder, &all, in, other, 0);
-    pto_build_stage(builder, "twice", PTO_ORDER_SEQUENCE);
-    build_copy(builder, &all, in, other, 0);
-    build_copy(builder, &all, other, in, 0);
+    const pto_slice_t here = pto_slice_all(builder, in), there = pto_slice_all(builder, other);
+    const pto_step_t by_all = pto_step_of(PTO_STEP_COPY, &all);
+    pto_step_t by_some = by_all;
+    by_some.who_first = pto_constant(n / 2);
+    add_copy_stage(builder, "some", by_some, here, there);
+    add_copy_stage(builder, "all", by_all, here, there);
+    add_copy_stage(builder, "twice", by_all, here, there);
+    add_copy(builder, by_all, there, here);
     for (int i = 0; i < 2; i++) {
         pto_build_stage(builder, "around, then all", PTO_ORDER_SEQUENCE);
-        build_around(builder, &all, PTO_STEP_SEND, in);
-        build_around(builder, &all, PTO_STEP_RECV, other);
-        build_copy(builder, &all, other, in, 0);
+        build_around(builder, &all, PTO_STEP_SEND, in, 1);
+        build_around(builder, &all, PTO_STEP_RECV, other, 1);
+        add_copy(builder, by_all, there, here);
     }
 }
-
-static const pto_strategy_t copies = {.name = "copies",
-                                      .summary = "copies, with messages between them",
-                                      .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
-                                      .build = build_copies};
 
 /* A copy behind another of its process costs less than the first, so processes that did not make the copy
  * before pay more for the one that all make. */
@@ -173,7 +150,7 @@ TEST(a_trace_changes_no_copy) {
     for (int m = 0; m < 2; m++)
         for (int64_t nodes = 2; nodes < 9; nodes++) {
             pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", nodes, 1, 1, 4096);
-            request.strategy = &copies;
+            request.strategy = strategy_made_of(request.collective, build_copies);
             int before = compared;
             compare(&request, machines[m]);
             assert_int_equal(compared, before + 1);

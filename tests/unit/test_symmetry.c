@@ -5,6 +5,7 @@
  *
  * SYMMETRY_PLANS, SYMMETRY_CHANGES and SYMMETRY_RINGS say how many seeds of each kind are tried,
  * SYMMETRY_SEED the first. */
+#include "built.h"
 #include "must.h"
 #include "nodes_view.h"
 #include "random_plans.h"
@@ -192,14 +193,19 @@ TEST(rings_changed_at_random_are_not_believed) {
 
 /* --- wrong plans that were believed --------------------------------------------------------------------- */
 
+/* How a process copies its own block. */
+static void (*build_own)(pto_builder_t *, const pto_exchange_t *);
+
+static pto_exchange_t build_users(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t who = owners_exchange(builder, pto_layout_owner_count(&request->layout));
+    who.in = pto_build_buffer(builder, some_buffer(request, PTO_ROLE_IN));
+    who.out = pto_build_buffer(builder, some_buffer(request, PTO_ROLE_OUT));
+    return who;
+}
+
 /* An alltoall of one process a node. All blocks but one's own go as they should. */
-static void build_alltoall(pto_builder_t *builder, const pto_request_t *request,
-                           void (*build_own)(pto_builder_t *, const pto_exchange_t *)) {
-    pto_exchange_t who = {.in = pto_build_buffer(builder, some_buffer(request, PTO_ROLE_IN)),
-                          .out = pto_build_buffer(builder, some_buffer(request, PTO_ROLE_OUT)),
-                          .group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
-                          .n = pto_layout_owner_count(&request->layout),
-                          .core_count = 1};
+static void build_alltoall(pto_builder_t *builder, const pto_request_t *request) {
+    const pto_exchange_t who = build_users(builder, request);
     pto_step_t send = pto_step_of_all(PTO_STEP_SEND, &who);
     build_own(builder, &who);
     send.source = pto_slice_block(who.in, PTO_ANCHOR_PEER);
@@ -210,13 +216,12 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request,
     pto_build_step(builder, send);
 }
 
+/* The same slice of the input to that of the output. */
 static void build_copy(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t slice) {
-    pto_step_t own = pto_step_of(PTO_STEP_COPY, who);
-    own.source = own.target = slice;
-    own.source.buffer = who->in;
-    own.target.buffer = who->out;
-    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, own);
+    pto_slice_t target = slice;
+    slice.buffer = who->in;
+    target.buffer = who->out;
+    add_copy_stage(builder, "own block", pto_step_of(PTO_STEP_COPY, who), slice, target);
 }
 
 /* All processes copy block 0: without peers, the number of the peer is -1 on all nodes. */
@@ -224,10 +229,6 @@ static void build_own_of_no_peer(pto_builder_t *builder, const pto_exchange_t *w
     pto_slice_t slice = pto_slice_block(who->in, PTO_ANCHOR_PEER);
     slice.offset = pto_constant(1);
     build_copy(builder, who, slice);
-}
-
-static void build_block_of_no_peer(pto_builder_t *builder, const pto_request_t *request) {
-    build_alltoall(builder, request, build_own_of_no_peer);
 }
 
 /* In a loop over one chunk. */
@@ -246,39 +247,22 @@ static void build_own_in_parts(pto_builder_t *builder, const pto_exchange_t *who
     another.role = PTO_ROLE_TEMPORARY;
     another.block_count = 1;
     int temporary = pto_build_buffer(builder, another);
-    pto_step_t step = pto_step_of(PTO_STEP_COPY, who);
-    pto_slice_t own = pto_slice_part(who->in, who->n, PTO_ANCHOR_ME, pto_constant(0));
-    own.anchor_step = who->n;
-    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
-    step.source = own;
-    step.target = pto_slice_part(temporary, who->n, PTO_ANCHOR_ME, pto_constant(0));
-    pto_build_step(builder, step);
-    step.source = step.target;
-    step.target = own;
-    step.target.buffer = who->out;
-    pto_build_step(builder, step);
-    own.offset = pto_constant(1);
+    const pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
+    pto_slice_t own = pto_slice_part(who->in, who->n, PTO_ANCHOR_ME, pto_constant(0)), target = own;
+    const pto_slice_t part = pto_slice_part(temporary, who->n, PTO_ANCHOR_ME, pto_constant(0));
+    own.anchor_step = target.anchor_step = who->n;
+    target.buffer = who->out;
+    add_copy_stage(builder, "own block", copy, own, part);
+    add_copy(builder, copy, part, target);
+    own.offset = target.offset = pto_constant(1);
     own.run = own.until = own.stride = pto_constant(who->n - 1);
-    step.source = step.target = own;
-    step.target.buffer = who->out;
-    pto_build_step(builder, step);
-}
-
-static void build_own_part_by_part(pto_builder_t *builder, const pto_request_t *request) {
-    build_alltoall(builder, request, build_own_in_parts);
-}
-
-static void build_chunk_of_bundle(pto_builder_t *builder, const pto_request_t *request) {
-    build_alltoall(builder, request, build_own_of_bundle);
+    target.run = target.until = target.stride = own.run;
+    add_copy(builder, copy, own, target);
 }
 
 /* An allreduce of three processes: each adds the vectors of the two before it to its own. */
 static void build_sums_from_oneself(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t who = {.in = pto_build_buffer(builder, some_buffer(request, PTO_ROLE_IN)),
-                          .out = pto_build_buffer(builder, some_buffer(request, PTO_ROLE_OUT)),
-                          .group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
-                          .n = pto_layout_owner_count(&request->layout),
-                          .core_count = 1};
+    const pto_exchange_t who = build_users(builder, request);
     pto_buffer_t another = some_buffer(request, PTO_ROLE_IN);
     another.role = PTO_ROLE_TEMPORARY;
     int arrived = pto_build_buffer(builder, another);
@@ -293,27 +277,18 @@ static void build_sums_from_oneself(pto_builder_t *builder, const pto_request_t 
         step.kind = PTO_STEP_RECV;
         step.peers.sign = -1;
         pto_build_step(builder, step);
-        step = pto_step_of(PTO_STEP_REDUCE, &who);
-        step.source = pto_slice_all(builder, arrived);
-        step.target = pto_slice_all(builder, who.out);
-        pto_build_stage(builder, "add", PTO_ORDER_SEQUENCE);
-        pto_build_step(builder, step);
+        add_copy_stage(builder, "add", pto_step_of(PTO_STEP_REDUCE, &who), pto_slice_all(builder, arrived),
+                       pto_slice_all(builder, who.out));
     }
 }
 
 static pto_plan_t *made_by(pto_collective_t collective, void (*build)(pto_builder_t *, const pto_request_t *),
                            int64_t nodes) {
-    static pto_strategy_t strategy;
-    strategy = (pto_strategy_t){.name = "made here",
-                                .summary = "",
-                                .collectives = 1u << collective,
-                                .collective_space = PTO_SPACE_GPU,
-                                .build = build};
     pto_request_t request = {.layout = {nodes, 1, 1, 1, 1, false},
                              .collective = collective,
                              .datatype = PTO_DATATYPE_BYTE,
                              .bytes = 64, /* of which chunks have a multiple */
-                             .strategy = &strategy};
+                             .strategy = strategy_made_of(collective, build)};
     const char *algorithm = pto_collective_reduces(collective) ? "ring" : "linear";
     assert_int_equal(pto_algorithm_find(algorithm, request.collective, &request.algorithm, NULL), PTO_OK);
     return must_plan(&request);
@@ -329,17 +304,20 @@ static void assert_refused_on_node_1(pto_plan_t *plan) {
 }
 
 TEST(a_block_of_no_peer_is_the_same_on_all_nodes) {
-    assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_block_of_no_peer, 3));
+    build_own = build_own_of_no_peer;
+    assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_alltoall, 3));
 }
 
 TEST(a_part_of_a_block_is_as_long_on_all_nodes) {
-    assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_own_part_by_part, 3));
+    build_own = build_own_in_parts;
+    assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_alltoall, 3));
 }
 
 /* All processes copy the first half of a bundle of both blocks, which is block 0. The builder makes chunks in
  * pipelines of all of them only. */
 TEST(a_chunk_of_a_bundle_is_the_same_on_all_nodes) {
-    pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLTOALL, build_chunk_of_bundle, 2);
+    build_own = build_own_of_bundle;
+    pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLTOALL, build_alltoall, 2);
     pto_step_t *own = plan->steps.item;
     own->source.chunks = own->target.chunks = 2;
     assert_refused_on_node_1(plan);

@@ -1,6 +1,6 @@
 /* Two patterns at once, one among buffers in GPU memory and one in host memory: plans are proved, and price
  * and simulate share injection, links and memory between them. */
-#include "bad_input.h"
+#include "built.h"
 #include "must.h"
 #include "parsed_counts.h"
 #include "portolan/check.h"
@@ -144,22 +144,15 @@ typedef enum { RIGHT, CROSSED, TWICE, WRITES_INPUT, FORGETS_OWN, NO_OUTPUT, FAUL
 static fault_t fault;
 
 static int user_buffer(pto_builder_t *builder, const char *name, pto_role_t role, pto_blocks_t blocks) {
-    return pto_build_buffer(builder, (pto_buffer_t){.name = name,
-                                                    .role = role,
-                                                    .space = PTO_SPACE_CPU,
-                                                    .core_count = 1,
-                                                    .group = PTO_GROUP_OWNERS,
-                                                    .blocks = blocks,
-                                                    .block_count = 2,
-                                                    .granularity_bytes = 1});
+    pto_buffer_t buffer = owners_blocks(name, role, 2, 0);
+    buffer.space = PTO_SPACE_CPU;
+    buffer.blocks = blocks;
+    return pto_build_buffer(builder, buffer);
 }
 
 static void copy_own(pto_builder_t *builder, const pto_exchange_t *exchange, int in, int out) {
-    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
-    copy.source = pto_slice_block(in, PTO_ANCHOR_ME);
-    copy.target = pto_slice_block(out, PTO_ANCHOR_ME);
-    pto_build_step(builder, copy);
+    add_copy_stage(builder, "own", pto_step_of(PTO_STEP_COPY, exchange), pto_slice_block(in, PTO_ANCHOR_ME),
+                   pto_slice_block(out, PTO_ANCHOR_ME));
 }
 
 static void send_other(pto_builder_t *builder, const pto_exchange_t *exchange, int in, int out) {
