@@ -11,7 +11,7 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = 1000,
                              .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1}};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    request.strategy = strategy_named(strategy);
     bool in_a_ring = collective == PTO_COLLECTIVE_ALLREDUCE || pto_collective_is_allgather(collective);
     bool of_messages = collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR;
     bool is_tree = pto_collective_is_vector(collective) || pto_collective_is_from_root(collective) ||
@@ -22,7 +22,7 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
                             : is_tree                           ? "binomial"
                             : of_messages                       ? "point_to_point"
                                                                 : "pairwise";
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    request.algorithm = algorithm_named(algorithm, collective);
     return request;
 }
 

@@ -3,8 +3,7 @@
 #define PTO_TEST_LANES_COST_H
 
 #include "must.h"
-#include "portolan/price.h"
-#include "portolan/simulate.h"
+#include "priced.h"
 #include "test.h"
 
 static const char ring_machine[] =
@@ -29,28 +28,24 @@ static inline int read_machine(void **state) {
 
 enum { RING_BYTES = 16 << 20 };
 
-/* The price by class, rank by rank and simulated; they agree within 1 percent. */
-static inline double price_in_all_ways(const pto_plan_t *plan) {
-    pto_price_t price = {0}, walked = {0};
-    pto_simulation_t simulation = {0};
-    pto_error_t err = {0};
-    assert_ok(pto_price(plan, &machine, &price, NULL, &err), &err);
-    assert_ok(pto_price_walk(plan, &machine, &walked, NULL, &err), &err);
-    assert_ok(pto_simulate(plan, &machine, NULL, &simulation, &err), &err);
-    assert_near(price.seconds, simulation.seconds, 0.01);
-    assert_near(walked.seconds, simulation.seconds, 0.01);
-    return simulation.seconds;
+/* Its costs of a copy, and of a message between nodes. */
+static inline double copy_s_of(double bytes) { return 6e-6 + 2e-11 * bytes; }
+
+static inline double send_s_of(double bytes) { return 2e-6 + 4e-11 * bytes; }
+
+/* RING_BYTES in chunks through a copy out, a message and a copy in: sum t_i + (c - 1) max t_i. */
+static inline double pipelined_s(int64_t chunks) {
+    const double bytes = (double)RING_BYTES / (double)chunks;
+    return 2 * copy_s_of(bytes) + send_s_of(bytes) +
+           (double)(chunks - 1) * fmax(copy_s_of(bytes), send_s_of(bytes));
 }
 
-static inline void assert_explained(const pto_plan_t *plan) {
-    pto_price_t price;
-    pto_explanation_t explanation = {0};
-    assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
-    double sum = 0;
-    for (int i = 0; i < explanation.count; i++)
-        sum += explanation.term[i].seconds;
-    assert_near(sum, price.seconds, 1e-9);
-    pto_explanation_fini(&explanation);
+/* The price by class, rank by rank and simulated; they agree within 1 percent. */
+static inline double price_in_all_ways(const pto_plan_t *plan) {
+    const double seconds = must_simulate(plan, &machine).seconds;
+    assert_near_for(must_price(plan, &machine).seconds, seconds, 0.01, "by class");
+    assert_near_for(must_walk(plan, &machine).seconds, seconds, 0.01, "rank by rank");
+    return seconds;
 }
 
 #endif

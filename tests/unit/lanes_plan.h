@@ -137,42 +137,6 @@ static inline void build_pipeline(pto_builder_t *builder, const pto_request_t *r
     pto_build_end(builder);
 }
 
-/* --- a pipeline across destinations: an alltoall whose chunks are the blocks ---------------------------- */
-
-/* The block for the process k places on, or from the one k places back. */
-static inline pto_slice_t test_shifted(int buffer, int64_t sign) {
-    pto_slice_t block = pto_slice_block(buffer, PTO_ANCHOR_ME);
-    block.offset = pto_loop_index(sign, 0);
-    return block;
-}
-
-static inline void build_across(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t owners = test_owners(builder, request);
-    int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, owners.n, request->bytes);
-    int out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, owners.n, request->bytes);
-    int host_in =
-        test_buffer(builder, "host in", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, shape.slots, request->bytes);
-    int host_out =
-        test_buffer(builder, "host out", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, shape.slots, request->bytes);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, &owners), recv = pto_step_of(PTO_STEP_RECV, &owners);
-    send.peers = pto_peers_at(pto_loop_index(1, 0), 1);
-    recv.peers = pto_peers_at(pto_loop_index(1, 0), -1);
-    send.source = test_slot(host_in);
-    recv.target = test_slot(host_out);
-    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
-    add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), pto_slice_block(in, PTO_ANCHOR_ME),
-             pto_slice_block(out, PTO_ANCHOR_ME));
-    pto_build_pipeline(builder, 1, owners.n, shape.slots);
-    pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
-    add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_shifted(in, 1), test_slot(host_in));
-    pto_build_stage(builder, "exchange", PTO_ORDER_AT_ONCE);
-    pto_build_step(builder, send);
-    pto_build_step(builder, recv);
-    pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
-    add_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_slot(host_out), test_shifted(out, -1));
-    pto_build_end(builder);
-}
-
 /* --- branches: a broadcast, one half through host memory and the other directly ------------------------- */
 
 /* A stage in which member 0 copies and then raises a flag, and one in which member 1 waits for it. */

@@ -1,5 +1,5 @@
 /* Calls that must succeed; one that does not fails the test with the error. What is made here but for
- * scenarios lives until the test ends (keep). */
+ * must_ask's scenarios lives until the test ends (keep). */
 #ifndef PTO_TEST_MUST_H
 #define PTO_TEST_MUST_H
 
@@ -89,6 +89,24 @@ static inline pto_scenario_t must_ask(const char *text) {
     return scenario;
 }
 
+static inline void end_bound(void *scenario) { pto_scenario_fini(scenario); }
+
+/* With one number of nodes and one size, to be completed and bound; until the test ends. */
+static inline pto_scenario_t *scenario_at(pto_collective_t collective, int64_t nodes, int64_t bytes) {
+    pto_error_t err = {0};
+    pto_scenario_t *scenario = keep_new(sizeof *scenario, end_bound);
+    pto_scenario_init(scenario);
+    scenario->collective = collective;
+    assert_ok(pto_series_one(nodes, &scenario->nodes, &err), &err);
+    assert_ok(pto_series_one(bytes, &scenario->bytes, &err), &err);
+    return scenario;
+}
+
+static inline void must_bind(pto_scenario_t *scenario, const pto_machine_t *machine) {
+    pto_error_t err = {0};
+    assert_ok(pto_scenario_bind(scenario, machine, &err), &err);
+}
+
 static inline const pto_strategy_t *strategy_named(const char *name) {
     const pto_strategy_t *strategy = NULL;
     pto_error_t err = {0};
@@ -96,11 +114,17 @@ static inline const pto_strategy_t *strategy_named(const char *name) {
     return strategy;
 }
 
+static inline const pto_algorithm_t *algorithm_named(const char *name, pto_collective_t collective) {
+    const pto_algorithm_t *algorithm = NULL;
+    pto_error_t err = {0};
+    assert_ok(pto_algorithm_find(name, collective, &algorithm, &err), &err);
+    return algorithm;
+}
+
 /* Of the request's collective. */
 static inline void carry_out_by(pto_request_t *request, const char *strategy, const char *algorithm) {
-    pto_error_t err = {0};
-    assert_ok(pto_strategy_find(strategy, &request->strategy, &err), &err);
-    assert_ok(pto_algorithm_find(algorithm, request->collective, &request->algorithm, &err), &err);
+    request->strategy = strategy_named(strategy);
+    request->algorithm = algorithm_named(algorithm, request->collective);
 }
 
 static inline pto_plan_t *must_plan(const pto_request_t *request) {
@@ -119,11 +143,28 @@ static inline const char *no_plan(const pto_request_t *request, pto_status_t sta
     return err.message;
 }
 
-static inline void assert_right(const pto_plan_t *plan) {
+/* Fails unless the message contains the words. */
+static inline void assert_says(const char *message, const char *words) {
+    if (!strstr(message, words))
+        fail_msg("'%s' does not say '%s'", message, words);
+}
+
+/* The request has no plan, for this reason. */
+static inline void does_not_apply(const pto_request_t *request, const char *reason) {
+    assert_says(no_plan(request, PTO_ERR_NOT_APPLICABLE), reason);
+}
+
+static inline pto_check_report_t must_check(const pto_plan_t *plan) {
     pto_check_report_t report;
     pto_error_t err = {0};
-    assert_ok(pto_check(plan, &report, &err), &err);
+    const pto_request_t *of = pto_plan_request(plan);
+    if (pto_check(plan, &report, &err) != PTO_OK)
+        fail_msg("%s by %s with %s: %s", pto_collective_name(of->collective), of->strategy->name,
+                 of->algorithm->name, err.message);
+    return report;
 }
+
+static inline void assert_right(const pto_plan_t *plan) { must_check(plan); }
 
 /* Check that the plan is refused for `cause`. */
 static inline void refused_for(const pto_plan_t *plan, const char *cause) {

@@ -4,8 +4,8 @@
 
 #include "made_up.h"
 #include "must.h"
-#include "portolan/simulate.h"
 #include "portolan/strategy.h"
+#include "priced.h"
 #include "test.h"
 
 static pto_machine_t summit;
@@ -52,16 +52,14 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
     return request;
 }
 
-static inline pto_simulation_t simulated(const pto_plan_t *plan, const pto_machine_t *machine) {
-    pto_simulation_t simulation;
-    pto_error_t err = {0};
-    assert_ok(pto_simulate(plan, machine, NULL, &simulation, &err), &err);
-    return simulation;
-}
-
-static inline double simulated_s(const pto_request_t *request, const pto_machine_t *machine) {
-    pto_plan_t *plan = must_plan(request);
-    return simulated(plan, machine).seconds;
+/* Of data in host memory, by our own algorithm in place. */
+static inline pto_request_t on_hosts(pto_collective_t collective, const char *algorithm, int64_t nodes,
+                                     int64_t procs, int64_t bytes) {
+    pto_request_t request = ask(collective, "own_algorithm", algorithm, nodes, procs, 1, bytes);
+    request.layout.in_host = true;
+    request.in_place = true;
+    request.by_library = false;
+    return request;
 }
 
 #endif

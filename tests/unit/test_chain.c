@@ -1,7 +1,4 @@
 /* Broadcasts of large vectors, and reductions along a chain: their prices by formulas of their own. */
-#include "machine/machine_internal.h"
-#include "must.h"
-#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -16,35 +13,16 @@ static int read_machine(void **state) {
 
 /* --- helpers -------------------------------------------------------------------------------------------- */
 
-static pto_request_t on_hosts(pto_collective_t collective, const char *algorithm, int64_t nodes,
-                              int64_t procs, int64_t bytes) {
-    pto_request_t request = ask(collective, "own_algorithm", algorithm, nodes, procs, 1, bytes);
-    request.layout.in_host = true;
-    request.in_place = true;
-    request.by_library = false;
-    return request;
+static double message_s(int64_t bytes) {
+    return message_cost_s(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, bytes);
 }
-
-static double priced(const pto_request_t *request) {
-    pto_plan_t *plan = must_plan(request);
-    return must_price(plan, &machine).seconds;
-}
-
-static double message_at_s(pto_level_t level, int64_t bytes) {
-    const pto_postal_t *postal = &pto_machine_message(&machine, PTO_SPACE_CPU, level, bytes)->postal;
-    return postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes;
-}
-
-static double message_s(int64_t bytes) { return message_at_s(PTO_LEVEL_OFF_NODE, bytes); }
 
 static double reduce_s(int64_t bytes) {
-    const pto_postal_t *row = pto_machine_reduce(&machine, PTO_SPACE_CPU, bytes);
-    return row->alpha_s.value + row->beta_s_per_byte.value * (double)bytes;
+    return postal_s(pto_machine_reduce(&machine, PTO_SPACE_CPU, bytes), (double)bytes);
 }
 
 static double copy_s(int64_t bytes) {
-    const pto_postal_t *copy = &machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET];
-    return copy->alpha_s.value + copy->beta_s_per_byte.value * (double)bytes;
+    return postal_s(&machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET], (double)bytes);
 }
 
 /* --- chains --------------------------------------------------------------------------------------------- */
@@ -59,12 +37,14 @@ TEST(a_chain_takes_a_round_for_each_link_and_segment) {
                 on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", nodes[i], 1, 6400 * segments[s]);
             double rounds = (double)(nodes[i] - 2 + segments[s]);
             request.segment_bytes = 6400;
-            assert_near_for(priced(&request), rounds * message_s(6400), 1e-9, "broadcast by segments");
+            assert_near_for(priced_s(&request, &machine), rounds * message_s(6400), 1e-9,
+                            "broadcast by segments");
             request.segment_bytes = 0;
             request.chunks = segments[s];
-            assert_near_for(priced(&request), rounds * message_s(6400), 1e-9, "broadcast in chunks");
+            assert_near_for(priced_s(&request, &machine), rounds * message_s(6400), 1e-9,
+                            "broadcast in chunks");
             request.collective = PTO_COLLECTIVE_REDUCE;
-            assert_near_for(priced(&request),
+            assert_near_for(priced_s(&request, &machine),
                             copy_s(request.bytes) + rounds * (message_s(6400) + reduce_s(6400)), 1e-9,
                             "reduce");
         }
@@ -77,11 +57,12 @@ TEST(chunks_are_not_for_the_library) {
     assert_true(pto_request_may_be_cut(&request));
     request.by_library = true;
     assert_false(pto_request_may_be_cut(&request));
-    assert_near_for(priced(&request), 3 * message_s(64000), 1e-9, "the library's");
+    assert_near_for(priced_s(&request, &machine), 3 * message_s(64000), 1e-9, "the library's");
 }
 
 static double link_s(const pto_layout_t *layout, int64_t from, int64_t bytes) {
-    return message_at_s(
+    return message_cost_s(
+        &machine, PTO_SPACE_CPU,
         pto_layout_level(layout, pto_layout_rank(layout, from), pto_layout_rank(layout, from + 1)), bytes);
 }
 
@@ -112,8 +93,9 @@ TEST(rounds_that_are_repeated_are_like_the_others) {
                         on_hosts(reduce ? PTO_COLLECTIVE_REDUCE : PTO_COLLECTIVE_BROADCAST, "chain", nodes,
                                  procs, 6400 * segments[s]);
                     request.chunks = segments[s];
-                    assert_near_for(priced(&request), rounds_s(&request, segments[s], 6400), 1e-9, "chain");
-                    assert_true(simulated_s(&request, &machine) <= priced(&request) * 1.001);
+                    assert_near_for(priced_s(&request, &machine), rounds_s(&request, segments[s], 6400), 1e-9,
+                                    "chain");
+                    assert_true(simulated_s(&request, &machine) <= priced_s(&request, &machine) * 1.001);
                 }
 }
 
@@ -130,7 +112,7 @@ TEST(a_scatter_and_an_allgather_take_the_vector_twice) {
                 expected += message_s(parts * part);
             if (nodes > 2)
                 expected += copy_s(part);
-            assert_near_for(priced(&request), expected, 1e-9, "broadcast");
+            assert_near_for(priced_s(&request, &machine), expected, 1e-9, "broadcast");
             assert_true(simulated_s(&request, &machine) <= expected * 1.001);
         }
 }
@@ -148,7 +130,7 @@ TEST(a_split_binary_tree_sends_each_segment_of_a_half_twice) {
                 on_hosts(PTO_COLLECTIVE_BROADCAST, "split_binary", nodes, 1, 6400 * segments[s]);
             request.segment_bytes = 6400;
             double expected = (double)(half + levels - 1) * 2 * message_s(6400) + message_s(half * 6400);
-            assert_near_for(priced(&request), expected, 1e-9, "broadcast");
+            assert_near_for(priced_s(&request, &machine), expected, 1e-9, "broadcast");
         }
 }
 
@@ -163,7 +145,7 @@ TEST(processes_of_a_node_pay_for_one_level_of_the_tree) {
             pto_request_t request =
                 on_hosts(PTO_COLLECTIVE_BROADCAST, "split_binary", nodes, procs, 6400 * 200);
             request.segment_bytes = 6400;
-            const double simulated = simulated_s(&request, &machine), price = priced(&request);
+            const double simulated = simulated_s(&request, &machine), price = priced_s(&request, &machine);
             if (procs == 1)
                 assert_near_for(simulated, price, 0.01, "simulated");
             assert_true(simulated <= price * 1.001);

@@ -61,9 +61,7 @@ TEST(an_empty_message_that_only_one_side_sends_is_named) {
     request.bytes = 0;
     request.counts = &counts;
     pto_plan_t *plan = plan_of(request);
-    pto_check_report_t report;
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
-    assert_int_equal(report.messages, 12);
+    assert_int_equal(must_check(plan).messages, 12);
     step_in(plan, "round", PTO_STEP_RECV)->send_empty = false;
     refused_for(plan, "sends 0 bytes to rank 0, which does not receive them");
 }
@@ -345,20 +343,12 @@ TEST(a_signal_without_a_wait_is_named) {
     refused_for(plan, "rank 0, the end: never waits for 'output written' that rank 1 signals");
 }
 
-/* Nobody signals and nobody waits. */
-static pto_plan_t *without_signals(const char *stage_name) {
-    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling");
-    step_in(plan, stage_name, PTO_STEP_SIGNAL)->core_count = 0;
-    step_in(plan, stage_name, PTO_STEP_WAIT)->core_count = 0;
-    return plan;
-}
-
 TEST(unordered_accesses_are_named) {
-    refused_for(without_signals("input ready"),
-                "rank 1, stage 'copy shares to host': reads bytes 12..23 of 'in' "
-                "of rank 0, unordered with rank 0's write");
-    refused_for(without_signals("output written"), "rank 0, the end: reads bytes 12..23 of 'out' of rank 0, "
-                                                   "unordered with rank 1's write");
+    needs_flag(good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling"), "input ready",
+               "rank 1, stage 'copy shares to host': reads bytes 12..23 of 'in' "
+               "of rank 0, unordered with rank 0's write");
+    needs_flag(good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling"), "output written",
+               "rank 0, the end: reads bytes 12..23 of 'out' of rank 0, unordered with rank 1's write");
 }
 
 /* --- plans made for the test ---------------------------------------------------------------------------- */
@@ -424,10 +414,8 @@ static pto_plan_t *with_handshake(handshake_t which) {
 }
 
 TEST(processes_that_both_wait_first_are_a_deadlock) {
-    pto_plan_t *plan = with_handshake(SIGNAL_FIRST);
-    assert_right(plan);
-    plan = with_handshake(WAIT_FIRST_AT_ONE);
-    assert_right(plan);
+    assert_right(with_handshake(SIGNAL_FIRST));
+    assert_right(with_handshake(WAIT_FIRST_AT_ONE));
     refused_for(with_handshake(WAIT_FIRST), "stage 'handshake': deadlock: waits for 'flag'");
 }
 
@@ -451,17 +439,15 @@ TEST(writes_by_two_processes_are_unordered_without_signals) {
 
 TEST(the_report_counts_what_was_checked) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
-    pto_check_report_t report;
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_check_report_t report = must_check(plan);
     assert_int_equal(report.ranks, 4);
     assert_int_equal(report.stages, 4);
     assert_int_equal(report.messages, 12);
     assert_int_equal(report.moved_bytes, 16 * 32);
     assert_int_equal(report.accesses, 0);
     plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring");
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
     /* Of each GPU: the user's four, and a read and a write by each of three processes. */
-    assert_int_equal(report.accesses, 4 * (4 + 2 * 3));
+    assert_int_equal(must_check(plan).accesses, 4 * (4 + 2 * 3));
 }
 
 /* Counted, not begun: 65,536 processes are within the limit of processes. Rings of reductions are walked by
@@ -477,7 +463,7 @@ TEST(what_would_take_long_to_check_is_refused_by_its_work) {
         assert_non_null(strstr(err.message, "--limit N raises"));
         assert_int_equal(pto_check_size(plan, INT64_MAX, NULL, &err), PTO_OK);
         request.collective = PTO_COLLECTIVE_ALLTOALL;
-        assert_int_equal(pto_algorithm_find("linear", request.collective, &request.algorithm, NULL), PTO_OK);
+        request.algorithm = algorithm_named("linear", request.collective);
         plan = plan_of(request);
         assert_int_equal(pto_check_size(plan, 0, NULL, &err), PTO_OK);
     }
@@ -488,8 +474,7 @@ TEST(a_checks_work_is_counted_before_it_is_done) {
     const char *const algorithm[] = {"linear", "pairwise", "bruck"};
     for (size_t i = 0; i < 3; i++) {
         pto_plan_t *plan = plan_of(ask(PTO_COLLECTIVE_ALLTOALL, "three_step", algorithm[i]));
-        pto_check_report_t report;
-        assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+        const pto_check_report_t report = must_check(plan);
         int64_t least = 3 * report.messages + report.ranks * report.stages;
         assert_int_equal(pto_check_size(plan, least, NULL, NULL), PTO_ERR_TOO_LARGE);
         assert_int_equal(pto_check_size(plan, 20 * least, NULL, NULL), PTO_OK);

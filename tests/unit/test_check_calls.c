@@ -179,9 +179,7 @@ TEST(copies_inside_a_collective_are_refused) {
 
 /* pairwise_in_place, which then gives back what it has set aside. */
 static void build_giving_back(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    const pto_algorithm_t *inner = NULL;
-    assert_int_equal(pto_algorithm_find("pairwise_in_place", PTO_COLLECTIVE_ALLTOALL, &inner, NULL), PTO_OK);
-    inner->build(builder, exchange);
+    algorithm_named("pairwise_in_place", PTO_COLLECTIVE_ALLTOALL)->build(builder, exchange);
     int aside = pto_build_mirror(builder, exchange->in, "aside", PTO_SPACE_CPU);
     const int buffer[] = {exchange->in, aside, exchange->in};
     for (int i = 0; i < 2; i++)
@@ -366,11 +364,7 @@ TEST(staged_plans_are_right) {
             if (request.collective == PTO_COLLECTIVE_MESSAGES ||
                 pto_plan_create(&request, &plan, NULL) != PTO_OK)
                 continue;
-            pto_check_report_t report;
-            pto_error_t err = {0};
-            if (pto_check(plan, &report, &err) != PTO_OK)
-                fail_msg("%s by %s with %s: %s", pto_collective_name(request.collective),
-                         request.strategy->name, request.algorithm->name, err.message);
+            assert_right(plan);
             pto_plan_destroy(plan);
             proved++;
         }

@@ -116,11 +116,9 @@ TEST(a_reduction_in_place_writes_all_vectors) {
 static int64_t scribbles_from; /* the first member whose stages write its output */
 
 static void build_scribbles(pto_builder_t *builder, const pto_exchange_t *who) {
-    const pto_algorithm_t *linear = NULL;
-    assert_int_equal(pto_algorithm_find("linear", PTO_COLLECTIVE_GATHER, &linear, NULL), PTO_OK);
     build_copy(builder, "scribble", who, scribbles_from, pto_slice_all(builder, who->in),
                pto_slice_block(who->out, PTO_ANCHOR_ABSOLUTE));
-    linear->build(builder, who);
+    algorithm_named("linear", PTO_COLLECTIVE_GATHER)->build(builder, who);
 }
 
 /* Those that get nothing keep a note where they would get it. */

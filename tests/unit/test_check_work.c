@@ -16,13 +16,11 @@ static double visits_of(const char *strategy, const char *algorithm, pto_proof_t
     pto_request_t request = request_for(is_ring ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_ALLTOALL,
                                         strategy, algorithm, nodes, 4, 1, is_ring ? 65536 : 64);
     request.layout.procs_per_gpu = request.strategy->splits ? 2 : 1;
-    pto_plan_t *plan;
+    const pto_plan_t *plan = must_plan(&request);
     pto_check_report_t report;
     bool unordered;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     int64_t before = pto_contents_visits;
     assert_int_equal(pto_check_by_method(plan, proof, NULL, &report, &unordered, NULL), PTO_OK);
-    pto_plan_destroy(plan);
     *blocks = pow(4 * (double)nodes, 2);
     return (double)(pto_contents_visits - before);
 }
@@ -66,11 +64,9 @@ TEST(proofs_by_one_node_grow_with_the_number_of_nodes) {
 
 /* The increase of a counter while a plan is proved. */
 static double gained_by_proof(const pto_request_t *request, const int64_t *counter) {
-    pto_plan_t *plan;
-    assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
+    const pto_plan_t *plan = must_plan(request);
     int64_t before = *counter;
     assert_right(plan);
-    pto_plan_destroy(plan);
     return (double)(*counter - before);
 }
 

@@ -5,10 +5,7 @@
 #include "plan_request.h"
 #include "portolan/check.h"
 #include "portolan/pick.h"
-#include "priced.h"
 #include "test.h"
-
-static pto_plan_t *plan_of(pto_request_t request) { return must_plan(&request); }
 
 static pto_request_t message(int64_t bytes, int64_t chunks) {
     pto_request_t request =
@@ -28,10 +25,9 @@ static pto_request_t alltoall(int64_t nodes, int64_t gpus, int64_t bytes, int64_
 }
 
 static double in_all_ways(pto_request_t request) {
-    pto_plan_t *plan = plan_of(request);
-    double seconds = price_in_all_ways(plan);
-    assert_explained(plan);
-    return seconds;
+    const pto_plan_t *plan = must_plan(&request);
+    assert_explained(plan, &machine);
+    return price_in_all_ways(plan);
 }
 
 /* Of counts that differ, the largest block is cut into as many chunks as are asked for, at most one a byte.
@@ -46,7 +42,7 @@ TEST(the_largest_block_has_as_many_chunks_as_are_asked_for) {
         request.by_library = false;
         request.chunks = 5;
         request.counts = &counts;
-        pto_plan_t *plan = plan_of(request);
+        pto_plan_t *plan = must_plan(&request);
         int64_t chunks = 1;
         for (int i = 0; i < pto_plan_node_count(plan); i++)
             if (pto_plan_node(plan, i)->kind == PTO_NODE_PIPELINE)
@@ -58,25 +54,21 @@ TEST(the_largest_block_has_as_many_chunks_as_are_asked_for) {
 TEST(one_chunk_is_the_plan_without_chunks) {
     pto_request_t requests[] = {message(100003, 0), alltoall(2, 2, 4096, 0)};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        pto_plan_t *whole = plan_of(requests[i]);
+        pto_plan_t *whole = must_plan(&requests[i]);
         requests[i].chunks = 1;
-        pto_plan_t *one = plan_of(requests[i]);
+        pto_plan_t *one = must_plan(&requests[i]);
         assert_true(pto_plan_digest(whole) == pto_plan_digest(one));
         requests[i].chunks = 2;
-        pto_plan_t *two = plan_of(requests[i]);
+        pto_plan_t *two = must_plan(&requests[i]);
         assert_true(pto_plan_digest(whole) != pto_plan_digest(two));
     }
 }
 
-/* c chunks through three stages: sum t_i + (c - 1) max t_i, also where the last chunk is shorter. */
+/* Also where the last chunk is shorter. */
 TEST(a_message_costs_its_closed_formula) {
     static const int64_t chunks[] = {1, 2, 3, 7, 8, 64, 1000};
-    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
-        double bytes = (double)RING_BYTES / (double)chunks[c];
-        double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
-        double wanted_s = 2 * copy_s + send_s + (double)(chunks[c] - 1) * fmax(copy_s, send_s);
-        assert_near(in_all_ways(message(RING_BYTES, chunks[c])), wanted_s, 0.01);
-    }
+    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
+        assert_near(in_all_ways(message(RING_BYTES, chunks[c])), pipelined_s(chunks[c]), 0.01);
 }
 
 /* Both ends of a pair are priced process by process: one copies out and sends, the other receives and copies
@@ -89,12 +81,9 @@ TEST(a_pair_costs_its_closed_formula) {
             request_for(PTO_COLLECTIVE_PAIR, "three_step", "point_to_point", 2, 1, 1, RING_BYTES);
         request.chunks = chunks[c];
         request.by_library = false;
-        double bytes = (double)RING_BYTES / (double)chunks[c];
-        double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
-        double wanted_s = 2 * copy_s + send_s + (double)(chunks[c] - 1) * fmax(copy_s, send_s);
-        assert_near(in_all_ways(request), wanted_s, 0.01);
+        assert_near(in_all_ways(request), pipelined_s(chunks[c]), 0.01);
         request.ends.both_ways = true;
-        assert_near(in_all_ways(request), wanted_s, 0.01);
+        assert_near(in_all_ways(request), pipelined_s(chunks[c]), 0.01);
     }
 }
 
@@ -115,8 +104,7 @@ TEST(an_alltoall_across_destinations_costs_its_closed_formula) {
     static const int64_t groups[][2] = {{2, 6}, {3, 4}, {4, 3}, {6, 2}, {11, 1}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         double c = (double)groups[i][0], m = (double)groups[i][1], last = 11 - (c - 1) * m, s = 1 << 20;
-        double copy_s = 6e-6 + 2e-11 * m * s, send_s = m * (2e-6 + 4e-11 * s);
-        double wanted_s = copy_s + (c - 1) * send_s + last * (2e-6 + 4e-11 * s) + 6e-6 + 2e-11 * last * s;
+        double wanted_s = copy_s_of(m * s) + ((c - 1) * m + last) * send_s_of(s) + copy_s_of(last * s);
         assert_near(in_all_ways(alltoall(12, 1, 1 << 20, groups[i][0])), wanted_s, 0.01);
     }
 }
@@ -161,13 +149,13 @@ TEST(summits_message_takes_what_its_closed_formula_says) {
 /* The chunks of a million GPUs are not priced one by one. */
 TEST(a_price_in_chunks_does_not_walk_the_nodes) {
     for (int64_t chunks = 2; chunks <= 1 << 20; chunks *= 8) {
-        pto_price_t price[2];
+        double seconds[2];
         for (int i = 0; i < 2; i++) {
             int64_t nodes = i ? 100000 : 1000;
-            pto_plan_t *plan = plan_of(alltoall(nodes, 2, 1 << 20, chunks < nodes ? chunks : nodes));
-            assert_int_equal(pto_price(plan, &machine, &price[i], NULL, NULL), PTO_OK);
+            const pto_request_t request = alltoall(nodes, 2, 1 << 20, chunks < nodes ? chunks : nodes);
+            seconds[i] = priced_s(&request, &machine);
         }
-        assert_near(price[1].seconds, 100 * price[0].seconds, 0.05);
+        assert_near(seconds[1], 100 * seconds[0], 0.05);
     }
 }
 
@@ -178,7 +166,7 @@ TEST(what_has_loops_or_is_the_librarys_is_not_cut) {
         no_plan(&request, PTO_ERR_NOT_APPLICABLE),
         "the MPI library runs the alltoall as a whole, so three_step cannot cut it into chunks");
     request.by_library = false;
-    assert_int_equal(pto_algorithm_find("bruck", request.collective, &request.algorithm, NULL), PTO_OK);
+    request.algorithm = algorithm_named("bruck", request.collective);
     assert_string_equal(no_plan(&request, PTO_ERR_NOT_APPLICABLE),
                         "bruck has loops, so it cannot run chunk by chunk in a pipeline");
 }
@@ -200,7 +188,7 @@ TEST(a_ring_of_blocks_costs_its_closed_formula) {
     for (int64_t n = 2; n <= 12; n += 5)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
             double bytes = (double)RING_BYTES / (double)chunks[c], rounds = (double)((n - 1) * chunks[c]);
-            double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
+            double copy_s = copy_s_of(bytes), send_s = send_s_of(bytes);
             double wanted_s = 2 * copy_s + send_s + (rounds - 1) * fmax(copy_s, send_s);
             assert_near(in_all_ways(ring(PTO_COLLECTIVE_ALLGATHER, n, RING_BYTES, chunks[c])), wanted_s,
                         0.01);
@@ -214,7 +202,7 @@ TEST(a_ring_of_partial_sums_costs_its_closed_formula) {
     for (int64_t n = 2; n <= 12; n += 5)
         for (int64_t c = 4; c <= 16; c *= 2) {
             double bytes = RING_BYTES / (double)(n * c), rounds = (double)((n - 1) * c);
-            double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
+            double copy_s = copy_s_of(bytes), send_s = send_s_of(bytes);
             double first_s = copy_s + fmax(rounds * send_s + 2 * copy_s, (double)(n * c) * copy_s);
             double wanted_s = first_s + copy_s + send_s + (rounds - 1) * fmax(send_s, copy_s);
             assert_near(in_all_ways(ring(PTO_COLLECTIVE_ALLREDUCE, n, RING_BYTES, c)), wanted_s, 0.01);
@@ -226,16 +214,14 @@ TEST(a_ring_of_partial_sums_costs_its_closed_formula) {
 /* A reduction needs what arrived c chunks before, so no more may be in progress. */
 TEST(a_ring_has_no_more_in_progress_than_a_part_has_chunks) {
     for (int64_t c = 1; c <= 6; c++) {
-        pto_plan_t *plan = plan_of(ring(PTO_COLLECTIVE_ALLREDUCE, 3, 4096, c));
+        const pto_request_t request = ring(PTO_COLLECTIVE_ALLREDUCE, 3, 4096, c);
+        pto_plan_t *plan = must_plan(&request);
         pto_node_t *first = plan->nodes.item;
-        pto_check_report_t report;
-        pto_error_t err = {0};
         assert_int_equal(first->kind, PTO_NODE_PIPELINE);
         first->depth = c;
         assert_right(plan);
         first->depth = c + 1;
-        assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_INVALID_PLAN);
-        assert_non_null(strstr(err.message, "received"));
+        refused_for(plan, "received");
     }
 }
 
@@ -248,8 +234,7 @@ TEST(a_ring_among_many_nodes_is_priced_at_once) {
             pto_request_t request = request_for(PTO_COLLECTIVE_ALLGATHER, strategy[s], "direct",
                                                 i ? 1000000 : 1000, 1, s ? 3 : 1, 100000);
             request.chunks = 4;
-            pto_plan_t *plan = plan_of(request);
-            seconds[i] = must_price(plan, &machine).seconds;
+            seconds[i] = priced_s(&request, &machine);
         }
         assert_near(seconds[1], 1000 * seconds[0], 0.01);
     }
@@ -258,21 +243,15 @@ TEST(a_ring_among_many_nodes_is_priced_at_once) {
 /* With as many chunks as `chunks` says, or as are cheapest: 0. */
 static double ring_price(const pto_machine_t *on, pto_collective_t collective, int64_t bytes,
                          int64_t chunks) {
-    pto_scenario_t scenario;
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
-    int64_t nodes = 2;
-    const pto_strategy_t *ring = NULL;
-    assert_int_equal(pto_strategy_find("split_ring", &ring, NULL), PTO_OK);
-    pto_scenario_init(&scenario);
-    scenario.collective = collective;
-    scenario.chunks = chunks;
-    scenario.layout =
-        (pto_layout_t){.nodes = nodes, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 2};
-    scenario.nodes = (pto_series_t){.value = &nodes, .count = 1};
-    scenario.bytes = (pto_series_t){.value = &bytes, .count = 1};
-    assert_int_equal(pto_scenario_bind(&scenario, on, NULL), PTO_OK);
-    assert_int_equal(pto_plan_choose(&scenario, on, 0, ring, &plan, &price, NULL, NULL), PTO_OK);
+    pto_scenario_t *scenario = scenario_at(collective, 2, bytes);
+    scenario->chunks = chunks;
+    scenario->layout =
+        (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 2};
+    must_bind(scenario, on);
+    assert_int_equal(
+        pto_plan_choose(scenario, on, 0, strategy_named("split_ring"), &plan, &price, NULL, NULL), PTO_OK);
     pto_plan_destroy(plan);
     return price.seconds;
 }

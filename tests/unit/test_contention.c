@@ -1,8 +1,8 @@
 /* The links of a node under load: what price and simulate add where messages and copies share them. */
 #include "must.h"
+#include "parsed_counts.h"
 #include "portolan/price.h"
 #include "price/paths.h"
-#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -38,10 +38,6 @@ typedef struct {
     int64_t sent[RANKS_MAX * RANKS_MAX];
 } pattern_t;
 
-static double price_s(const pto_plan_t *plan, const pto_machine_t *machine) {
-    return must_price(plan, machine).seconds;
-}
-
 typedef struct {
     double price_s;
     double simulate_s;
@@ -59,7 +55,7 @@ static cost_t cost_on(pattern_t pattern, int nodes, const char *strategy, const 
     request.by_library = false;
     request.counts = &counts;
     pto_plan_t *plan = must_plan(&request);
-    cost_t cost = {price_s(plan, machine), simulated(plan, machine).seconds};
+    cost_t cost = {must_price(plan, machine).seconds, must_simulate(plan, machine).seconds};
     return cost;
 }
 
@@ -69,49 +65,13 @@ static cost_t cost_of(pattern_t pattern, const char *strategy, const pto_machine
 
 /* --- patterns of the thesis (chapter 6) ----------------------------------------------------------------- */
 
-typedef struct {
-    int dims[3];
-    bool wrap;
-    int weighted; /* the dimension of weight 3; -1: none */
-} grid_t;
-
-static int rank_at(const grid_t *grid, const int *at) {
-    return (at[0] * grid->dims[1] + at[1]) * grid->dims[2] + at[2];
-}
-
-static void send_along(const grid_t *grid, const int *at, int dimension, int step, pattern_t *pattern) {
-    int to[] = {at[0], at[1], at[2]}, size = grid->dims[dimension];
-    to[dimension] += step;
-    if (to[dimension] < 0 || to[dimension] >= size) {
-        if (!grid->wrap || size == 1)
-            return;
-        to[dimension] = (to[dimension] + size) % size;
-    }
-    pattern->sent[rank_at(grid, at) * pattern->ranks + rank_at(grid, to)] +=
-        dimension == grid->weighted ? 3 : 1;
-}
-
-static pattern_t stencil(grid_t grid) {
-    pattern_t pattern = {.ranks = grid.dims[0] * grid.dims[1] * grid.dims[2]};
-    for (int rank = 0; rank < pattern.ranks; rank++) {
-        int plane = grid.dims[1] * grid.dims[2];
-        const int at[] = {rank / plane, rank % plane / grid.dims[2], rank % grid.dims[2]};
-        for (int dimension = 0; dimension < 3; dimension++)
-            for (int step = -1; step <= 1; step += 2)
-                send_along(&grid, at, dimension, step, &pattern);
-    }
-    return pattern;
-}
-
-/* Everyone to all that differ in one coordinate alone. */
-static pattern_t groups(grid_t grid, int along) {
-    pattern_t pattern = {.ranks = grid.dims[0] * grid.dims[1] * grid.dims[2]};
-    int stride = along == 0 ? grid.dims[1] * grid.dims[2] : along == 1 ? grid.dims[2] : 1;
-    for (int rank = 0; rank < pattern.ranks; rank++)
-        for (int step = 1; step < grid.dims[along]; step++) {
-            int own = rank / stride % grid.dims[along], other = (own + step) % grid.dims[along];
-            pattern.sent[rank * pattern.ranks + rank + (other - own) * stride] = 1;
-        }
+/* What the processes send to each other, by the value of a scenario's `counts`. */
+static pattern_t pattern_of(const char *text) {
+    const pto_counts_t counts = parsed(text);
+    pattern_t pattern = {.ranks = (int)pto_counts_order(&counts)};
+    for (int i = 0; i < pattern.ranks; i++)
+        for (int j = 0; j < pattern.ranks; j++)
+            pattern.sent[i * pattern.ranks + j] = i == j ? 0 : pto_counts_bytes(&counts, 1, i, j);
     return pattern;
 }
 
@@ -170,45 +130,38 @@ static void assert_loads(const pattern_t *pattern, const pto_topology_t *topolog
                      (long long)expected->load[level]);
 }
 
-static const grid_t flat = {{1, 4, 4}, false, -1}, deep = {{2, 2, 4}, false, -1};
-
-static grid_t with(grid_t grid, bool wrap, int weighted) {
-    return (grid_t){{grid.dims[0], grid.dims[1], grid.dims[2]}, wrap, weighted};
-}
-
 /* Rank i on GPU i: the loads, and the time of the busiest link in units of a byte between the sockets. */
 TEST(default_loads_and_times_are_those_of_the_thesis_node) {
-    const grid_t wide = {{4, 2, 2}, false, -1};
-    const struct {
-        const char *name;
-        pattern_t pattern;
+    static const struct {
+        const char *counts;
         loads_t loads;
         double time;
     } row[] = {
-        {"2D", stencil(flat), {{4, 5, 8, 4}}, 7.547},
-        {"2D wrap", stencil(with(flat, true, -1)), {{4, 6, 8, 8}}, 8},
-        {"2D weighted first", stencil(with(flat, false, 1)), {{8, 13, 24, 12}}, 22.642},
-        {"2D wrap weighted", stencil(with(flat, true, 1)), {{8, 14, 24, 24}}, 24},
-        {"3D", stencil(deep), {{4, 5, 8, 8}}, 8},
-        {"3D wrap", stencil(with(deep, true, -1)), {{6, 10, 16, 16}}, 16},
-        {"3D weighted first", stencil(with(deep, false, 0)), {{6, 9, 16, 24}}, 24},
-        {"3D wrap weighted", stencil(with(deep, true, 0)), {{10, 18, 32, 48}}, 48},
-        {"COLL first", groups(wide, 0), {{3, 6, 12, 16}}, 16},
-        {"2D weighted last", stencil(with(flat, false, 2)), {{8, 7, 8, 4}}, 7.547},
-        {"3D weighted last", stencil(with(deep, false, 2)), {{8, 7, 8, 8}}, 8},
-        {"COLL last", groups(deep, 2), {{3, 4, 0, 0}}, 2.21},
+        {"{pattern: stencil, dims: [4, 4]}", {{4, 5, 8, 4}}, 7.547},
+        {"{pattern: stencil, dims: [4, 4], wrap: [1, 1]}", {{4, 6, 8, 8}}, 8},
+        {"{pattern: stencil, dims: [4, 4], weights: [3, 1]}", {{8, 13, 24, 12}}, 22.642},
+        {"{pattern: stencil, dims: [4, 4], wrap: [1, 1], weights: [3, 1]}", {{8, 14, 24, 24}}, 24},
+        {"{pattern: stencil, dims: [4, 4], weights: [1, 3]}", {{8, 7, 8, 4}}, 7.547},
+        {"{pattern: stencil, dims: [2, 2, 4]}", {{4, 5, 8, 8}}, 8},
+        {"{pattern: stencil, dims: [2, 2, 4], wrap: [1, 1, 1]}", {{6, 10, 16, 16}}, 16},
+        {"{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}", {{6, 9, 16, 24}}, 24},
+        {"{pattern: stencil, dims: [2, 2, 4], wrap: [1, 1, 1], weights: [3, 1, 1]}", {{10, 18, 32, 48}}, 48},
+        {"{pattern: stencil, dims: [2, 2, 4], weights: [1, 1, 3]}", {{8, 7, 8, 8}}, 8},
+        {"{pattern: groups, dims: [4, 2, 2], along: 0}", {{3, 6, 12, 16}}, 16},
+        {"{pattern: groups, dims: [2, 2, 4], along: 2}", {{3, 4, 0, 0}}, 2.21},
     };
     pto_machine_t machine = k80(), fabric = must_read("tests/fixtures/k80-fabric.yaml");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        assert_loads(&row[i].pattern, machine.topology, &row[i].loads, row[i].name);
-        cost_t cost = cost_of(row[i].pattern, "cuda_aware", &machine);
-        assert_near_for(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-4, row[i].name);
+        const pattern_t pattern = pattern_of(row[i].counts);
+        assert_loads(&pattern, machine.topology, &row[i].loads, row[i].counts);
+        cost_t cost = cost_of(pattern, "cuda_aware", &machine);
+        assert_near_for(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-4, row[i].counts);
         /* Sends and receives of a rank follow each other, so that the links are not always in use. */
         assert_true(cost.simulate_s > cost.price_s * 0.999);
         assert_true(cost.simulate_s < cost.price_s * 1.6);
         /* The same between nodes, where a rank's messages also follow each other on its own link. */
-        cost = cost_on(row[i].pattern, 16, "cuda_aware", &fabric);
-        assert_near_for(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-3, row[i].name);
+        cost = cost_on(pattern, 16, "cuda_aware", &fabric);
+        assert_near_for(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-3, row[i].counts);
         assert_true(cost.simulate_s > cost.price_s * 0.999);
         assert_true(cost.simulate_s < cost.price_s * 2);
     }
@@ -218,7 +171,8 @@ TEST(default_loads_and_times_are_those_of_the_thesis_node) {
  * 6 units, between the sockets from 24 to 4 (the thesis's 1600 to 264). */
 TEST(a_mapping_moves_the_weighted_dimension_to_the_fast_links) {
     pto_machine_t machine = k80();
-    pattern_t weighted = stencil(with(deep, false, 0)), plain = stencil(flat);
+    pattern_t weighted = pattern_of("{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}");
+    pattern_t plain = pattern_of("{pattern: stencil, dims: [4, 4]}");
     int gpu[RANKS_MAX], square[RANKS_MAX];
     for (int rank = 0; rank < RANKS_MAX; rank++) {
         int first = rank / 8, second = rank / 4 % 2, third = rank % 4;
@@ -329,19 +283,14 @@ TEST(one_link_a_gpu_changes_no_digit) {
     pto_topology_t *topology = NULL;
     assert_int_equal(pto_topology_create(one_link, strlen(one_link), "t.yaml", &topology, NULL), PTO_OK);
     with.topology = topology;
-    for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++)
-                for (int64_t nodes = 1; nodes <= 3; nodes++)
-                    for (int64_t bytes = 4096; bytes <= 4 << 20; bytes *= 32) {
-                        pto_request_t request =
-                            ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", nodes, 6, 1, bytes);
-                        request.collective = (pto_collective_t)collective;
-                        request.strategy = pto_strategy_at(s);
-                        request.algorithm = pto_algorithm_at(a);
-                        request.layout.gpus_per_socket = 3;
-                        assert_same(&request, &without, &with);
-                    }
+    pto_request_t request = {.datatype = PTO_DATATYPE_FLOAT, .messages = 5, .by_library = true};
+    for (int at = 0; next_request(&request, &at);)
+        for (int64_t nodes = 1; nodes <= 3; nodes++)
+            for (int64_t bytes = 4096; bytes <= 4 << 20; bytes *= 32) {
+                request.layout = (pto_layout_t){nodes, 6, 1, 1, 3, false};
+                request.bytes = bytes;
+                assert_same(&request, &without, &with);
+            }
     pto_topology_destroy(topology);
 }
 
@@ -357,7 +306,7 @@ TEST(a_price_with_links_needs_no_more_work_for_more_nodes) {
             ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", algorithm[i], 1 << 20, 16, 1, INT64_C(1) << 30);
         request.layout.gpus_per_socket = 8;
         pto_plan_t *plan = must_plan(&request);
-        double slower = price_s(plan, &with) / price_s(plan, &without);
+        double slower = must_price(plan, &with).seconds / must_price(plan, &without).seconds;
         assert_true(slower > 1.001 && slower < 30);
     }
 }
@@ -393,11 +342,9 @@ TEST(a_layout_must_fit_the_topology) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 1, 8, 1, 64);
     request.layout.gpus_per_socket = 8;
     pto_plan_t *plan = must_plan(&request);
-    pto_price_t price;
     pto_simulation_t simulation;
     pto_error_t err = {0};
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_RANGE);
-    assert_string_equal(err.message,
+    assert_string_equal(no_price(plan, &machine, PTO_ERR_RANGE),
                         "8 GPUs a node, 8 on each socket, are not in a topology of 6 GPUs and 1 sockets");
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_ERR_RANGE);
 }
@@ -425,9 +372,10 @@ TEST(a_fabric_of_single_nodes_is_their_injection) {
         request.by_library = false;
         request.implementation = i == 0 ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY;
         pto_plan_t *plan = must_plan(&request);
-        assert_near_for(price_s(plan, &fabric), price_s(plan, &injection), 1e-9, algorithm[i]);
+        assert_near_for(must_price(plan, &fabric).seconds, must_price(plan, &injection).seconds, 1e-9,
+                        algorithm[i]);
         /* A flow is never faster than its message alone; a job of the injection is, for a moment. */
-        assert_near_for(simulated(plan, &fabric).seconds, simulated(plan, &injection).seconds, 1e-2,
+        assert_near_for(must_simulate(plan, &fabric).seconds, must_simulate(plan, &injection).seconds, 1e-2,
                         algorithm[i]);
     }
 }

@@ -79,15 +79,10 @@ TEST(check_walks_all_pairs_of_choices) {
     } cases[] = {{2, 8}, {3, 10}, {4, 10}, {8, 12}, {16, 14}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int s = 0; s < 2; s++) {
-            pto_check_report_t report;
             pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLGATHER, strategies[s], cases[i].procs);
-            assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
-            assert_int_equal(report.assignments, cases[i].choices);
+            assert_int_equal(must_check(plan).assignments, cases[i].choices);
         }
-    pto_check_report_t report;
-    pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLGATHER, "mix", 4);
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
-    assert_int_equal(report.assignments, 1);
+    assert_int_equal(must_check(either_plan(PTO_COLLECTIVE_ALLGATHER, "mix", 4)).assignments, 1);
 }
 
 TEST(every_flag_is_needed) {
@@ -111,11 +106,8 @@ TEST(every_flag_is_needed) {
         {PTO_COLLECTIVE_ALLGATHER, "copied out staged", "second run: writes bytes"},
         {PTO_COLLECTIVE_ALLGATHER, "inputs free", "second run: writes bytes"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pto_plan_t *plan = either_plan(cases[i].collective, "mix_doubling", 4);
-        drop_flag(plan, cases[i].flag);
-        refused_for(plan, cases[i].cause);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        needs_flag(either_plan(cases[i].collective, "mix_doubling", 4), cases[i].flag, cases[i].cause);
 }
 
 TEST(every_slot_is_needed) {
@@ -309,15 +301,9 @@ static pto_request_t staging(pto_collective_t collective, const char *strategy, 
     return request;
 }
 
-static double price_of(pto_request_t request) {
-    pto_plan_t *plan = plan_of(request);
-    return must_price(plan, &machine).seconds;
-}
+static double price_of(pto_request_t request) { return priced_s(&request, &machine); }
 
-static double simulated(pto_request_t request) {
-    pto_plan_t *plan = plan_of(request);
-    return must_simulate(plan, &machine).seconds;
-}
+static double simulated(pto_request_t request) { return simulated_s(&request, &machine); }
 
 static void sum_bytes(void *context, const pto_traffic_pair_t *pair) { *(int64_t *)context += pair->bytes; }
 

@@ -6,21 +6,12 @@
 #include "portolan/pick.h"
 #include "test.h"
 
-/* A GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10 GB/s, a copy
- * starts in 5 us and moves 10 GB/s, combining two buffers 1 us and 10 GB/s. */
+/* SIMPLE_MACHINE; combining two buffers starts in 1 us and moves 10 GB/s. */
 #define COSTS                                                                                                \
-    "machine: powers\n"                                                                                      \
-    "source: made up\n"                                                                                      \
-    "node: {sockets: 1, gpus: 2, cores: 8}\n"                                                                \
-    "messages:\n"                                                                                            \
-    "  cpu: {off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]}\n"                    \
-    "  gpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]}\n"                     \
-    "copies:\n"                                                                                              \
-    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                                      \
-    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                                      \
-    "reduce:\n"                                                                                              \
-    "  cpu: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}\n"                                                   \
-    "  gpu: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}\n"
+    SIMPLE_MACHINE("powers", "",                                                                             \
+                   "reduce:\n"                                                                               \
+                   "  cpu: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}\n"                                    \
+                   "  gpu: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}\n")
 #define POWERS                                                                                               \
     "energy:\n"                                                                                              \
     "  gpu: {idle_w: 100, copy_w: 150, kernel_w: 300}\n"                                                     \
@@ -158,15 +149,15 @@ TEST(powers_survive_writing_and_reading) {
 
 TEST(bad_powers_are_rejected_at_their_position) {
     const bad_input_t bad[] = {
-        BAD(COSTS "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 13, 15, "missing key 'idle_w'"),
-        BAD(COSTS "energy: {gpu: {idle_w: 0}}\n", PTO_ERR_RANGE, 13, 24, "idle_w"),
-        BAD(COSTS "energy: {gpu: {idle_w: 100, copy_w: 50}}\n", PTO_ERR_RANGE, 13, 37,
+        BAD(COSTS "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 17, 15, "missing key 'idle_w'"),
+        BAD(COSTS "energy: {gpu: {idle_w: 0}}\n", PTO_ERR_RANGE, 17, 24, "idle_w"),
+        BAD(COSTS "energy: {gpu: {idle_w: 100, copy_w: 50}}\n", PTO_ERR_RANGE, 17, 37,
             "copy_w: 50 is below idle_w, 100", "whole power"),
-        BAD(COSTS "energy: {gpu: {idle_w: 100, kernel_w_95: [1, 2]}}\n", PTO_ERR_KEY, 13, 42,
+        BAD(COSTS "energy: {gpu: {idle_w: 100, kernel_w_95: [1, 2]}}\n", PTO_ERR_KEY, 17, 42,
             "kernel_w_95 has no value"),
-        BAD(COSTS "energy: {gpu: {idle_w: 100}, cpu: {idle_w: 10}}\n", PTO_ERR_KEY, 13, 35,
+        BAD(COSTS "energy: {gpu: {idle_w: 100}, cpu: {idle_w: 10}}\n", PTO_ERR_KEY, 17, 35,
             "missing key 'core_w'"),
-        BAD(COSTS "energy: {gpu: {idle_w: 100, idle_w_95: [1, 2]}}\n", PTO_ERR_RANGE, 13, 40,
+        BAD(COSTS "energy: {gpu: {idle_w: 100, idle_w_95: [1, 2]}}\n", PTO_ERR_RANGE, 17, 40,
             "does not contain the value 100"),
     };
     ASSERT_MACHINES_REFUSED(bad);

@@ -124,13 +124,9 @@ TEST(a_halo_needs_both_flags_and_every_store) {
     for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++)
         for (int wraps = 0; wraps < 2; wraps++) {
             pto_request_t request = halo((pto_corners_t)corners, wraps, true);
+            needs_flag(plan_of(request), "ready", "stage 'store to neighbors': writes bytes");
+            needs_flag(plan_of(request), "stored", "the end: reads bytes");
             pto_plan_t *plan = plan_of(request);
-            drop_flag(plan, "ready");
-            refused_for(plan, "stage 'store to neighbors': writes bytes");
-            plan = plan_of(request);
-            drop_flag(plan, "stored");
-            refused_for(plan, "the end: reads bytes");
-            plan = plan_of(request);
             int stores = 0;
             for (int s = 0; s < plan->steps.count; s++)
                 stores += pto_plan_step(plan, s)->kind == PTO_STEP_COPY;
@@ -157,10 +153,8 @@ TEST(pieces_that_are_cut_otherwise_are_found) {
 
 /* Without the answers the root would overwrite what the others still read; the answers are no data. */
 TEST(a_broadcast_is_answered_and_no_answer_is_its_result) {
+    needs_flag(made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four), "answered", "unordered");
     pto_plan_t *plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
-    drop_flag(plan, "answered");
-    refused_for(plan, "unordered");
-    plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
     pto_step_t *others = step_in(plan, "copy out", PTO_STEP_COPY) + 1;
     others->core_count = 0;
     refused_for(plan, "the end: bytes 0..999 of 'out' hold owner 1's bytes from 0 on, not owner 0's");
@@ -262,17 +256,14 @@ TEST(blocks_of_pairs_are_gathered_as_large_as_they_are) {
 }
 
 TEST(what_does_not_apply_says_why) {
-    pto_error_t err;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gas_split", (pto_layout_t){1, 4, 2, 2, 4, false});
-    assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message,
+    assert_string_equal(no_plan(&request, PTO_ERR_NOT_APPLICABLE),
                         "gas_split has kernels wait for each other, so a GPU can have one, and 2 "
                         "processes hold data on each (owners_per_gpu)");
     request.layout = (pto_layout_t){2, 2, 1, 1, 2, false};
-    assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_non_null(strstr(err.message, "only within a node"));
+    does_not_apply(&request, "only within a node");
     request.layout = (pto_layout_t){1, 1, 1, 1, 1, false};
-    assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
+    no_plan(&request, PTO_ERR_NOT_APPLICABLE);
 }
 
 /* --- prices --------------------------------------------------------------------------------------------- */
@@ -401,9 +392,7 @@ TEST(engines_copy_only_what_and_where_they_may) {
                                                  PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_GATHER,
                                                  PTO_COLLECTIVE_SCATTER};
     for (size_t i = 0; i < sizeof of_blocks / sizeof *of_blocks; i++) {
-        pto_plan_t *plan = made(of_blocks[i], "copy_engine", four);
-        drop_flag(plan, "ready");
-        refused_for(plan, "second run: writes bytes");
+        needs_flag(made(of_blocks[i], "copy_engine", four), "ready", "second run: writes bytes");
         needs_flag(made(of_blocks[i], "copy_engine", four), "copied", "the end: reads bytes");
     }
     needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "copy_engine", four), "shares stored",
@@ -484,8 +473,6 @@ TEST(remote_access_must_be_known) {
     pto_machine_t machine = machine_for_kernels();
     machine.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET] = (pto_postal_t){0};
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_read", four);
-    pto_price_t price;
-    pto_error_t err;
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message, "machine simple has no remote.load.on_socket, which the plan needs");
+    assert_string_equal(no_price(plan, &machine, PTO_ERR_NOT_APPLICABLE),
+                        "machine simple has no remote.load.on_socket, which the plan needs");
 }

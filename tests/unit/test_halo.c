@@ -154,13 +154,9 @@ TEST(shapes_that_make_no_grid_are_refused) {
          "do not divide the layout's 6 owners"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pto_error_t err = {0};
-        pto_plan_t *plan = NULL;
         pto_request_t request =
             ask("cuda_aware", "neighbors", cases[i].grid, (pto_layout_t){6, 1, 1, 1, 1, false});
-        assert_int_equal(pto_plan_create(&request, &plan, &err), cases[i].status);
-        if (!strstr(err.message, cases[i].says))
-            fail_msg("'%s' does not say '%s'", err.message, cases[i].says);
+        assert_says(no_plan(&request, cases[i].status), cases[i].says);
     }
 }
 
@@ -302,24 +298,12 @@ TEST(every_cell_that_is_promised_is_looked_at) {
 
 static pto_machine_t *summit(void) { return must_open("scenarios/machines/summit-spectrum.yaml"); }
 
-typedef pto_status_t (*priced_t)(const pto_plan_t *, const pto_machine_t *, pto_price_t *,
-                                 pto_explanation_t *, pto_error_t *);
-
-static double priced_s(const pto_machine_t *machine, pto_request_t request, priced_t how) {
-    pto_plan_t *plan = plan_of(request);
-    pto_price_t price;
-    assert_int_equal(how(plan, machine, &price, NULL, NULL), PTO_OK);
-    return price.seconds;
-}
-
 static double two_messages_s(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
-    const pto_postal_t *postal = &pto_machine_message(machine, space, PTO_LEVEL_OFF_NODE, bytes)->postal;
-    return 2 * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
+    return 2 * message_cost_s(machine, space, PTO_LEVEL_OFF_NODE, bytes);
 }
 
 static double copy_s(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t bytes, int64_t rows) {
-    const pto_postal_t *postal = pto_machine_copy(machine, kind, PTO_REACH_ON_SOCKET, false);
-    return postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value +
+    return postal_s(pto_machine_copy(machine, kind, PTO_REACH_ON_SOCKET, false), (double)bytes) +
            (double)(rows - 1) * machine->strided_row_s[kind].value;
 }
 
@@ -354,12 +338,12 @@ TEST(prices_follow_the_formulas) {
             .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {extent, 2 * extent}, .width = 1};
         int64_t rows = extent + 2, row_bytes = 4 * (2 * extent + 2), column_bytes = 4 * rows;
         pto_request_t request = ask("cuda_aware", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
-        assert_near(priced_s(machine, request, pto_price),
+        assert_near(priced_s(&request, machine),
                     two_messages_s(machine, PTO_SPACE_GPU, row_bytes) +
                         two_messages_s(machine, PTO_SPACE_GPU, column_bytes),
                     1e-9);
         request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
-        assert_near(priced_s(machine, request, pto_price),
+        assert_near(priced_s(&request, machine),
                     two_messages_s(machine, PTO_SPACE_CPU, row_bytes) +
                         two_messages_s(machine, PTO_SPACE_CPU, column_bytes) +
                         2 * copy_s(machine, PTO_COPY_D2H, row_bytes, 1) +
@@ -376,7 +360,7 @@ TEST(copies_that_follow_each_other_are_queued) {
     const pto_halo_t grid = {
         .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {64, 64}, .width = 1};
     pto_request_t request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
-    double waited_s = priced_s(machine, request, pto_price), saved_s = 0;
+    double waited_s = priced_s(&request, machine), saved_s = 0;
     static const char *const key[] = {"copies.queued.h2d", "copies.queued.d2h"};
     for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
         assert_int_equal(pto_machine_set(machine, key[kind], 2e-6, NULL), PTO_OK);
@@ -384,10 +368,9 @@ TEST(copies_that_follow_each_other_are_queued) {
             3 * (pto_machine_copy(machine, (pto_copy_kind_t)kind, PTO_REACH_ON_SOCKET, false)->alpha_s.value -
                  2e-6);
     }
-    assert_near(priced_s(machine, request, pto_price), waited_s - saved_s, 1e-9);
-    assert_near(priced_s(machine, request, pto_price_walk), waited_s - saved_s, 1e-9);
-    pto_plan_t *plan = plan_of(request);
-    assert_true(must_simulate(plan, machine).seconds < (waited_s - saved_s) * 1.01);
+    assert_near(priced_s(&request, machine), waited_s - saved_s, 1e-9);
+    assert_near(walked_s(&request, machine), waited_s - saved_s, 1e-9);
+    assert_true(simulated_s(&request, machine) < (waited_s - saved_s) * 1.01);
 }
 
 /* Nodes of one owner all do the same; on others, the dearest owner of each stage counts. */
@@ -407,8 +390,8 @@ TEST(the_price_by_class_is_that_of_the_dearest_owner) {
                                          .corners = (pto_corners_t)(how / 4)};
                 pto_request_t request = ask(strategy[s], "neighbors", grid, layout[i]);
                 request.layout.procs_per_gpu = 3;
-                double class_s = priced_s(machine, request, pto_price);
-                double rank_s = priced_s(machine, request, pto_price_walk);
+                double class_s = priced_s(&request, machine);
+                double rank_s = walked_s(&request, machine);
                 assert_true(class_s >= rank_s * (1 - 1e-9) && class_s < 1.15 * rank_s);
                 if (layout[i].gpus_per_node == 1)
                     assert_near(class_s, rank_s, 1e-9);
@@ -421,8 +404,8 @@ TEST(the_price_does_not_depend_on_the_number_of_nodes) {
     static const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr"};
     for (int s = 0; s < 3; s++) {
         pto_request_t request = ask(strategy[s], "neighbors", grid, (pto_layout_t){512, 1, 1, 4, 1, false});
-        double few_s = priced_s(machine, request, pto_price);
+        double few_s = priced_s(&request, machine);
         request.layout.nodes = 1 << 20;
-        assert_near(priced_s(machine, request, pto_price), few_s, 1e-9);
+        assert_near(priced_s(&request, machine), few_s, 1e-9);
     }
 }

@@ -1,9 +1,6 @@
 /* The hierarchical allreduce: what it sends, what it costs, and that it keeps calls apart. */
 #include "broken_plan.h"
-#include "machine/machine_internal.h"
-#include "must.h"
 #include "plan_request.h"
-#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -32,10 +29,6 @@ static pto_request_t ask_for(int64_t nodes, int64_t gpus, int64_t bytes, int64_t
     return request;
 }
 
-static double at(const pto_postal_t *postal, double bytes) {
-    return postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
-}
-
 /* Messages and their bytes: one per leader and round. */
 TEST(one_message_a_node_and_round) {
     pto_request_t request = ask_for(8, 6, 1200, 0);
@@ -51,13 +44,14 @@ TEST(it_costs_parts_and_log_n_vectors) {
             pto_request_t request = ask_for(nodes, gpus, 1200000, 0);
             pto_plan_t *plan = must_plan(&request);
             double expected_s =
-                at(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) + (m - 1) * flag_s +
+                postal_s(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) + (m - 1) * flag_s +
                 reduce_s_per_byte * bytes * ((m - 1) / m + rounds) + (m - 1) * flag_s +
                 rounds *
-                    at(&pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1200000)->postal,
-                       bytes) +
+                    postal_s(
+                        &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1200000)->postal,
+                        bytes) +
                 flag_s + copy_s_per_byte * bytes + (m - 1) * flag_s +
-                at(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
+                postal_s(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
             assert_near_for(must_price(plan, &machine).seconds, expected_s, 0.01, "hierarchical");
         }
 }
@@ -68,11 +62,11 @@ TEST(segments_hide_messages_behind_reductions) {
     pto_request_t request = ask_for(8, 6, 64000000, 256000);
     pto_plan_t *plan = must_plan(&request);
     pto_price_t price = must_price(plan, &machine);
-    double copies_s = at(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) +
-                      at(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
+    double copies_s = postal_s(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) +
+                      postal_s(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
     assert_near_for(price.seconds - copies_s, reduce_s_per_byte * bytes * ((m - 1) / m + rounds), 0.02,
                     "in segments");
-    assert_near_for(simulated(plan, &machine).seconds, price.seconds, 0.05, "simulated");
+    assert_near_for(must_simulate(plan, &machine).seconds, price.seconds, 0.05, "simulated");
 }
 
 /* Without the last flag, the leader's memory could be written while others still copy from it. */

@@ -3,7 +3,6 @@
 #include "must.h"
 #include "plan_request.h"
 #include "portolan/price.h"
-#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -55,25 +54,9 @@ static pto_request_t host_pair(bool both_ways, int64_t bytes) {
     return request;
 }
 
-typedef struct {
-    double price_s;
-    double walk_s;
-    double simulate_s;
-} times_t;
-
-static times_t times_of(const pto_request_t *request, const pto_machine_t *machine) {
-    pto_plan_t *plan = must_plan(request);
-    times_t times = {must_price(plan, machine).seconds, must_walk(plan, machine).seconds,
-                     simulated(plan, machine).seconds};
-    return times;
-}
-
 static void assert_times(const pto_request_t *request, const pto_machine_t *machine, double expected_s,
                          double tolerance, const char *what) {
-    times_t times = times_of(request, machine);
-    assert_near_for(times.price_s, expected_s, tolerance, what);
-    assert_near_for(times.walk_s, expected_s, tolerance, what);
-    assert_near_for(times.simulate_s, expected_s, tolerance, what);
+    assert_costs_for(must_plan(request), machine, expected_s, tolerance, what);
 }
 
 /* --- the memory ----------------------------------------------------------------------------------------- */
@@ -95,10 +78,10 @@ TEST(each_socket_has_a_memory_of_its_own) {
         machine_of((costs_t){1e-17, 1e-17, 1e-17, 1e-17}, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request =
         on_one_socket(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling", 4, 2, MIB);
-    double together_s = times_of(&request, &machine).price_s;
+    double together_s = priced_s(&request, &machine);
     request.layout.gpus_per_socket = 2;
     machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE] = machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
-    assert_near_for(times_of(&request, &machine).price_s, together_s / 2, 0.01, "two sockets");
+    assert_near_for(priced_s(&request, &machine), together_s / 2, 0.01, "two sockets");
     machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE] = (pto_cost_table_t){0};
 }
 
@@ -121,8 +104,8 @@ TEST(one_process_alone_shares_nothing) {
     pto_machine_t without = machine_of(costs, ""),
                   with = machine_of(costs, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_PAIR, "three_step", "point_to_point", 2, 1, 3 * MIB);
-    assert_true(times_of(&request, &with).price_s == times_of(&request, &without).price_s);
-    assert_true(times_of(&request, &with).simulate_s == times_of(&request, &without).simulate_s);
+    assert_true(priced_s(&request, &with) == priced_s(&request, &without));
+    assert_true(simulated_s(&request, &with) == simulated_s(&request, &without));
 }
 
 /* Chunks of eight GPUs: while messages take their CPUs' time, the memory is what limits. */
@@ -154,7 +137,7 @@ TEST(a_process_that_sends_and_receives_at_once_does_both_slower) {
 TEST(nobody_in_a_tree_does_both) {
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_BROADCAST, "three_step", "binomial", 8, 1, MIB);
-    double alone_s = times_of(&request, &machine).price_s;
+    double alone_s = priced_s(&request, &machine);
     remember(&machine.both_ways[PTO_SPACE_CPU], 1);
     assert_times(&request, &machine, alone_s, 1e-9, "broadcast");
 }
@@ -207,12 +190,11 @@ TEST(price_and_simulate_agree_where_processes_act_alike) {
                        "");
         remember(&machine.host_memory_s_per_byte, uniform(&seed, 1e-12, 2e-11));
         remember(&machine.both_ways[PTO_SPACE_CPU], uniform(&seed, 0, 1));
-        times_t times = times_of(&request, &machine);
+        const double simulate_s = simulated_s(&request, &machine);
         char what[160];
         snprintf(what, sizeof what, "%d: %s by %s, %s, %lld GPUs, %lld bytes", i,
                  pto_collective_name(row[r].collective), row[r].strategy, row[r].algorithm, (long long)gpus,
                  (long long)request.bytes);
-        assert_near_for(times.walk_s, times.simulate_s, 0.01, what);
-        assert_near_for(times.price_s, times.simulate_s, 0.01, what);
+        assert_costs_for(must_plan(&request), &machine, simulate_s, 0.01, what);
     }
 }

@@ -81,11 +81,9 @@ TEST(runs_that_nothing_orders_need_a_flag_before) {
 }
 
 TEST(levels_of_the_tree_need_their_flags) {
-    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
-    drop_flag(plan, "at this level");
-    refused_for(plan,
-                "rank 2, stage 'up the tree': writes bytes 1000..1999 of 'tree' of rank 0, unordered with "
-                "rank 1's write");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus), "at this level",
+               "rank 2, stage 'up the tree': writes bytes 1000..1999 of 'tree' of rank 0, unordered with "
+               "rank 1's write");
 }
 
 TEST(memory_and_flags_end_at_the_node) {
@@ -148,11 +146,10 @@ TEST(what_does_not_apply_says_why) {
     refused_because(ask(PTO_COLLECTIVE_BROADCAST, "btb", (pto_layout_t){1, 1, 1, 4, 1, false}),
                     "btb needs several processes that hold data, and there is only one");
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
-    assert_int_equal(pto_algorithm_find("ring", PTO_COLLECTIVE_ALLREDUCE, &request.algorithm, NULL), PTO_OK);
+    request.algorithm = algorithm_named("ring", request.collective);
     refused_because(request, "btb has no inner collective for algorithm ring");
     request = ask(PTO_COLLECTIVE_ALLREDUCE, "three_step", four_gpus);
-    assert_int_equal(pto_algorithm_find("direct", PTO_COLLECTIVE_ALLREDUCE, &request.algorithm, NULL),
-                     PTO_OK);
+    request.algorithm = algorithm_named("direct", request.collective);
     refused_because(request, "three_step needs an algorithm for its inner collective, not direct");
 }
 
@@ -224,50 +221,25 @@ static int read_machine(void **state) {
     return 0;
 }
 
-typedef pto_status_t (*pricing_t)(const pto_plan_t *, const pto_machine_t *, pto_price_t *,
-                                  pto_explanation_t *, pto_error_t *);
-
-static double priced_s(const pto_request_t *request, pricing_t how) {
-    pto_plan_t *plan = NULL;
-    pto_price_t price = {0};
-    pto_error_t err = {0};
-    if (pto_plan_create(request, &plan, &err) != PTO_OK || how(plan, &machine, &price, NULL, &err) != PTO_OK)
-        fail_msg("%s: %s", request->strategy->name, err.message);
-    pto_plan_destroy(plan);
-    return price.seconds;
-}
-
-static double simulated_s(const pto_request_t *request) {
-    pto_plan_t *plan = NULL;
-    pto_simulation_t simulation = {0};
-    pto_error_t err = {0};
-    if (pto_plan_create(request, &plan, &err) != PTO_OK ||
-        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s: %s", request->strategy->name, err.message);
-    pto_plan_destroy(plan);
-    return simulation.seconds;
+static void costs(pto_collective_t collective, const char *strategy, pto_layout_t layout, double wanted_s) {
+    const pto_request_t request = ask(collective, strategy, layout);
+    assert_near_for(priced_s(&request, &machine), wanted_s, 1e-9, strategy);
 }
 
 /* All copies into and out of the root's GPU share its link. */
 TEST(gsb_costs_two_shared_copies_and_one_reduction) {
     const double s = 1000, flag_s = 5e-7;
-    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
     double copy_s = 2e-6 + 3 * s * 1e-9, reduce_s = 3e-6 + 3 * s * 2e-10;
-    assert_near(priced_s(&request, pto_price), copy_s + flag_s + reduce_s + flag_s + copy_s, 1e-9);
-    request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
+    costs(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus, copy_s + flag_s + reduce_s + flag_s + copy_s);
     copy_s = 1e-6 + 4 * s * 1e-10;
-    assert_near(priced_s(&request, pto_price), copy_s + flag_s + reduce_s + flag_s + copy_s, 1e-9);
-    request = ask(PTO_COLLECTIVE_REDUCE, "gsb", four_gpus);
+    costs(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu, copy_s + flag_s + reduce_s + flag_s + copy_s);
     copy_s = 2e-6 + 3 * s * 1e-9;
-    assert_near(priced_s(&request, pto_price), flag_s + copy_s + flag_s + reduce_s, 1e-9);
-    request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", four_gpus);
-    assert_near(priced_s(&request, pto_price), flag_s + (1e-6 + s * 1e-10) + flag_s + copy_s, 1e-9);
-    request = ask(PTO_COLLECTIVE_ALLGATHER, "gsb", four_gpus);
+    costs(PTO_COLLECTIVE_REDUCE, "gsb", four_gpus, flag_s + copy_s + flag_s + reduce_s);
+    costs(PTO_COLLECTIVE_BROADCAST, "gsb", four_gpus, flag_s + (1e-6 + s * 1e-10) + flag_s + copy_s);
     double all_s = 2e-6 + 3 * 4 * s * 1e-9;
-    assert_near(priced_s(&request, pto_price), 2 * flag_s + copy_s + flag_s + flag_s + all_s, 1e-9);
-    request = ask(PTO_COLLECTIVE_REDUCE_SCATTER, "gsb", four_gpus);
+    costs(PTO_COLLECTIVE_ALLGATHER, "gsb", four_gpus, 2 * flag_s + copy_s + flag_s + flag_s + all_s);
     double reduce_all_s = 3e-6 + 3 * 4 * s * 2e-10;
-    assert_near(priced_s(&request, pto_price), all_s + flag_s + reduce_all_s + flag_s + copy_s, 1e-9);
+    costs(PTO_COLLECTIVE_REDUCE_SCATTER, "gsb", four_gpus, all_s + flag_s + reduce_all_s + flag_s + copy_s);
 }
 
 /* One pass over k inputs: the cost of two, and gamma for each byte of the others. */
@@ -280,43 +252,31 @@ TEST(additional_inputs_have_their_own_cost_if_known) {
         double others = (double)(gpus - 1), copy_s = 2e-6 + others * s * 1e-9;
         double moved_s = copy_s + flag_s + flag_s + copy_s;
         *further = (pto_param_t){0};
-        assert_near(priced_s(&request, pto_price), moved_s + 3e-6 + others * s * 2e-10, 1e-9);
+        assert_near(priced_s(&request, &machine), moved_s + 3e-6 + others * s * 2e-10, 1e-9);
         *further = (pto_param_t){.value = gamma, .line = 1};
         double wanted_s = moved_s + 3e-6 + s * 2e-10 + (others - 1) * s * gamma;
-        assert_near(priced_s(&request, pto_price), wanted_s, 1e-9);
-        assert_near(priced_s(&request, pto_price_walk), wanted_s, 1e-9);
-        assert_near(simulated_s(&request), wanted_s, 1e-9);
+        assert_near(priced_s(&request, &machine), wanted_s, 1e-9);
+        assert_near(walked_s(&request, &machine), wanted_s, 1e-9);
+        assert_near(simulated_s(&request, &machine), wanted_s, 1e-9);
         /* Two inputs at a time: there is nothing further. */
-        request.strategy = NULL;
-        assert_int_equal(pto_strategy_find("btb", &request.strategy, NULL), PTO_OK);
-        double tree_s = priced_s(&request, pto_price);
+        request.strategy = strategy_named("btb");
+        double tree_s = priced_s(&request, &machine);
         further->value = 1;
-        assert_near(priced_s(&request, pto_price), tree_s, 1e-9);
+        assert_near(priced_s(&request, &machine), tree_s, 1e-9);
     }
     *further = kept;
-}
-
-static bool names_term(const pto_explanation_t *explanation, const char *key) {
-    for (int i = 0; i < explanation->count; i++)
-        if (strcmp(explanation->term[i].key, key) == 0)
-            return true;
-    return false;
 }
 
 /* Whether an explanation of gsb among four processes of one GPU names `key`; all ways of pricing must agree.
  */
 static bool gsb_on_one_gpu(const pto_machine_t *on, const char *key, double *seconds) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
-    pto_price_t price = {0};
-    pto_explanation_t explanation = {0};
-    pto_error_t err = {0};
-    pto_plan_t *plan = must_plan(&request);
-    assert_ok(pto_price(plan, on, &price, &explanation, &err), &err);
+    pto_price_t price;
+    const pto_plan_t *plan = must_plan(&request);
+    const pto_explanation_t explanation = must_explain(plan, on, &price);
     assert_near(must_walk(plan, on).seconds, price.seconds, 1e-9);
     *seconds = price.seconds;
-    bool named = names_term(&explanation, key);
-    pto_explanation_fini(&explanation);
-    return named;
+    return term_named(&explanation, key) != NULL;
 }
 
 TEST(copies_within_a_gpu_queue_where_that_is_known) {
@@ -337,14 +297,11 @@ TEST(copies_within_a_gpu_queue_where_that_is_known) {
  * before and one after. */
 TEST(btb_costs_a_copy_and_a_reduction_a_level) {
     const double s = 1000, flag_s = 5e-7, copy_s = 2e-6 + s * 1e-9, reduce_s = 3e-6 + s * 2e-10;
-    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
     double up_s = copy_s + flag_s + reduce_s + flag_s + copy_s + flag_s + reduce_s;
     double down_s = flag_s + copy_s + flag_s + copy_s;
-    assert_near(priced_s(&request, pto_price), up_s + down_s, 1e-9);
-    request = ask(PTO_COLLECTIVE_REDUCE, "btb", four_gpus);
-    assert_near(priced_s(&request, pto_price), flag_s + up_s, 1e-9);
-    request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb_flat", four_gpus);
-    assert_near(priced_s(&request, pto_price), up_s + flag_s + 2e-6 + 3 * s * 1e-9, 1e-9);
+    costs(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus, up_s + down_s);
+    costs(PTO_COLLECTIVE_REDUCE, "btb", four_gpus, flag_s + up_s);
+    costs(PTO_COLLECTIVE_ALLREDUCE, "btb_flat", four_gpus, up_s + flag_s + 2e-6 + 3 * s * 1e-9);
 }
 
 /* Two nodes of two GPUs of two: each level as on its own, a ring between the leaders, and one copy more than
@@ -354,7 +311,7 @@ TEST(hierarchical_costs_its_levels_one_after_the_other) {
     double inner_s = 1e-6 + 2 * s * 1e-10, outer_s = 2e-6 + s * 1e-9;
     double ring_s = 2 * (7e-6 + s / 2 * 3e-9) + 3e-6 + s / 2 * 2e-10;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){2, 2, 2, 2, 2, false});
-    assert_near(priced_s(&request, pto_price),
+    assert_near(priced_s(&request, &machine),
                 (inner_s + flag_s + reduce_s) + (outer_s + flag_s + reduce_s) + ring_s + (flag_s + outer_s) +
                     (flag_s + inner_s),
                 1e-9);
@@ -362,7 +319,7 @@ TEST(hierarchical_costs_its_levels_one_after_the_other) {
 
 TEST(copies_between_sockets_cost_theirs) {
     pto_request_t request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 2, 1, 1, 1, false});
-    assert_near(priced_s(&request, pto_price), 5e-7 + (1e-6 + 1000 * 1e-10) + 5e-7 + (4e-6 + 1000 * 1.5e-9),
+    assert_near(priced_s(&request, &machine), 5e-7 + (1e-6 + 1000 * 1e-10) + 5e-7 + (4e-6 + 1000 * 1.5e-9),
                 1e-9);
 }
 
@@ -384,7 +341,7 @@ TEST(pricing_by_place_is_pricing_rank_by_rank) {
                 bool by_place = pto_plan_uses_peers_memory(plan);
                 if (!by_place)
                     continue;
-                double place_s = priced_s(&request, pto_price), rank_s = priced_s(&request, pto_price_walk);
+                double place_s = priced_s(&request, &machine), rank_s = walked_s(&request, &machine);
                 /* Up and down a tree of leaders no node is like another: then the dearest counts. */
                 if (layout.nodes > 1 && (c == PTO_COLLECTIVE_REDUCE || c == PTO_COLLECTIVE_BROADCAST))
                     assert_true(place_s >= rank_s * (1 - 1e-9) && place_s < 1.3 * rank_s);
@@ -407,7 +364,7 @@ TEST(simulated_copies_between_gpus_take_their_price) {
             for (int s = 0; s < 2; s++) {
                 pto_request_t request =
                     ask(collective[c], strategy[s], (pto_layout_t){1, gpus, 1, 1, gpus, false});
-                double price_s = priced_s(&request, pto_price), sim_s = simulated_s(&request);
+                double price_s = priced_s(&request, &machine), sim_s = simulated_s(&request, &machine);
                 bool overlaps = s == 1 && collective[c] != PTO_COLLECTIVE_REDUCE;
                 if (sim_s < 0.99 * price_s || sim_s > (overlaps ? 1.35 : 1.01) * price_s)
                     fail_msg("%s by %s on %d GPUs: simulated %.9g, priced %.9g",
@@ -420,7 +377,7 @@ TEST(simulated_hierarchies_come_near_their_price) {
     for (int s = 0; s < 4; s++) {
         pto_request_t request =
             ask(PTO_COLLECTIVE_ALLREDUCE, strategy[s], (pto_layout_t){2, 4, 4, 4, 4, false});
-        double price_s = priced_s(&request, pto_price), sim_s = simulated_s(&request);
+        double price_s = priced_s(&request, &machine), sim_s = simulated_s(&request, &machine);
         if (sim_s < 0.9 * price_s || sim_s > 1.1 * price_s)
             fail_msg("%s: simulated %.9g, priced %.9g", strategy[s], sim_s, price_s);
     }
@@ -430,14 +387,12 @@ TEST(a_machine_without_peer_copies_does_not_price_them) {
     pto_machine_t without = machine;
     memset(without.peer, 0, sizeof without.peer);
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
-    pto_price_t price;
-    pto_error_t err = {0};
-    assert_int_equal(pto_price(plan, &without, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message, "machine simple has no peer.on_socket, which the plan needs");
+    assert_string_equal(no_price(plan, &without, PTO_ERR_NOT_APPLICABLE),
+                        "machine simple has no peer.on_socket, which the plan needs");
     memset(without.copies, 0, sizeof without.copies);
     plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
-    assert_int_equal(pto_price(plan, &without, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message, "machine simple has no copies.d2d.on_socket, which the plan needs");
+    assert_string_equal(no_price(plan, &without, PTO_ERR_NOT_APPLICABLE),
+                        "machine simple has no copies.d2d.on_socket, which the plan needs");
 }
 
 TEST(a_named_algorithm_is_for_those_that_have_one_inside) {

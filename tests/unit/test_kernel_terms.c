@@ -7,6 +7,7 @@
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/scenario.h"
+#include "priced.h"
 #include "test.h"
 
 /* Four lines, and what a test adds from the fifth on. */
@@ -93,11 +94,7 @@ static const char question[] = "scenario: asked\nmachine: m.yaml\ncollective: al
                                "layout: {nodes: 1, gpus_per_node: 4}\nbytes: 1000000\nstrategies: [gsb]\n";
 
 static const pto_term_t *term_of(const asked_t *asked, const char *key) {
-    const pto_explanation_t *explanation = &asked->predictions.prediction[0].explanation;
-    for (int i = 0; i < explanation->count; i++)
-        if (strcmp(explanation->term[i].key, key) == 0)
-            return &explanation->term[i];
-    return NULL;
+    return term_named(&asked->predictions.prediction[0].explanation, key);
 }
 
 /* Four inputs of a million bytes: two of them are further ones. */

@@ -1,8 +1,5 @@
 /* The latency of messages apart from what occupies their ends, and the order in which messages are posted:
  * both by formulas of their own, and as simulated. */
-#include "machine/machine_internal.h"
-#include "must.h"
-#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -25,26 +22,13 @@ static int read_machine(void **state) {
 
 /* --- helpers -------------------------------------------------------------------------------------------- */
 
-static pto_request_t on_hosts(pto_collective_t collective, const char *algorithm, int64_t nodes,
-                              int64_t bytes) {
-    pto_request_t request = ask(collective, "own_algorithm", algorithm, nodes, 1, 1, bytes);
-    request.layout.in_host = true;
-    request.in_place = true;
-    request.by_library = false;
-    return request;
-}
-
 static double priced_on(const pto_request_t *request, const pto_machine_t *on) {
-    pto_plan_t *plan = must_plan(request);
-    pto_explanation_t explanation = {0};
-    pto_price_t price = must_price(plan, on);
-    double alone_s = price.seconds, sum_s = 0;
-    assert_int_equal(pto_price(plan, on, &price, &explanation, NULL), PTO_OK);
-    for (int i = 0; i < explanation.count; i++)
-        sum_s += explanation.term[i].seconds;
-    assert_near_for(price.seconds, alone_s, 0, "explained");
-    assert_near_for(sum_s, alone_s, 1e-9, "the terms' sum");
-    pto_explanation_fini(&explanation);
+    const pto_plan_t *plan = must_plan(request);
+    pto_price_t explained;
+    must_explain(plan, on, &explained);
+    assert_explained(plan, on);
+    const double alone_s = must_price(plan, on).seconds;
+    assert_near_for(explained.seconds, alone_s, 0, "explained");
     return alone_s;
 }
 
@@ -57,14 +41,11 @@ static double without_latency(const pto_request_t *request) {
 }
 
 static double message_s(int64_t bytes) {
-    const pto_postal_t *postal =
-        &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, bytes)->postal;
-    return postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes;
+    return message_cost_s(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, bytes);
 }
 
 static double reduce_s(int64_t bytes) {
-    const pto_postal_t *row = pto_machine_reduce(&machine, PTO_SPACE_CPU, bytes);
-    return row->alpha_s.value + row->beta_s_per_byte.value * (double)bytes;
+    return postal_s(pto_machine_reduce(&machine, PTO_SPACE_CPU, bytes), (double)bytes);
 }
 
 /* --- latency -------------------------------------------------------------------------------------------- */
@@ -74,7 +55,8 @@ TEST(a_chain_pays_the_latency_once_a_link) {
     const int64_t nodes[] = {2, 3, 8, 17}, segments[] = {1, 2, 7, 64};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
-            pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", nodes[i], 448 * segments[s]);
+            pto_request_t request =
+                on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", nodes[i], 1, 448 * segments[s]);
             double rounds = (double)(nodes[i] - 2 + segments[s]), links = (double)(nodes[i] - 1);
             request.chunks = segments[s];
             assert_near_for(priced(&request), rounds * (message_s(448) - latency_s) + links * latency_s, 1e-9,
@@ -85,16 +67,16 @@ TEST(a_chain_pays_the_latency_once_a_link) {
 
 /* A binomial tree: the second of three gets its message when the root has sent the first one's. */
 TEST(a_root_sends_its_next_message_one_latency_earlier) {
-    pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 3, 400);
+    pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 3, 1, 400);
     assert_near_for(priced(&request), 2 * message_s(400) - latency_s, 1e-9, "broadcast");
     assert_near_for(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated broadcast");
-    request = on_hosts(PTO_COLLECTIVE_REDUCE, "binomial", 3, 400);
+    request = on_hosts(PTO_COLLECTIVE_REDUCE, "binomial", 3, 1, 400);
     assert_true(priced(&request) < without_latency(&request) - 0.9 * latency_s);
 }
 
 /* The first two fold while the third's message is on its way. */
 TEST(a_message_that_has_arrived_is_received_without_its_latency) {
-    pto_request_t request = on_hosts(PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling", 3, 400);
+    pto_request_t request = on_hosts(PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling", 3, 1, 400);
     assert_near_for(priced(&request), without_latency(&request) - latency_s, 1e-9, "allreduce");
     assert_near_for(without_latency(&request), 3 * message_s(400) + 2 * reduce_s(400), 0.02,
                     "three messages");
@@ -112,7 +94,7 @@ TEST(processes_in_step_pay_it_in_each_round) {
         {PTO_COLLECTIVE_ALLTOALLV, "linear", 6},  {PTO_COLLECTIVE_ALLTOALLV, "pairwise", 5},
         {PTO_COLLECTIVE_BROADCAST, "linear", 6}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pto_request_t request = on_hosts(cases[i].collective, cases[i].algorithm, cases[i].nodes, 512);
+        pto_request_t request = on_hosts(cases[i].collective, cases[i].algorithm, cases[i].nodes, 1, 512);
         assert_near_for(priced(&request), without_latency(&request), 1e-9, cases[i].algorithm);
         assert_near_for(simulated_s(&request, &machine), priced(&request), 0.01, cases[i].algorithm);
     }
@@ -120,20 +102,20 @@ TEST(processes_in_step_pay_it_in_each_round) {
 
 /* A root that posts all its messages at once is done when the last has arrived. */
 TEST(several_messages_of_one_stage_keep_it) {
-    pto_request_t request = on_hosts(PTO_COLLECTIVE_SCATTER, "linear", 5, 400);
+    pto_request_t request = on_hosts(PTO_COLLECTIVE_SCATTER, "linear", 5, 1, 400);
     assert_near_for(priced(&request), without_latency(&request), 1e-9, "scatter");
 }
 
 TEST(a_latency_longer_than_its_message_is_no_gain_of_time) {
     machine.latency_s[PTO_SPACE_CPU].value = 1;
-    pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", 4, 400);
+    pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", 4, 1, 400);
     assert_true(priced(&request) >= message_s(400));
     machine.latency_s[PTO_SPACE_CPU].value = latency_s;
 }
 
 /* By class, a price is an upper bound. */
 TEST(many_processes_are_priced_as_without_it) {
-    pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 513, 400);
+    pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 513, 1, 400);
     assert_near_for(priced(&request), without_latency(&request), 0, "513 nodes");
     request.layout.nodes = 511;
     assert_true(priced(&request) < without_latency(&request));
@@ -147,8 +129,8 @@ TEST(a_node_that_is_sent_to_last_waits_for_the_others) {
     limited.latency_s[PTO_SPACE_CPU] = (pto_param_t){0};
     limited.injection_s_per_byte[PTO_SPACE_CPU] = (pto_param_t){.value = 1e-9, .line = 1};
     for (int64_t nodes = 2; nodes <= 9; nodes++) {
-        pto_request_t at_once = on_hosts(PTO_COLLECTIVE_ALLTOALLV, "linear", nodes, 1 << 16);
-        pto_request_t by_rank = on_hosts(PTO_COLLECTIVE_ALLTOALLV, "linear_by_rank", nodes, 1 << 16);
+        pto_request_t at_once = on_hosts(PTO_COLLECTIVE_ALLTOALLV, "linear", nodes, 1, 1 << 16);
+        pto_request_t by_rank = on_hosts(PTO_COLLECTIVE_ALLTOALLV, "linear_by_rank", nodes, 1, 1 << 16);
         double bytes_s = (double)(nodes - 1) * 65536e-9;
         double waits_s = bytes_s * (double)(nodes - 2) / (double)(nodes - 1);
         double linear_s = priced_on(&at_once, &limited);

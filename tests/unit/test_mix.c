@@ -44,15 +44,11 @@ TEST(every_flag_is_needed) {
         {PTO_COLLECTIVE_ALLGATHER, "result free", "second run: writes bytes"},
         {PTO_COLLECTIVE_ALLGATHER, "inputs free", "second run: writes bytes"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pto_plan_t *plan = mix_of(cases[i].collective, 2, 2);
-        drop_flag(plan, cases[i].flag);
-        refused_for(plan, cases[i].cause);
-    }
-    pto_plan_t *plan = mix_of(PTO_COLLECTIVE_ALLGATHER, 0, 2); /* the result alone is staged */
-    drop_flag(plan, "result staged");
-    refused_for(plan, "stage 'copy out staged': reads bytes");
-    plan = mix_of(PTO_COLLECTIVE_ALLREDUCE, 2, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        needs_flag(mix_of(cases[i].collective, 2, 2), cases[i].flag, cases[i].cause);
+    needs_flag(mix_of(PTO_COLLECTIVE_ALLGATHER, 0, 2), /* the result alone is staged */
+               "result staged", "stage 'copy out staged': reads bytes");
+    pto_plan_t *plan = mix_of(PTO_COLLECTIVE_ALLREDUCE, 2, 2);
     step_in(plan, "staged", PTO_STEP_SIGNAL)->core_count = 0;
     step_in(plan, "take up", PTO_STEP_WAIT)->core_count = 0;
     refused_for(
@@ -179,14 +175,12 @@ TEST(a_process_counts_once_however_many_copies_it_has) {
 
 static pto_scenario_t eight_of_a_gpu(const pto_machine_t *machine, const char *rest) {
     char text[512];
-    pto_scenario_t scenario;
-    pto_error_t err = {0};
     snprintf(text, sizeof text,
              "scenario: m\nmachine: m.yaml\ncollective: allreduce\nstrategies: [gsb, mix]\n"
              "layout: {nodes: 1, gpus_per_node: 1, owners_per_gpu: 8, procs_per_gpu: 8}\n%s",
              rest);
-    assert_ok(pto_scenario_parse(text, strlen(text), "m.yaml", &scenario, &err), &err);
-    assert_ok(pto_scenario_bind(&scenario, machine, &err), &err);
+    pto_scenario_t scenario = must_ask(text);
+    must_bind(&scenario, machine);
     return scenario;
 }
 
@@ -271,8 +265,7 @@ TEST(tuning_that_is_no_table_is_refused) {
         pto_error_t err = {0};
         snprintf(text, sizeof text, "%s%s", simple, cases[i].rows);
         assert_int_not_equal(pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err), PTO_OK);
-        if (!strstr(err.message, cases[i].why))
-            fail_msg("'%s' has no '%s'", err.message, cases[i].why);
+        assert_says(err.message, cases[i].why);
     }
 }
 

@@ -25,11 +25,9 @@ static pto_status_t bound(const char *rest, pto_scenario_t *scenario, pto_error_
     return status;
 }
 
-static void end_scenario(void *scenario) { pto_scenario_fini(scenario); }
-
 static pto_scenario_t *pair_of(const char *rest) {
     pto_error_t err = {0};
-    pto_scenario_t *scenario = keep_new(sizeof *scenario, end_scenario);
+    pto_scenario_t *scenario = keep_new(sizeof *scenario, end_bound);
     assert_ok(bound(rest, scenario, &err), &err);
     return scenario;
 }
@@ -38,8 +36,7 @@ static void scenario_refused(const char *rest, const char *why) {
     pto_scenario_t scenario;
     pto_error_t err = {0};
     assert_int_not_equal(bound(rest, &scenario, &err), PTO_OK);
-    if (!strstr(err.message, why))
-        fail_msg("'%s' has no '%s'", err.message, why);
+    assert_says(err.message, why);
 }
 
 TEST(the_distance_gives_the_layout) {
@@ -239,8 +236,7 @@ TEST(wrong_words_for_a_pair_are_refused) {
         pto_error_t err = {0};
         snprintf(text, sizeof text, COLUMNS "%s", bad[i].row);
         assert_int_not_equal(pto_collectives_parse(text, strlen(text), "p.csv", &collectives, &err), PTO_OK);
-        if (!strstr(err.message, bad[i].why))
-            fail_msg("'%s' has no '%s'", err.message, bad[i].why);
+        assert_says(err.message, bad[i].why);
         pto_collectives_fini(&collectives);
     }
 }

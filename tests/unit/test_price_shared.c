@@ -87,31 +87,7 @@ static pto_request_t random_request(void) {
     return request_for(made[i].collective, made[i].strategy, made[i].algorithm, nodes, gpus, cores, bytes);
 }
 
-typedef pto_status_t pricer_t(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
-                              pto_explanation_t *explanation, pto_error_t *err);
-static pricer_t *const pricers[] = {pto_price, pto_price_walk};
-
-static double seconds_of(pricer_t *pricer, const pto_plan_t *plan, const pto_machine_t *machine,
-                         pto_explanation_t *explanation) {
-    pto_price_t price;
-    pto_error_t err;
-    assert_ok(pricer(plan, machine, &price, explanation, &err), &err);
-    return price.seconds;
-}
-
-static void assert_explained(pricer_t *pricer, const pto_plan_t *plan, const pto_machine_t *machine,
-                             uint64_t seed) {
-    pto_explanation_t explanation = {0};
-    double seconds = seconds_of(pricer, plan, machine, &explanation), sum = 0;
-    for (int i = 0; i < explanation.count; i++)
-        sum += explanation.term[i].seconds;
-    pto_explanation_fini(&explanation);
-    if (fabs(sum - seconds) > 1e-9 * seconds)
-        fail_msg("machine %d: %s costs %.12g s, its explanation sums to %.12g s", (int)seed,
-                 pto_plan_request(plan)->strategy->name, seconds, sum);
-}
-
-static void for_random_plans(void (*check)(pricer_t *, const pto_plan_t *, pto_machine_t *, uint64_t)) {
+TEST(explanations_sum_to_their_price) {
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         pto_machine_t machine = random_machine(seed);
         for (int i = 0; i < REQUESTS; i++) {
@@ -119,18 +95,11 @@ static void for_random_plans(void (*check)(pricer_t *, const pto_plan_t *, pto_m
             pto_plan_t *plan = NULL;
             if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
                 continue;
-            for (size_t j = 0; j < sizeof pricers / sizeof *pricers; j++)
-                check(pricers[j], plan, &machine, seed);
+            assert_explained(plan, &machine);
             pto_plan_destroy(plan);
         }
     }
 }
-
-static void explained(pricer_t *pricer, const pto_plan_t *plan, pto_machine_t *machine, uint64_t seed) {
-    assert_explained(pricer, plan, machine, seed);
-}
-
-TEST(explanations_sum_to_their_price) { for_random_plans(explained); }
 
 /* A stage may hold other work, and copies may differ. */
 TEST(a_copy_never_lowers_what_its_stage_costs) {
@@ -198,12 +167,7 @@ static double mix_s(const pto_machine_t *machine, int64_t bytes, bool first_only
     request.strategy = strategy_made_of(request.collective, build_mix);
     mix.first_only = first_only;
     mix.second_only = second_only;
-    pto_plan_t *plan = must_plan(&request);
-    double seconds = seconds_of(pto_price, plan, machine, NULL);
-    double walked_s = seconds_of(pto_price_walk, plan, machine, NULL);
-    assert_true(fabs(walked_s - seconds) <= 1e-9 * seconds);
-    assert_true(fabs(must_simulate(plan, machine).seconds - seconds) <= 1e-9 * seconds);
-    return seconds;
+    return confirmed_s(must_plan(&request), machine);
 }
 
 typedef struct {

@@ -236,8 +236,7 @@ TEST(the_bound_leaves_processes_outside_of_the_rounds_as_they_were) {
                              .datatype = PTO_DATATYPE_BYTE,
                              .counts = &counts,
                              .strategy = strategy_made_of(PTO_COLLECTIVE_ALLTOALLV, build_bystanders)};
-    assert_int_equal(pto_algorithm_find("pairwise", PTO_COLLECTIVE_ALLTOALLV, &request.algorithm, NULL),
-                     PTO_OK);
+    request.algorithm = algorithm_named("pairwise", request.collective);
     for (request.bytes = 64; request.bytes <= 1 << 20; request.bytes *= 16) {
         pto_plan_t *plan = must_plan(&request);
         compare(plan, &machine);

@@ -84,7 +84,7 @@ TEST(gpu_messages_within_the_node_have_gaps_by_distance) {
     assert_near(seconds_of(&request, &machine), whole + 2 * near, 1e-9);
     request.layout.gpus_per_node = 8;
     assert_near(seconds_of(&request, &machine), 2 * whole + 2 * near + 3 * far, 1e-9);
-    assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
+    request.strategy = strategy_named("three_step");
     assert_near(seconds_of(&request, &machine), 2 * (1e-5 + 1e-9 * 8 * s) + 7 * (1e-6 + 1e-9 * s), 1e-9);
 }
 
@@ -386,18 +386,13 @@ TEST(a_staging_library_copies_no_input_within_the_gpu) {
 TEST(the_machine_says_that_its_library_stages) {
     pto_machine_t machine = machine_with(
         "", "library: {alltoall: {gpu: [{algorithm: linear, staged: true}], cpu: [{algorithm: linear}]}}\n");
-    int64_t nodes = 2, bytes = 64;
-    pto_scenario_t scenario;
-    pto_scenario_init(&scenario);
-    scenario.collective = PTO_COLLECTIVE_ALLTOALL;
-    scenario.layout = (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1};
-    scenario.nodes = (pto_series_t){&nodes, 1};
-    scenario.bytes = (pto_series_t){&bytes, 1};
-    assert_int_equal(pto_scenario_bind(&scenario, &machine, NULL), PTO_OK);
-    pto_predictions_t best;
-    pto_predictions_t said = must_predict(&scenario, &machine, true);
-    scenario.library.best = true;
-    best = must_predict(&scenario, &machine, true);
+    pto_scenario_t *scenario = scenario_at(PTO_COLLECTIVE_ALLTOALL, 2, 64);
+    scenario->layout =
+        (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1};
+    must_bind(scenario, &machine);
+    pto_predictions_t said = must_predict(scenario, &machine, true);
+    scenario->library.best = true;
+    pto_predictions_t best = must_predict(scenario, &machine, true);
     assert_string_equal(said.strategy[0]->name, "cuda_aware");
     assert_string_equal(said.strategy[1]->name, "three_step");
     assert_near(said.prediction[0].price.seconds, said.prediction[1].price.seconds, 1e-9);
@@ -410,24 +405,23 @@ TEST(a_table_without_its_copies_costs_is_not_used) {
     const pto_machine_t plain = machine_with("", "");
     pto_machine_t *machine = must_duplicate(&plain);
     assert_int_equal(pto_machine_use_library(machine, "scenarios/libraries/spectrum-mpi.yaml", NULL), PTO_OK);
-    pto_scenario_t scenario;
-    pto_scenario_init(&scenario);
-    scenario.collective = PTO_COLLECTIVE_ALLREDUCE;
-    scenario.layout = (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1};
+    pto_scenario_t *scenario = scenario_at(PTO_COLLECTIVE_ALLREDUCE, 2, 1000);
+    scenario->layout =
+        (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 2, 2, 1, 1000);
     for (int large = 0; large < 2; large++) {
         request.bytes = large ? 1 << 20 : 64;
-        assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
-        const pto_library_rule_t *staged_by_us = pto_library_rule(&scenario, machine, &request);
+        request.strategy = strategy_named("three_step");
+        const pto_library_rule_t *staged_by_us = pto_library_rule(scenario, machine, &request);
         assert_int_equal(staged_by_us != NULL, !large); /* in two levels, within host memory */
-        assert_int_equal(pto_strategy_find("cuda_aware", &request.strategy, NULL), PTO_OK);
-        assert_null(pto_library_rule(&scenario, machine, &request)); /* through pageable memory */
-        assert_true(pto_library_is_unknown(&scenario, machine, &request));
+        request.strategy = strategy_named("cuda_aware");
+        assert_null(pto_library_rule(scenario, machine, &request)); /* through pageable memory */
+        assert_true(pto_library_is_unknown(scenario, machine, &request));
     }
     machine->pageable[PTO_COPY_D2H] = machine->copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
     machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET] = machine->pageable[PTO_COPY_D2H];
-    assert_string_equal(pto_library_rule(&scenario, machine, &request)->algorithm, "hierarchical");
-    assert_false(pto_library_is_unknown(&scenario, machine, &request));
+    assert_string_equal(pto_library_rule(scenario, machine, &request)->algorithm, "hierarchical");
+    assert_false(pto_library_is_unknown(scenario, machine, &request));
 }
 
 /* Data that lie where the results go are set aside first: one copy in host memory more. */

@@ -10,6 +10,7 @@
  * By place, it is 1 in GPUs a node where they do the same (docs/decisions/0058).
  *
  * An algorithm in rounds has a round more for each doubling, which is less than any power. */
+#include "base/text_file.h"
 #include "made_up.h"
 #include "must.h"
 #include "plan/plan_internal.h"
@@ -95,6 +96,12 @@ TEST(prices_grow_no_faster_than_their_order) {
     }
 }
 
+static int64_t visits_of_plan(const pto_plan_t *plan, const pto_machine_t *machine) {
+    int64_t before = pto_price_visits;
+    must_price(plan, machine);
+    return pto_price_visits - before;
+}
+
 /* The visits of a price in one node; `sockets`: how many it has. */
 static int64_t visits_in_node(const char *strategy, const char *algorithm, pto_collective_t collective,
                               int64_t gpus, int64_t sockets) {
@@ -104,9 +111,7 @@ static int64_t visits_in_node(const char *strategy, const char *algorithm, pto_c
     machine.peer[PTO_REACH_OFF_SOCKET] = (pto_postal_t){0};
     pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_actors_of(plan), PTO_ACTORS_PLACES);
-    int64_t before = pto_price_visits;
-    must_price(plan, &machine);
-    return pto_price_visits - before;
+    return visits_of_plan(plan, &machine);
 }
 
 /* Each GPU meets all others, but one of each kind is priced. */
@@ -148,10 +153,7 @@ static int64_t visits_of_staged(int64_t gpus) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLGATHER, "mix", "direct", 1, gpus, 1, 1 << 20);
     request.layout.gpus_per_socket = gpus;
     request.staged_members = (pto_staged_t){gpus / 2, gpus / 4};
-    pto_plan_t *plan = must_plan(&request);
-    int64_t before = pto_price_visits;
-    must_price(plan, &machine);
-    return pto_price_visits - before;
+    return visits_of_plan(must_plan(&request), &machine);
 }
 
 TEST(prices_grow_with_the_members_that_stage_not_with_their_pairs) {
@@ -300,14 +302,11 @@ TEST(plans_whose_copies_lack_a_cost_are_refused_before_any_is_priced) {
     static const char *const refused[] = {"node_aware", "node_leaders", "staged_aware", "staged_leaders"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, refused[i], "linear", 64, 6, 1, 1024);
-        pto_plan_t *plan = NULL;
-        pto_price_t price;
         request.counts = &skewed;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        const pto_plan_t *plan = must_plan(&request);
         int64_t before = pto_price_visits + pto_blocks_summed;
-        assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_ERR_NOT_APPLICABLE);
+        no_price(plan, &summit, PTO_ERR_NOT_APPLICABLE);
         assert_in_range(pto_price_visits + pto_blocks_summed - before, 0, 2 * 64 * 6); /* lines of one */
-        pto_plan_destroy(plan);
     }
 }
 
@@ -343,16 +342,12 @@ TEST(an_exchange_at_once_is_priced_process_by_process) {
 TEST(rounds_that_cost_more_than_messages_at_once_are_not_walked) {
     const int64_t sizes_bytes[] = {64, 1024, 16384, 1 << 20};
     for (size_t i = 0; i < sizeof sizes_bytes / sizeof *sizes_bytes; i++) {
-        pto_scenario_t scenario;
-        pto_scenario_init(&scenario);
-        scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
-        scenario.counts = skewed;
-        scenario.library.best = true;
-        assert_int_equal(pto_series_one(sizes_bytes[i], &scenario.bytes, NULL), PTO_OK);
-        assert_int_equal(pto_series_one(64, &scenario.nodes, NULL), PTO_OK);
-        assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+        pto_scenario_t *scenario = scenario_at(PTO_COLLECTIVE_ALLTOALLV, 64, sizes_bytes[i]);
+        scenario->counts = skewed;
+        scenario->library.best = true;
+        must_bind(scenario, &summit);
         int64_t owners = 64 * 6, before = pto_blocks_summed;
-        pto_predictions_t predictions = must_predict(&scenario, &summit, true);
+        pto_predictions_t predictions = must_predict(scenario, &summit, true);
         int64_t summed = pto_blocks_summed - before;
         /* Strategies that are refused look at lines of the first node. The first look after a round is behind
          * 16 of them. */
@@ -363,32 +358,24 @@ TEST(rounds_that_cost_more_than_messages_at_once_are_not_walked) {
         for (int s = 0; s < predictions.strategy_count; s++)
             if (pto_prediction_at(&predictions, 0, s)->applicable)
                 assert_string_equal(pto_prediction_at(&predictions, 0, s)->algorithm->name, "linear");
-        pto_scenario_fini(&scenario);
     }
 }
 
 static int64_t visit_stencil(const char *route, int64_t nodes, int64_t chunks) {
-    const pto_strategy_t *strategy;
-    pto_scenario_t scenario;
     pto_plan_t *plan = NULL;
     pto_price_t price;
-    pto_scenario_init(&scenario);
-    scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
-    scenario.counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
-                                     .grid = {.dim_count = 2, .dim = {nodes, 6}, .weight = {1, 1}}};
-    scenario.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
-    scenario.chunks = chunks;
-    scenario.layout.procs_per_gpu = 6;
-    assert_int_equal(pto_strategy_find(route, &strategy, NULL), PTO_OK);
-    assert_int_equal(pto_series_one(65536, &scenario.bytes, NULL), PTO_OK);
-    assert_int_equal(pto_series_one(nodes, &scenario.nodes, NULL), PTO_OK);
-    assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+    pto_scenario_t *scenario = scenario_at(PTO_COLLECTIVE_ALLTOALLV, nodes, 65536);
+    scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
+                                      .grid = {.dim_count = 2, .dim = {nodes, 6}, .weight = {1, 1}}};
+    scenario->implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
+    scenario->chunks = chunks;
+    scenario->layout.procs_per_gpu = 6;
+    must_bind(scenario, &summit);
     int64_t before = pto_price_visits;
-    assert_int_equal(pto_plan_choose(&scenario, &summit, 0, strategy, &plan, &price, NULL, NULL), PTO_OK);
-    int64_t visits = pto_price_visits - before;
+    assert_int_equal(pto_plan_choose(scenario, &summit, 0, strategy_named(route), &plan, &price, NULL, NULL),
+                     PTO_OK);
     pto_plan_destroy(plan);
-    pto_scenario_fini(&scenario);
-    return visits;
+    return pto_price_visits - before;
 }
 
 TEST(chunks_of_a_sparse_table_are_priced_by_its_entries) {
@@ -407,23 +394,12 @@ TEST(chunks_of_a_sparse_table_are_priced_by_its_entries) {
 /* What is counted beforehand. */
 static int64_t counted_work_of(const pto_counts_t *counts, const char *route, const char *algorithm,
                                const pto_machine_t *machine) {
-    pto_scenario_t scenario;
-    const pto_strategy_t *strategy;
-    char name[32];
-    pto_scenario_init(&scenario);
-    scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
-    scenario.counts = *counts;
-    scenario.layout.procs_per_gpu = 6;
-    assert_int_equal(pto_strategy_find(route, &strategy, NULL), PTO_OK);
-    assert_int_equal(pto_series_one(1024, &scenario.bytes, NULL), PTO_OK);
-    assert_int_equal(pto_series_one(64, &scenario.nodes, NULL), PTO_OK);
-    assert_int_equal(pto_scenario_bind(&scenario, machine, NULL), PTO_OK);
-    snprintf(name, sizeof name, "%s", algorithm);
-    scenario.library.name = name;
-    int64_t work = pto_cell_work(&scenario, machine, 0, strategy);
-    scenario.library.name = NULL;
-    pto_scenario_fini(&scenario);
-    return work;
+    pto_scenario_t *scenario = scenario_at(PTO_COLLECTIVE_ALLTOALLV, 64, 1024);
+    scenario->counts = *counts;
+    scenario->layout.procs_per_gpu = 6;
+    must_bind(scenario, machine);
+    scenario->library.name = pto_text_copy(algorithm);
+    return pto_cell_work(scenario, machine, 0, strategy_named(route));
 }
 
 static int64_t counted_work(const char *route, const char *algorithm, const pto_machine_t *machine) {
@@ -453,19 +429,14 @@ TEST(the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered) {
 
 /* As `portolan map` asks for it, with all of its mappers. */
 TEST(prices_of_18_mappings_of_4096_processes_are_within_the_limit) {
-    pto_scenario_t scenario;
     int64_t work;
-    pto_scenario_init(&scenario);
-    scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
-    scenario.layout.gpus_per_node = 4;
-    scenario.counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
-                                     .grid = {.dim_count = 3, .dim = {16, 16, 16}, .weight = {1, 1, 1}}};
-    assert_int_equal(pto_series_one(65536, &scenario.bytes, NULL), PTO_OK);
-    assert_int_equal(pto_series_one(1024, &scenario.nodes, NULL), PTO_OK);
-    assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
-    assert_int_equal(pto_check_work(&scenario, &summit, 18, &work, NULL), PTO_OK);
+    pto_scenario_t *scenario = scenario_at(PTO_COLLECTIVE_ALLTOALLV, 1024, 65536);
+    scenario->layout.gpus_per_node = 4;
+    scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
+                                      .grid = {.dim_count = 3, .dim = {16, 16, 16}, .weight = {1, 1, 1}}};
+    must_bind(scenario, &summit);
+    assert_int_equal(pto_check_work(scenario, &summit, 18, &work, NULL), PTO_OK);
     assert_true(work > 4096 * 4096 / 128);
-    pto_scenario_fini(&scenario);
 }
 
 TEST(one_process_tells_that_rounds_cost_too_much) {

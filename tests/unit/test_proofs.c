@@ -92,11 +92,8 @@ TEST(only_plans_whose_nodes_do_the_same_are_proved_by_one) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_request_t request =
             request_for(cases[i].collective, cases[i].strategy, cases[i].algorithm, 4, 2, 2, 64);
-        pto_plan_t *plan;
         pto_check_report_t report;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
-        assert_int_equal(prove(plan, PTO_PROOF_OF_ONE_NODE, &report), cases[i].status);
-        pto_plan_destroy(plan);
+        assert_int_equal(prove(must_plan(&request), PTO_PROOF_OF_ONE_NODE, &report), cases[i].status);
     }
 }
 
@@ -104,23 +101,20 @@ TEST(only_plans_whose_nodes_do_the_same_are_proved_by_one) {
 TEST(vectors_with_empty_parts_are_walked_on_all_nodes) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "staged_ring", "direct", 4, 2, 1, 0);
     for (request.bytes = 4 * 7; request.bytes <= 4 * 8; request.bytes += 4) {
-        pto_plan_t *plan;
+        const pto_plan_t *plan = must_plan(&request);
         pto_check_report_t report;
         bool has_empty_part = request.bytes < 4 * 8;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
         assert_int_equal(prove(plan, PTO_PROOF_OF_ONE_NODE, &report),
                          has_empty_part ? PTO_ERR_NOT_APPLICABLE : PTO_OK);
         assert_int_equal(prove(plan, PTO_PROOF_IN_FULL, &report), PTO_OK);
-        pto_plan_destroy(plan);
     }
 }
 
 /* Turned by less than a piece, pieces are not at pieces' places. */
 TEST(buffers_turn_by_whole_pieces) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 4, 2, 1, 64);
-    pto_plan_t *plan;
+    pto_plan_t *plan = must_plan(&request);
     pto_rotation_t turn[16];
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     assert_true(pto_check_nodes_alike(plan, turn));
     for (int i = 0; i < plan->steps.count; i++) {
         pto_step_t *step = (pto_step_t *)plan->steps.item + i;
@@ -129,15 +123,13 @@ TEST(buffers_turn_by_whole_pieces) {
         step->source.stride.constant = step->target.stride.constant = 4; /* a node has 2 of 8 blocks */
     }
     assert_false(pto_check_nodes_alike(plan, turn));
-    pto_plan_destroy(plan);
 }
 
 /* The work of a plan is counted before its faults are known. */
 TEST(plans_that_name_what_does_not_exist_are_not_alike) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 2, 1, 64);
-    pto_plan_t *plan;
+    pto_plan_t *plan = must_plan(&request);
     pto_rotation_t turn[16];
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     for (int i = 0; i < plan->steps.count; i++) {
         pto_step_t *step = (pto_step_t *)plan->steps.item + i;
         const pto_step_t kept = *step;
@@ -150,7 +142,6 @@ TEST(plans_that_name_what_does_not_exist_are_not_alike) {
         *step = kept;
     }
     assert_true(pto_check_nodes_alike(plan, turn));
-    pto_plan_destroy(plan);
 }
 
 /* A rank of the reader's node writes. `from`, at the writer's place on the other node, sends to the reader,

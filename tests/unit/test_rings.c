@@ -1,7 +1,6 @@
 /* Rings of slots in shared host memory: flags that are raised several times before they are awaited. */
 #include "lanes_cost.h"
 #include "lanes_plan.h"
-#include "priced.h"
 #include "test.h"
 
 TEST(a_ring_costs_what_it_takes) {
@@ -10,7 +9,7 @@ TEST(a_ring_costs_what_it_takes) {
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
             int64_t bytes = RING_BYTES / chunks[c] * chunks[c];
             pto_plan_t *plan = ring_plan(slots[s], chunks[c], bytes);
-            double copy_s = 6e-6 + 2e-11 * (double)bytes / (double)chunks[c];
+            double copy_s = copy_s_of((double)bytes / (double)chunks[c]);
             double c_s = (double)chunks[c] * copy_s;
             double seconds = price_in_all_ways(plan);
             assert_near(seconds, slots[s] == 1 ? 2 * c_s : copy_s + c_s, 0.015);
@@ -52,7 +51,7 @@ TEST(a_ring_inside_a_gpu_has_a_closed_sum) {
 /* The ring is in the receiver's memory, which is on another socket than the sender. */
 TEST(a_ring_between_sockets_pays_for_the_distance) {
     pto_postal_t *far = &machine.copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET];
-    const double bytes = RING_BYTES / 64.0, near_s = 6e-6 + 2e-11 * bytes, far_s = 9e-6 + 5e-11 * bytes;
+    const double bytes = RING_BYTES / 64.0, near_s = copy_s_of(bytes), far_s = 9e-6 + 5e-11 * bytes;
     pto_plan_t *plan[2];
     for (int sockets = 1; sockets <= 2; sockets++) {
         shape.two_sockets = sockets == 2;
@@ -69,7 +68,7 @@ TEST(a_ring_between_sockets_pays_for_the_distance) {
 
 TEST(the_explanation_of_a_ring_sums_to_its_price) {
     pto_plan_t *plan = ring_plan(4, 512, RING_BYTES);
-    assert_explained(plan);
+    assert_explained(plan, &machine);
 }
 
 TEST(a_ring_is_proved) {

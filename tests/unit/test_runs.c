@@ -46,17 +46,17 @@ TEST(a_run_by_lines_is_charged_as_a_whole) {
                     {PTO_COLLECTIVE_ALLGATHER, "gas_allgather"},
                     {PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split"}};
     for (size_t i = 0; i < sizeof by_lines / sizeof *by_lines; i++) {
-        assert_near(confirmed_s(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 1024), &machine),
-                    1e-6 + 1024 * 2e-10, 1e-9);
-        assert_near(confirmed_s(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 4096), &machine),
-                    5e-6 + 4096 * 4e-11, 1e-9);
+        assert_costs(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 1024), &machine,
+                     1e-6 + 1024 * 2e-10);
+        assert_costs(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 4096), &machine,
+                     5e-6 + 4096 * 4e-11);
     }
 }
 
 TEST(a_run_by_lines_costs_the_same_beside_idle_processes) {
     pto_machine_t machine = must_parse(GRAPH);
-    assert_near(confirmed_s(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 1024), &machine),
-                1e-6 + 1024 * 2e-10, 1e-9);
+    assert_costs(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 1024), &machine,
+                 1e-6 + 1024 * 2e-10);
 }
 
 /* A plan borrows its counts. */
@@ -79,8 +79,8 @@ TEST(an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu) {
     pto_machine_t machine = must_parse("runs: graph\n" BODY
                                        "  lines: [{gpus: 4, alpha_s: 1e-6, beta_s_per_byte: 2e-10}]\n" SIGNALS
                                        "launch: {kernel_s: 9e-6, graph_s: 7e-6, run_s: 1.5e-6}\n");
-    assert_near(confirmed_s(plan_of_pairs(&counts[0]), &machine), 1e-6 + 200 * 2e-10, 1e-9);
-    assert_near(confirmed_s(plan_of_pairs(&counts[1]), &machine), 1e-6 + 300 * 2e-10, 1e-9);
+    assert_costs(plan_of_pairs(&counts[0]), &machine, 1e-6 + 200 * 2e-10);
+    assert_costs(plan_of_pairs(&counts[1]), &machine, 1e-6 + 300 * 2e-10);
     pto_plan_t *plan = plan_of_pairs(&counts[2]);
     assert_true(must_price(plan, &machine).seconds > 1.5e-6 + 2e-6);
 }
@@ -89,14 +89,12 @@ TEST(its_explanation_names_the_row) {
     pto_machine_t machine = must_parse(GRAPH);
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024);
     pto_price_t price;
-    pto_explanation_t explanation = {0};
-    assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
+    const pto_explanation_t explanation = must_explain(plan, &machine, &price);
     assert_int_equal(explanation.count, 2);
     assert_string_equal(explanation.term[0].key, "remote.lines.2.from_0.alpha_s");
     assert_string_equal(explanation.term[1].key, "remote.lines.2.from_0.beta_s_per_byte");
     assert_near(explanation.term[1].count, 1024, 1e-9);
     assert_near(explanation.occupied_s[PTO_OCCUPIED_GPU], price.seconds, 1e-9);
-    pto_explanation_fini(&explanation);
 }
 
 /* Launch, stores, flags and reductions one by one. */
@@ -121,8 +119,8 @@ TEST(other_runs_are_charged_by_their_steps) {
 TEST(lines_count_whatever_begins_the_runs) {
     pto_machine_t machine = must_parse(BODY LINES SIGNALS LAUNCH);
     assert_int_equal(machine.runs, PTO_RUNS_WAITED);
-    assert_near(confirmed_s(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine),
-                1e-6 + 1024 * 2e-10, 1e-9);
+    assert_costs(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine,
+                 1e-6 + 1024 * 2e-10);
 }
 
 TEST(runs_that_need_the_host_have_no_price) {
@@ -131,9 +129,8 @@ TEST(runs_that_need_the_host_have_no_price) {
     pto_plan_t *plan = plan_of(request);
     pto_simulation_t simulation;
     pto_error_t err;
-    pto_price_t price = must_price(plan, &waited);
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message,
+    must_price(plan, &waited);
+    assert_string_equal(no_price(plan, &machine, PTO_ERR_NOT_APPLICABLE),
                         "cuda_aware is more than one kernel or one call of NCCL on each GPU, and "
                         "machine m has the costs of runs that are captured in graphs");
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_ERR_NOT_APPLICABLE);
@@ -151,10 +148,9 @@ TEST(one_launch_is_one_kernel_or_one_call_of_nccl) {
     } plans[] = {{"gas_split", true}, {"nccl", true}, {"cuda_aware", false}, {"three_step", false}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gas_split", two);
-        assert_int_equal(pto_strategy_find(plans[i].strategy, &request.strategy, NULL), PTO_OK);
+        request.strategy = strategy_named(plans[i].strategy);
         const char *with = pto_strategy_only_with(request.strategy);
-        assert_int_equal(
-            pto_algorithm_find(with ? with : "ring", request.collective, &request.algorithm, NULL), PTO_OK);
+        request.algorithm = algorithm_named(with ? with : "ring", request.collective);
         pto_plan_t *plan = plan_of(request);
         assert_int_equal(pto_plan_is_one_launch(plan), plans[i].is);
     }
@@ -162,9 +158,8 @@ TEST(one_launch_is_one_kernel_or_one_call_of_nccl) {
     ((pto_node_t *)plan->nodes.item)->span--; /* something follows */
     pto_machine_t machine = must_parse(BODY LINES SIGNALS LAUNCH), graph = must_parse(GRAPH);
     assert_false(pto_plan_is_one_launch(plan));
-    pto_price_t price = must_price(plan, &machine);
-    assert_true(price.seconds > 7e-6);
-    assert_int_equal(pto_price(plan, &graph, &price, NULL, NULL), PTO_ERR_NOT_APPLICABLE);
+    assert_true(must_price(plan, &machine).seconds > 7e-6);
+    no_price(plan, &graph, PTO_ERR_NOT_APPLICABLE);
 }
 
 TEST(all_ranks_agree_on_lines) {

@@ -5,7 +5,6 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
-#include "priced.h"
 #include "simulate/moves.h"
 #include "simulated.h"
 #include "test.h"
@@ -43,11 +42,9 @@ TEST(a_receiver_of_all_messages_receives_them_one_by_one) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
     request.strategy = strategy_made_of(request.collective, build_incast);
-    const pto_postal_t *postal =
-        &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 65536)->postal;
     pto_plan_t *plan = must_plan(&request);
-    pto_simulation_t simulation = simulated(plan, &machine);
-    double one_s = postal->alpha_s.value + 65536 * postal->beta_s_per_byte.value;
+    pto_simulation_t simulation = must_simulate(plan, &machine);
+    double one_s = message_cost_s(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 65536);
     assert_near_for(simulation.seconds, 8 * one_s, 1e-9, "incast");
     assert_int_equal(simulation.use[PTO_RESOURCE_RECV].busiest, 0);
     assert_near_for(simulation.use[PTO_RESOURCE_RECV].most_busy_s, 8 * one_s, 1e-9, "receiving");
@@ -62,13 +59,11 @@ TEST(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", RANKS, 1, 1, 1024);
     request.strategy = strategy_made_of(request.collective, build_same_order);
-    const pto_postal_t *postal =
-        &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1024)->postal;
-    double one_s = postal->alpha_s.value + 1024 * postal->beta_s_per_byte.value;
+    double one_s = message_cost_s(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1024);
     pto_plan_t *plan = must_plan(&request);
     pto_price_t price = must_walk(plan, &machine);
     assert_near_for(price.seconds, (RANKS - 1) * one_s, 1e-9, "price");
-    assert_near_for(simulated(plan, &machine).seconds, (2 * RANKS - 3) * one_s, 0.02, "simulation");
+    assert_near_for(must_simulate(plan, &machine).seconds, (2 * RANKS - 3) * one_s, 0.02, "simulation");
 }
 
 TEST(messages_that_meet_at_a_node_share_its_ejection) {
@@ -76,7 +71,7 @@ TEST(messages_that_meet_at_a_node_share_its_ejection) {
     pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point", 2, 4, 1, bytes);
     request.messages = 1;
     pto_plan_t *plan = must_plan(&request);
-    pto_simulation_t simulation = simulated(plan, &summit);
+    pto_simulation_t simulation = must_simulate(plan, &summit);
     double node_s = 4 * (double)bytes * summit.injection_s_per_byte[PTO_SPACE_GPU].value;
     assert_near_for(simulation.use[PTO_RESOURCE_EJECTION].most_busy_s, node_s, 1e-9, "ejection");
     assert_near_for(simulation.use[PTO_RESOURCE_INJECTION].most_busy_s, node_s, 1e-9, "injection");
@@ -129,14 +124,15 @@ TEST(a_receiver_knows_the_injection_of_a_sender_that_has_gone) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 3, 2, 1, BYTES);
     request.strategy = strategy_made_of(request.collective, build_two_senders);
     pto_plan_t *plan = must_plan(&request);
-    assert_near_for(simulated(plan, &machine).seconds, 2 * (alpha_s + 2 * BYTES * injection_s), 1e-9, "last");
+    assert_near_for(must_simulate(plan, &machine).seconds, 2 * (alpha_s + 2 * BYTES * injection_s), 1e-9,
+                    "last");
 }
 
 TEST(a_receiver_waits_for_a_late_sender) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "extra_message", "ring", 2, 1, 4, 1048576);
     pto_plan_t *plan = must_plan(&request);
-    pto_simulation_t simulation = simulated(plan, &machine);
+    pto_simulation_t simulation = must_simulate(plan, &machine);
     const pto_resource_use_t *receive = &simulation.use[PTO_RESOURCE_RECV];
     assert_true(receive->most_waiting_s > 0);
     assert_int_not_equal(receive->most_waiting % 4, 0); /* a helper waits for its share */
@@ -151,7 +147,7 @@ TEST(every_message_is_sent_once) {
     assert_int_equal(size.messages, 12 * 11);
     assert_int_equal(size.stages, 12 * 14); /* two copies, the own block, eleven rounds */
     assert_int_equal(size.local_actions, 12 * 3);
-    pto_simulation_t simulation = simulated(plan, &summit);
+    pto_simulation_t simulation = must_simulate(plan, &summit);
     assert_int_equal(simulation.messages, size.messages);
     assert_true(simulation.most_in_flight <= 24);
 }
@@ -159,7 +155,7 @@ TEST(every_message_is_sent_once) {
 TEST(a_linear_exchange_does_not_store_its_messages) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 64, 1, 1, 65536);
     pto_plan_t *plan = must_plan(&request);
-    pto_simulation_t simulation = simulated(plan, &summit);
+    pto_simulation_t simulation = must_simulate(plan, &summit);
     assert_int_equal(simulation.messages, 64 * 63);
     assert_true(simulation.most_in_flight <= 2 * 64);
 }
@@ -171,7 +167,7 @@ TEST(the_bytes_of_a_message_are_no_sum_over_its_parts) {
             ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", ranks, 1, 1, 1000004);
         pto_plan_t *plan = must_plan(&request);
         int64_t before = pto_blocks_summed;
-        int64_t messages = simulated(plan, &summit).messages;
+        int64_t messages = must_simulate(plan, &summit).messages;
         assert_in_range(pto_blocks_summed - before, messages, 8 * messages);
     }
 }
@@ -182,8 +178,8 @@ TEST(the_same_plan_takes_the_same_time) {
     request.split = PTO_SPLIT_DESTINATIONS;
     request.counts = &counts;
     pto_plan_t *plan = must_plan(&request);
-    pto_simulation_t first = simulated(plan, &refit);
-    pto_simulation_t second = simulated(plan, &refit);
+    pto_simulation_t first = must_simulate(plan, &refit);
+    pto_simulation_t second = must_simulate(plan, &refit);
     assert_memory_equal(&first.seconds, &second.seconds, sizeof first.seconds);
     assert_int_equal(first.events, second.events);
     assert_int_equal(first.slowest_rank, second.slowest_rank);
@@ -253,18 +249,23 @@ static pto_step_t *step_of_kind(const pto_plan_t *plan, pto_step_kind_t kind) {
     return step;
 }
 
-TEST(a_receive_without_a_send_is_a_named_deadlock) {
-    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
-    pto_plan_t *plan = must_plan(&request);
-    step_of_kind(plan, PTO_STEP_SEND)->core_count = 0;
-    refused(plan, NULL, PTO_ERR_INVALID_PLAN, "rank 0 waits for a message that never comes (stage 'round'");
-}
-
-TEST(a_send_without_a_receive_is_named) {
-    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
-    pto_plan_t *plan = must_plan(&request);
-    step_of_kind(plan, PTO_STEP_RECV)->core_count = 0;
-    refused(plan, NULL, PTO_ERR_INVALID_PLAN, "a message that it does not receive (stage 'round'");
+TEST(a_missing_message_or_signal_is_named) {
+    static const struct {
+        const char *strategy;
+        int64_t gpus, procs;
+        pto_step_kind_t missing;
+        const char *cause;
+    } cases[] = {
+        {"cuda_aware", 2, 1, PTO_STEP_SEND, "rank 0 waits for a message that never comes (stage 'round'"},
+        {"cuda_aware", 2, 1, PTO_STEP_RECV, "a message that it does not receive (stage 'round'"},
+        {"dup_devptr", 1, 2, PTO_STEP_SIGNAL, "rank 1 waits for a signal that never comes"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_request_t request =
+            ask(PTO_COLLECTIVE_ALLTOALL, cases[i].strategy, "pairwise", 2, cases[i].gpus, cases[i].procs, 32);
+        pto_plan_t *plan = must_plan(&request);
+        step_of_kind(plan, cases[i].missing)->core_count = 0;
+        refused(plan, NULL, PTO_ERR_INVALID_PLAN, cases[i].cause);
+    }
 }
 
 TEST(a_message_from_another_rank_is_named) {
@@ -272,13 +273,6 @@ TEST(a_message_from_another_rank_is_named) {
     pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_SEND)->peers = pto_peers_at(pto_constant(2), 1);
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "is sent messages of other ranks or sizes than it receives");
-}
-
-TEST(a_signal_that_never_comes_is_named) {
-    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 1, 2, 32);
-    pto_plan_t *plan = must_plan(&request);
-    step_of_kind(plan, PTO_STEP_SIGNAL)->core_count = 0;
-    refused(plan, NULL, PTO_ERR_INVALID_PLAN, "rank 1 waits for a signal that never comes");
 }
 
 static void ignore(void *context, const pto_span_t *span) {}
@@ -315,7 +309,7 @@ TEST(one_node_stands_for_all_where_they_act_alike) {
             pto_request_t request =
                 ask(PTO_COLLECTIVE_ALLTOALL, asked[i][0], asked[i][1], nodes, 2 + nodes % 3, 1, 512 * nodes);
             pto_plan_t *plan = must_plan(&request);
-            pto_simulation_t whole = simulated(plan, &machine), one;
+            pto_simulation_t whole = must_simulate(plan, &machine), one;
             int64_t stages = pto_plan_size(plan).stages;
             pto_simulate_options_t options = {.limit =
                                                   (whole.messages > stages ? whole.messages : stages) - 1};
@@ -342,7 +336,7 @@ TEST(a_part_is_measured_once_for_all_rounds) {
             ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", RANKS, 1, 1, 64 * RANKS + 4 * unequal);
         pto_plan_t *plan = must_plan(&request);
         int64_t before = pto_blocks_summed;
-        assert_int_equal(simulated(plan, &summit).messages, 2 * (RANKS - 1) * RANKS);
+        assert_int_equal(must_simulate(plan, &summit).messages, 2 * (RANKS - 1) * RANKS);
         measured[unequal] = pto_blocks_summed - before;
     }
     assert_true(measured[false] <= 8 * RANKS && measured[true] <= 8 * RANKS);
@@ -356,7 +350,7 @@ TEST(random_byte_counts_are_not_read_from_buffers) {
     request.counts = &counts;
     pto_plan_t *plan = must_plan(&request);
     int64_t before = pto_slices_measured;
-    assert_int_equal(simulated(plan, &summit).messages, (RANKS - 1) * RANKS);
+    assert_int_equal(must_simulate(plan, &summit).messages, (RANKS - 1) * RANKS);
     assert_true(pto_slices_measured - before <= 2 * RANKS);
 }
 
@@ -366,7 +360,7 @@ TEST(a_lane_finds_only_those_that_it_concerns) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "staged_ring", "direct", 8, 2, 1, 1 << 20);
     pto_plan_t *plan = must_plan(&request);
     int64_t before = pto_lanes_found;
-    simulated(plan, &summit);
+    must_simulate(plan, &summit);
     assert_true(pto_lanes_found - before <= 4 * pto_plan_size(plan).stages);
 }
 
@@ -440,20 +434,16 @@ static void note_begun(const pto_simulate_progress_t *progress) {
 
 /* Of 48 processes each GPU's six share the work in two strategies: 336 messages. In the others, 8 send 56. */
 TEST(a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated) {
-    pto_scenario_t scenario;
-    pto_scenario_init(&scenario);
-    scenario.collective = PTO_COLLECTIVE_ALLTOALL;
-    scenario.library.best = true;
-    assert_int_equal(pto_series_range(64, 64, 2, &scenario.bytes, NULL), PTO_OK);
-    assert_int_equal(pto_series_range(4, 4, 2, &scenario.nodes, NULL), PTO_OK);
-    scenario.layout.gpus_per_node = 2;
-    scenario.layout.procs_per_gpu = 6;
-    assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+    pto_scenario_t *scenario = scenario_at(PTO_COLLECTIVE_ALLTOALL, 4, 64);
+    scenario->library.best = true;
+    scenario->layout.gpus_per_node = 2;
+    scenario->layout.procs_per_gpu = 6;
+    must_bind(scenario, &summit);
     pto_simulate_options_t options = {.limit = MOST, .begin = note_begun};
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_error_t err = {0};
-    assert_int_equal(pto_simulate_scenario(&scenario, &summit, &options, &predictions, &simulation, &err),
+    assert_int_equal(pto_simulate_scenario(scenario, &summit, &options, &predictions, &simulation, &err),
                      PTO_OK);
     int64_t simulated_cells = 0, refused_cells = 0;
     for (int i = 0; i < predictions.strategy_count; i++) {
@@ -468,10 +458,9 @@ TEST(a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated) {
     free(simulation);
     pto_predictions_fini(&predictions);
     options.limit = 1;
-    assert_int_equal(pto_simulate_scenario(&scenario, &summit, &options, &predictions, &simulation, &err),
+    assert_int_equal(pto_simulate_scenario(scenario, &summit, &options, &predictions, &simulation, &err),
                      PTO_ERR_TOO_LARGE);
     assert_non_null(strstr(err.message, "the limit is 1 of either"));
-    pto_scenario_fini(&scenario);
 }
 
 TEST(a_scenario_is_simulated_by_the_fastest_algorithm) {

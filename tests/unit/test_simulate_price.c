@@ -1,7 +1,6 @@
 /* The simulator agrees with price if nothing contends; otherwise, by how much the two differ. */
 #include "must.h"
 #include "plan/plan_internal.h"
-#include "priced.h"
 #include "sample.h"
 #include "simulated.h"
 #include "test.h"
@@ -97,7 +96,7 @@ static bool mixes_neighbors(const pto_plan_t *plan) {
 static void no_more(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
     if (mixes_levels(plan) || mixes_neighbors(plan))
         return;
-    double seconds = simulated(plan, machine).seconds;
+    double seconds = must_simulate(plan, machine).seconds;
     if (seconds > price_s * 1.001 || seconds < price_s * 0.8)
         fail_msg("%s: %.9g, priced %.9g", what, seconds, price_s);
     visited++;
@@ -105,7 +104,7 @@ static void no_more(const pto_plan_t *plan, const pto_machine_t *machine, double
 
 static void assert_agreement(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
                              const char *what) {
-    assert_near_for(simulated(plan, machine).seconds, price_s, 0.01, what);
+    assert_near_for(must_simulate(plan, machine).seconds, price_s, 0.01, what);
 }
 
 /* Processes that queue for one border's copy after the other: by stages in the price, in any order here. */
@@ -125,7 +124,7 @@ static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double 
         no_more(plan, machine, price_s, what);
         return;
     }
-    assert_near_for(simulated(plan, machine).seconds, price_s, queue_again(plan) ? 0.06 : 0.01, what);
+    assert_near_for(must_simulate(plan, machine).seconds, price_s, queue_again(plan) ? 0.06 : 0.01, what);
     visited++;
 }
 
@@ -167,7 +166,7 @@ static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, do
     pto_space_t space = plan->request.strategy->collective_space;
     const pto_cost_row_t *piece =
         pto_machine_message(machine, space, PTO_LEVEL_OFF_NODE, plan->request.bytes);
-    double seconds = simulated(plan, machine).seconds;
+    double seconds = must_simulate(plan, machine).seconds;
     if (seconds < price_s * (1 - 1e-9) || seconds > price_s + piece->postal.alpha_s.value)
         fail_msg("%s: %.9g, priced %.9g", what, seconds, price_s);
     visited++;
@@ -206,7 +205,7 @@ static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine,
     bool staggered = (strcmp(plan->request.algorithm->name, "hierarchical") == 0 &&
                       plan->request.layout.procs_per_gpu > 1) ||
                      copies_in_tree(plan);
-    assert_near_for(simulated(plan, machine).seconds, price_s, staggered ? 0.01 : in_lanes(plan), what);
+    assert_near_for(must_simulate(plan, machine).seconds, price_s, staggered ? 0.01 : in_lanes(plan), what);
     visited++;
 }
 
@@ -225,7 +224,7 @@ static void note_ratio(const pto_plan_t *plan, const pto_machine_t *machine, dou
                        const char *what) {
     if (!pto_plan_uses_peers_memory(plan))
         return;
-    double ratio = simulated(plan, machine).seconds / price_s;
+    double ratio = must_simulate(plan, machine).seconds / price_s;
     lowest = fmin(lowest, ratio);
     highest = fmax(highest, ratio);
 }
@@ -269,7 +268,7 @@ static void bounded(const pto_plan_t *plan, const pto_machine_t *machine, double
         return;
     pto_machine_t flat = flattened(machine, plan->request.bytes);
     pto_price_t dearest = must_walk(plan, &flat);
-    double seconds = simulated(plan, machine).seconds;
+    double seconds = must_simulate(plan, machine).seconds;
     if (seconds < price_s * (1 - 1e-9) || seconds > dearest.seconds * (1 + 1e-9))
         fail_msg("%s: %.9g is not between %.9g and %.9g", what, seconds, price_s, dearest.seconds);
     visited++;
@@ -299,8 +298,8 @@ TEST(symmetric_stages_obey_the_injection_limit) {
                                             "point_to_point", 2, gpus, 1, bytes);
                 request.messages = 1;
                 pto_plan_t *plan = must_plan(&request);
-                assert_near_for(simulated(plan, machines[m]).seconds, must_price(plan, machines[m]).seconds,
-                                0.01, "messages");
+                assert_near_for(must_simulate(plan, machines[m]).seconds,
+                                must_price(plan, machines[m]).seconds, 0.01, "messages");
             }
 }
 
@@ -310,7 +309,7 @@ TEST(processes_of_a_gpu_share_injection_as_priced) {
             pto_request_t request =
                 ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 4, 1, cores, bytes);
             pto_plan_t *plan = must_plan(&request);
-            assert_near_for(simulated(plan, &summit).seconds, must_price(plan, &summit).seconds, 0.01,
+            assert_near_for(must_simulate(plan, &summit).seconds, must_price(plan, &summit).seconds, 0.01,
                             "dup_devptr");
         }
 }

@@ -3,7 +3,6 @@
 #include "built.h"
 #include "must.h"
 #include "portolan/strategy.h"
-#include "priced.h"
 #include "sample.h"
 #include "simulated.h"
 #include "test.h"
@@ -111,7 +110,7 @@ TEST(a_stage_may_send_in_several_steps) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
     request.strategy = strategy_made_of(request.collective, build_both_neighbors);
     pto_plan_t *plan = must_plan(&request);
-    pto_simulation_t simulation = simulated(plan, &machine);
+    pto_simulation_t simulation = must_simulate(plan, &machine);
     assert_int_equal(simulation.messages, 2 * 9);
     assert_near_for(simulation.seconds, must_walk(plan, &machine).seconds, 1e-12, "seconds");
 }

@@ -7,7 +7,6 @@
 #include "portolan/price.h"
 #include "portolan/strategy.h"
 #include "portolan/traffic.h"
-#include "priced.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -56,11 +55,7 @@ TEST(several_owners_of_a_gpu_have_both_patterns) {
     for (int s = 0; s < 2; s++) {
         pto_request_t request = exchange(&counts, joining[s], 2, 2, 4, 24);
         request.layout.owners_per_gpu = 3;
-        pto_plan_t *plan = must_plan(&request);
-        pto_check_report_t report;
-        pto_error_t err = {0};
-        if (pto_check(plan, &report, &err) != PTO_OK)
-            fail_msg("%s: %s", joining[s], err.message);
+        assert_right(must_plan(&request));
     }
 }
 
@@ -208,29 +203,21 @@ TEST(bytes_of_one_pattern_are_not_the_other_s) {
 
 /* --- what does not apply -------------------------------------------------------------------------------- */
 
-static void refuse(const pto_request_t *request, const char *reason) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    assert_int_equal(pto_plan_create(request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
-    if (!strstr(err.message, reason))
-        fail_msg("'%s' does not contain '%s'", err.message, reason);
-}
-
 TEST(what_cannot_join_is_refused_with_the_reason) {
     pto_counts_t counts = parsed(pairs[0]);
     pto_request_t request = exchange(&counts, "cuda_aware", 2, 4, 1, 64);
     request.by_library = true;
-    refuse(&request, "MPI has no call for two patterns at once");
+    does_not_apply(&request, "MPI has no call for two patterns at once");
     request.by_library = false;
-    assert_int_equal(pto_algorithm_find("pairwise", request.collective, &request.algorithm, NULL), PTO_OK);
-    refuse(&request, "post all messages at once, unlike pairwise");
+    request.algorithm = algorithm_named("pairwise", request.collective);
+    does_not_apply(&request, "post all messages at once, unlike pairwise");
     request = exchange(&counts, "three_step", 2, 4, 1, 1 << 20);
     request.chunks = 4;
-    refuse(&request, "two patterns at once are not cut into chunks");
+    does_not_apply(&request, "two patterns at once are not cut into chunks");
     request = exchange(&counts, "node_aware", 2, 4, 1, 64);
-    refuse(&request, "node_aware cannot send a second pattern in host memory");
+    does_not_apply(&request, "node_aware cannot send a second pattern in host memory");
     carry_out_by(&request, "nccl", "nccl");
-    refuse(&request, "nccl cannot send a second pattern in host memory");
+    does_not_apply(&request, "nccl cannot send a second pattern in host memory");
 }
 
 /* --- what they share ------------------------------------------------------------------------------------ */
@@ -265,7 +252,7 @@ static double cost_s(both_t sent, const char *strategy, int64_t nodes, const pto
     pto_request_t request = exchange(&counts, strategy, nodes, 4 / nodes, 1, MIB);
     request.layout.gpus_per_socket = 4 / nodes;
     pto_plan_t *plan = must_plan(&request);
-    *simulated_by_s = simulated(plan, machine).seconds;
+    *simulated_by_s = must_simulate(plan, machine).seconds;
     return must_price(plan, machine).seconds;
 }
 
