@@ -25,29 +25,44 @@ typedef struct {
     pto_scenario_t scenario;
 } asked_t;
 
-/* `more` has lines of the scenario. Returns the error's message, "" for none. */
-static const char *ask(const char *machine, const char *more, asked_t *asked) {
-    static pto_error_t err;
-    char text[1024];
-    snprintf(text, sizeof text, "scenario: x\nmachine: m\n%s", more);
-    err.message[0] = '\0';
-    assert_int_equal(pto_machine_create(machine, strlen(machine), "m", &asked->machine, &err), PTO_OK);
-    pto_scenario_init(&asked->scenario);
-    if (pto_scenario_parse(text, strlen(text), "x", &asked->scenario, &err) == PTO_OK)
-        (void)pto_scenario_bind(&asked->scenario, asked->machine, &err);
-    return err.message;
-}
-
-static void forget(asked_t *asked) {
+static void end_asked(void *object) {
+    asked_t *asked = object;
     pto_scenario_fini(&asked->scenario);
     pto_machine_destroy(asked->machine);
 }
 
+/* `more` has lines of the scenario; `*why`: the error's message, "" for none. Until the test ends. */
+static asked_t *try_to_ask(const char *machine, const char *more, const char **why) {
+    static pto_error_t err;
+    char text[1024];
+    asked_t *asked = keep_new(sizeof *asked, end_asked);
+    snprintf(text, sizeof text, "scenario: x\nmachine: m\n%s", more);
+    err.message[0] = '\0';
+    *why = err.message;
+    assert_int_equal(pto_machine_create(machine, strlen(machine), "m", &asked->machine, &err), PTO_OK);
+    pto_scenario_init(&asked->scenario);
+    if (pto_scenario_parse(text, strlen(text), "x", &asked->scenario, &err) == PTO_OK)
+        (void)pto_scenario_bind(&asked->scenario, asked->machine, &err);
+    return asked;
+}
+
+static asked_t *ask(const char *machine, const char *more) {
+    const char *why;
+    asked_t *asked = try_to_ask(machine, more, &why);
+    assert_string_equal(why, "");
+    return asked;
+}
+
+static void refused(const char *machine, const char *more, const char *why) {
+    const char *message;
+    try_to_ask(machine, more, &message);
+    assert_says(message, why);
+}
+
 static double seconds_of(const char *machine, const char *more, const char *strategy, const char *algorithm) {
-    asked_t asked;
     double seconds = -1;
-    assert_string_equal(ask(machine, more, &asked), "");
-    pto_predictions_t made = must_predict(&asked.scenario, asked.machine, true);
+    const asked_t *asked = ask(machine, more);
+    pto_predictions_t made = must_predict(&asked->scenario, asked->machine, true);
     for (int i = 0; i < made.strategy_count; i++) {
         const pto_prediction_t *at = pto_prediction_at(&made, 0, i);
         if (strcmp(made.strategy[i]->name, strategy) != 0)
@@ -56,44 +71,35 @@ static double seconds_of(const char *machine, const char *more, const char *stra
         assert_string_equal(at->algorithm->name, algorithm);
         seconds = at->price.seconds;
     }
-    forget(&asked);
     return seconds;
 }
 
 TEST(nodes_without_gpus_have_a_process_on_each_core) {
-    asked_t asked;
-    assert_string_equal(ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 3}\nbytes: 8\n", &asked), "");
-    const pto_layout_t *layout = &asked.scenario.layout;
-    assert_true(layout->in_host && asked.scenario.procs_per_node == 8);
+    asked_t *asked = ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 3}\nbytes: 8\n");
+    const pto_layout_t *layout = &asked->scenario.layout;
+    assert_true(layout->in_host && asked->scenario.procs_per_node == 8);
     assert_int_equal(pto_layout_rank_count(layout), 24);
     assert_int_equal(layout->gpus_per_socket, 4);
-    forget(&asked);
 }
 
 /* Three processes on two sockets are two and one. */
 TEST(processes_are_spread_over_the_sockets) {
-    asked_t asked;
-    assert_string_equal(
-        ask(NO_GPUS, "collective: alltoall\nlayout: {nodes: 1, procs_per_node: 3}\nbytes: 8\n", &asked), "");
-    const pto_layout_t *layout = &asked.scenario.layout;
+    asked_t *asked = ask(NO_GPUS, "collective: alltoall\nlayout: {nodes: 1, procs_per_node: 3}\nbytes: 8\n");
+    const pto_layout_t *layout = &asked->scenario.layout;
     const pto_rank_t place[] = {{0, 0, 0}, {0, 1, 0}, {0, 2, 0}};
     assert_int_equal(pto_layout_level(layout, place[0], place[1]), PTO_LEVEL_ON_SOCKET);
     assert_int_equal(pto_layout_level(layout, place[1], place[2]), PTO_LEVEL_ON_NODE);
-    forget(&asked);
 }
 
 TEST(binding_again_changes_nothing) {
-    asked_t asked;
-    assert_string_equal(
-        ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 6}\nbytes: 8\n", &asked), "");
-    const pto_layout_t before = asked.scenario.layout;
-    assert_int_equal(pto_scenario_bind(&asked.scenario, asked.machine, NULL), PTO_OK);
-    assert_memory_equal(&before, &asked.scenario.layout, sizeof before);
-    assert_int_equal(pto_what_if("procs_per_node=/3", &asked.scenario, asked.machine, NULL), PTO_OK);
-    assert_int_equal(pto_scenario_bind(&asked.scenario, asked.machine, NULL), PTO_OK);
-    assert_int_equal(asked.scenario.layout.gpus_per_node, 2);
-    assert_int_equal(pto_what_if("gpus_per_node=2", &asked.scenario, asked.machine, NULL), PTO_ERR_RANGE);
-    forget(&asked);
+    asked_t *asked = ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 6}\nbytes: 8\n");
+    const pto_layout_t before = asked->scenario.layout;
+    assert_int_equal(pto_scenario_bind(&asked->scenario, asked->machine, NULL), PTO_OK);
+    assert_memory_equal(&before, &asked->scenario.layout, sizeof before);
+    assert_int_equal(pto_what_if("procs_per_node=/3", &asked->scenario, asked->machine, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&asked->scenario, asked->machine, NULL), PTO_OK);
+    assert_int_equal(asked->scenario.layout.gpus_per_node, 2);
+    assert_int_equal(pto_what_if("gpus_per_node=2", &asked->scenario, asked->machine, NULL), PTO_ERR_RANGE);
 }
 
 TEST(what_needs_gpus_is_refused_with_the_reason) {
@@ -109,42 +115,28 @@ TEST(what_needs_gpus_is_refused_with_the_reason) {
         {"collective: pair\ndistance: on_gpu\nbytes: 8\n", "GPU memory"},
         {"collective: pair\nspaces: [gpu, cpu]\nbytes: 8\n", "both ends are in host memory"},
     };
-    asked_t asked;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const char *message = ask(NO_GPUS, wrong[i].more, &asked);
-        if (!strstr(message, wrong[i].message))
-            fail_msg("'%s' does not say '%s'", message, wrong[i].message);
-        forget(&asked);
-    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refused(NO_GPUS, wrong[i].more, wrong[i].message);
 }
 
 /* On a machine that has GPUs, nothing tells host memory but `memory`. */
 TEST(gpus_are_the_default_where_there_are_some) {
     char machine[2048] = NO_GPUS;
-    asked_t asked;
     memcpy(strstr(machine, "gpus: 0"), "gpus: 2", 7);
-    assert_non_null(strstr(
-        ask(machine, "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 4}\nbytes: 8\n", &asked),
-        "memory: host"));
-    forget(&asked);
-    assert_string_equal(ask(machine, "collective: allreduce\nlayout: {nodes: 2}\nbytes: 8\n", &asked), "");
-    assert_false(asked.scenario.layout.in_host);
-    forget(&asked);
-    assert_string_equal(ask(machine,
-                            "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 4}\nmemory: host\n"
-                            "bytes: 8\n",
-                            &asked),
-                        "");
-    assert_true(asked.scenario.layout.in_host);
-    forget(&asked);
+    refused(machine, "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 4}\nbytes: 8\n",
+            "memory: host");
+    const asked_t *asked = ask(machine, "collective: allreduce\nlayout: {nodes: 2}\nbytes: 8\n");
+    assert_false(asked->scenario.layout.in_host);
+    asked = ask(machine, "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 4}\nmemory: host\n"
+                         "bytes: 8\n");
+    assert_true(asked->scenario.layout.in_host);
 }
 
 TEST(strategies_are_those_of_the_memory) {
-    asked_t asked;
     const pto_strategy_t **list = NULL;
     int count = 0;
-    assert_string_equal(ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 3}\nbytes: 8\n", &asked), "");
-    assert_int_equal(pto_scenario_strategies(&asked.scenario, &list, &count, NULL), PTO_OK);
+    asked_t *asked = ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 3}\nbytes: 8\n");
+    assert_int_equal(pto_scenario_strategies(&asked->scenario, &list, &count, NULL), PTO_OK);
     assert_int_equal(count, 2);
     assert_string_equal(list[0]->name, "mpi");
     assert_string_equal(list[1]->name, "own_algorithm");
@@ -157,13 +149,12 @@ TEST(strategies_are_those_of_the_memory) {
         if (!(strategy->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
             continue;
         pto_status_t status =
-            pto_plan_choose(&asked.scenario, asked.machine, 0, strategy, &plan, &price, NULL, &err);
+            pto_plan_choose(&asked->scenario, asked->machine, 0, strategy, &plan, &price, NULL, &err);
         assert_int_equal(status, strategy->in_host ? PTO_OK : PTO_ERR_NOT_APPLICABLE);
         if (status != PTO_OK)
             assert_non_null(strstr(err.message, "is for data in GPU memory"));
         pto_plan_destroy(plan);
     }
-    forget(&asked);
 }
 
 TEST(a_pair_of_host_data_has_no_end_on_a_gpu) {
@@ -204,25 +195,19 @@ TEST(our_own_algorithm_follows_no_table) {
 }
 
 TEST(a_table_is_of_one_collective_and_memory) {
-    pto_machine_t *machine;
-    assert_int_equal(pto_machine_create(NO_GPUS LIBRARY, sizeof(NO_GPUS LIBRARY) - 1, "m", &machine, NULL),
-                     PTO_OK);
+    const pto_machine_t *machine = must_create(NO_GPUS LIBRARY);
     assert_true(pto_machine_has_library(machine, "allreduce", PTO_SPACE_CPU));
     assert_false(pto_machine_has_library(machine, "allreduce", PTO_SPACE_GPU));
     assert_false(pto_machine_has_library(machine, "reduce", PTO_SPACE_CPU));
-    pto_machine_destroy(machine);
 }
 
 TEST(no_gpu_draws_power) {
-    asked_t asked;
-    assert_string_equal(
-        ask(NO_GPUS, "collective: alltoall\nlayout: {nodes: 2, procs_per_node: 4}\nbytes: 1024\n", &asked),
-        "");
-    pto_predictions_t made = must_predict(&asked.scenario, asked.machine, true);
+    asked_t *asked =
+        ask(NO_GPUS, "collective: alltoall\nlayout: {nodes: 2, procs_per_node: 4}\nbytes: 1024\n");
+    pto_predictions_t made = must_predict(&asked->scenario, asked->machine, true);
     const pto_prediction_t *at = pto_prediction_at(&made, 0, 0);
     assert_true(at->has_energy);
     assert_near(at->energy.joules, at->price.seconds * (2 * 100 + 8 * 10), 1e-9);
-    forget(&asked);
 }
 
 /* The rows of 8 processes in two communicators of 4 each: one on every node. */
@@ -265,11 +250,9 @@ TEST(measured_algorithms_of_ours_compete_with_the_library) {
         "allreduce,library,own_algorithm,4,1,1,64,1,3e-4,recursive_doubling\n"
         "allreduce,library,own_algorithm,4,1,1,64,1,2e-4,\n"
         "allreduce,library,mpi,4,1,1,64,1,1e-4,\n";
-    pto_machine_t *machine = NULL;
+    pto_machine_t *machine = must_create(NO_GPUS LIBRARY);
     pto_collectives_t collectives = {0};
     pto_score_t score;
-    assert_int_equal(pto_machine_create(NO_GPUS LIBRARY, strlen(NO_GPUS LIBRARY), "m", &machine, NULL),
-                     PTO_OK);
     assert_int_equal(pto_collectives_parse(rows, strlen(rows), "c.csv", &collectives, NULL), PTO_OK);
     pto_score_options_t options = pto_score_defaults(&collectives);
     assert_int_equal(pto_score_collect(&collectives, &options, &score, NULL), PTO_OK);
@@ -291,5 +274,4 @@ TEST(measured_algorithms_of_ours_compete_with_the_library) {
     assert_true(cell->prediction[0].price.seconds > 1.5 * cell->prediction[1].price.seconds);
     pto_score_fini(&score);
     pto_collectives_fini(&collectives);
-    pto_machine_destroy(machine);
 }

@@ -52,6 +52,11 @@ static bool is_of_shared_copies(const pto_machine_param_t *param) {
     return strncmp(param->key, "copies.shared.", 14) == 0;
 }
 
+static void open_path(case_t *made, const char *path) {
+    pto_error_t err = {0};
+    assert_ok(pto_machine_open(path, &made->machine, &err), &err);
+}
+
 static void open_machine(case_t *made) {
     static const char *const path[] = {"scenarios/machines/h200-x4.yaml",
                                        "scenarios/machines/h200-x2-mps.yaml",
@@ -59,10 +64,7 @@ static void open_machine(case_t *made) {
                                        "scenarios/machines/summit-spectrum.yaml",
                                        "scenarios/machines/summit-spectrum-refit.yaml",
                                        "scenarios/machines/lassen-spectrum-2020-refit.yaml"};
-    pto_error_t err = {0};
-    assert_ok(
-        pto_machine_open(path[below(made, (int64_t)(sizeof path / sizeof *path))], &made->machine, &err),
-        &err);
+    open_path(made, path[below(made, (int64_t)(sizeof path / sizeof *path))]);
     pto_machine_param_t *param;
     int count = list_params(made, &param);
     double shared = factor(made); /* rows that cross make a later copy a cheaper one (docs/model.md) */
@@ -117,17 +119,23 @@ static void ask(const case_t *made, pto_scenario_t *scenario, pto_predictions_t 
     *applies = status == PTO_OK;
 }
 
-/* False: this machine has no such layout, or nothing applies. */
-static bool make_case(case_t *made, uint64_t seed) {
+/* The text as a scenario. False: this machine has no such layout, or nothing applies. */
+static bool ask_text(case_t *made, int64_t chunks) {
     pto_error_t err = {0};
+    if (pto_scenario_parse(made->text, strlen(made->text), "made.yaml", &made->scenario, &err) != PTO_OK)
+        return false;
+    made->scenario.chunks = chunks;
+    if (pto_scenario_bind(&made->scenario, made->machine, &err) == PTO_OK)
+        ask(made, &made->scenario, &made->predictions, &made->applies);
+    return made->applies;
+}
+
+static bool make_case(case_t *made, uint64_t seed) {
     memset(made, 0, sizeof *made);
     made->state = seed;
     open_machine(made);
     write_scenario(made);
-    if (pto_scenario_parse(made->text, strlen(made->text), "made.yaml", &made->scenario, &err) == PTO_OK &&
-        pto_scenario_bind(&made->scenario, made->machine, &err) == PTO_OK)
-        ask(made, &made->scenario, &made->predictions, &made->applies);
-    return made->applies;
+    return ask_text(made, 0);
 }
 
 static void free_case(case_t *made) {
@@ -159,11 +167,12 @@ static void differ(const case_t *made, const char *what, const char *strategy, d
              pto_machine_name(made->machine), made->text);
 }
 
-static void scale_times(case_t *made, double by) {
+/* Of those parameters that are chosen; NULL: of all. */
+static void scale_times(case_t *made, bool (*chosen)(const pto_machine_param_t *), double by) {
     pto_machine_param_t *param;
     int count = list_params(made, &param);
     for (int i = 0; i < count; i++)
-        if (is_time(&param[i]))
+        if (is_time(&param[i]) && (!chosen || chosen(&param[i])))
             scale(param[i].param, by);
     free(param);
 }
@@ -185,7 +194,7 @@ static void compare_scaled(const case_t *made, const pto_predictions_t *before,
 static void scales_with_time(case_t *made) {
     pto_predictions_t now;
     bool applies;
-    scale_times(made, 4);
+    scale_times(made, NULL, 4);
     ask(made, &made->scenario, &now, &applies);
     assert_true(applies);
     compare_scaled(made, &made->predictions, &now);
@@ -204,7 +213,7 @@ static void simulation_scales(case_t *made) {
     if (status == PTO_ERR_TOO_LARGE)
         return;
     assert_int_equal(status, PTO_OK);
-    scale_times(made, 4);
+    scale_times(made, NULL, 4);
     assert_int_equal(pto_simulate_scenario(&made->scenario, made->machine, &options, &now, &again, &err),
                      PTO_OK);
     compare_scaled(made, &before, &now);
@@ -249,11 +258,6 @@ TEST(slower_parameters_lower_no_price) { hold_for_all(rises_with_parameters); }
 
 /* --- faster networks ------------------------------------------------------------------------------------ */
 
-static void open_path(case_t *made, const char *path) {
-    pto_error_t err = {0};
-    assert_ok(pto_machine_open(path, &made->machine, &err), &err);
-}
-
 /* A CPU that moves what a process sends and receives within its node. */
 static void share_cpus(case_t *made) {
     made->machine->both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = factor(made), .line = 1};
@@ -270,17 +274,10 @@ static void write_rings(case_t *made) {
              (long long)(819200 * (1 + below(made, 100))));
 }
 
-static bool is_of_network(const char *key) {
-    return strstr(key, "off_node") || strncmp(key, "injection.", 10) == 0 || strncmp(key, "fabric.", 7) == 0;
-}
-
-static void speed_up_network(case_t *made, double by) {
-    pto_machine_param_t *param;
-    int count = list_params(made, &param);
-    for (int i = 0; i < count; i++)
-        if (is_time(&param[i]) && param[i].unit == PTO_UNIT_S_PER_BYTE && is_of_network(param[i].key))
-            scale(param[i].param, by);
-    free(param);
+static bool is_of_network(const pto_machine_param_t *param) {
+    return param->unit == PTO_UNIT_S_PER_BYTE &&
+           (strstr(param->key, "off_node") || strncmp(param->key, "injection.", 10) == 0 ||
+            strncmp(param->key, "fabric.", 7) == 0);
 }
 
 /* Copies of a GPU's processes wait for each other in the order in which chunks arrive. */
@@ -295,7 +292,7 @@ static void compare_networks(case_t *made) {
     for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
         pto_predictions_t now;
         bool applies;
-        speed_up_network(made, by[i]);
+        scale_times(made, is_of_network, by[i]);
         ask(made, &made->scenario, &now, &applies);
         assert_true(applies);
         for (int64_t p = 0; p < now.point_count * now.strategy_count; p++) {
@@ -316,7 +313,6 @@ TEST(faster_networks_raise_no_price) {
     int compared = 0;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
     for (uint64_t seed = 0; seed < NETWORK_CASES; seed += (uint64_t)test_sample()) {
-        pto_error_t err = {0};
         case_t made = {.state = 7000 + seed};
         open_path(&made, found.gl_pathv[seed % found.gl_pathc]);
         if (below(&made, 2) == 0)
@@ -325,12 +321,7 @@ TEST(faster_networks_raise_no_price) {
             write_rings(&made);
         else
             write_scenario(&made);
-        if (pto_scenario_parse(made.text, strlen(made.text), "made.yaml", &made.scenario, &err) == PTO_OK) {
-            made.scenario.chunks = below(&made, 2) * (2 + below(&made, 7));
-            if (pto_scenario_bind(&made.scenario, made.machine, &err) == PTO_OK)
-                ask(&made, &made.scenario, &made.predictions, &made.applies);
-        }
-        if (made.applies) {
+        if (ask_text(&made, below(&made, 2) * (2 + below(&made, 7)))) {
             compare_networks(&made);
             compared++;
         }
@@ -357,18 +348,13 @@ TEST(one_buffer_raises_no_price) { hold_for_all(is_dearer_with_two_buffers); }
 
 static double broadcast_s(int owners, bool in_place) {
     case_t made = {0};
-    pto_error_t err = {0};
+    open_path(&made, "scenarios/machines/h200-x2.yaml");
     snprintf(made.text, TEXT_MAX,
              "scenario: made\nmachine: m.yaml\ncollective: broadcast\nstrategies: [cuda_aware]\n"
              "layout: {nodes: 1, gpus_per_node: 2, procs_per_gpu: %d, owners_per_gpu: %d}\nbytes: 64KiB\n"
              "in_place: %s\n",
              owners, owners, in_place ? "true" : "false");
-    assert_int_equal(pto_machine_open("scenarios/machines/h200-x2.yaml", &made.machine, &err), PTO_OK);
-    assert_int_equal(pto_scenario_parse(made.text, strlen(made.text), "made.yaml", &made.scenario, &err),
-                     PTO_OK);
-    assert_int_equal(pto_scenario_bind(&made.scenario, made.machine, &err), PTO_OK);
-    ask(&made, &made.scenario, &made.predictions, &made.applies);
-    assert_true(made.applies);
+    assert_true(ask_text(&made, 0));
     double seconds = made.predictions.prediction[0].price.seconds;
     free_case(&made);
     return seconds;
@@ -379,7 +365,7 @@ TEST(a_broadcast_in_place_has_no_copy) {
     case_t made = {0};
     pto_error_t err = {0};
     double alpha, beta;
-    assert_int_equal(pto_machine_open("scenarios/machines/h200-x2.yaml", &made.machine, &err), PTO_OK);
+    open_path(&made, "scenarios/machines/h200-x2.yaml");
     assert_int_equal(pto_machine_get(made.machine, "copies.shared.d2d.1.alpha_s", &alpha, &err), PTO_OK);
     assert_int_equal(pto_machine_get(made.machine, "copies.shared.d2d.1.beta_s_per_byte", &beta, &err),
                      PTO_OK);

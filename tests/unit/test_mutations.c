@@ -131,6 +131,13 @@ static struct {
     int64_t survived;
 } campaign;
 
+static bool is_in(const char *text, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, list[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Whether this is the algorithm inside; what stands for NCCL's own is a ring or linear. */
 static bool is_inside(const pto_plan_t *plan, const char *algorithm) {
     const pto_request_t *request = &plan->request;
@@ -146,21 +153,11 @@ static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *
     static const char *const field[] = {"offset.constant", "offset.loop", "offset.power",
                                         "anchor",          "anchor_step", "reversed"};
     const char *part = strchr(mutation->field, '.');
-    bool known = false;
-    for (size_t i = 0; part && i < sizeof field / sizeof *field; i++)
-        known = known || strcmp(part + 1, field[i]) == 0;
-    if (!known)
+    if (!part || !is_in(part + 1, field, sizeof field / sizeof *field))
         return false;
     if (strncmp(mutation->field, "source", 6) == 0)
         return pto_plan_step(plan, index)->kind == PTO_STEP_REDUCE;
     return is_inside(plan, "linear") && pto_plan_step(plan, index)->kind == PTO_STEP_RECV;
-}
-
-static bool is_one_of(const pto_plan_t *plan, const char *const *name, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(plan->request.strategy->name, name[i]) == 0)
-            return true;
-    return false;
 }
 
 /* Strategies whose collective inside is among one process a node, or those at the same place of every node.
@@ -168,12 +165,12 @@ static bool is_one_of(const pto_plan_t *plan, const char *const *name, size_t co
 static bool has_leaders(const pto_plan_t *plan) {
     static const char *const name[] = {"gsb_gsb", "gsb_btb",      "btb_gsb",       "mix_gsb",
                                        "btb_btb", "node_leaders", "staged_leaders"};
-    return is_one_of(plan, name, sizeof name / sizeof *name);
+    return is_in(plan->request.strategy->name, name, sizeof name / sizeof *name);
 }
 
 static bool has_counterparts(const pto_plan_t *plan) {
     static const char *const name[] = {"node_aware", "staged_aware"};
-    return is_one_of(plan, name, sizeof name / sizeof *name);
+    return is_in(plan->request.strategy->name, name, sizeof name / sizeof *name);
 }
 
 /* Which buffers hold the same: what is to be sent, once more on the host or set aside by the algorithm, and
@@ -208,7 +205,7 @@ static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mu
 /* A ring through the host has what it sends in its result on the device, too. */
 static bool is_ring(const pto_plan_t *plan) {
     static const char *const name[] = {"staged_ring", "split_ring"};
-    return is_one_of(plan, name, 2);
+    return is_in(plan->request.strategy->name, name, 2);
 }
 
 static bool is_sent_from_device(const pto_plan_t *plan, int index, const mutation_t *mutation) {
@@ -244,13 +241,6 @@ static bool is_got_back(const pto_plan_t *plan, int index, const mutation_t *mut
            step->who_until.constant == 1 && strncmp(mutation->field, "target.align.", 13) == 0;
 }
 
-static bool is_field(const mutation_t *mutation, const char *const *field, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(mutation->field, field[i]) == 0)
-            return true;
-    return false;
-}
-
 /* In a broadcast by gas_allgather the others answer the root with what nothing uses: they may answer one more
  * member, and where the root puts the answers does not matter. */
 static bool is_of_answers(const pto_plan_t *plan, const pto_step_t *step, bool one_more) {
@@ -275,7 +265,7 @@ static bool is_stored_in_vain(const pto_plan_t *plan, int index, const mutation_
         return false;
     bool to_peers = step->target.holder == PTO_HOLDER_PEER;
     bool to_output = pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT;
-    bool one_more = is_field(mutation, more_peers, 2) && mutation->delta == 1;
+    bool one_more = is_in(mutation->field, more_peers, 2) && mutation->delta == 1;
     bool one_before = strcmp(mutation->field, "peers.first.constant") == 0 && mutation->delta == -1;
     if (is_of_answers(plan, step, one_more))
         return true;

@@ -2,6 +2,17 @@
 #include "simulate/events.h"
 #include "test.h"
 
+/* The next events are of these slots, and no others follow. */
+static void takes(pto_agenda_t *agenda, const uint32_t *expected, size_t count) {
+    uint32_t slot = 0;
+    double time_s;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(pto_agenda_take(agenda, &slot, &time_s));
+        assert_int_equal(slot, expected[i]);
+    }
+    assert_false(pto_agenda_take(agenda, &slot, &time_s));
+}
+
 TEST(events_fire_in_the_order_of_their_times) {
     enum { SLOTS = 1000 };
     pto_agenda_t agenda;
@@ -51,19 +62,13 @@ TEST(events_set_while_late_ones_are_handled_come_first) {
     double time_s;
     assert_true(pto_agenda_init(&agenda, 8));
     pto_agenda_set(&agenda, 0, 1, false);
-    assert_true(pto_agenda_take(&agenda, &slot, &time_s));
-    assert_false(pto_agenda_take(&agenda, &slot, &time_s));
+    takes(&agenda, (const uint32_t[]){0}, 1);
     pto_agenda_set(&agenda, 1, 1, true);
     pto_agenda_set(&agenda, 2, 1, true);
     assert_true(pto_agenda_take(&agenda, &slot, &time_s));
     assert_int_equal(slot, 1);
     pto_agenda_set(&agenda, 3, 1, false);
-    const uint32_t expected[] = {3, 2};
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        assert_true(pto_agenda_take(&agenda, &slot, &time_s));
-        assert_int_equal(slot, expected[i]);
-    }
-    assert_false(pto_agenda_take(&agenda, &slot, &time_s));
+    takes(&agenda, (const uint32_t[]){3, 2}, 2);
     pto_agenda_fini(&agenda);
 }
 
@@ -80,8 +85,6 @@ TEST(a_time_can_be_set_again_when_its_events_are_over) {
         assert_int_equal(slot, i);
     }
     pto_agenda_set(&agenda, 2, 1, false);
-    assert_true(pto_agenda_take(&agenda, &slot, &time_s));
-    assert_int_equal(slot, 2);
-    assert_false(pto_agenda_take(&agenda, &slot, &time_s));
+    takes(&agenda, (const uint32_t[]){2}, 1);
     pto_agenda_fini(&agenda);
 }
