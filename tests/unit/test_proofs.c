@@ -143,36 +143,3 @@ TEST(plans_that_name_what_does_not_exist_are_not_alike) {
     }
     assert_true(pto_check_nodes_alike(plan, turn));
 }
-
-/* A rank of the reader's node writes. `from`, at the writer's place on the other node, sends to the reader,
- * and then the writer does. Ranks 0 and 1 are node 0, ranks 2 and 3 node 1. */
-static void send_from(int64_t from, int64_t writer, int64_t reader, bool gathered, int64_t node_ranks) {
-    pto_conflict_t conflict;
-    pto_clocks_t clocks;
-    pto_trace_t trace;
-    pto_clocks_init(&clocks, 4, 1, node_ranks, true);
-    pto_trace_init(&trace, 8, &clocks);
-    assert_true(pto_trace_access(&trace, &clocks, writer, 0, 8, true, &conflict));
-    for (int i = 0; i < 2; i++) {
-        int64_t sender = i == 0 ? from : writer;
-        pto_clocks_release(&clocks, sender);
-        if (gathered) {
-            pto_clocks_gather(&clocks, sender, true);
-            pto_clocks_deliver_gathered(&clocks, reader);
-        } else {
-            pto_clocks_deliver(&clocks, sender, reader);
-        }
-        pto_clocks_settle(&clocks);
-        assert_true(pto_trace_access(&trace, &clocks, reader, 0, 8, false, &conflict) == (sender == writer));
-    }
-    pto_trace_fini(&trace);
-    pto_clocks_fini(&clocks);
-}
-
-TEST(messages_between_nodes_order_nothing_in_clocks_by_node) {
-    for (int64_t node_ranks = 2; node_ranks <= 4; node_ranks += 2)
-        for (int gathered = 0; gathered < 2; gathered++) {
-            send_from(0, 2, 3, gathered, node_ranks);
-            send_from(2, 0, 1, gathered, node_ranks);
-        }
-}
