@@ -32,21 +32,46 @@ static inline void add_equal(pto_samples_t *samples, pto_sample_t sample, double
         add(samples, sample);
 }
 
+/* Of about this time: up to a share `noise` of it more or less. */
+static inline void add_noisy(pto_samples_t *samples, pto_sample_t sample, double seconds, double noise,
+                             int count, uint64_t *state) {
+    for (int i = 0; i < count; i++) {
+        sample.seconds = seconds * (1 + noise * shake(state));
+        add(samples, sample);
+    }
+}
+
 static const pto_sample_t message_row = {.benchmark = PTO_BENCHMARK_PING_PONG,
                                          .where = PTO_IN_CPU,
                                          .place = PTO_AT_OFF_NODE,
                                          .procs = 1,
                                          .messages = 1};
 
-/* A fit needs some messages. */
+/* A fit needs some. */
+static inline void add_few_messages(pto_samples_t *samples) {
+    pto_sample_t sample = message_row;
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8)
+        add_equal(samples, sample, 1e-6 + 1e-10 * (double)sample.bytes, 1);
+}
+
 static inline pto_samples_t *new_samples(void) {
     pto_samples_t *samples = no_samples();
-    pto_sample_t sample = message_row;
-    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
-        sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
-        add(samples, sample);
-    }
+    add_few_messages(samples);
     return samples;
+}
+
+/* A file of one benchmark: after lines of provenance, five rows of each size, which have these first columns.
+ */
+static inline void parse_rows(const char *path, const char *provenance, const char *columns,
+                              pto_samples_t *samples) {
+    char text[4096];
+    int length = snprintf(text, sizeof text,
+                          "%sbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n", provenance);
+    for (int bytes = 8; bytes <= 1 << 20; bytes *= 8)
+        for (int run = 1; run <= 5; run++)
+            length += snprintf(text + length, sizeof text - (size_t)length, "%s,%d,%d,%g\n", columns, bytes,
+                               run, 3e-5 + 1e-10 * bytes);
+    assert_int_equal(pto_samples_parse(text, (size_t)length, path, samples, NULL), PTO_OK);
 }
 
 static inline void end_fit(void *fit) { pto_fit_fini(fit); }
@@ -57,6 +82,16 @@ static inline pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_opt
     assert_ok(pto_fit_samples(samples, "made-up", "a test", options, &fit, &err), &err);
     keep_owned(&fit, sizeof fit, end_fit);
     return fit;
+}
+
+/* The samples are refused, for a reason with these words. */
+static inline void assert_no_fit(const pto_samples_t *samples, const pto_fit_options_t *options,
+                                 pto_status_t status, const char *words) {
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    assert_int_equal(pto_fit_samples(samples, "made-up", "a test", options, &fit, &err), status);
+    if (!strstr(err.message, words))
+        fail_msg("'%s' does not say '%s'", err.message, words);
 }
 
 /* NULL if there is none of this name. */

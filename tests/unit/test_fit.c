@@ -24,11 +24,6 @@ static const struct {
 };
 static const double truth_limit = 3e-11;
 
-static const pto_sample_t ping_pong_row = {.benchmark = PTO_BENCHMARK_PING_PONG,
-                                           .where = PTO_IN_CPU,
-                                           .place = PTO_AT_OFF_NODE,
-                                           .procs = 1,
-                                           .messages = 1};
 static const pto_sample_t h2d_row = {
     .benchmark = PTO_BENCHMARK_MEMCPY_H2D, .place = PTO_AT_ON_SOCKET, .procs = 1, .messages = 1};
 static const pto_sample_t flag_row = {.benchmark = PTO_BENCHMARK_SIGNAL_FLAG, .procs = 2, .messages = 1};
@@ -63,7 +58,7 @@ static double true_seconds(int64_t bytes, int32_t procs, double limit) {
 static void add_messages(pto_samples_t *samples, int repeats, uint64_t *state) {
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
         for (int i = 0; i < repeats; i++) {
-            pto_sample_t sample = ping_pong_row;
+            pto_sample_t sample = message_row;
             sample.seconds = shaken(true_seconds(bytes, 1, 0), state);
             sample.bytes = bytes;
             sample.run = i % 3;
@@ -76,7 +71,7 @@ static void add_injection(pto_samples_t *samples, int repeats, double limit, uin
     for (int32_t procs = 1; procs <= 16; procs *= 2) {
         for (int64_t bytes = 16384; bytes <= 1 << 24; bytes *= 2) {
             for (int i = 0; i < repeats; i++) {
-                pto_sample_t sample = ping_pong_row;
+                pto_sample_t sample = message_row;
                 sample.benchmark = PTO_BENCHMARK_INJECTION;
                 sample.seconds = shaken(true_seconds(bytes, procs, limit), state);
                 sample.bytes = bytes;
@@ -102,6 +97,14 @@ static void add_line(pto_samples_t *samples, pto_sample_t like, double alpha_s, 
     }
 }
 
+static const pto_cost_table_t *host_messages(const pto_fit_t *fit) {
+    return &fit->machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+}
+
+static const pto_cost_table_t *host_gap(const pto_fit_t *fit) {
+    return &fit->machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+}
+
 /* --- known truth ---------------------------------------------------------------------------------------- */
 
 TEST(true_parameters_are_found_despite_noise_and_outliers) {
@@ -110,7 +113,7 @@ TEST(true_parameters_are_found_despite_noise_and_outliers) {
     add_messages(samples, TRUTH_REPEATS, &state);
     add_injection(samples, TRUTH_REPEATS, truth_limit, &state);
     pto_fit_t fit = must_fit(samples, &any_node);
-    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = host_messages(&fit);
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
         assert_int_equal(cost->row[k].from_bytes, truth[k].from_bytes);
@@ -167,18 +170,6 @@ TEST(intervals_hold_the_truth_as_often_as_they_say) {
     }
 }
 
-TEST(a_limit_that_no_process_count_reaches_is_absent) {
-    uint64_t state = 2;
-    pto_samples_t *samples = no_samples();
-    add_messages(samples, 20, &state);
-    add_injection(samples, 20, truth[2].beta_s_per_byte / 20, &state);
-    pto_fit_t fit = must_fit(samples, &any_node);
-    assert_false(pto_param_known(&fit.machine->injection_s_per_byte[PTO_SPACE_CPU]));
-    const pto_fit_entry_t *entry = &fit.entry[fit.entry_count - 1];
-    assert_string_equal(entry->name, "injection.cpu");
-    assert_non_null(strstr(entry->note, "not reached"));
-}
-
 TEST(a_limit_that_one_process_reaches_is_fitted_as_such) {
     uint64_t state = 3;
     pto_samples_t *samples = no_samples();
@@ -194,7 +185,7 @@ TEST(injection_rows_of_one_process_replace_ping_pong) {
     pto_samples_t *samples = no_samples();
     add_injection(samples, 40, truth_limit, &state);
     pto_fit_t fit = must_fit(samples, &any_node);
-    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = host_messages(&fit);
     assert_int_equal(cost->count, 1);
     assert_int_equal(cost->row[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
     assert_near(cost->row[0].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
@@ -218,7 +209,7 @@ TEST(limits_are_found_among_a_hundred_thousand_different_sizes) {
     pto_samples_t *samples = no_samples();
     for (int i = 0; i < 100000; i++) {
         int64_t bytes = (int64_t)exp2(26 * uniform(&state));
-        pto_sample_t sample = ping_pong_row;
+        pto_sample_t sample = message_row;
         sample.place = PTO_AT_ON_NODE;
         sample.bytes = bytes;
         sample.seconds = shaken(true_seconds(bytes, 1, 0), &state);
@@ -233,43 +224,6 @@ TEST(limits_are_found_among_a_hundred_thousand_different_sizes) {
     }
 }
 
-TEST(samples_without_noise_yield_the_exact_parameters) {
-    pto_samples_t *samples = no_samples();
-    for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
-        pto_sample_t sample = ping_pong_row;
-        sample.where = PTO_IN_GPU;
-        sample.place = PTO_AT_ON_SOCKET;
-        sample.bytes = bytes;
-        sample.seconds = true_seconds(bytes, 1, 0);
-        add(samples, sample);
-    }
-    pto_fit_t fit = must_fit(samples, &any_node);
-    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET];
-    assert_int_equal(cost->count, 3);
-    for (int k = 0; k < 3; k++) {
-        assert_int_equal(cost->row[k].below_bytes, truth[k].below_bytes);
-        assert_near(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 1e-4);
-        assert_near(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 1e-4);
-    }
-}
-
-TEST(coefficients_are_never_negative) {
-    pto_samples_t *samples = no_samples();
-    for (int i = 0; i < 8; i++) {
-        pto_sample_t sample = ping_pong_row;
-        sample.bytes = 1000 * (1 + i);
-        sample.seconds = 1e-5 * (1 - 0.05 * i);
-        add(samples, sample);
-    }
-    pto_fit_options_t options = any_node;
-    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
-    pto_fit_t fit = must_fit(samples, &options);
-    const pto_postal_t *postal = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
-    assert_true(postal->beta_s_per_byte.value == 0 && postal->beta_s_per_byte.low == 0);
-    assert_near(postal->alpha_s.value, 0.825e-5, 0.05);
-    assert_non_null(strstr(postal->flagged, "held at 0"));
-}
-
 /* --- other parameters ----------------------------------------------------------------------------------- */
 
 TEST(a_slow_job_is_left_out_entirely) {
@@ -280,7 +234,7 @@ TEST(a_slow_job_is_left_out_entirely) {
         samples->sample[i].seconds *= samples->sample[i].run == 2 ? 1.5 : 1;
     pto_fit_t fit = must_fit(samples, &any_node);
     assert_string_equal(fit.entry[0].name, "job ping_pong.cpu.2");
-    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = host_messages(&fit);
     assert_near(cost->row[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
     assert_int_equal(cost->row[0].postal.sample_count, 9 * 20);
 }
@@ -329,11 +283,11 @@ TEST(what_processes_of_a_node_share_is_fitted) {
     for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
         uint64_t state = 11;
         pto_samples_t *samples = no_samples();
-        pto_sample_t message = ping_pong_row, copy = {.benchmark = PTO_BENCHMARK_MEMCPY_H2H,
-                                                      .where = PTO_IN_CPU,
-                                                      .place = PTO_AT_ON_SOCKET,
-                                                      .procs = 1,
-                                                      .messages = 1};
+        pto_sample_t message = message_row, copy = {.benchmark = PTO_BENCHMARK_MEMCPY_H2H,
+                                                    .where = PTO_IN_CPU,
+                                                    .place = PTO_AT_ON_SOCKET,
+                                                    .procs = 1,
+                                                    .messages = 1};
         message.place = PTO_AT_ON_SOCKET;
         add_line(samples, message, 1e-6, 1e-10, 200, &state);
         message.benchmark = PTO_BENCHMARK_EXCHANGE;
@@ -351,30 +305,6 @@ TEST(what_processes_of_a_node_share_is_fitted) {
         assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (i < 2));
         if (i < 2)
             assert_near(fit.machine->host_memory_s_per_byte.value, 4e-10 / (2 * 8), 0.02);
-    }
-}
-
-/* Two processes of a socket of 64 cores slow each other down, but do not fill its memory. */
-TEST(too_few_processes_do_not_show_the_memory) {
-    for (int cores = 4; cores <= 64; cores *= 16) {
-        uint64_t state = 12;
-        pto_samples_t *samples = no_samples();
-        pto_sample_t copy = h2d_row;
-        pto_fit_options_t node = any_node;
-        copy.benchmark = PTO_BENCHMARK_MEMCPY_H2H;
-        copy.where = PTO_IN_CPU;
-        node.node.sockets = 1;
-        node.node.cores = cores;
-        add_messages(samples, 20, &state);
-        add_line(samples, copy, 2e-7, 1e-10, 200, &state);
-        copy.procs = 2;
-        add_line(samples, copy, 2e-6, 1.6e-10, 200, &state);
-        pto_fit_t fit = must_fit(samples, &node);
-        bool told = false;
-        for (int i = 0; i < fit.entry_count; i++)
-            told = told || strstr(fit.entry[i].note, "half of its 64 cores");
-        assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (cores == 4));
-        assert_true(told == (cores == 64));
     }
 }
 
@@ -397,6 +327,18 @@ static void add_in_flight(pto_samples_t *samples, pto_sample_t sample, int32_t n
             }
 }
 
+static const pto_sample_t to_many_row = {
+    .benchmark = PTO_BENCHMARK_MULTI_MESSAGE, .where = PTO_IN_CPU, .place = PTO_AT_OFF_NODE, .procs = 1};
+
+/* From the host to several partners on other nodes. */
+static pto_fit_t fit_gap(double times) {
+    uint64_t state = 8;
+    pto_samples_t *samples = no_samples();
+    add_messages(samples, 20, &state);
+    add_in_flight(samples, to_many_row, 20, times, &state);
+    return must_fit(samples, &any_node);
+}
+
 static void assert_gap(const pto_cost_table_t *gap, double times) {
     for (int64_t bytes = 4; bytes <= 65536; bytes *= 2) {
         const pto_postal_t *postal = pto_cost_at(gap, bytes);
@@ -406,10 +348,9 @@ static void assert_gap(const pto_cost_table_t *gap, double times) {
 }
 
 /* What a start costs more than a gap, where that is least. */
-static void assert_latency(const pto_machine_t *machine) {
-    const pto_cost_table_t *cost = &machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
-    const pto_cost_table_t *gap = &machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
-    const pto_param_t *latency = &machine->latency_s[PTO_SPACE_CPU];
+static void assert_latency(const pto_fit_t *fit) {
+    const pto_cost_table_t *cost = host_messages(fit), *gap = host_gap(fit);
+    const pto_param_t *latency = &fit->machine->latency_s[PTO_SPACE_CPU];
     double least_s = INFINITY;
     for (int64_t bytes = 1; bytes <= 1 << 20; bytes++)
         least_s =
@@ -418,15 +359,14 @@ static void assert_latency(const pto_machine_t *machine) {
     assert_near(latency->value, least_s, 1e-3);
     assert_true(latency->has_interval && latency->low > 0 && latency->low < latency->value &&
                 latency->value < latency->high);
-    assert_false(pto_param_known(&machine->latency_s[PTO_SPACE_GPU]));
+    assert_false(pto_param_known(&fit->machine->latency_s[PTO_SPACE_GPU]));
 }
 
 /* Off the node from messages to several partners; within it from a GPU's to one partner. */
 TEST(gaps_between_messages_are_found) {
     uint64_t state = 8;
     pto_samples_t *samples = no_samples();
-    pto_sample_t to_many = ping_pong_row, to_one = ping_pong_row;
-    to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
+    pto_sample_t to_many = to_many_row, to_one = message_row;
     to_one.benchmark = PTO_BENCHMARK_MULTI_MESSAGE_ONE;
     to_one.place = PTO_AT_ON_SOCKET;
     add_messages(samples, 20, &state);
@@ -438,31 +378,25 @@ TEST(gaps_between_messages_are_found) {
     to_many.where = PTO_IN_GPU;
     add_in_flight(samples, to_many, 20, 5, &state); /* not used */
     pto_fit_t fit = must_fit(samples, &any_node);
-    assert_gap(&fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE], 1);
+    assert_gap(host_gap(&fit), 1);
     assert_gap(&fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET], 2);
-    assert_latency(fit.machine);
+    assert_latency(&fit);
     assert_int_equal(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 0);
     assert_int_equal(fit.machine->gap[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].count, 0);
 }
 
 /* The gap of long messages is larger, and says nothing about the start of short ones. */
 TEST(a_latency_is_of_rows_for_the_same_sizes) {
-    uint64_t state = 8;
-    pto_samples_t *samples = no_samples();
-    pto_sample_t to_many = ping_pong_row;
-    to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
     further_below_bytes = truth[0].below_bytes;
-    add_messages(samples, 20, &state);
-    add_in_flight(samples, to_many, 20, 1, &state);
+    pto_fit_t fit = fit_gap(1);
     further_below_bytes = 256;
-    pto_fit_t fit = must_fit(samples, &any_node);
-    const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
-    int64_t below_bytes = fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].below_bytes;
+    const pto_cost_table_t *gap = host_gap(&fit);
+    int64_t below_bytes = host_messages(&fit)->row[0].below_bytes;
     bool meet = false;
     for (int i = 0; i < gap->count; i++)
         meet = meet || gap->row[i].from_bytes == below_bytes;
     assert_true(meet);
-    assert_latency(fit.machine);
+    assert_latency(&fit);
     assert_near(fit.machine->latency_s[PTO_SPACE_CPU].value, truth[0].alpha_s - 4e-7, 0.1);
 }
 
@@ -472,7 +406,7 @@ TEST(rows_that_only_touch_tell_no_latency) {
     enum { BELOW_BYTES = 1024 };
     for (int falling = 0; falling < 2; falling++) {
         pto_samples_t *samples = no_samples();
-        pto_sample_t sample = ping_pong_row;
+        pto_sample_t sample = message_row;
         for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2) {
             bool dear = (sample.bytes >= BELOW_BYTES) != falling;
             double start_s = (dear ? 4e-6 : 2e-6) + 1e-10 * (double)sample.bytes;
@@ -485,8 +419,7 @@ TEST(rows_that_only_touch_tell_no_latency) {
             sample.messages = 1;
         }
         pto_fit_t fit = must_fit(samples, &any_node);
-        const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
-        const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+        const pto_cost_table_t *cost = host_messages(&fit), *gap = host_gap(&fit);
         assert_int_equal(cost->count, 2);
         assert_int_equal(gap->count, 2);
         assert_int_equal(cost->row[1].from_bytes, BELOW_BYTES);
@@ -497,14 +430,8 @@ TEST(rows_that_only_touch_tell_no_latency) {
 
 /* Nothing of a start is left for the network: the latency is not known, rather than 0. */
 TEST(a_gap_as_long_as_a_start_leaves_no_latency) {
-    uint64_t state = 8;
-    pto_samples_t *samples = no_samples();
-    pto_sample_t to_many = ping_pong_row;
-    to_many.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
-    add_messages(samples, 20, &state);
-    add_in_flight(samples, to_many, 20, truth[0].alpha_s / 4e-7, &state);
-    pto_fit_t fit = must_fit(samples, &any_node);
-    assert_true(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count > 0);
+    pto_fit_t fit = fit_gap(truth[0].alpha_s / 4e-7);
+    assert_true(host_gap(&fit)->count > 0);
     assert_false(pto_param_known(&fit.machine->latency_s[PTO_SPACE_CPU]));
 }
 
@@ -517,7 +444,7 @@ TEST(a_message_rate_is_found_where_many_processes_are_slower) {
     add_injection(samples, 20, limit, &state);
     for (int32_t procs = 1; procs <= 64; procs *= 64) {
         for (int64_t bytes = 8; bytes <= 512; bytes *= 2) {
-            pto_sample_t sample = ping_pong_row;
+            pto_sample_t sample = message_row;
             sample.benchmark = PTO_BENCHMARK_INJECTION;
             sample.procs = procs;
             sample.bytes = bytes;
@@ -549,23 +476,7 @@ TEST(too_little_data_leave_one_parameter_out) {
     pto_fit_t fit = must_fit(samples, &any_node);
     assert_true(entry_named(&fit, "copies.h2d.on_socket")->left_out);
     assert_false(pto_postal_known(&fit.machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]));
-    assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 3);
-}
-
-TEST(useless_data_leave_one_parameter_out) {
-    uint64_t state = 10;
-    pto_samples_t *samples = no_samples();
-    add_messages(samples, 5, &state);
-    for (int i = 0; i < 200; i++) {
-        pto_sample_t sample = h2d_row;
-        sample.bytes = 1 << (i % 20);
-        sample.seconds = 1e-6 * exp(6 * uniform(&state));
-        add(samples, sample);
-    }
-    pto_fit_t fit = must_fit(samples, &any_node);
-    const pto_fit_entry_t *entry = entry_named(&fit, "copies.h2d.on_socket");
-    assert_true(entry->left_out);
-    assert_non_null(strstr(entry->note, "useless samples"));
+    assert_int_equal(host_messages(&fit)->count, 3);
 }
 
 /* As on a loaded host, of which a file that inherits messages needs none. */
@@ -579,75 +490,36 @@ TEST(useless_messages_are_kept_with_a_note) {
         add(samples, sample);
     }
     pto_fit_t fit = must_fit(samples, &any_node);
-    const pto_cost_table_t *messages = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
-    assert_true(messages->count > 0);
-    assert_non_null(strstr(messages->row[0].postal.flagged, "half of the samples"));
+    assert_true(host_messages(&fit)->count > 0);
+    assert_non_null(strstr(host_messages(&fit)->row[0].postal.flagged, "half of the samples"));
     pto_fit_options_t differing = any_node;
     differing.inherits = "other.yaml";
     fit = must_fit(samples, &differing);
-    assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 0);
+    assert_int_equal(host_messages(&fit)->count, 0);
 }
 
 TEST(no_messages_and_no_node_shape_are_errors) {
     uint64_t state = 11;
     pto_samples_t *samples = no_samples();
-    pto_error_t err;
-    pto_fit_t fit;
-    pto_fit_options_t nothing = {0};
-    assert_int_equal(pto_fit_samples(samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "messages"));
+    const pto_fit_options_t nothing = {0}, no_gpus = {.node = {.sockets = 2, .cores = 16}};
+    assert_no_fit(samples, &any_node, PTO_ERR_NOT_FOUND, "messages");
     add_messages(samples, 5, &state);
-    assert_int_equal(pto_fit_samples(samples, "m", "s", &nothing, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "--node sockets=N"));
-    pto_fit_options_t no_gpus = {.node = {.sockets = 2, .cores = 16}};
-    assert_int_equal(pto_fit_samples(samples, "m", "s", &no_gpus, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "--node gpus=N (gpus=0 if it has none)"));
+    assert_no_fit(samples, &nothing, PTO_ERR_NOT_FOUND, "--node sockets=N");
+    assert_no_fit(samples, &no_gpus, PTO_ERR_NOT_FOUND, "--node gpus=N (gpus=0 if it has none)");
 }
 
 TEST(forced_limits_that_leave_a_piece_empty_are_an_error) {
     uint64_t state = 12;
     pto_samples_t *samples = no_samples();
-    pto_error_t err;
-    pto_fit_t fit;
     pto_fit_options_t options = any_node;
     add_messages(samples, 5, &state);
     assert_int_equal(pto_fit_breaks_parse("cpu.off_node=600,700", &options, NULL), PTO_OK);
-    assert_int_equal(pto_fit_samples(samples, "m", "s", &options, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "messages.cpu.off_node.eager"));
+    assert_no_fit(samples, &options, PTO_ERR_NOT_FOUND, "messages.cpu.off_node.eager");
 }
 
 /* It is the first parameter that is looked at. */
 TEST(messages_of_one_size_are_an_error_that_names_the_parameter) {
     pto_samples_t *samples = no_samples();
-    pto_error_t err;
-    pto_fit_t fit;
     add_equal(samples, message_row, 1e-6, 30);
-    assert_int_equal(pto_fit_samples(samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "messages.cpu.off_node"));
-}
-
-TEST(options_are_read_and_nonsense_is_refused) {
-    pto_fit_options_t options = {0};
-    assert_int_equal(pto_fit_breaks_parse("cpu.off_node=256,16384", &options, NULL), PTO_OK);
-    assert_int_equal(options.breaks[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 2);
-    assert_int_equal(options.breaks[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].below_bytes[1], 16384);
-    assert_false(options.breaks[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].given);
-    assert_int_equal(pto_fit_breaks_parse("gpu=none", &options, NULL), PTO_OK);
-    assert_true(options.breaks[PTO_SPACE_GPU][PTO_LEVEL_ON_NODE].given);
-    static const char *const bad_breaks[] = {"tpu=4",   "cpu.far=4",  "cpu=",   "cpu=4,",       "cpu=-4",
-                                             "cpu=8,4", "cpu=4,8,16", "cpu=4k", "cpu.off_node", ""};
-    for (size_t i = 0; i < sizeof bad_breaks / sizeof *bad_breaks; i++)
-        assert_int_not_equal(pto_fit_breaks_parse(bad_breaks[i], &options, NULL), PTO_OK);
-    assert_int_equal(pto_fit_node_parse("sockets=2,cores=40", &options, NULL), PTO_OK);
-    assert_int_equal(options.node.cores, 40);
-    assert_int_equal(options.node.gpus, 0);
-    assert_false(options.node.no_gpus);
-    assert_int_equal(pto_fit_node_parse("gpus=0", &options, NULL), PTO_OK);
-    assert_true(options.node.no_gpus);
-    assert_int_equal(pto_fit_node_parse("gpus=4", &options, NULL), PTO_OK);
-    assert_false(options.node.no_gpus);
-    static const char *const bad_nodes[] = {"",        "sockets", "sockets=0", "gpus=x",
-                                            "disks=2", "gpus=1,", "gpus=-1"};
-    for (size_t i = 0; i < sizeof bad_nodes / sizeof *bad_nodes; i++)
-        assert_int_not_equal(pto_fit_node_parse(bad_nodes[i], &options, NULL), PTO_OK);
+    assert_no_fit(samples, &any_node, PTO_ERR_NOT_FOUND, "messages.cpu.off_node");
 }

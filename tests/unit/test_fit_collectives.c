@@ -4,28 +4,33 @@
 #include "portolan/progress.h"
 #include "test.h"
 
+static const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
+static const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
+static const int all_nodes[] = {2, 4, 8};
+
 static pto_collectives_t collectives_of(const pto_machine_t *machine, const int *nodes, int node_counts) {
-    static const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
     return rows_of(machine, nodes, node_counts, both, 2, NULL);
 }
 
-static void end_machine_at(void *machine) { pto_machine_destroy(machine); }
+/* On 2, 4 and 8 nodes. */
+static pto_collectives_t all_collectives_of(const pto_machine_t *machine) {
+    return collectives_of(machine, all_nodes, 3);
+}
 
 static pto_fit_collectives_t must_fit_to(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                          const pto_node_counts_t *train, pto_fit_prices_t *prices) {
     pto_fit_collectives_t fit;
     pto_error_t err = {0};
     assert_ok(pto_fit_collectives(machine, collectives, train, prices, &fit, &err), &err);
-    keep(fit.machine, end_machine_at);
+    keep(fit.machine, end_opened);
     return fit;
 }
 
 #define ALL_BUT(nodes) (&(pto_node_counts_t){.count = 1, .value = {nodes}, .except = true})
 
 TEST(what_was_hidden_is_found) {
-    const int nodes[] = {2, 4, 8};
     pto_machine_t *truth = parse("", hidden), *machine = parse("", "");
-    pto_collectives_t collectives = collectives_of(truth, nodes, 3);
+    pto_collectives_t collectives = all_collectives_of(truth);
     pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.badness < 0.02);
     assert_near(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 4e-10, 0.05);
@@ -49,9 +54,8 @@ TEST(what_was_hidden_is_found) {
 /* Small blocks on 2 nodes, medium ones on 4 and large ones on 8: the copies of the in-place exchange on 8
  * nodes then look like more contention of another one. */
 TEST(contention_does_not_stand_for_an_algorithm) {
-    const int nodes[] = {2, 4, 8};
     pto_machine_t *truth = parse("", hidden), *machine = parse("", "");
-    pto_collectives_t collectives = collectives_of(truth, nodes, 3);
+    pto_collectives_t collectives = all_collectives_of(truth);
     size_t kept = 0;
     for (size_t i = 0; i < collectives.count; i++) {
         int64_t bytes = collectives.row[i].bytes;
@@ -74,8 +78,7 @@ TEST(what_is_left_out_is_not_looked_at) {
     pto_fit_collectives_t fit = must_fit_to(machine, &collectives, ALL_BUT(8), NULL);
     assert_false(pto_param_known(&fit.machine->contention));
     assert_near(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
-    const int more_nodes[] = {2, 4, 8};
-    collectives = collectives_of(truth, more_nodes, 3);
+    collectives = all_collectives_of(truth);
     fit = must_fit_to(machine, &collectives, ALL_BUT(2), NULL);
     /* Tables and numbers are found in turn, which may end near the best place. */
     assert_near(fit.machine->contention.value, 0.8, 0.1);
@@ -105,12 +108,10 @@ static const char hidden_reduction[] =
     "          {algorithm: rabenseifner, staged: true}]\n";
 
 TEST(the_cost_of_reductions_and_their_algorithms_are_found) {
-    const int nodes[] = {2, 4, 8};
-    const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
     char more[1024];
     snprintf(more, sizeof more, hidden_reduction, "");
     pto_machine_t *truth = parse("", more), *machine = parse("", "");
-    pto_collectives_t collectives = rows_of(truth, nodes, 3, &allreduce, 1, NULL);
+    pto_collectives_t collectives = rows_of(truth, all_nodes, 3, &allreduce, 1, NULL);
     pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     assert_true(fit.badness < 0.01);
     assert_int_equal(fit.machine->reduce[PTO_SPACE_CPU].count, 1);
@@ -154,10 +155,8 @@ static const char hidden_direct[] =
     "    gpu: [{algorithm: binomial}]\n";
 
 TEST(gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers) {
-    const int nodes[] = {2, 4, 8};
-    const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
     pto_machine_t *truth = parse("", hidden_direct), *machine = parse("", "");
-    pto_collectives_t collectives = rows_of(truth, nodes, 3, &allreduce, 1, NULL);
+    pto_collectives_t collectives = rows_of(truth, all_nodes, 3, &allreduce, 1, NULL);
     pto_fit_collectives_t fit = must_fit_to(machine, &collectives, NULL, NULL);
     const pto_library_rule_t *rule = pto_machine_library(fit.machine, "allreduce", PTO_SPACE_CPU, 8, 1024);
     assert_string_equal(rule->algorithm, "recursive_doubling");
@@ -198,9 +197,8 @@ TEST(terms_are_borrowed_where_they_are_not_measured) {
 
 /* Fits of two machines to several node counts, with prices in common and without. */
 TEST(prices_that_fits_share_change_nothing) {
-    const int nodes[] = {2, 4, 8};
     pto_machine_t *truth = parse("", hidden), *machine[] = {parse("", ""), parse("", "")};
-    pto_collectives_t collectives = collectives_of(truth, nodes, 3);
+    pto_collectives_t collectives = all_collectives_of(truth);
     pto_fit_prices_t *prices = pto_fit_prices_create();
     assert_non_null(prices);
     machine[1]->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.beta_s_per_byte.value *= 1.5;
@@ -217,16 +215,21 @@ TEST(prices_that_fits_share_change_nothing) {
     pto_fit_prices_destroy(prices);
 }
 
+/* The machine knows 2 and 4 nodes; times take longer than predicted, on 8 nodes by as much again. */
+static const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
+static const double slower[] = {1.1, 1.1, 1.21};
+
+static void find_error(pto_machine_t *machine, const pto_collectives_t *collectives,
+                       const pto_node_counts_t *nodes) {
+    assert_int_equal(pto_fit_model_error(machine, collectives, nodes, false, NULL, NULL), PTO_OK);
+}
+
 /* Of 56 times that take 1.1 times as long as predicted, and 28 that take 1.21 times on twice the nodes that
  * the terms know: the first are the error, and a doubling adds as much again. */
 TEST(a_models_error_is_what_its_predictions_miss) {
-    const int nodes[] = {2, 4, 8};
-    const double factor[] = {1.1, 1.1, 1.21};
-    const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
     pto_machine_t *machine = parse("", hidden);
-    pto_collectives_t collectives = rows_of(machine, nodes, 3, both, 2, factor);
-    const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
-    assert_int_equal(pto_fit_model_error(machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+    pto_collectives_t collectives = rows_of(machine, all_nodes, 3, both, 2, slower);
+    find_error(machine, &collectives, &fitted);
     const pto_model_error_t *error = &machine->model_error;
     assert_int_equal(error->row_count, 3);
     for (int i = 0; i < 3; i++) {
@@ -244,7 +247,7 @@ TEST(a_models_error_is_what_its_predictions_miss) {
     assert_string_equal(error->source,
                         "unnamed: 56 times that terms were fitted to, 28 with their node count left out");
     /* All are known: the 28 are among 84, of which the worst 5 percent are theirs. */
-    assert_int_equal(pto_fit_model_error(machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
+    find_error(machine, &collectives, NULL);
     assert_int_equal(error->row[0].samples, 84);
     assert_true(error->row[0].log_95 == 0.191); /* ln 1.21 */
     assert_true(error->doubling == 0 && error->node.most == 8);
@@ -253,12 +256,9 @@ TEST(a_models_error_is_what_its_predictions_miss) {
 
 /* 19 times tell of 95 percent; here are 14. */
 TEST(an_error_needs_nineteen_times) {
-    const int nodes[] = {2};
-    const double factor[] = {1.1};
-    const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;
     pto_machine_t *machine = parse("", hidden);
-    pto_collectives_t collectives = rows_of(machine, nodes, 1, &alltoall, 1, factor);
-    assert_int_equal(pto_fit_model_error(machine, &collectives, NULL, false, NULL, NULL), PTO_OK);
+    pto_collectives_t collectives = rows_of(machine, all_nodes, 1, both, 1, slower);
+    find_error(machine, &collectives, NULL);
     assert_int_equal(machine->model_error.row_count, 0);
     assert_null(machine->model_error.source);
 }
@@ -267,11 +267,8 @@ TEST(an_error_needs_nineteen_times) {
  * one strategy in the first `odd` cells of them, and from the first `left_out` times of 8 nodes, each of
  * which takes longer than the one before. */
 static pto_model_error_t error_of(int odd, int left_out) {
-    const int nodes[] = {2, 4, 8};
-    const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
-    const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
     pto_machine_t *machine = parse("", hidden);
-    pto_collectives_t collectives = rows_of(machine, nodes, 3, both, 2, NULL);
+    pto_collectives_t collectives = all_collectives_of(machine);
     size_t kept = 0;
     int odd_ones = 0, of_eight = 0;
     for (size_t i = 0; i < collectives.count; i++) {
@@ -287,17 +284,14 @@ static pto_model_error_t error_of(int odd, int left_out) {
         kept++;
     }
     collectives.count = kept;
-    assert_int_equal(pto_fit_model_error(machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
-    pto_model_error_t error = machine->model_error;
-    machine->model_error = (pto_model_error_t){0};
-    return error;
+    find_error(machine, &collectives, &fitted);
+    return machine->model_error;
 }
 
 static void assert_doubling(int left_out, double expected) {
-    pto_model_error_t error = error_of(0, left_out);
-    if (!(fabs(error.doubling - expected) < 1.5e-3))
-        fail_msg("%d times that were left out: %g is not %g", left_out, error.doubling, expected);
-    pto_model_error_fini(&error);
+    double doubling = error_of(0, left_out).doubling;
+    if (!(fabs(doubling - expected) < 1.5e-3))
+        fail_msg("%d times that were left out: %g is not %g", left_out, doubling, expected);
 }
 
 /* Two for each size. The worst of 19 to 28 is within 95 percent of one more. */
@@ -310,14 +304,11 @@ TEST(nineteen_times_of_more_nodes_tell_of_a_doubling) {
 /* Two collectives tell of 2 nodes and of 8. Of 4 nodes, which are one doubling from 8, a single cell
  * tells, the first of all or the last. */
 TEST(a_single_cell_tells_how_far_a_doubling_is) {
-    const int nodes[] = {2, 4, 8};
-    const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t all[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
                                     PTO_COLLECTIVE_ALLGATHER};
-    const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
     pto_machine_t *machine = parse("", hidden);
     for (int last = 0; last < 2; last++) {
-        pto_collectives_t collectives = rows_of(machine, nodes, 3, all, 3, factor);
+        pto_collectives_t collectives = rows_of(machine, all_nodes, 3, all, 3, slower);
         size_t kept = 0;
         int64_t told = 0; /* the size of the only cell */
         for (size_t i = 0; i < collectives.count; i++) {
@@ -330,7 +321,7 @@ TEST(a_single_cell_tells_how_far_a_doubling_is) {
         }
         collectives.count = kept;
         assert_int_equal(kept, 2 + 2 * 2 * 14);
-        assert_int_equal(pto_fit_model_error(machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+        find_error(machine, &collectives, &fitted);
         assert_true(fabs(machine->model_error.doubling - (log(1.21) / 0.095 - 1)) < 1e-3);
     }
 }
@@ -338,13 +329,9 @@ TEST(a_single_cell_tells_how_far_a_doubling_is) {
 /* Of 28 times of 8 nodes, twice as many as are known, the worst is within 95 percent of one more: whichever
  * it is, of the first collective or the last. */
 TEST(any_time_may_tell_of_a_doubling) {
-    const int nodes[] = {2, 4, 8};
-    const double factor[] = {1.1, 1.1, 1.21};
-    const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
-    const pto_node_counts_t fitted = {.count = 2, .value = {2, 4}};
     pto_machine_t *machine = parse("", hidden);
     for (size_t worst = 0; worst < 56; worst += 55) {
-        pto_collectives_t collectives = rows_of(machine, nodes, 3, both, 2, factor);
+        pto_collectives_t collectives = rows_of(machine, all_nodes, 3, both, 2, slower);
         size_t kept = 0;
         for (size_t i = 0; i < collectives.count; i++)
             if (collectives.row[i].nodes == 8 || collectives.row[i].collective == both[worst == 0])
@@ -353,7 +340,7 @@ TEST(any_time_may_tell_of_a_doubling) {
         assert_int_equal(kept, 56);
         assert_int_equal(collectives.row[worst].nodes, 8);
         collectives.row[worst].seconds *= 1.1;
-        assert_int_equal(pto_fit_model_error(machine, &collectives, &fitted, false, NULL, NULL), PTO_OK);
+        find_error(machine, &collectives, &fitted);
         assert_true(fabs(machine->model_error.doubling - (log(1.331) / 0.095 - 1)) < 1e-3);
         assert_string_equal(machine->model_error.source,
                             "unnamed: 28 times that terms were fitted to, 28 with their node count left out");
@@ -362,11 +349,8 @@ TEST(any_time_may_tell_of_a_doubling) {
 
 /* Of 28 ties one deviation holds 68 percent, the least 20: all of them are 0 until 9 are not. */
 TEST(a_tie_is_one_deviation_of_all_pairs) {
-    for (int odd = 7; odd <= 10; odd++) {
-        pto_model_error_t error = error_of(odd, 0);
-        assert_true(error.tie == (odd < 9 ? 0 : 0.182)); /* ln 1.2 */
-        pto_model_error_fini(&error);
-    }
+    for (int odd = 7; odd <= 10; odd++)
+        assert_true(error_of(odd, 0).tie == (odd < 9 ? 0 : 0.182)); /* ln 1.2 */
 }
 
 TEST(an_error_is_borrowed_where_there_is_none) {
@@ -480,9 +464,8 @@ static void assert_kept(const pto_fit_collectives_t *fit, const char *name, doub
 
 /* A stop lasts, so this is last. */
 TEST(a_stopped_fit_keeps_what_it_found) {
-    const int nodes[] = {2, 4, 8};
     pto_machine_t *truth = parse("", hidden), *machine = parse("", "");
-    pto_collectives_t collectives = collectives_of(truth, nodes, 3);
+    pto_collectives_t collectives = all_collectives_of(truth);
     const pto_fit_collectives_t whole = must_fit_to(machine, &collectives, NULL, NULL);
     assert_false(whole.interrupted);
     pto_stop();

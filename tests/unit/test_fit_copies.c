@@ -5,16 +5,11 @@
 
 static const double noise = 0.05;
 
-/* A file's samples of three processes that copy from one GPU, with lines of provenance. */
+/* A file of three processes that copy from one GPU. */
 static void parse_shared(const char *provenance, const char *benchmark, pto_samples_t *samples) {
-    char text[4096];
-    int length = snprintf(text, sizeof text,
-                          "%sbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n", provenance);
-    for (int bytes = 8; bytes <= 1 << 20; bytes *= 8)
-        for (int run = 1; run <= 5; run++)
-            length += snprintf(text + length, sizeof text - (size_t)length, "%s,-,on_socket,-,3,1,%d,%d,%g\n",
-                               benchmark, bytes, run, 3e-5 + 1e-10 * bytes);
-    assert_int_equal(pto_samples_parse(text, (size_t)length, "a file", samples, NULL), PTO_OK);
+    char columns[64];
+    snprintf(columns, sizeof columns, "%s,-,on_socket,-,3,1", benchmark);
+    parse_rows("a file", provenance, columns, samples);
 }
 
 TEST(mps_is_that_of_the_files_in_which_processes_share_a_gpu) {
@@ -42,34 +37,34 @@ TEST(mps_is_that_of_the_files_in_which_processes_share_a_gpu) {
 TEST(mps_is_that_of_the_first_row_too) {
     static const char first[] = "# mps=no\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                                 "memcpy_shared_d2h,-,on_socket,-,3,1,8,1,3e-5\n";
-    pto_samples_t *samples = no_samples(), *messages = new_samples();
+    pto_samples_t *samples = no_samples();
     assert_int_equal(pto_samples_parse(first, strlen(first), "first", samples, NULL), PTO_OK);
     parse_shared("# mps=yes\n", "memcpy_shared_d2h", samples);
-    for (size_t i = 0; i < messages->count; i++)
-        add(samples, messages->sample[i]);
+    add_few_messages(samples);
     pto_fit_t fit = must_fit(samples, &any_node);
     assert_int_equal(pto_machine_mps(fit.machine), PTO_MPS_UNKNOWN);
+}
+
+/* A file of messages that says nothing of MPS does not matter for the copies of another file. */
+TEST(mps_is_not_that_of_files_of_other_samples) {
+    pto_samples_t *samples = no_samples();
+    parse_rows("messages", "# mps=no\n", "ping_pong,cpu,off_node,0-1,1,1", samples);
+    parse_shared("# mps=yes\n", "memcpy_shared_d2h", samples);
+    pto_fit_t fit = must_fit(samples, &any_node);
+    assert_int_equal(pto_machine_mps(fit.machine), PTO_MPS_YES);
 }
 
 /* 8 us and 2 us for each copy more, and 20 ps a byte. */
 TEST(additional_copies_of_a_stream_are_fitted) {
     uint64_t state = 21;
     pto_samples_t *samples = new_samples();
-    for (int32_t copies = 1; copies <= 64; copies *= 2) {
-        for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 4) {
-            for (int32_t run = 1; run <= 10; run++) {
-                pto_sample_t sample = {.benchmark = PTO_BENCHMARK_MEMCPY_QUEUED_D2H,
-                                       .place = PTO_AT_ON_SOCKET,
-                                       .procs = 1,
-                                       .messages = copies,
-                                       .bytes = bytes,
-                                       .run = run};
-                sample.seconds = (8e-6 + 2e-6 * (copies - 1) + 2e-11 * (double)(copies * bytes)) *
-                                 (1 + noise * shake(&state));
-                add(samples, sample);
-            }
-        }
-    }
+    pto_sample_t sample = {
+        .benchmark = PTO_BENCHMARK_MEMCPY_QUEUED_D2H, .place = PTO_AT_ON_SOCKET, .procs = 1};
+    for (sample.messages = 1; sample.messages <= 64; sample.messages *= 2)
+        for (sample.bytes = 1; sample.bytes <= 1 << 20; sample.bytes *= 4)
+            add_noisy(samples, sample,
+                      8e-6 + 2e-6 * (sample.messages - 1) + 2e-11 * (double)(sample.messages * sample.bytes),
+                      noise, 10, &state);
     pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->queued_copy_s[PTO_COPY_D2H].value, 2e-6, 0.02);
     assert_false(pto_param_known(&fit.machine->queued_copy_s[PTO_COPY_H2D]));
@@ -79,20 +74,16 @@ TEST(additional_copies_of_a_stream_are_fitted) {
 TEST(rows_of_messages_are_fitted) {
     uint64_t state = 23;
     pto_samples_t *samples = new_samples();
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG_STRIDED,
+                           .where = PTO_IN_GPU,
+                           .place = PTO_AT_ON_SOCKET,
+                           .procs = 1};
     for (int64_t rows = 1; rows <= 1024; rows *= 4)
-        for (int32_t row_bytes = 4; row_bytes <= 64; row_bytes *= 16)
-            for (int32_t run = 1; run <= 10; run++) {
-                pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG_STRIDED,
-                                       .where = PTO_IN_GPU,
-                                       .place = PTO_AT_ON_SOCKET,
-                                       .procs = 1,
-                                       .messages = row_bytes,
-                                       .bytes = rows * row_bytes,
-                                       .run = run};
-                sample.seconds = (6e-6 + 15e-6 * (double)(rows - 1) + 3e-12 * (double)(rows * row_bytes)) *
-                                 (1 + noise * shake(&state));
-                add(samples, sample);
-            }
+        for (sample.messages = 4; sample.messages <= 64; sample.messages *= 16) { /* bytes of a row */
+            sample.bytes = rows * sample.messages;
+            add_noisy(samples, sample, 6e-6 + 15e-6 * (double)(rows - 1) + 3e-12 * (double)sample.bytes,
+                      noise, 10, &state);
+        }
     pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->message_row_s[PTO_SPACE_GPU].value, 15e-6, 0.02);
     assert_false(pto_param_known(&fit.machine->message_row_s[PTO_SPACE_CPU]));
@@ -102,18 +93,11 @@ TEST(rows_of_messages_are_fitted) {
 TEST(the_limit_of_small_shared_copies_is_between_two_sizes) {
     uint64_t state = 22;
     pto_samples_t *samples = new_samples();
-    for (int64_t bytes = 4; bytes <= 1 << 20; bytes *= 2)
-        for (int32_t run = 1; run <= 5; run++) {
-            pto_sample_t sample = {.benchmark = PTO_BENCHMARK_MEMCPY_SHARED_H2D,
-                                   .place = PTO_AT_ON_SOCKET,
-                                   .procs = 10,
-                                   .messages = 1,
-                                   .bytes = bytes,
-                                   .run = run};
-            sample.seconds =
-                (bytes <= 16384 ? 8e-4 : 4e-5 + 1e-10 * (double)bytes) * (1 + noise * shake(&state));
-            add(samples, sample);
-        }
+    pto_sample_t sample = {
+        .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_H2D, .place = PTO_AT_ON_SOCKET, .procs = 10, .messages = 1};
+    for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2)
+        add_noisy(samples, sample, sample.bytes <= 16384 ? 8e-4 : 4e-5 + 1e-10 * (double)sample.bytes, noise,
+                  5, &state);
     pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *shared = &fit.machine->shared_copies[PTO_COPY_H2D];
     assert_int_equal(shared->count, 2);

@@ -15,40 +15,21 @@ static const double launch_s = 8e-6, cached_beta = 1.2e-12, cached_gamma = 4e-13
                     gamma_true = 2e-12;
 enum { CACHE_BYTES = 1 << 24 };
 
-static const pto_fit_options_t what_can_be = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
-
-static double shaken(uint64_t *state, double seconds) { return seconds * (1 + noise * shake(state)); }
-
 static void add_shaken(pto_samples_t *samples, pto_sample_t sample, double seconds, uint64_t *state) {
-    for (int i = 0; i < REPEATS; i++) {
-        sample.seconds = shaken(state, seconds);
-        sample.run = i + 1;
-        add(samples, sample);
-    }
+    add_noisy(samples, sample, seconds, noise, REPEATS, state);
 }
 
-/* Something is left out with these words. */
-static void left_out_for(const pto_samples_t *samples, const char *words) {
+/* An entry is left out, with these words. */
+static pto_fit_t fit_without(const pto_samples_t *samples, const char *name, const char *words) {
     pto_fit_t fit = must_fit(samples, &any_node);
-    bool said = false;
-    for (int i = 0; i < fit.entry_count; i++) {
-        char text[PTO_FIT_NAME_MAX + PTO_FIT_NOTE_MAX + 2];
-        snprintf(text, sizeof text, "%s: %s", fit.entry[i].name, fit.entry[i].note);
-        said = said || (fit.entry[i].left_out && strstr(text, words));
-    }
-    if (!said)
-        fail_msg("nothing says '%s'", words);
+    const pto_fit_entry_t *entry = entry_named(&fit, name);
+    if (!entry->left_out || !strstr(entry->note, words))
+        fail_msg("%s: '%s' does not say '%s'", name, entry->note, words);
+    return fit;
 }
 
 /* The fit's machine is one that can be written and read again. */
-static void assert_readable(const pto_fit_t *fit) {
-    pto_machine_t again;
-    pto_error_t err = {0};
-    char *text = must_format(fit->machine);
-    if (pto_machine_parse(text, strlen(text), "fitted.yaml", &again, &err) != PTO_OK)
-        fail_msg("%s in\n%s", err.message, text);
-    pto_machine_fini(&again);
-}
+static void assert_readable(const pto_fit_t *fit) { must_parse(must_format(fit->machine)); }
 
 /* --- additional inputs ---------------------------------------------------------------------------------- */
 
@@ -102,13 +83,9 @@ TEST(a_kernel_that_differs_for_two_inputs_is_reported) {
     add_many(samples, 1.4, &state);
     pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(pto_machine_extra_input(fit.machine, PTO_SPACE_GPU, CACHE_BYTES)->value, gamma_true, 0.04);
-    bool told = false;
-    for (int i = 0; i < fit.entry_count; i++) {
-        told = told || (strstr(fit.entry[i].name, "extra_input_s_per_byte from") != NULL &&
-                        strstr(fit.entry[i].note, "two inputs take 1.4") != NULL &&
-                        strstr(fit.entry[i].note, "which prices do not contain") != NULL);
-    }
-    assert_true(told);
+    const char *note = entry_named(&fit, "reduce.gpu.extra_input_s_per_byte from 16777216")->note;
+    assert_non_null(strstr(note, "two inputs take 1.4"));
+    assert_non_null(strstr(note, "which prices do not contain"));
 }
 
 TEST(additional_inputs_that_cost_nothing_are_absent) {
@@ -134,8 +111,7 @@ TEST(additional_inputs_need_the_cost_of_two) {
     uint64_t state = 4;
     pto_samples_t *samples = new_samples();
     add_many(samples, 1, &state);
-    left_out_for(samples, "reduce.gpu.extra_input_s_per_byte: without samples of `reduce`");
-    pto_fit_t fit = must_fit(samples, &what_can_be);
+    pto_fit_t fit = fit_without(samples, "reduce.gpu.extra_input_s_per_byte", "without samples of `reduce`");
     assert_int_equal(fit.machine->reduce[PTO_SPACE_GPU].count, 0);
     assert_readable(&fit);
 }
@@ -189,12 +165,11 @@ TEST(a_rate_that_the_launch_hides_is_not_told) {
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_8,
                            .place = PTO_AT_ON_SOCKET,
                            .procs = ALL_BLOCKS,
-                           .messages = 1,
-                           .seconds = launch_s};
+                           .messages = 1};
     add_way(samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
     add_way(samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
-    for (int i = 0; i < 2; i++, sample.bytes = 1 << 20)
-        add(samples, sample);
+    for (sample.bytes = 0; sample.bytes <= 1 << 20; sample.bytes += 1 << 20)
+        add_equal(samples, sample, launch_s, 1);
     pto_fit_t fit = must_fit(samples, &any_node);
     const char *widths = entry_named(&fit, "remote.store.on_socket by width")->note;
     assert_non_null(strstr(widths, "4 B a thread 1"));
@@ -217,30 +192,14 @@ TEST(an_empty_kernel_must_be_among_the_samples) {
                            .place = PTO_AT_ON_SOCKET,
                            .procs = ALL_BLOCKS,
                            .messages = 1};
-    for (sample.bytes = 16; sample.bytes <= 1 << 20; sample.bytes *= 2) {
-        sample.seconds = launch_s + store_beta * (double)sample.bytes;
-        add(samples, sample);
-    }
-    left_out_for(samples, "remote.store.on_socket: without samples of 0 bytes");
-    pto_fit_t fit = must_fit(samples, &what_can_be);
+    for (sample.bytes = 16; sample.bytes <= 1 << 20; sample.bytes *= 2)
+        add_equal(samples, sample, launch_s + store_beta * (double)sample.bytes, 1);
+    pto_fit_t fit = fit_without(samples, "remote.store.on_socket", "without samples of 0 bytes");
     assert_null(pto_machine_remote(fit.machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET));
-    sample.bytes = 0;
-    sample.seconds = launch_s;
-    samples->count = 0; /* one size beside nothing */
-    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
-        add(samples, (pto_sample_t){.benchmark = PTO_BENCHMARK_PING_PONG,
-                                    .where = PTO_IN_CPU,
-                                    .place = PTO_AT_OFF_NODE,
-                                    .procs = 1,
-                                    .messages = 1,
-                                    .bytes = sample.bytes,
-                                    .seconds = 1e-6 + 1e-10 * (double)sample.bytes});
-    }
-    sample.bytes = 0;
-    add(samples, sample);
-    sample.bytes = 1024;
-    add(samples, sample);
-    left_out_for(samples, "fewer than two sizes");
+    samples = new_samples(); /* one size beside nothing */
+    for (sample.bytes = 0; sample.bytes <= 1024; sample.bytes += 1024)
+        add_equal(samples, sample, launch_s, 1);
+    fit_without(samples, "remote.store.on_socket", "fewer than two sizes");
 }
 
 /* Four GPUs: three destinations. Rows of two GPUs, which are faster, do not count. */
@@ -284,11 +243,10 @@ TEST(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope) {
                                .messages = 1};
         for (int k = 0; k < cases[i].sizes; k++) {
             sample.bytes = 16384 << k;
-            sample.seconds = 2e-5 + cases[i].s_per_byte * (double)sample.bytes;
-            add(samples, sample);
+            add_equal(samples, sample, 2e-5 + cases[i].s_per_byte * (double)sample.bytes, 1);
         }
         if (cases[i].why != NULL) {
-            left_out_for(samples, cases[i].why);
+            fit_without(samples, "remote.all_s_per_byte", cases[i].why);
             continue;
         }
         pto_fit_t fit = must_fit(samples, &any_node);

@@ -3,6 +3,7 @@
 #include "machine/library.h"
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "must.h"
 #include "portolan/score.h"
 #include "test.h"
 
@@ -29,11 +30,10 @@ typedef struct {
 
 /* Of a machine without library tables. */
 static pto_fit_t *open_fit(const char *name) {
-    pto_fit_t *fit = keep_new(sizeof *fit, end_fit);
+    pto_fit_t *fit = keep_new(sizeof *fit, NULL);
     char path[128];
-    pto_error_t err = {0};
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", name);
-    assert_ok(pto_machine_open(path, &fit->machine, &err), &err);
+    fit->machine = must_open(path);
     pto_library_tables_free(fit->machine->library, fit->machine->library_count);
     fit->machine->library = NULL;
     fit->machine->library_count = 0;
@@ -99,6 +99,15 @@ static void infer(const pto_samples_t *samples, pto_fit_t *fit) {
     assert_ok(pto_fit_library(samples, &options, fit, &err), &err);
 }
 
+/* Of the times of one habit in host memory. */
+static pto_fit_t *infer_habit(const habit_t *habit, members_t members, double factor, double noise) {
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
+    add_times(fit->machine, habit, PTO_SPACE_CPU, members, factor, noise, samples);
+    infer(samples, fit);
+    return fit;
+}
+
 static const pto_library_rule_t *rule_at(const pto_fit_t *fit, const habit_t *habit, pto_space_t space,
                                          int32_t procs, int64_t bytes) {
     return pto_machine_library(fit->machine, pto_collective_name(habit->collective), space, procs, bytes);
@@ -153,10 +162,7 @@ TEST(algorithms_and_staging_are_found) {
 }
 
 TEST(what_cannot_be_told_apart_is_flagged) {
-    pto_fit_t *fit = open_fit("summit-spectrum-refit");
-    pto_samples_t *samples = no_samples();
-    add_times(fit->machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, samples);
-    infer(samples, fit);
+    pto_fit_t *fit = infer_habit(&exchange, two_of_one, 1, 0.03);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const pto_library_rule_t *rule = rule_at(fit, &exchange, PTO_SPACE_CPU, 2, sizes[s]);
         assert_true(flags(rule, "do not tell which"));
@@ -165,38 +171,31 @@ TEST(what_cannot_be_told_apart_is_flagged) {
 }
 
 TEST(times_of_no_algorithm_are_flagged) {
-    pto_fit_t *fit = open_fit("summit-spectrum-refit");
-    pto_samples_t *samples = no_samples();
-    add_times(fit->machine, &from_root, PTO_SPACE_CPU, forty_of_two, 5, 0.03, samples);
-    infer(samples, fit);
+    pto_fit_t *fit = infer_habit(&from_root, forty_of_two, 5, 0.03);
     assert_true(
         flags(rule_at(fit, &from_root, PTO_SPACE_CPU, 80, 1048576), "a factor of 5 from the nearest"));
 }
 
-TEST(flagged_rows_are_written_and_read) {
-    pto_fit_t *fit = open_fit("summit-spectrum-refit");
-    pto_samples_t *samples = no_samples();
+/* Beside the machines whose library it names. */
+static pto_machine_t *read_again(const pto_fit_t *fit) {
+    const char *text = must_format(fit->machine);
     pto_machine_t *read = NULL;
-    char *text = NULL;
-    add_times(fit->machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, samples);
-    infer(samples, fit);
-    assert_int_equal(pto_machine_format(fit->machine, "", &text, NULL), PTO_OK);
-    assert_int_equal(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, NULL),
-                     PTO_OK);
-    pto_fit_t again = {.machine = read};
+    pto_error_t err = {0};
+    assert_ok(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, &err), &err);
+    return keep(read, end_opened);
+}
+
+TEST(flagged_rows_are_written_and_read) {
+    pto_fit_t *fit = infer_habit(&exchange, two_of_one, 1, 0.03);
+    const pto_fit_t again = {.machine = read_again(fit)};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         assert_string_equal(rule_at(&again, &exchange, PTO_SPACE_CPU, 2, sizes[s])->flagged,
                             rule_at(fit, &exchange, PTO_SPACE_CPU, 2, sizes[s])->flagged);
-    pto_machine_destroy(read);
-    free(text);
 }
 
 /* Where one algorithm ends and another begins is not measured. */
 TEST(a_limit_between_two_sizes_is_flagged) {
-    pto_fit_t *fit = open_fit("summit-spectrum-refit");
-    pto_samples_t *samples = no_samples();
-    add_times(fit->machine, &pieces, PTO_SPACE_CPU, forty_of_two, 1, 0.01, samples);
-    infer(samples, fit);
+    pto_fit_t *fit = infer_habit(&pieces, forty_of_two, 1, 0.01);
     assert_certain(fit, &pieces, PTO_SPACE_CPU, 80, 256);
     assert_certain(fit, &pieces, PTO_SPACE_CPU, 80, 16384);
     const pto_library_rule_t *low = rule_at(fit, &pieces, PTO_SPACE_CPU, 80, 257),
@@ -213,9 +212,6 @@ TEST(a_limit_between_neighboring_sizes_leaves_no_row_empty) {
     enum { BELOW = 256, FROM = 260 };
     pto_fit_t *fit = open_fit("summit-spectrum-refit");
     pto_samples_t *samples = no_samples();
-    pto_machine_t *read = NULL;
-    pto_error_t err = {0};
-    char *text = NULL;
     uint64_t state = 1;
     habit_t close = pieces;
     close.large_from = FROM;
@@ -224,10 +220,7 @@ TEST(a_limit_between_neighboring_sizes_leaves_no_row_empty) {
     infer(samples, fit);
     assert_certain(fit, &close, PTO_SPACE_CPU, 80, BELOW);
     assert_certain(fit, &close, PTO_SPACE_CPU, 80, FROM);
-    assert_int_equal(pto_machine_format(fit->machine, "", &text, NULL), PTO_OK);
-    assert_ok(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, &err), &err);
-    pto_machine_destroy(read);
-    free(text);
+    read_again(fit);
 }
 
 /* A library that stages GPU buffers only from a size on may keep its algorithm. */

@@ -9,6 +9,10 @@
 enum { REPEATS = 12, LIMIT_BYTES = 65536 };
 
 static const double noise = 0.02;
+
+static const pto_sample_t allreduce_row = {
+    .benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .procs = 2, .messages = 1};
+
 /* Two protocols, both dearer with more GPUs. */
 static double true_seconds(int64_t gpus, int64_t bytes) {
     bool small = bytes < LIMIT_BYTES;
@@ -19,12 +23,8 @@ static void add_job(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t g
     uint64_t state = (uint64_t)gpus * 64 + (uint64_t)nodes;
     pto_sample_t sample = {
         .benchmark = (uint8_t)benchmark, .where = PTO_IN_GPU, .procs = gpus, .messages = nodes};
-    for (sample.bytes = 8; sample.bytes <= 1 << 26; sample.bytes *= 4) {
-        for (int i = 0; i < REPEATS; i++) {
-            sample.seconds = true_seconds(gpus, sample.bytes) * (1 + noise * shake(&state));
-            add(samples, sample);
-        }
-    }
+    for (sample.bytes = 8; sample.bytes <= 1 << 26; sample.bytes *= 4)
+        add_noisy(samples, sample, true_seconds(gpus, sample.bytes), noise, REPEATS, &state);
 }
 
 TEST(pieces_and_parameters_are_recovered) {
@@ -84,19 +84,14 @@ static double structured_s(bool chain, double gpus, double bytes, double simple_
 TEST(the_structure_is_recovered_from_the_numbers_of_gpus) {
     pto_samples_t *samples = new_samples();
     uint64_t random = 1;
-    for (int chain = 0; chain < 2; chain++)
-        for (int32_t gpus = 2; gpus <= 5; gpus++)
-            for (int64_t bytes = 64; bytes <= 1 << 28; bytes *= 2)
-                for (int i = 0; i < REPEATS; i++)
-                    add(samples,
-                        (pto_sample_t){.benchmark = (uint8_t)(chain ? PTO_BENCHMARK_NCCL_BROADCAST
-                                                                    : PTO_BENCHMARK_NCCL_ALLREDUCE),
-                                       .where = PTO_IN_GPU,
-                                       .procs = gpus,
-                                       .messages = 1,
-                                       .bytes = bytes,
-                                       .seconds = structured_s(chain == 1, gpus, (double)bytes, 2e-6) *
-                                                  (1 + 0.002 * shake(&random))});
+    for (int chain = 0; chain < 2; chain++) {
+        pto_sample_t sample = allreduce_row;
+        sample.benchmark = chain ? PTO_BENCHMARK_NCCL_BROADCAST : PTO_BENCHMARK_NCCL_ALLREDUCE;
+        for (sample.procs = 2; sample.procs <= 5; sample.procs++)
+            for (sample.bytes = 64; sample.bytes <= 1 << 28; sample.bytes *= 2)
+                add_noisy(samples, sample, structured_s(chain == 1, sample.procs, (double)sample.bytes, 2e-6),
+                          0.002, REPEATS, &random);
+    }
     pto_fit_t fit = must_fit(samples, &any_node);
     const pto_machine_t *machine = fit.machine;
     assert_true(machine->nccl_simple_bytes.value == 2097152);
@@ -115,8 +110,7 @@ TEST(the_structure_is_recovered_from_the_numbers_of_gpus) {
 TEST(three_sizes_show_where_simple_begins) {
     static const double seconds[] = {1e-4, 3e-4, 3.2e-4};
     pto_samples_t *samples = new_samples();
-    pto_sample_t sample = {
-        .benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .procs = 2, .messages = 1};
+    pto_sample_t sample = allreduce_row;
     for (int i = 0; i < 3; i++) {
         sample.bytes = 4194304 << i;
         add_equal(samples, sample, seconds[i], 5);
@@ -129,7 +123,7 @@ TEST(three_sizes_show_where_simple_begins) {
 /* A hop by Simple would take less than NCCL's own by LL128, which the samples do not show. */
 TEST(no_hop_is_faster_than_by_a_protocol_of_lower_latency) {
     pto_samples_t *samples = new_samples();
-    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .messages = 1};
+    pto_sample_t sample = allreduce_row;
     for (sample.procs = 2; sample.procs <= 5; sample.procs++)
         for (sample.bytes = 64; sample.bytes <= 1 << 28; sample.bytes *= 2)
             add_equal(samples, sample, structured_s(false, sample.procs, (double)sample.bytes, 1e-6), 5);
@@ -151,7 +145,7 @@ TEST(a_chain_of_two_lines_shows_its_channels) {
             double bytes = (double)sample.bytes, full = 8388608;
             add_equal(samples, sample, 2e-5 + 1e-11 * bytes + 2e-11 * fmin(bytes, full), 5);
         }
-        sample.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE; /* two jumps, to Simple, below that */
+        sample = allreduce_row; /* two jumps, to Simple, below that */
         for (sample.procs = 2; sample.procs <= 4; sample.procs += 2)
             for (sample.bytes = 64; sample.bytes <= 1 << 24; sample.bytes *= 2)
                 add_equal(samples, sample,
@@ -170,15 +164,13 @@ TEST(a_chain_of_two_lines_shows_its_channels) {
 /* Sizes of two GPUs with so many samples each, and the same of four with five. */
 static bool doubling_is_usual(int sizes, int samples_of_two) {
     pto_samples_t *samples = new_samples();
-    for (int32_t gpus = 2; gpus <= 4; gpus += 2)
-        for (int k = 0; k < sizes; k++)
-            for (int i = 0; i < (gpus == 2 ? samples_of_two : 5); i++)
-                add(samples, (pto_sample_t){.benchmark = (uint8_t)PTO_BENCHMARK_NCCL_ALLREDUCE,
-                                            .where = PTO_IN_GPU,
-                                            .procs = gpus,
-                                            .messages = 1,
-                                            .bytes = 64 << k,
-                                            .seconds = gpus * (1e-5 + 1e-11 * (double)(64 << k))});
+    pto_sample_t sample = allreduce_row;
+    for (sample.procs = 2; sample.procs <= 4; sample.procs += 2)
+        for (int k = 0; k < sizes; k++) {
+            sample.bytes = 64 << k;
+            add_equal(samples, sample, sample.procs * (1e-5 + 1e-11 * (double)sample.bytes),
+                      sample.procs == 2 ? samples_of_two : 5);
+        }
     pto_fit_t fit = must_fit(samples, &any_node);
     bool usual = fit.machine->nccl_doubling.value == 0.28;
     assert_non_null(strstr(entry_named(&fit, "nccl.simple_bytes")->note, "no times jump"));
@@ -186,16 +178,12 @@ static bool doubling_is_usual(int sizes, int samples_of_two) {
 }
 
 /* Nineteen sizes of four GPUs are as many errors of what two GPUs predict, which is enough to tell of them.
- */
+ * Four samples of a size are too few to compare its time, but two GPUs have a price all the same. */
 TEST(nineteen_errors_tell_what_a_doubling_adds) {
-    assert_true(doubling_is_usual(18, 5));
-    assert_false(doubling_is_usual(19, 5));
-}
-
-/* Four samples of a size are too few to compare its time, but two GPUs have a price all the same. */
-TEST(errors_are_those_of_sizes_with_enough_samples) {
-    assert_true(doubling_is_usual(18, 4));
-    assert_false(doubling_is_usual(19, 4));
+    for (int samples_of_two = 4; samples_of_two <= 5; samples_of_two++) {
+        assert_true(doubling_is_usual(18, samples_of_two));
+        assert_false(doubling_is_usual(19, samples_of_two));
+    }
 }
 
 /* Four GPUs take as long for all sizes as two and a hop more, except for one size, which takes 1.5 times as
@@ -203,7 +191,7 @@ TEST(errors_are_those_of_sizes_with_enough_samples) {
 TEST(a_doubling_adds_the_error_of_all_but_five_percent) {
     for (int sizes = 37; sizes <= 40; sizes++) {
         pto_samples_t *samples = new_samples();
-        pto_sample_t sample = {.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .messages = 1};
+        pto_sample_t sample = allreduce_row;
         for (sample.procs = 2; sample.procs <= 4; sample.procs += 2)
             for (int k = 1; k <= sizes; k++) {
                 sample.bytes = 64 * k;

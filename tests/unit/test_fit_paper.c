@@ -4,6 +4,7 @@
  * ../shared) are absent. */
 #include <unistd.h>
 
+#include "../../model/fit/regress.h"
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "must.h"
@@ -157,12 +158,6 @@ TEST(summits_tables_are_reproduced_from_its_samples) { assert_tables_come_out(&s
 
 TEST(lassens_tables_are_reproduced_from_its_samples) { assert_tables_come_out(&lassen); }
 
-static int by_value(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* Median of |fitted / measured - 1| over the ping-pong samples of a space and level, by the machine's file.
  */
 static double residual_of(const pto_samples_t *samples, const pto_machine_t *machine, pto_space_t space,
@@ -182,8 +177,7 @@ static double residual_of(const pto_samples_t *samples, const pto_machine_t *mac
             residual[count++] = fabs(fitted / sample->seconds - 1);
         }
     }
-    qsort(residual, count, sizeof *residual, by_value);
-    double median = count > 0 ? residual[count / 2] : 0;
+    double median = fit_median(residual, count);
     free(residual);
     return median;
 }

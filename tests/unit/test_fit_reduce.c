@@ -34,12 +34,8 @@ static void add_reductions(pto_samples_t *samples, const char *pair, double fact
                            .pair_hash = pto_sample_pair_hash(pair),
                            .procs = 1,
                            .messages = 1};
-    for (sample.bytes = 8; sample.bytes <= 1 << 26; sample.bytes *= 2) {
-        for (int i = 0; i < REPEATS; i++) {
-            sample.seconds = factor * true_seconds(sample.bytes) * (1 + noise * shake(state));
-            add(samples, sample);
-        }
-    }
+    for (sample.bytes = 8; sample.bytes <= 1 << 26; sample.bytes *= 2)
+        add_noisy(samples, sample, factor * true_seconds(sample.bytes), noise, REPEATS, state);
 }
 
 static void assert_truth(const pto_cost_table_t *cost, double tolerance) {
@@ -107,11 +103,8 @@ TEST(times_below_the_grain_do_not_steer) {
     pto_samples_t *samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
     for (sample.bytes = 8; sample.bytes <= 1 << 26; sample.bytes *= 2) {
-        for (int i = 0; i < REPEATS; i++) {
-            double odd = sample.bytes < 256 ? 3 : 1;
-            sample.seconds = odd * (2e-9 + 2e-11 * (double)sample.bytes) * (1 + noise * shake(&state));
-            add(samples, sample);
-        }
+        double odd = sample.bytes < 256 ? 3 : 1;
+        add_noisy(samples, sample, odd * (2e-9 + 2e-11 * (double)sample.bytes), noise, REPEATS, &state);
     }
     pto_fit_t fit = must_fit(samples, &any_node);
     const pto_cost_table_t *cost = &fit.machine->reduce[PTO_SPACE_CPU];

@@ -19,17 +19,11 @@ static void add_runs(pto_samples_t *samples) {
     uint64_t state = 5;
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_RUN_LAUNCH, .where = PTO_IN_GPU, .procs = 1};
     for (sample.messages = 2; sample.messages <= 5; sample.messages += sample.messages - 1)
-        for (int i = 0; i < REPEATS; i++) {
-            sample.seconds = (24e-6 + 1.8e-6 * (sample.messages - 1)) * (1 + 0.1 * noise * shake(&state));
-            add(samples, sample);
-        }
+        add_noisy(samples, sample, 24e-6 + 1.8e-6 * (sample.messages - 1), 0.1 * noise, REPEATS, &state);
     sample = (pto_sample_t){.benchmark = PTO_BENCHMARK_RUN_LINES, .where = PTO_IN_GPU, .messages = 1};
     for (sample.procs = 2; sample.procs <= 4; sample.procs += 2)
         for (sample.bytes = 8; sample.bytes <= 1 << 22; sample.bytes *= 4)
-            for (int i = 0; i < REPEATS; i++) {
-                sample.seconds = lines_s(sample.procs, sample.bytes) * (1 + noise * shake(&state));
-                add(samples, sample);
-            }
+            add_noisy(samples, sample, lines_s(sample.procs, sample.bytes), noise, REPEATS, &state);
 }
 
 TEST(launches_and_lines_are_recovered) {
@@ -60,55 +54,46 @@ TEST(launches_off_the_line_widen_its_interval) {
     assert_true(fit.machine->run_launch_s.low < 2.2e-6 && fit.machine->run_launch_s.high > 2.5e-6);
 }
 
-/* Of one benchmark, five rows of one size. */
-static void parse_file(const char *path, const char *provenance, const char *benchmark,
-                       pto_samples_t *samples) {
-    char text[4096];
-    int length = snprintf(text, sizeof text,
-                          "%sbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n", provenance);
-    for (int bytes = 8; bytes <= 8192; bytes *= 4)
-        for (int run = 1; run <= 5; run++)
-            length += snprintf(text + length, sizeof text - (size_t)length, "%s,gpu,-,-,2,1,%d,%d,%g\n",
-                               benchmark, bytes, run, 2e-6 + 1e-10 * bytes);
-    assert_int_equal(pto_samples_parse(text, (size_t)length, path, samples, NULL), PTO_OK);
+/* A file's lines of provenance, and the benchmark of its rows. */
+typedef struct {
+    const char *provenance, *benchmark;
+} file_t;
+
+static pto_samples_t *samples_of(file_t first, file_t second) {
+    const file_t file[] = {first, second};
+    static const char *const path[] = {"first.csv", "second.csv"};
+    pto_samples_t *samples = new_samples();
+    for (int i = 0; i < 2; i++) {
+        char columns[64];
+        snprintf(columns, sizeof columns, "%s,gpu,-,-,2,1", file[i].benchmark);
+        parse_rows(path[i], file[i].provenance, columns, samples);
+    }
+    return samples;
 }
 
-static pto_status_t runs_of(const char *first, const char *of_first, const char *second,
-                            const char *of_second, pto_runs_t *runs, pto_error_t *err) {
-    pto_samples_t *samples = new_samples();
-    pto_fit_t fit;
-    parse_file("first.csv", first, of_first, samples);
-    parse_file("second.csv", second, of_second, samples);
-    pto_status_t status = pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, err);
-    if (status == PTO_OK) {
-        *runs = pto_machine_runs(fit.machine);
-        pto_fit_fini(&fit);
-    }
-    return status;
+static pto_runs_t runs_of(file_t first, file_t second) {
+    pto_fit_t fit = must_fit(samples_of(first, second), &any_node);
+    return pto_machine_runs(fit.machine);
 }
 
 TEST(runs_are_those_of_the_files_with_launches_and_collectives) {
-    pto_runs_t runs = PTO_RUNS_COUNT;
-    pto_error_t err = {0};
     static const char *const dependent[] = {"run_lines", "nccl_allreduce", "nccl_allgatherv"};
+    const file_t waited_loads = {"# runs=waited\n", "remote_load_16"};
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(
-            runs_of("# runs=graph\n", dependent[i], "# runs=waited\n", "remote_load_16", &runs, &err),
-            PTO_OK);
-        assert_int_equal(runs, PTO_RUNS_GRAPH);
-        assert_int_equal(runs_of("", dependent[i], "# runs=waited\n", dependent[(i + 1) % 3], &runs, &err),
-                         PTO_OK);
-        assert_int_equal(runs, PTO_RUNS_WAITED);
-        assert_int_equal(runs_of("", dependent[i], "# runs=enqueued\n", dependent[(i + 1) % 3], &runs, &err),
-                         PTO_ERR_NOT_APPLICABLE);
-        assert_string_equal(err.message,
-                            "the runs of first.csv are waited, those of second.csv enqueued: each "
-                            "kind needs a machine file of its own (--inherits)");
+        const file_t graph = {"# runs=graph\n", dependent[i]}, silent = {"", dependent[i]};
+        const file_t waited = {"# runs=waited\n", dependent[(i + 1) % 3]};
+        const file_t enqueued = {"# runs=enqueued\n", dependent[(i + 1) % 3]};
+        assert_int_equal(runs_of(graph, waited_loads), PTO_RUNS_GRAPH);
+        assert_int_equal(runs_of(silent, waited), PTO_RUNS_WAITED);
+        assert_no_fit(samples_of(silent, enqueued), &any_node, PTO_ERR_NOT_APPLICABLE,
+                      "the runs of first.csv are waited, those of second.csv enqueued: each "
+                      "kind needs a machine file of its own (--inherits)");
     }
-    assert_int_equal(runs_of("# runs=graph\n", "run_lines", "# runs=later\n", "nccl_reduce", &runs, &err),
-                     PTO_ERR_TYPE);
-    assert_non_null(strstr(err.message, "runs=later is none of waited, enqueued and graph"));
-    assert_int_equal(runs_of("# runs=?\n", "run_lines", "", "nccl_reduce", &runs, &err), PTO_ERR_TYPE);
+    const file_t graph = {"# runs=graph\n", "run_lines"}, later = {"# runs=later\n", "nccl_reduce"};
+    const file_t odd = {"# runs=?\n", "run_lines"}, silent = {"", "nccl_reduce"};
+    assert_no_fit(samples_of(graph, later), &any_node, PTO_ERR_TYPE,
+                  "runs=later is none of waited, enqueued and graph");
+    assert_no_fit(samples_of(odd, silent), &any_node, PTO_ERR_TYPE, "runs=?");
 }
 
 /* The first of all. */
@@ -116,23 +101,19 @@ TEST(one_row_tells_the_runs_of_its_file) {
     static const char one[] = "# runs=graph\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                               "nccl_reduce,gpu,-,-,2,1,8,1,2e-6\n";
     pto_samples_t *samples = no_samples();
-    pto_fit_t fit;
-    pto_error_t err = {0};
     assert_int_equal(pto_samples_parse(one, sizeof one - 1, "first.csv", samples, NULL), PTO_OK);
-    parse_file("second.csv", "# runs=waited\n", "run_lines", samples);
-    assert_int_equal(pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err),
-                     PTO_ERR_NOT_APPLICABLE);
-    assert_non_null(strstr(err.message, "the runs of first.csv are graph, those of second.csv waited"));
+    parse_rows("second.csv", "# runs=waited\n", "run_lines,gpu,-,-,2,1", samples);
+    assert_no_fit(samples, &any_node, PTO_ERR_NOT_APPLICABLE,
+                  "the runs of first.csv are graph, those of second.csv waited");
 }
 
 TEST(a_file_that_inherits_needs_no_messages) {
     pto_samples_t *samples = no_samples();
     pto_fit_options_t options = any_node;
-    pto_fit_t fit;
     add_runs(samples);
-    assert_int_equal(pto_fit_samples(samples, "made-up", "a test", &options, &fit, NULL), PTO_ERR_NOT_FOUND);
+    assert_no_fit(samples, &options, PTO_ERR_NOT_FOUND, "messages");
     options.inherits = "a base";
-    fit = must_fit(samples, &options);
+    pto_fit_t fit = must_fit(samples, &options);
     char *text = must_format(fit.machine);
     assert_non_null(strstr(text, "\ninherits: \"a base\"\n"));
     assert_null(strstr(text, "messages"));

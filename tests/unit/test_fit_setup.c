@@ -17,10 +17,7 @@ static void add_sized(pto_samples_t *samples, pto_benchmark_t benchmark, pto_sam
     pto_sample_t sample = {.benchmark = (uint8_t)benchmark, .where = (uint8_t)where, .procs = procs};
     sample.messages = 1;
     for (sample.bytes = 4096; sample.bytes <= 1 << 26; sample.bytes *= 2)
-        for (int i = 0; i < REPEATS; i++) {
-            sample.seconds = procs * truth((double)sample.bytes) * (1 + noise * shake(state));
-            add(samples, sample);
-        }
+        add_noisy(samples, sample, procs * truth((double)sample.bytes), noise, REPEATS, state);
 }
 
 TEST(allocations_have_pieces) {
@@ -58,10 +55,7 @@ TEST(a_segment_is_a_time) {
     pto_samples_t *samples = new_samples();
     pto_sample_t sample = {
         .benchmark = PTO_BENCHMARK_SETUP_SEGMENT, .where = PTO_IN_CPU, .procs = 4, .messages = 1};
-    for (int i = 0; i < 3 * REPEATS; i++) {
-        sample.seconds = 5e-5 * (1 + noise * shake(&random));
-        add(samples, sample);
-    }
+    add_noisy(samples, sample, 5e-5, noise, 3 * REPEATS, &random);
     pto_fit_t fit = must_fit(samples, &any_node);
     assert_near(fit.machine->setup_segment_s.value, 5e-5, noise);
     assert_true(fit.machine->setup_segment_s.has_interval);

@@ -52,6 +52,12 @@ static chosen_t *choose(const char *tables, const double *factor, int node_count
     return choose_on(tables, 4, nodes, factor, node_counts, collective, count, room);
 }
 
+/* Once more, after a change of the cells. */
+static void choose_again(chosen_t *chosen) {
+    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
+                     PTO_OK);
+}
+
 static void assert_rule(const chosen_t *chosen, const char *collective, int space, int64_t bytes,
                         const char *algorithm, bool staged) {
     const pto_library_rule_t *rule =
@@ -59,6 +65,13 @@ static void assert_rule(const chosen_t *chosen, const char *collective, int spac
     assert_non_null(rule);
     assert_string_equal(rule->algorithm, algorithm);
     assert_int_equal(rule->staged, staged);
+}
+
+/* Of an alltoall: one algorithm up to a size, another from there on. */
+static void assert_change(const chosen_t *chosen, int space, int64_t bytes, const char *below,
+                          const char *from) {
+    assert_rule(chosen, "alltoall", space, bytes - 1, below, space == PTO_SPACE_GPU);
+    assert_rule(chosen, "alltoall", space, bytes, from, space == PTO_SPACE_GPU);
 }
 
 static const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL, allreduce = PTO_COLLECTIVE_ALLREDUCE;
@@ -87,10 +100,8 @@ TEST(a_table_has_as_many_rows_as_there_is_room_for) {
         }
         if (room >= 2) {
             for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-                assert_rule(chosen, "alltoall", space, 1023, "bruck", space == PTO_SPACE_GPU);
-                assert_rule(chosen, "alltoall", space, 1024, "linear", space == PTO_SPACE_GPU);
-                assert_rule(chosen, "alltoall", space, 16383, "linear", space == PTO_SPACE_GPU);
-                assert_rule(chosen, "alltoall", space, 16384, "pairwise_in_place", space == PTO_SPACE_GPU);
+                assert_change(chosen, space, 1024, "bruck", "linear");
+                assert_change(chosen, space, 16384, "linear", "pairwise_in_place");
             }
         }
     }
@@ -118,8 +129,7 @@ TEST(a_usual_pair_is_kept_unless_another_is_clearly_better) {
     chosen = choose(one, much, 3, &alltoall, 1, 1);
     assert_int_equal(chosen->switch_count, 1);
     assert_int_equal(chosen->switches[0].bytes, 256); /* the second size */
-    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 255, "bruck", false);
-    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 256, "pairwise", false);
+    assert_change(chosen, PTO_SPACE_CPU, 256, "bruck", "pairwise");
 }
 
 /* No library is known to do this. On one number of nodes, one cell tells of the first size. */
@@ -132,8 +142,7 @@ TEST(a_switch_may_be_at_the_second_size) {
                    "          {algorithm: bruck, staged: true}]\n",
                    NULL, node_counts, &alltoall, 1, 1);
         assert_int_equal(chosen->switch_count, 1);
-        assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 255, "pairwise_in_place", false);
-        assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 256, "bruck", false);
+        assert_change(chosen, PTO_SPACE_CPU, 256, "pairwise_in_place", "bruck");
     }
 }
 
@@ -154,14 +163,12 @@ TEST(each_collective_has_tables_of_its_own) {
     assert_int_equal(chosen->fit.machine->library_count, 4);
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         bool staged = space == PTO_SPACE_GPU;
-        assert_rule(chosen, "alltoall", space, 4095, "bruck", staged);
-        assert_rule(chosen, "alltoall", space, 4096, "pairwise_in_place", staged);
+        assert_change(chosen, space, 4096, "bruck", "pairwise_in_place");
         assert_rule(chosen, "allreduce", space, 16383, "recursive_doubling", staged);
         assert_rule(chosen, "allreduce", space, 16384, "rabenseifner", staged);
     }
     /* Chosen again, nothing is added. */
-    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
-                     PTO_OK);
+    choose_again(chosen);
     assert_int_equal(chosen->fit.machine->library_count, 4);
     assert_int_equal(chosen->switch_count, 2);
 }
@@ -184,11 +191,9 @@ TEST(the_first_candidate_may_be_one_of_host_buffers) {
         cell->candidate[1] = first;
         cell->best = 1 - cell->best;
     }
-    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
-                     PTO_OK);
+    choose_again(chosen);
     assert_int_equal(chosen->fit.machine->library_count, 2);
-    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 4095, "bruck", false);
-    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 4096, "pairwise_in_place", false);
+    assert_change(chosen, PTO_SPACE_CPU, 4096, "bruck", "pairwise_in_place");
     assert_rule(chosen, "alltoall", PTO_SPACE_GPU, 64, "linear", false);
     assert_rule(chosen, "alltoall", PTO_SPACE_GPU, 262144, "linear", false);
 }
@@ -205,12 +210,10 @@ TEST(host_buffers_alone_have_one_table) {
         cell->best = 0;
         assert_int_equal(cell->candidate[0].strategy->collective_space, PTO_SPACE_CPU);
     }
-    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
-                     PTO_OK);
+    choose_again(chosen);
     assert_int_equal(chosen->fit.machine->library_count, 1);
     assert_int_equal(chosen->fit.machine->library[0].space, PTO_SPACE_CPU);
-    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 4095, "bruck", false);
-    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 4096, "pairwise_in_place", false);
+    assert_change(chosen, PTO_SPACE_CPU, 4096, "bruck", "pairwise_in_place");
 }
 
 /* Cells are sorted, but their sizes may come in any order: those of the calls that strategies make differ. */
@@ -222,11 +225,9 @@ TEST(the_order_of_cells_does_not_matter) {
         score->cell[i] = score->cell[j];
         score->cell[j] = cell;
     }
-    assert_int_equal(collective_fit_library(&chosen->fit, 7, chosen->switches, &chosen->switch_count),
-                     PTO_OK);
+    choose_again(chosen);
     assert_int_equal(chosen->switch_count, 2);
-    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 1023, "bruck", false);
-    assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 1024, "linear", false);
+    assert_change(chosen, PTO_SPACE_CPU, 1024, "bruck", "linear");
     assert_rule(chosen, "alltoall", PTO_SPACE_CPU, 16384, "pairwise_in_place", false);
 }
 
@@ -333,8 +334,7 @@ static bool is_chosen(const char *algorithm, const char *segment, const int *nod
              "    gpu: [{algorithm: %s%s, staged: true}]\n",
              algorithm, segment, algorithm, segment);
     chosen_t *chosen = choose_on(tables, 1, nodes, NULL, node_counts, &broadcast, 1, 0);
-    bool is = strcmp(chosen->fit.machine->library[0].rule[0].algorithm, algorithm) == 0;
-    return is;
+    return strcmp(chosen->fit.machine->library[0].rule[0].algorithm, algorithm) == 0;
 }
 
 TEST(too_few_processes_tell_of_no_chain_and_no_scatter) {
