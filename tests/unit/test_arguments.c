@@ -1,8 +1,7 @@
 /* Command lines driven by tables: what is accepted, what is rejected, and that the documents list every
  * option. */
-#include <unistd.h>
-
 #include "command.h"
+#include "files.h"
 #include "portolan/exec.h"
 #include "test.h"
 
@@ -271,16 +270,6 @@ TEST(the_operations_are_the_executors) {
     fail_msg("no program has --op");
 }
 
-static char *read_file(const char *path) {
-    FILE *file = fopen(path, "r");
-    char *text = calloc(1, 1 << 16);
-    assert_non_null(file);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-    fclose(file);
-    return text;
-}
-
 static void assert_page_has(const char *page, const pto_syntax_t *of, const char *name) {
     char wanted[160];
     const pto_option_t *option;
@@ -295,7 +284,7 @@ static void assert_page_has(const char *page, const pto_syntax_t *of, const char
 }
 
 TEST(the_man_pages_have_every_command_and_option) {
-    char *page = read_file("docs/man/portolan.1");
+    char *page = must_read_text("docs/man/portolan.1");
     const pto_command_t *command;
     for (int c = 0; (command = pto_command_at(c)); c++) {
         char wanted[160];
@@ -304,12 +293,10 @@ TEST(the_man_pages_have_every_command_and_option) {
             fail_msg("docs/man/portolan.1 has no command %s", command->name);
         assert_page_has(page, command->syntax, "docs/man/portolan.1");
     }
-    free(page);
     for (int c = 0; (command = pto_program_at(c)); c++) {
         char path[160];
         snprintf(path, sizeof path, "docs/man/%s.1", command->name);
-        page = read_file(path);
+        page = must_read_text(path);
         assert_page_has(page, command->syntax, path);
-        free(page);
     }
 }

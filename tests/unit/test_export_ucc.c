@@ -1,26 +1,27 @@
 /* UCC's variables: what is written is what is read, for any rules. */
-#include <unistd.h>
-
 #include "export/export.h"
 #include "export/ucc_rules.h"
+#include "files.h"
 #include "test.h"
 
 enum { COLLECTIVES = 6, RANKS_MAX = 80, TABLES_MAX = COLLECTIVES * (RANKS_MAX - 1), ROUNDS = 200 };
 
-static char path[] = "/tmp/test_export_ucc.XXXXXX";
+static char path[128];
 static pto_export_table_t *written, *back;
 
 static int make_room(void **state) {
-    int file = mkstemp(path);
     written = calloc(TABLES_MAX, sizeof *written);
     back = calloc(TABLES_MAX, sizeof *back);
-    return file < 0 || close(file) != 0 || !written || !back;
+    if (make_folder(state) != 0 || !written || !back)
+        return -1;
+    snprintf(path, sizeof path, "%s", in_folder("ucc.conf"));
+    return 0;
 }
 
 static int free_room(void **state) {
     free(written);
     free(back);
-    return unlink(path);
+    return remove_folder(state);
 }
 
 /* Rules as pto_export_decide makes them: neighbours differ, and the library decides from the last one on. */
@@ -76,13 +77,6 @@ static bool is_extra_byte(const pto_export_table_t *table, int64_t bytes) {
     return false;
 }
 
-static void write_text(const char *text) {
-    FILE *stream = fopen(path, "w");
-    assert_non_null(stream);
-    assert_true(fputs(text, stream) >= 0);
-    assert_int_equal(fclose(stream), 0);
-}
-
 static void compare(const pto_export_table_t *table, const pto_export_table_t *read, int64_t bytes) {
     if (bytes >= 0 && !is_extra_byte(table, bytes))
         assert_ptr_equal(pto_export_rule_at(read, bytes)->algorithm,
@@ -121,13 +115,11 @@ TEST(a_line_of_the_greatest_length_is_read) {
     make_tables(&export, 2, 1);
     export.table = back;
     for (int more = 0; more < 2; more++) {
-        FILE *stream = fopen(path, "w");
-        assert_non_null(stream);
-        int length = fprintf(stream, "UCC_TL_NCCL_TUNE=inf");
-        while (length++ < PTO_UCC_LINE_MAX + more)
-            fputc('#', stream);
-        fputc('\n', stream);
-        assert_int_equal(fclose(stream), 0);
+        char line[PTO_UCC_LINE_MAX + 3];
+        memset(line, '#', sizeof line);
+        memcpy(line, "UCC_TL_NCCL_TUNE=inf", strlen("UCC_TL_NCCL_TUNE=inf"));
+        snprintf(line + PTO_UCC_LINE_MAX + more, 2, "\n");
+        write_text(path, line);
         pto_status_t status = pto_export_read(path, &export, &err);
         assert_int_equal(status, more ? PTO_ERR_TOO_LARGE : PTO_OK);
     }
@@ -178,7 +170,7 @@ TEST(layers_are_chosen_as_ucc_does) {
         back[0] = (pto_export_table_t){.collective = collective,
                                        .nodes = cases[i].one_node ? 1 : cases[i].ranks,
                                        .ranks = cases[i].ranks};
-        write_text(cases[i].text);
+        write_text(path, cases[i].text);
         assert_int_equal(pto_export_read(path, &export, &err), PTO_OK);
         const pto_export_rule_t *rule = pto_export_rule_at(&back[0], cases[i].bytes);
         const char *by = rule->algorithm ? rule->algorithm->name : NULL;
@@ -190,7 +182,7 @@ TEST(layers_are_chosen_as_ucc_does) {
 TEST(a_semicolon_without_a_blank_is_part_of_a_value) {
     pto_export_t export = {.target = &pto_export_ucc, .table = back};
     pto_error_t err = {0};
-    write_text("UCC_TL_NCCL_TUNE=bcast:inf;#reduce:inf");
+    write_text(path, "UCC_TL_NCCL_TUNE=bcast:inf;#reduce:inf");
     assert_int_equal(pto_export_read(path, &export, &err), PTO_ERR_SYNTAX);
     assert_int_equal(err.line, 1);
     assert_int_equal(err.column, strlen("UCC_TL_NCCL_TUNE=bcast:") + 1);
@@ -203,7 +195,7 @@ TEST(more_ranges_than_rules_are_refused) {
     char text[4096] = "UCC_TL_NCCL_TUNE=allgather:inf:0-1";
     for (int i = 1; i < PTO_EXPORT_RULES_MAX; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), ",%d-%d", 2 * i, 2 * i + 1);
-    write_text(text);
+    write_text(path, text);
     back[0] =
         (pto_export_table_t){.collective = &pto_export_ucc.collective[0], .nodes = 1000000, .ranks = 1000000};
     assert_string_equal(back[0].collective->name, "allgather");

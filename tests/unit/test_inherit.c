@@ -1,39 +1,25 @@
 /* Machine files made of others: what comes from where, and what is refused. */
+#include "files.h"
 #include "machine/machine_internal.h"
 #include "machine/registry.h"
 #include "must.h"
 #include "test.h"
 
-static char folder[] = "/tmp/portolan-inherit-XXXXXX";
-
-static void write_file(const char *name, const char *text) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static pto_status_t open_file(const char *name, pto_machine_t **machine, pto_error_t *err) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return pto_machine_open(path, machine, err);
-}
+static void write_file(const char *name, const char *text) { write_text(in_folder(name), text); }
 
 static pto_machine_t *machine_of(const char *text) {
-    pto_machine_t *machine = NULL;
-    pto_error_t err = {0};
     write_file("own.yaml", text);
-    assert_ok(open_file("own.yaml", &machine, &err), &err);
-    return machine;
+    return must_open(in_folder("own.yaml"));
 }
 
-static void assert_refused(const char *text, const char *file, int line, const char *message) {
+/* `lines`: from the third on. */
+static void assert_refused(const char *lines, const char *file, int line, const char *message) {
     pto_machine_t *machine = NULL;
     pto_error_t err = {0};
+    char text[256];
+    snprintf(text, sizeof text, "machine: own\nsource: test\n%s", lines);
     write_file("own.yaml", text);
-    assert_int_not_equal(open_file("own.yaml", &machine, &err), PTO_OK);
+    assert_int_not_equal(pto_machine_open(in_folder("own.yaml"), &machine, &err), PTO_OK);
     if (!strstr(err.message, message) || !strstr(err.file, file) || err.line != line)
         fail_msg("%s:%d: %s", err.file, err.line, err.message);
     assert_null(machine);
@@ -74,17 +60,11 @@ static bool has(const pto_machine_t *machine, const char *key) {
 #define SECOND NODE("second", "4") "injection:\n  cpu: {s_per_byte: 7.0e-11}\nnetwork: {contention: 0.5}\n"
 
 static int write_files(void **state) {
-    if (!mkdtemp(folder))
+    if (make_folder(state) != 0)
         return -1;
     write_file("first.yaml", FIRST);
     write_file("second.yaml", SECOND);
     return 0;
-}
-
-static int remove_files(void **state) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command); /* NOLINT(cert-env33-c): our own folder */
 }
 
 TEST(what_a_file_lacks_is_inherited_and_keeps_its_place) {
@@ -99,7 +79,6 @@ TEST(what_a_file_lacks_is_inherited_and_keeps_its_place) {
     assert_non_null(strstr(pto_machine_file(machine, inherited->file), "first.yaml"));
     assert_int_equal(machine->contention.file, 0);
     assert_int_equal(machine->contention.line, 4);
-    pto_machine_destroy(machine);
 }
 
 TEST(an_own_number_drops_what_was_said_of_the_inherited_one) {
@@ -117,13 +96,10 @@ TEST(an_own_number_drops_what_was_said_of_the_inherited_one) {
         if (strcmp(param[i].key, "copies.h2d.on_socket.alpha_s") == 0)
             assert_true(!param[i].flagged && !param[i].param->has_interval);
     free(param);
-    pto_machine_destroy(machine);
 }
 
 TEST(errors_of_predictions_of_the_whole_are_not_inherited) {
-    pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
-    assert_null(pto_machine_error_source(machine));
-    pto_machine_destroy(machine);
+    assert_null(pto_machine_error_source(machine_of("machine: own\nsource: test\ninherits: first.yaml\n")));
 }
 
 TEST(a_node_and_a_network_make_a_machine) {
@@ -137,24 +113,20 @@ TEST(a_node_and_a_network_make_a_machine) {
     assert_true(has(machine, "gap.within.gpu.on_socket.eager.alpha_s"));
     assert_false(has(machine, "gap.cpu.eager.alpha_s"));
     assert_false(has(machine, "nccl.allreduce.2.1.alpha_s"));
-    pto_machine_destroy(machine);
 }
 
 TEST(the_digest_follows_inherited_numbers_and_not_comments) {
     char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX];
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
     pto_machine_digest(machine, before);
-    pto_machine_destroy(machine);
     machine = machine_of("# a comment\nmachine: other\nsource: x\ninherits: first.yaml\n");
     assert_string_equal(pto_machine_digest(machine, after), before);
     pto_machine_t *copy = must_duplicate(machine);
     assert_string_equal(pto_machine_digest(copy, after), before);
     assert_string_equal(pto_machine_file(copy, 1), pto_machine_file(machine, 1));
-    pto_machine_destroy(machine);
     write_file("changed.yaml", FIRST "network: {contention: 0.5}\n");
     machine = machine_of("machine: own\nsource: test\ninherits: changed.yaml\n");
     assert_string_not_equal(pto_machine_digest(machine, after), before);
-    pto_machine_destroy(machine);
 }
 
 /* As a new parameter of the program, which no file has yet. */
@@ -171,7 +143,6 @@ TEST(the_digest_leaves_out_what_the_machine_lacks) {
     free(param);
     assert_true(more > few);
     assert_string_equal(pto_machine_digest(machine, after), before);
-    pto_machine_destroy(machine);
 }
 
 TEST(the_digest_follows_intervals_and_the_model_error) {
@@ -186,9 +157,7 @@ TEST(the_digest_follows_intervals_and_the_model_error) {
     enum { FILES = sizeof files / sizeof *files };
     char digest[FILES][PTO_MACHINE_DIGEST_MAX];
     for (int i = 0; i < FILES; i++) {
-        pto_machine_t *machine = machine_of(files[i]);
-        pto_machine_digest(machine, digest[i]);
-        pto_machine_destroy(machine);
+        pto_machine_digest(machine_of(files[i]), digest[i]);
         for (int j = 0; j < i; j++)
             assert_string_not_equal(digest[i], digest[j]);
     }
@@ -200,15 +169,14 @@ TEST(what_cannot_be_inherited_is_refused_with_its_place) {
     write_file("bad.yaml", FIRST "network: {contention: -1}\n");
     write_file("broken.yaml", "machine: [\n");
     write_file("list.yaml", "- 1\n");
-    assert_refused("machine: own\nsource: test\ninherits: none.yaml\n", "own.yaml", 3, "cannot open");
-    assert_refused("machine: own\nsource: test\ninherits: own.yaml\n", "own.yaml", 3, "leads back to itself");
-    assert_refused("machine: own\nsource: test\ninherits: a.yaml\n", "b.yaml", 2, "leads back to itself");
-    assert_refused("machine: own\nsource: test\ninherits: [a.yaml]\n", "own.yaml", 3, "machine");
-    assert_refused("machine: own\nsource: test\ninherits: bad.yaml\n", "bad.yaml", 26, "contention");
-    assert_refused("machine: own\nsource: test\ninherits: broken.yaml\n", "broken.yaml", 2, "malformed");
-    assert_refused("machine: own\nsource: test\ninherits: list.yaml\n", "list.yaml", 1,
-                   "expected a machine file");
-    assert_refused("machine: own\nsource: test\nnode: first.yaml\nnode: first.yaml\n", "own.yaml", 4, "node");
+    assert_refused("inherits: none.yaml\n", "own.yaml", 3, "cannot open");
+    assert_refused("inherits: own.yaml\n", "own.yaml", 3, "leads back to itself");
+    assert_refused("inherits: a.yaml\n", "b.yaml", 2, "leads back to itself");
+    assert_refused("inherits: [a.yaml]\n", "own.yaml", 3, "machine");
+    assert_refused("inherits: bad.yaml\n", "bad.yaml", 26, "contention");
+    assert_refused("inherits: broken.yaml\n", "broken.yaml", 2, "malformed");
+    assert_refused("inherits: list.yaml\n", "list.yaml", 1, "expected a machine file");
+    assert_refused("node: first.yaml\nnode: first.yaml\n", "own.yaml", 4, "node");
 }
 
 TEST(long_chains_are_refused) {
@@ -218,8 +186,7 @@ TEST(long_chains_are_refused) {
         snprintf(text, sizeof text, "machine: link\ninherits: %s%d.yaml\n", i < 11 ? "link" : "none", i + 1);
         write_file(name, text);
     }
-    assert_refused("machine: own\nsource: test\ninherits: link0.yaml\n", "link7.yaml", 2,
-                   "more than 8 files");
+    assert_refused("inherits: link0.yaml\n", "link7.yaml", 2, "more than 8 files");
     write_file("wide3.yaml", FIRST);
     for (int i = 0; i < 3; i++) {
         char name[32], text[128];
@@ -229,7 +196,7 @@ TEST(long_chains_are_refused) {
                  i + 1, i + 1);
         write_file(name, text);
     }
-    assert_refused("machine: own\nsource: test\ninherits: wide0.yaml\n", "wide", 2, "more than 16 files");
+    assert_refused("inherits: wide0.yaml\n", "wide", 2, "more than 16 files");
 }
 
-int main(void) { return run_all_tests(write_files, remove_files); }
+int main(void) { return run_all_tests(write_files, remove_folder); }

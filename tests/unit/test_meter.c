@@ -1,53 +1,24 @@
 /* Energy counters: RAPL from a folder that replaces the kernel's, NVML from functions that replace the
  * library's. */
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "meter.h"
 #include "test.h"
 
 /* --- RAPL ----------------------------------------------------------------------------------------------- */
 
-enum { FILE_MAX = 256 };
-
-static void put_text(const char *folder, const char *zone, const char *file, const char *text) {
-    char path[FILE_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, zone);
-    mkdir(path, 0777);
-    snprintf(path, sizeof path, "%s/%s/%s", folder, zone, file);
-    FILE *stream = fopen(path, "w");
-    assert_non_null(stream);
-    fprintf(stream, "%s\n", text);
-    assert_int_equal(fclose(stream), 0);
+static void put_text(const char *zone, const char *file, const char *text) {
+    char name[64];
+    mkdir(in_folder(zone), 0777);
+    snprintf(name, sizeof name, "%s/%s", zone, file);
+    write_text(in_folder(name), text);
 }
 
-static void put_zone(const char *folder, const char *zone, const char *name, const char *energy_uj) {
-    put_text(folder, zone, "name", name);
-    put_text(folder, zone, "max_energy_range_uj", "1000000000");
-    put_text(folder, zone, "energy_uj", energy_uj);
-}
-
-static int make_folder(void **state) {
-    char *folder = strdup("/tmp/portolan-meter-XXXXXX");
-    assert_non_null(folder);
-    assert_non_null(mkdtemp(folder));
-    *state = folder;
-    return 0;
-}
-
-static int remove_folder(void **state) {
-    static const char *const zone[] = {"intel-rapl:0", "intel-rapl:0:0", "intel-rapl:0:1",
-                                       "intel-rapl:1", "intel-rapl:2",   "intel-rapl-mmio:0"};
-    static const char *const file[] = {"/name", "/max_energy_range_uj", "/energy_uj", ""};
-    for (size_t i = 0; i < sizeof zone / sizeof *zone; i++)
-        for (size_t j = 0; j < sizeof file / sizeof *file; j++) {
-            char path[FILE_MAX];
-            snprintf(path, sizeof path, "%s/%s%s", (char *)*state, zone[i], file[j]);
-            remove(path);
-        }
-    rmdir(*state);
-    free(*state);
-    return 0;
+static void put_zone(const char *zone, const char *name, const char *energy_uj) {
+    put_text(zone, "name", name);
+    put_text(zone, "max_energy_range_uj", "1000000000\n");
+    put_text(zone, "energy_uj", energy_uj);
 }
 
 static double joules_of(const meter_source_t *source, void *meter) {
@@ -59,44 +30,43 @@ static double joules_of(const meter_source_t *source, void *meter) {
 static void assert_joules(double joules, double wanted) { assert_true(fabs(joules - wanted) < 1e-9); }
 
 TEST_WITH(rapl_adds_packages_and_memory_and_nothing_twice, make_folder, remove_folder) {
-    const char *folder = *test_state;
     const meter_place_t place = {.gpu = -1, .powercap = folder};
     void *meter = NULL;
-    put_zone(folder, "intel-rapl:0", "package-0", "1000000");
-    put_zone(folder, "intel-rapl:0:0", "core", "1000000");
-    put_zone(folder, "intel-rapl:0:1", "dram", "1000000");
-    put_zone(folder, "intel-rapl:1", "package-1", "1000000");
-    put_zone(folder, "intel-rapl:2", "psys", "1000000");
-    put_zone(folder, "intel-rapl-mmio:0", "package-0", "1000000");
+    put_zone("intel-rapl:0", "package-0\n", "1000000\n");
+    put_zone("intel-rapl:0:0", "core\n", "1000000\n");
+    put_zone("intel-rapl:0:1", "dram\n", "1000000\n");
+    put_zone("intel-rapl:1", "package-1\n", "1000000\n");
+    put_zone("intel-rapl:2", "psys\n", "1000000\n");
+    put_zone("intel-rapl-mmio:0", "package-0\n", "1000000\n");
     assert_int_equal(meter_rapl.open(&place, &meter, NULL), PTO_OK);
     assert_joules(joules_of(&meter_rapl, meter), 0);
-    put_text(folder, "intel-rapl:0", "energy_uj", "3000000");
-    put_text(folder, "intel-rapl:0:0", "energy_uj", "2500000");
-    put_text(folder, "intel-rapl:0:1", "energy_uj", "1500000");
-    put_text(folder, "intel-rapl:1", "energy_uj", "1250000");
-    put_text(folder, "intel-rapl:2", "energy_uj", "9000000");
-    put_text(folder, "intel-rapl-mmio:0", "energy_uj", "3000000");
+    put_text("intel-rapl:0", "energy_uj", "3000000\n");
+    put_text("intel-rapl:0:0", "energy_uj", "2500000\n");
+    put_text("intel-rapl:0:1", "energy_uj", "1500000\n");
+    put_text("intel-rapl:1", "energy_uj", "1250000\n");
+    put_text("intel-rapl:2", "energy_uj", "9000000\n");
+    put_text("intel-rapl-mmio:0", "energy_uj", "3000000\n");
     assert_joules(joules_of(&meter_rapl, meter), 2 + 0.5 + 0.25);
     meter_rapl.close(meter);
 }
 
 TEST_WITH(a_counter_that_wraps_round_goes_on, make_folder, remove_folder) {
-    const meter_place_t place = {.gpu = -1, .powercap = *test_state};
+    const meter_place_t place = {.gpu = -1, .powercap = folder};
     void *meter = NULL;
-    put_zone(*test_state, "intel-rapl:0", "package-0", "999000000");
+    put_zone("intel-rapl:0", "package-0\n", "999000000\n");
     assert_int_equal(meter_rapl.open(&place, &meter, NULL), PTO_OK);
-    put_text(*test_state, "intel-rapl:0", "energy_uj", "500000");
+    put_text("intel-rapl:0", "energy_uj", "500000\n");
     assert_joules(joules_of(&meter_rapl, meter), 1.5);
     meter_rapl.close(meter);
 }
 
 TEST_WITH(rapl_that_is_not_there_is_the_reason, make_folder, remove_folder) {
-    const meter_place_t place = {.gpu = -1, .powercap = *test_state};
+    const meter_place_t place = {.gpu = -1, .powercap = folder};
     void *meter = NULL;
     pto_error_t err = {0};
     assert_int_equal(meter_rapl.open(&place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "shows no RAPL counters"));
-    put_zone(*test_state, "intel-rapl:0", "package-0", "none");
+    put_zone("intel-rapl:0", "package-0\n", "none\n");
     assert_int_equal(meter_rapl.open(&place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "intel-rapl:0/energy_uj can't be read"));
     assert_null(meter);

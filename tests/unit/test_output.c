@@ -4,25 +4,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "portolan/output.h"
 #include "test.h"
-
-static char folder[64];
-
-static const char *in_folder(const char *name) {
-    static char path[4][128];
-    static int next;
-    char *made = path[next++ % 4];
-    snprintf(made, sizeof path[0], "%s/%s", folder, name);
-    return made;
-}
-
-static int enter_folder(void **state) {
-    snprintf(folder, sizeof folder, "/tmp/portolan-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
 
 static int leave_folder(void **state) {
     const char *const name[] = {"file", "link", "other", "fifo", "null", "full"};
@@ -40,35 +25,26 @@ static pto_status_t write_file(const char *path, const char *text, bool force, p
     return pto_output_close(output, true, err);
 }
 
-static void expect_text(const char *path, const char *text) {
-    char read[64] = "";
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    read[fread(read, 1, sizeof read - 1, file)] = '\0';
-    fclose(file);
-    assert_string_equal(read, text);
-}
-
 static mode_t mode_of(const char *path) {
     struct stat status;
     assert_int_equal(lstat(path, &status), 0);
     return status.st_mode;
 }
 
-TEST_WITH(a_file_is_replaced_by_force_alone, enter_folder, leave_folder) {
+TEST_WITH(a_file_is_replaced_by_force_alone, make_folder, leave_folder) {
     pto_error_t err;
     const char *file = in_folder("file");
     assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
     assert_int_equal(chmod(file, 0640), 0);
     assert_int_equal(write_file(file, "second", false, &err), PTO_ERR_IO);
     assert_non_null(strstr(err.message, "--force"));
-    expect_text(file, "first");
+    assert_holds(file, "first");
     assert_int_equal(write_file(file, "second", true, &err), PTO_OK);
-    expect_text(file, "second");
+    assert_holds(file, "second");
     assert_int_equal(mode_of(file) & 0777, 0640);
 }
 
-TEST_WITH(what_is_dropped_leaves_the_old_file, enter_folder, leave_folder) {
+TEST_WITH(what_is_dropped_leaves_the_old_file, make_folder, leave_folder) {
     pto_error_t err;
     pto_output_t *output = NULL;
     const char *file = in_folder("file");
@@ -76,10 +52,10 @@ TEST_WITH(what_is_dropped_leaves_the_old_file, enter_folder, leave_folder) {
     assert_int_equal(pto_output_open(file, true, &output, &err), PTO_OK);
     fputs("second", pto_output_stream(output));
     assert_int_equal(pto_output_close(output, false, &err), PTO_OK);
-    expect_text(file, "first");
+    assert_holds(file, "first");
 }
 
-TEST_WITH(a_link_stays_and_its_target_is_replaced, enter_folder, leave_folder) {
+TEST_WITH(a_link_stays_and_its_target_is_replaced, make_folder, leave_folder) {
     pto_error_t err;
     const char *file = in_folder("file"), *link = in_folder("link");
     assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
@@ -87,26 +63,26 @@ TEST_WITH(a_link_stays_and_its_target_is_replaced, enter_folder, leave_folder) {
     assert_int_equal(write_file(link, "second", false, &err), PTO_ERR_IO);
     assert_int_equal(write_file(link, "second", true, &err), PTO_OK);
     assert_true(S_ISLNK(mode_of(link)));
-    expect_text(file, "second");
+    assert_holds(file, "second");
 }
 
-TEST_WITH(a_link_to_nothing_makes_its_target, enter_folder, leave_folder) {
+TEST_WITH(a_link_to_nothing_makes_its_target, make_folder, leave_folder) {
     pto_error_t err;
     const char *link = in_folder("link");
     assert_int_equal(symlink("other", link), 0);
     assert_int_equal(write_file(link, "text", false, &err), PTO_OK);
     assert_true(S_ISLNK(mode_of(link)));
-    expect_text(in_folder("other"), "text");
+    assert_holds(in_folder("other"), "text");
 }
 
-TEST_WITH(links_in_a_circle_are_an_error, enter_folder, leave_folder) {
+TEST_WITH(links_in_a_circle_are_an_error, make_folder, leave_folder) {
     pto_error_t err;
     assert_int_equal(symlink("other", in_folder("link")), 0);
     assert_int_equal(symlink("link", in_folder("other")), 0);
     assert_int_equal(write_file(in_folder("link"), "text", true, &err), PTO_ERR_IO);
 }
 
-TEST_WITH(a_fifo_is_written_and_stays, enter_folder, leave_folder) {
+TEST_WITH(a_fifo_is_written_and_stays, make_folder, leave_folder) {
     pto_error_t err;
     const char *fifo = in_folder("fifo");
     assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -121,7 +97,7 @@ TEST_WITH(a_fifo_is_written_and_stays, enter_folder, leave_folder) {
 }
 
 /* As root alone; elsewhere there is no device that could be lost. */
-TEST_WITH(a_device_is_written_and_stays, enter_folder, leave_folder) {
+TEST_WITH(a_device_is_written_and_stays, make_folder, leave_folder) {
     pto_error_t err;
     const char *null = in_folder("null"), *full = in_folder("full");
     if (mknod(null, S_IFCHR | 0600, makedev(1, 3)) != 0 || mknod(full, S_IFCHR | 0600, makedev(1, 7)) != 0)
@@ -137,7 +113,7 @@ TEST_WITH(a_device_is_written_and_stays, enter_folder, leave_folder) {
 }
 
 /* Where nothing has the file's name, its name is not in the way. */
-TEST_WITH(what_was_removed_under_way_is_missing, enter_folder, leave_folder) {
+TEST_WITH(what_was_removed_under_way_is_missing, make_folder, leave_folder) {
     pto_output_t *output = NULL;
     pto_error_t err;
     assert_int_equal(pto_output_open(in_folder("file"), false, &output, &err), PTO_OK);
@@ -148,7 +124,7 @@ TEST_WITH(what_was_removed_under_way_is_missing, enter_folder, leave_folder) {
 }
 
 /* As the handler of a signal does. */
-TEST_WITH(an_interrupted_output_leaves_no_file, enter_folder, leave_folder) {
+TEST_WITH(an_interrupted_output_leaves_no_file, make_folder, leave_folder) {
     pto_output_t *output = NULL, *other = NULL;
     char beside[128];
     assert_int_equal(pto_output_open(in_folder("file"), false, &output, NULL), PTO_OK);

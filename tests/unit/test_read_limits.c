@@ -1,27 +1,19 @@
 /* Reading ends: what is not a regular file is refused, and recordings have limits, of work as well. */
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <jansson.h>
 #include <zlib.h>
 
 #include "base/text.h"
-#include "base/text_file.h"
+#include "files.h"
 #include "portolan/machine.h"
-#include "recorded_text.h"
+#include "recorded.h"
 #include "test.h"
 
 enum { MEBIBYTE = 1 << 20 };
 
 static const pto_recording_options_t four_a_node = {
     .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT};
-
-static char folder[] = "/tmp/portolan-limits-XXXXXX", path[128];
-
-static const char *path_of(const char *name) {
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 static void assert_no_recording(const char *file, const pto_recording_options_t *options, pto_status_t status,
                                 const char *message) {
@@ -35,7 +27,7 @@ static void assert_no_recording(const char *file, const pto_recording_options_t 
 
 /* No process ever opens the other end of this pipe. */
 TEST(a_named_pipe_is_refused_by_every_reader) {
-    const char *pipe_path = path_of("pipe");
+    const char *pipe_path = in_folder("pipe");
     pto_machine_t *machine = NULL;
     pto_error_t err = {0};
     char *text;
@@ -72,87 +64,72 @@ TEST(text_in_utf16_and_packed_files_are_refused_by_every_reader) {
                  {"\x28\xb5\x2f\xfd$", 5, "zstd -d"},
                  {"PK\x03\x04\x14", 5, "unzip"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *file_path = path_of("refused");
+        const char *path = in_folder("refused");
         pto_machine_t *machine = NULL;
         pto_error_t err = {0};
         char *text;
         size_t size;
-        FILE *file = fopen(file_path, "wb");
-        assert_non_null(file);
-        assert_int_equal(fwrite(texts[i].text, 1, texts[i].size, file), texts[i].size);
-        assert_int_equal(fclose(file), 0);
-        assert_int_equal(pto_text_read(file_path, MEBIBYTE, &text, &size, &err), PTO_ERR_SYNTAX);
+        write_bytes(path, texts[i].text, texts[i].size);
+        assert_int_equal(pto_text_read(path, MEBIBYTE, &text, &size, &err), PTO_ERR_SYNTAX);
         assert_non_null(strstr(err.message, texts[i].advice));
-        assert_int_equal(pto_machine_open(file_path, &machine, &err), PTO_ERR_SYNTAX);
+        assert_int_equal(pto_machine_open(path, &machine, &err), PTO_ERR_SYNTAX);
         assert_non_null(strstr(err.message, texts[i].advice));
-        assert_no_recording(file_path, &four_a_node, PTO_ERR_SYNTAX, texts[i].advice);
-        assert_int_equal(unlink(file_path), 0);
+        assert_no_recording(path, &four_a_node, PTO_ERR_SYNTAX, texts[i].advice);
     }
 }
 
 /* Windows' editors write this mark of UTF-8. */
 TEST(a_byte_order_mark_is_no_part_of_a_text) {
-    const char *file_path = path_of("marked");
-    pto_error_t err = {0};
-    pto_recording_t trace;
+    const char *path = in_folder("marked");
     char *text;
     size_t size;
-    FILE *file = fopen(file_path, "wb");
-    assert_non_null(file);
-    assert_true(fputs("\xef\xbb\xbf{\"nodes\": [], \"schema\": \"1.0\"}", file) > 0);
-    assert_int_equal(fclose(file), 0);
-    assert_ok(pto_text_read(file_path, MEBIBYTE, &text, &size, &err), &err);
+    write_text(path, "\xef\xbb\xbf{\"nodes\": [], \"schema\": \"1.0\"}");
+    assert_int_equal(pto_text_read(path, MEBIBYTE, &text, &size, NULL), PTO_OK);
     assert_string_equal(text, "{\"nodes\": [], \"schema\": \"1.0\"}");
     assert_int_equal(size, strlen(text));
     free(text);
-    assert_ok(pto_recording_read(file_path, &four_a_node, &trace, &err), &err);
-    pto_recording_fini(&trace);
-    assert_int_equal(unlink(file_path), 0);
+    read_recording(path, &four_a_node);
 }
 
 TEST(a_pipe_that_is_open_is_read) {
     static const char said[] = "# OSU MPI Broadcast Latency Test\n8 3.1\n";
-    int end[2];
-    char *text;
-    size_t size;
-    assert_int_equal(pipe(end), 0);
-    assert_int_equal(write(end[1], said, sizeof said - 1), sizeof said - 1);
-    close(end[1]);
-    snprintf(path, sizeof path, "/dev/fd/%d", end[0]);
-    assert_true(pto_file_is_readable(path));
-    assert_int_equal(pto_text_read(path, MEBIBYTE, &text, &size, NULL), PTO_OK);
-    assert_int_equal(size, sizeof said - 1);
-    assert_string_equal(text, said);
-    free(text);
-    close(end[0]);
-    assert_int_equal(pipe(end), 0);
-    assert_int_equal(write(end[1], said, sizeof said - 1), sizeof said - 1);
-    close(end[1]);
-    assert_no_recording(path, &four_a_node, PTO_ERR_KEY, "--nodes");
-    close(end[0]);
+    for (int recorded = 0; recorded < 2; recorded++) {
+        int end[2];
+        char path[32];
+        assert_int_equal(pipe(end), 0);
+        assert_int_equal(write(end[1], said, sizeof said - 1), sizeof said - 1);
+        close(end[1]);
+        snprintf(path, sizeof path, "/dev/fd/%d", end[0]);
+        assert_true(pto_file_is_readable(path));
+        if (recorded)
+            assert_no_recording(path, &four_a_node, PTO_ERR_KEY, "--nodes");
+        else
+            assert_holds(path, said);
+        close(end[0]);
+    }
 }
 
 TEST(a_file_of_just_the_limit_is_read) {
-    const char *file_path = path_of("text");
+    enum { BYTES = 100000 };
+    static char written[BYTES];
+    const char *path = in_folder("text");
     char *text;
     size_t size;
-    FILE *file = fopen(file_path, "w");
-    assert_non_null(file);
-    for (int i = 0; i < 100000; i++)
-        fputc('a' + i % 26, file);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(pto_text_read(file_path, 100000, &text, &size, NULL), PTO_OK);
-    assert_int_equal(size, 100000);
-    assert_int_equal(text[99999], 'a' + 99999 % 26);
+    for (int i = 0; i < BYTES; i++)
+        written[i] = (char)('a' + i % 26);
+    write_bytes(path, written, BYTES);
+    assert_int_equal(pto_text_read(path, BYTES, &text, &size, NULL), PTO_OK);
+    assert_int_equal(size, BYTES);
+    assert_memory_equal(text, written, BYTES);
     free(text);
-    assert_int_equal(pto_text_read(file_path, 99999, &text, &size, NULL), PTO_ERR_TOO_LARGE);
+    assert_int_equal(pto_text_read(path, BYTES - 1, &text, &size, NULL), PTO_ERR_TOO_LARGE);
 }
 
 /* --- recordings ----------------------------------------------------------------------------------------- */
 
 /* `start`, and then a mebibyte of the same byte many times: gzip files may follow each other in one file. */
 static const char *pack(const char *start, int byte, int mebibytes) {
-    const char *name = path_of("packed.gz");
+    const char *name = in_folder("packed.gz");
     char *same = malloc(MEBIBYTE);
     gzFile packed = gzopen(name, "wb");
     assert_non_null(same);
@@ -173,8 +150,9 @@ TEST(zeros_are_no_trace) {
 TEST(a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused) {
     const pto_recording_options_t all = {
         .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT, .limit_bytes = (int64_t)1 << 40};
-    assert_no_recording(pack("{", ' ', 80), &four_a_node, PTO_ERR_TOO_LARGE, "500 times its size");
-    assert_no_recording(path, &all, PTO_ERR_SYNTAX, "the file ends before");
+    const char *packed = pack("{", ' ', 80);
+    assert_no_recording(packed, &four_a_node, PTO_ERR_TOO_LARGE, "500 times its size");
+    assert_no_recording(packed, &all, PTO_ERR_SYNTAX, "the file ends before");
 }
 
 /* Short lines, values and messages take time as well. */
@@ -188,7 +166,8 @@ TEST(the_limit_counts_items_and_says_how_much_is_left) {
     for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
         const size_t item = strlen(file[i].item), count = 4 * (size_t)MEBIBYTE / item;
         pto_recording_options_t options = four_a_node;
-        FILE *stream = fopen(path_of("items"), "wb");
+        const char *path = in_folder("items");
+        FILE *stream = fopen(path, "wb");
         assert_non_null(stream);
         fputs(file[i].start, stream);
         for (size_t k = 0; k < count; k++)
@@ -203,17 +182,14 @@ TEST(the_limit_counts_items_and_says_how_much_is_left) {
 TEST(many_kinds_of_calls_on_one_wide_communicator_are_read) {
     enum { KINDS = 60000 };
     pto_text_t text = {NULL, 0, 0, false};
-    pto_recording_t trace;
-    pto_error_t err = {0};
     pto_text_add(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n"
                         "0,1,2,MPI_Bcast,c,2,,,1,gpu\n16777215,1,2,MPI_Bcast,c,2,,,1,gpu\n");
     for (int i = 0; i < KINDS; i++)
         pto_text_add(&text, "0,1,2,MPI_Bcast,c,2,,,%d,gpu\n", i + 1);
     assert_false(text.out_of_memory);
-    assert_int_equal(read_recorded_text(text.text, text.length, &four_a_node, &trace, &err), PTO_OK);
+    pto_recording_t trace = must_record(text.text, &four_a_node);
     assert_int_equal(trace.count, KINDS);
     assert_int_equal(trace.call[0].nodes, 2);
-    pto_recording_fini(&trace);
     free(text.text);
 }
 
@@ -270,15 +246,6 @@ TEST(kineto_events_without_effect_are_not_parsed) {
         free(text.text);
     }
     assert_true(few > 100 && values == few);
-}
-
-static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
-
-static int remove_folder(void **state) {
-    static const char *const names[] = {"pipe", "text", "packed.gz", "items"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        unlink(path_of(names[i]));
-    return rmdir(folder);
 }
 
 int main(void) { return run_all_tests(make_folder, remove_folder); }

@@ -2,47 +2,15 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "../../parallel/row_file.h"
+#include "files.h"
 #include "test.h"
 
-enum { PATH_MAX_HERE = 256, TEXT_MAX = 256 };
-
 /* Every test has a folder of its own and works in it. */
-static int make_folder(void **state) {
-    char *folder = strdup("/tmp/portolan-rows-XXXXXX");
-    assert_non_null(folder);
-    assert_non_null(mkdtemp(folder));
-    assert_int_equal(chdir(folder), 0);
-    *state = folder;
-    return 0;
-}
+static int enter_folder(void **state) { return make_folder(state) == 0 ? chdir(folder) : -1; }
 
-static int remove_folder(void **state) {
-    char command[PATH_MAX_HERE];
-    snprintf(command, sizeof command, "rm -r '%s'", (char *)*state);
-    assert_int_equal(chdir("/"), 0);
-    assert_int_equal(system(command), 0);
-    free(*state);
-    return 0;
-}
-
-static void write_text(const char *path, const char *text) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void assert_holds(const char *path, const char *text) {
-    char found[TEXT_MAX] = "";
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    found[fread(found, 1, sizeof found - 1, file)] = '\0';
-    fclose(file);
-    assert_string_equal(found, text);
-}
+static int leave_folder(void **state) { return chdir("/") == 0 ? remove_folder(state) : -1; }
 
 static row_file_t *open_rows(const char *path, bool force) {
     row_file_t *file = NULL;
@@ -56,7 +24,7 @@ static void put(row_file_t *file, const char *text) {
     assert_ok(row_file_put(file, text, strlen(text), &err), &err);
 }
 
-TEST_WITH(a_file_that_exists_is_kept_without_force, make_folder, remove_folder) {
+TEST_WITH(a_file_that_exists_is_kept_without_force, enter_folder, leave_folder) {
     row_file_t *file = NULL;
     pto_error_t err = {0};
     write_text("rows", "old\n");
@@ -66,7 +34,7 @@ TEST_WITH(a_file_that_exists_is_kept_without_force, make_folder, remove_folder) 
     assert_holds("rows", "old\n");
 }
 
-TEST_WITH(the_old_file_stays_until_the_new_one_is_closed, make_folder, remove_folder) {
+TEST_WITH(the_old_file_stays_until_the_new_one_is_closed, enter_folder, leave_folder) {
     write_text("rows", "old\n");
     assert_int_equal(chmod("rows", 0640), 0);
     row_file_t *file = open_rows("rows", true);
@@ -80,8 +48,8 @@ TEST_WITH(the_old_file_stays_until_the_new_one_is_closed, make_folder, remove_fo
     assert_int_equal(found.st_mode & 0777, 0640);
 }
 
-TEST_WITH(rows_that_cannot_take_their_place_stay_beside_it, make_folder, remove_folder) {
-    char beside[PATH_MAX_HERE];
+TEST_WITH(rows_that_cannot_take_their_place_stay_beside_it, enter_folder, leave_folder) {
+    char beside[64];
     row_file_t *file = open_rows("rows", true);
     put(file, "new\n");
     snprintf(beside, sizeof beside, "%s", row_file_path(file));
@@ -92,7 +60,7 @@ TEST_WITH(rows_that_cannot_take_their_place_stay_beside_it, make_folder, remove_
 }
 
 /* A new file can be followed while it grows, and what a program that dies leaves is all of it. */
-TEST_WITH(a_new_file_has_its_name_from_the_start, make_folder, remove_folder) {
+TEST_WITH(a_new_file_has_its_name_from_the_start, enter_folder, leave_folder) {
     row_file_t *file = open_rows("rows", false);
     put(file, "row\n");
     assert_string_equal(row_file_path(file), "rows");
@@ -102,7 +70,7 @@ TEST_WITH(a_new_file_has_its_name_from_the_start, make_folder, remove_folder) {
 }
 
 /* pwrite(2) appends there, wherever it is told to write. */
-TEST_WITH(what_is_appended_to_is_not_rewritten, make_folder, remove_folder) {
+TEST_WITH(what_is_appended_to_is_not_rewritten, enter_folder, leave_folder) {
     write_text("log", "old\n");
     fflush(stdout);
     int before = dup(STDOUT_FILENO), log = open("log", O_WRONLY | O_APPEND);
@@ -118,7 +86,7 @@ TEST_WITH(what_is_appended_to_is_not_rewritten, make_folder, remove_folder) {
     assert_holds("log", "old\nrow\n");
 }
 
-TEST_WITH(two_writers_at_once_leave_one_whole_file, make_folder, remove_folder) {
+TEST_WITH(two_writers_at_once_leave_one_whole_file, enter_folder, leave_folder) {
     row_file_t *one = open_rows("rows", true), *other = open_rows("rows", true);
     put(one, "one 1\n");
     put(other, "other 1\n");
@@ -129,7 +97,7 @@ TEST_WITH(two_writers_at_once_leave_one_whole_file, make_folder, remove_folder) 
     assert_holds("rows", "one 1\none 2\n");
 }
 
-TEST_WITH(a_symbolic_link_is_followed_and_kept, make_folder, remove_folder) {
+TEST_WITH(a_symbolic_link_is_followed_and_kept, enter_folder, leave_folder) {
     write_text("target", "old\n");
     assert_int_equal(symlink("target", "link"), 0);
     row_file_t *file = open_rows("link", true);
@@ -141,7 +109,7 @@ TEST_WITH(a_symbolic_link_is_followed_and_kept, make_folder, remove_folder) {
     assert_true(S_ISLNK(found.st_mode));
 }
 
-TEST_WITH(a_device_is_written_and_not_replaced, make_folder, remove_folder) {
+TEST_WITH(a_device_is_written_and_not_replaced, enter_folder, leave_folder) {
     for (int force = 0; force < 2; force++) {
         pto_error_t err = {0};
         row_file_t *file = open_rows("/dev/full", force);
@@ -156,7 +124,7 @@ TEST_WITH(a_device_is_written_and_not_replaced, make_folder, remove_folder) {
 }
 
 /* A limit on file sizes stands for a full disk: here too the first part of a row still fits. */
-TEST_WITH(rows_that_do_not_fit_leave_no_part, make_folder, remove_folder) {
+TEST_WITH(rows_that_do_not_fit_leave_no_part, enter_folder, leave_folder) {
     struct rlimit before, limit;
     pto_error_t err = {0};
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -174,7 +142,7 @@ TEST_WITH(rows_that_do_not_fit_leave_no_part, make_folder, remove_folder) {
     assert_holds("rows", "row 1\nrow 3\n");
 }
 
-TEST_WITH(a_line_can_be_rewritten, make_folder, remove_folder) {
+TEST_WITH(a_line_can_be_rewritten, enter_folder, leave_folder) {
     row_file_t *file = open_rows("rows", false);
     put(file, "head\n");
     int64_t place = row_file_place(file);

@@ -159,23 +159,6 @@ TEST(a_matrix_gives_the_size) {
     pto_scenario_fini(&s);
 }
 
-TEST(the_recorded_problems_are_read_and_fit_their_machines) {
-    static const char *const name[] = {"allreduce-summit", "alltoall-lassen", "alltoallv-summit",
-                                       "messages-one-summit"};
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "scenarios/problems/%s.yaml", name[i]);
-        pto_scenario_t s;
-        pto_machine_t *machine;
-        pto_error_t err = {.status = PTO_OK};
-        assert_int_equal(pto_scenario_read(path, &s, &err), PTO_OK);
-        assert_int_equal(pto_scenario_read_machine(&s, &machine, &err), PTO_OK);
-        assert_int_equal(pto_scenario_bind(&s, machine, &err), PTO_OK);
-        pto_machine_destroy(machine);
-        pto_scenario_fini(&s);
-    }
-}
-
 /* --- what is refused ------------------------------------------------------------------------------------ */
 
 TEST(bad_keys_are_refused) {

@@ -1,8 +1,8 @@
 /* The tuner plugin for NCCL, opened and called as NCCL does it. */
 #include <dlfcn.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "nccl_tuner.h"
 #include "test.h"
 
@@ -14,24 +14,21 @@ enum { CELLS = NCCL_ALGORITHMS * NCCL_PROTOCOLS };
 static const nccl_tuner_v4_t *v4;
 static const nccl_tuner_v5_t *v5;
 static const nccl_tuner_v6_t *v6;
-static char path[] = "/tmp/test_tuner.XXXXXX";
+static char path[128];
 
 static int open_plugin(void **state) {
     const char *build = getenv("BUILD");
     char name[256];
     snprintf(name, sizeof name, "%s/libportolan-nccl-tuner.so", build && *build ? build : "build");
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    int file = mkstemp(path);
-    if (!library || file < 0)
+    if (!library || make_folder(state) != 0)
         return -1;
-    close(file);
+    snprintf(path, sizeof path, "%s", in_folder("rules"));
     v4 = dlsym(library, "ncclTunerPlugin_v4");
     v5 = dlsym(library, "ncclTunerPlugin_v5");
     v6 = dlsym(library, "ncclTunerPlugin_v6");
     return v4 && v5 && v6 ? setenv("NCCL_TUNER_CONFIG_FILE", path, 1) : -1;
 }
-
-static int close_plugin(void **state) { return unlink(path); }
 
 static char logged[512];
 static int logged_level;
@@ -46,17 +43,10 @@ static void log_line(int level, unsigned long subsystems, const char *file, int 
     logged_level = level;
 }
 
-static void write_file(const char *text) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* A communicator of so many ranks and nodes, under the rules of a text. */
 static void *begin(const char *text, size_t ranks, size_t nodes) {
     void *context = &context;
-    write_file(text);
+    write_text(path, text);
     logged[0] = '\0';
     assert_int_equal(v5->init(&context, 7, ranks, nodes, log_line, NULL, NULL), 0);
     return context;
@@ -88,23 +78,20 @@ static table_t ask(void *context, int function, size_t bytes) {
     return ask_registered(context, function, bytes, 1, 0, estimates());
 }
 
-static void assert_same(const table_t *a, const table_t *b) {
+static void assert_same(table_t a, table_t b) {
     for (int i = 0; i < CELLS; i++)
-        assert_true(a->cost[i] == b->cost[i]);
-    assert_int_equal(a->channels, b->channels);
+        assert_true(a.cost[i] == b.cost[i]);
+    assert_int_equal(a.channels, b.channels);
 }
 
-static void assert_left_alone(const table_t *table) {
-    table_t own = estimates();
-    assert_same(table, &own);
-}
+static void assert_left_alone(table_t table) { assert_same(table, estimates()); }
 
 /* The chosen cell is 0, all others are as before. */
-static void assert_chosen(const table_t *table, int algorithm, int protocol, int channels) {
+static void assert_chosen(table_t table, int algorithm, int protocol, int channels) {
     table_t wanted = estimates();
     wanted.cost[algorithm * NCCL_PROTOCOLS + protocol] = 0;
     wanted.channels = channels;
-    assert_same(table, &wanted);
+    assert_same(table, wanted);
 }
 
 #define RULES                                                                                                \
@@ -118,19 +105,13 @@ TEST(a_rule_applies_within_its_bytes_ranks_and_nodes) {
     assert_non_null(context);
     assert_int_equal(logged_level, NCCL_LOG_INFO);
     assert_non_null(strstr(logged, "4 rules"));
-    table_t table = ask(context, ALL_REDUCE, 65536);
-    assert_chosen(&table, TREE, LL, 0);
-    table = ask(context, ALL_REDUCE, 65537);
-    assert_chosen(&table, RING, SIMPLE, 8);
-    table = ask(context, ALL_REDUCE, (size_t)8 << 30);
-    assert_chosen(&table, RING, SIMPLE, 8);
-    table = ask(context, ALL_REDUCE, ((size_t)8 << 30) + 1);
-    assert_left_alone(&table);
-    table = ask(context, REDUCE, 100);
-    assert_left_alone(&table);
+    assert_chosen(ask(context, ALL_REDUCE, 65536), TREE, LL, 0);
+    assert_chosen(ask(context, ALL_REDUCE, 65537), RING, SIMPLE, 8);
+    assert_chosen(ask(context, ALL_REDUCE, (size_t)8 << 30), RING, SIMPLE, 8);
+    assert_left_alone(ask(context, ALL_REDUCE, ((size_t)8 << 30) + 1));
+    assert_left_alone(ask(context, REDUCE, 100));
     for (int i = 0; i < 2; i++) {
-        table = ask(others[i], ALL_REDUCE, 100);
-        assert_left_alone(&table);
+        assert_left_alone(ask(others[i], ALL_REDUCE, 100));
         assert_int_equal(v5->finalize(others[i]), 0);
     }
     assert_int_equal(v5->finalize(context), 0);
@@ -138,31 +119,26 @@ TEST(a_rule_applies_within_its_bytes_ranks_and_nodes) {
 
 TEST(what_nccl_cannot_run_falls_to_the_next_rule) {
     void *context = begin(RULES, 4, 1);
-    table_t table = ask_registered(context, ALL_GATHER, 10, 2, 1, estimates());
-    assert_chosen(&table, RING, LL128, 0);
-    table = ask_registered(context, ALL_GATHER, 10, 1, 1, estimates());
-    assert_left_alone(&table);
-    table = ask_registered(context, ALL_GATHER, 10, 2, 0, estimates());
-    assert_left_alone(&table);
+    assert_chosen(ask_registered(context, ALL_GATHER, 10, 2, 1, estimates()), RING, LL128, 0);
+    assert_left_alone(ask_registered(context, ALL_GATHER, 10, 1, 1, estimates()));
+    assert_left_alone(ask_registered(context, ALL_GATHER, 10, 2, 0, estimates()));
     table_t with_nvls = estimates();
     with_nvls.cost[NVLS * NCCL_PROTOCOLS + SIMPLE] = 99;
-    table = ask_registered(context, ALL_GATHER, 10, 1, 0, with_nvls);
+    table_t table = ask_registered(context, ALL_GATHER, 10, 1, 0, with_nvls);
     assert_true(table.cost[NVLS * NCCL_PROTOCOLS + SIMPLE] == 0);
     table_t none = estimates();
     for (int i = 0; i < CELLS; i++)
         none.cost[i] = -1;
-    table = ask_registered(context, ALL_GATHER, 10, 2, 1, none);
-    assert_same(&table, &none);
+    assert_same(ask_registered(context, ALL_GATHER, 10, 2, 1, none), none);
     v5->finalize(context);
 }
 
 TEST(calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone) {
     void *context = begin("#keep nvls,nvls_tree\nallreduce,0,99,ring,ll,0,-1,-1\n", 8, 1);
-    table_t table = ask(context, ALL_REDUCE, 10), nvls = estimates();
-    assert_chosen(&table, RING, LL, 0);
+    table_t nvls = estimates();
+    assert_chosen(ask(context, ALL_REDUCE, 10), RING, LL, 0);
     nvls.cost[NVLS * NCCL_PROTOCOLS + SIMPLE] = 1;
-    table = ask_registered(context, ALL_REDUCE, 10, 1, 0, nvls);
-    assert_same(&table, &nvls);
+    assert_same(ask_registered(context, ALL_REDUCE, 10, 1, 0, nvls), nvls);
     v5->finalize(context);
 }
 
@@ -170,19 +146,19 @@ TEST(calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone) {
 TEST(all_versions_take_the_same_rules) {
     void *context = NULL;
     table_t table = estimates();
-    write_file(RULES);
+    write_text(path, RULES);
     assert_int_equal(v4->init(16, 2, log_line, &context), 0);
     assert_int_equal(v4->get_coll_info(context, ALL_REDUCE, 100, 1, (float **)(void *)table.cost,
                                        NCCL_ALGORITHMS, NCCL_PROTOCOLS, 0, &table.channels),
                      0);
-    assert_chosen(&table, TREE, LL, 0);
+    assert_chosen(table, TREE, LL, 0);
     assert_int_equal(v4->destroy(context), 0);
     assert_int_equal(v6->init(&context, 1, 16, 2, log_line, NULL, NULL), 0);
     table = estimates();
     assert_int_equal(v6->get_coll_info(context, ALL_REDUCE, 100, 1, (float **)(void *)table.cost,
                                        NCCL_ALGORITHMS, NCCL_PROTOCOLS, 0, &table.channels),
                      0);
-    assert_chosen(&table, TREE, LL, 0);
+    assert_chosen(table, TREE, LL, 0);
     assert_int_equal(v6->finalize(context), 0);
     assert_null(v6->get_chunk_size);
     assert_string_equal(v4->name, "portolan");
@@ -228,7 +204,7 @@ TEST(a_line_that_is_not_right_switches_it_off_with_a_warning) {
         void *context = begin(wrong[i].text, 2, 1);
         table_t table = ask(context, ALL_REDUCE, 1);
         assert_null(context);
-        assert_left_alone(&table);
+        assert_left_alone(table);
         assert_int_equal(logged_level, NCCL_LOG_WARN);
         if (!strstr(logged, wrong[i].warning) || !strstr(logged, path))
             fail_msg("'%s' instead of '%s'", logged, wrong[i].warning);
@@ -246,13 +222,11 @@ TEST(a_long_line_and_a_missing_file_switch_it_off_too) {
     setenv("NCCL_TUNER_CONFIG_FILE", "/nonexistent", 1);
     assert_null(begin("", 2, 1));
     assert_non_null(strstr(logged, "cannot be read"));
-    char pipe[sizeof path + 5];
-    snprintf(pipe, sizeof pipe, "%s.pipe", path);
+    const char *pipe = in_folder("pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
     setenv("NCCL_TUNER_CONFIG_FILE", pipe, 1);
     assert_null(begin("", 2, 1)); /* does not wait for a writer */
     assert_non_null(strstr(logged, "is not a regular file"));
-    unlink(pipe);
     setenv("NCCL_TUNER_CONFIG_FILE", "/no\033[2Jfile\n", 1);
     assert_null(begin("", 2, 1));
     assert_non_null(strstr(logged, "/no\\u001b[2Jfile\\u000a cannot be read"));
@@ -282,12 +256,11 @@ TEST(it_reads_what_portolan_exports) {
     void *context = begin(text, 16, 8);
     assert_non_null(context);
     assert_non_null(strstr(logged, wanted));
-    table_t table = ask(context, ALL_REDUCE, 1 << 20), nvls = estimates();
-    assert_chosen(&table, TREE, LL128, 0);
+    table_t nvls = estimates();
+    assert_chosen(ask(context, ALL_REDUCE, 1 << 20), TREE, LL128, 0);
     nvls.cost[NVLS_TREE * NCCL_PROTOCOLS + SIMPLE] = 1;
-    table = ask_registered(context, ALL_REDUCE, 1 << 20, 1, 0, nvls);
-    assert_same(&table, &nvls);
+    assert_same(ask_registered(context, ALL_REDUCE, 1 << 20, 1, 0, nvls), nvls);
     v5->finalize(context);
 }
 
-int main(void) { return run_all_tests(open_plugin, close_plugin); }
+int main(void) { return run_all_tests(open_plugin, remove_folder); }
