@@ -5,6 +5,7 @@
 #include "base/text_file.h"
 #include "machine/machine_internal.h"
 #include "machine/registry.h"
+#include "must.h"
 #include "test.h"
 
 /* Every value is another one. */
@@ -107,6 +108,13 @@ static inline pto_machine_t made_machine(void) {
     for (pto_cell_t cell = {0}; pto_cell_next(&everything, &cell);)
         fill_cell(&cell);
     return everything;
+}
+
+/* Until the test ends. */
+static inline pto_machine_t *kept_machine(void) {
+    pto_machine_t *machine = keep_new(sizeof *machine, end_machine);
+    *machine = made_machine();
+    return machine;
 }
 
 #endif

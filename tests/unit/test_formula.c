@@ -2,6 +2,7 @@
  * don't know. */
 #include "decide/candidates.h"
 #include "made_machine.h"
+#include "must.h"
 #include "report/cell_formulas.h"
 #include "sample.h"
 #include "test.h"
@@ -183,14 +184,12 @@ static void check_machine(work_t *work) {
 }
 
 TEST(formulas_are_prices_where_every_term_counts) {
-    pto_machine_t machine = made_machine();
-    work_t work = {.machine = &machine, .random = 1};
+    work_t work = {.machine = kept_machine(), .random = 1};
     check_machine(&work);
     print_message("# %lld prices, %lld not known, %lld cells refused\n", (long long)work.prices,
                   (long long)work.unknown, (long long)work.refused);
     assert_true(work.prices > (test_sample() > 1 ? 200 : 1000) && work.extrapolated > 0);
     assert_true(work.unknown * 4 < work.prices);
-    pto_machine_fini(&machine);
 }
 
 TEST(formulas_are_prices_on_machines) {
@@ -198,13 +197,11 @@ TEST(formulas_are_prices_on_machines) {
                                         "scenarios/machines/h200-x4.yaml",
                                         "scenarios/machines/lassen-spectrum-refit.yaml"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        work_t work = {.random = 1};
-        assert_int_equal(pto_machine_open(paths[i], &work.machine, NULL), PTO_OK);
+        work_t work = {.machine = must_open(paths[i]), .random = 1};
         check_machine(&work);
         print_message("# %s: %lld prices, %lld not known, %lld cells refused\n", paths[i],
                       (long long)work.prices, (long long)work.unknown, (long long)work.refused);
         assert_true(work.prices > 100);
         assert_true(work.unknown * 10 < work.prices);
-        pto_machine_destroy(work.machine);
     }
 }

@@ -1,11 +1,12 @@
 /* Machines are written and read back; files are replaced as a whole or not at all. */
 #include <dirent.h>
 #include <glob.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "machine/machine_internal.h"
 #include "must.h"
 #include "portolan/machine.h"
+#include "same_machine.h"
 #include "test.h"
 
 static char *format(const pto_machine_t *machine, const char *comment) {
@@ -22,111 +23,6 @@ static void assert_round_trip(const pto_machine_t *machine) {
     assert_string_equal(first, second);
 }
 
-static void assert_same_param(const pto_param_t *a, const pto_param_t *b) {
-    assert_int_equal(pto_param_known(a), pto_param_known(b));
-    assert_true(a->value == b->value && a->low == b->low && a->high == b->high);
-    assert_int_equal(a->has_interval, b->has_interval);
-}
-
-static void assert_same_postal(const pto_postal_t *a, const pto_postal_t *b) {
-    assert_same_param(&a->alpha_s, &b->alpha_s);
-    assert_same_param(&a->beta_s_per_byte, &b->beta_s_per_byte);
-    assert_int_equal(a->sample_count, b->sample_count);
-    assert_true(a->residual == b->residual);
-    assert_string_equal(a->flagged != NULL ? a->flagged : "", b->flagged != NULL ? b->flagged : "");
-}
-
-static void assert_same_pieces(const pto_cost_table_t *left, const pto_cost_table_t *right) {
-    assert_int_equal(left->count, right->count);
-    for (int k = 0; k < left->count; k++) {
-        assert_int_equal(left->row[k].protocol, right->row[k].protocol);
-        assert_int_equal(left->row[k].from_bytes, right->row[k].from_bytes);
-        assert_int_equal(left->row[k].below_bytes, right->row[k].below_bytes);
-        assert_same_postal(&left->row[k].postal, &right->row[k].postal);
-    }
-}
-
-static void assert_same_messages(const pto_machine_t *a, const pto_machine_t *b) {
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
-            assert_same_pieces(&a->messages[space][level], &b->messages[space][level]);
-            assert_same_pieces(&a->gap[space][level], &b->gap[space][level]);
-        }
-    }
-}
-
-static void assert_same_copies(const pto_machine_t *a, const pto_machine_t *b) {
-    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
-        assert_int_equal(a->shared_copies[kind].count, b->shared_copies[kind].count);
-        for (int i = 0; i < a->shared_copies[kind].count; i++) {
-            assert_int_equal(a->shared_copies[kind].row[i].procs, b->shared_copies[kind].row[i].procs);
-            assert_int_equal(a->shared_copies[kind].row[i].strided, b->shared_copies[kind].row[i].strided);
-            assert_int_equal(a->shared_copies[kind].row[i].from_bytes,
-                             b->shared_copies[kind].row[i].from_bytes);
-            assert_int_equal(a->shared_copies[kind].row[i].below_bytes,
-                             b->shared_copies[kind].row[i].below_bytes);
-            assert_same_postal(&a->shared_copies[kind].row[i].postal, &b->shared_copies[kind].row[i].postal);
-        }
-        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
-            assert_same_postal(&a->copies[kind][reach], &b->copies[kind][reach]);
-        assert_same_postal(&a->pageable[kind], &b->pageable[kind]);
-    }
-}
-
-static void assert_same_reduce(const pto_cost_table_t *a, const pto_cost_table_t *b) {
-    assert_int_equal(a->count, b->count);
-    for (int k = 0; k < a->count; k++) {
-        assert_int_equal(a->row[k].from_bytes, b->row[k].from_bytes);
-        assert_int_equal(a->row[k].below_bytes, b->row[k].below_bytes);
-        assert_same_postal(&a->row[k].postal, &b->row[k].postal);
-        assert_same_param(&a->row[k].extra_input_s_per_byte, &b->row[k].extra_input_s_per_byte);
-    }
-}
-
-static void assert_same_kernels(const pto_machine_t *a, const pto_machine_t *b) {
-    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++)
-        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
-            assert_same_postal(&a->remote[remote][reach], &b->remote[remote][reach]);
-    assert_same_param(&a->remote_all_s_per_byte, &b->remote_all_s_per_byte);
-    assert_same_param(&a->device_signal_s, &b->device_signal_s);
-    assert_same_param(&a->graph_launch_s, &b->graph_launch_s);
-    assert_same_param(&a->queued_launch_s, &b->queued_launch_s);
-}
-
-static void assert_same_nccl(const pto_machine_t *a, const pto_machine_t *b) {
-    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
-        assert_int_equal(a->nccl[kind].count, b->nccl[kind].count);
-        for (int i = 0; i < a->nccl[kind].count; i++) {
-            assert_int_equal(a->nccl[kind].row[i].gpus, b->nccl[kind].row[i].gpus);
-            assert_int_equal(a->nccl[kind].row[i].nodes, b->nccl[kind].row[i].nodes);
-            assert_int_equal(a->nccl[kind].row[i].from_bytes, b->nccl[kind].row[i].from_bytes);
-            assert_int_equal(a->nccl[kind].row[i].below_bytes, b->nccl[kind].row[i].below_bytes);
-            assert_same_postal(&a->nccl[kind].row[i].postal, &b->nccl[kind].row[i].postal);
-        }
-    }
-}
-
-static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
-    for (int i = 0; i < PTO_SPACE_COUNT; i++) {
-        assert_same_param(&a->injection_s_per_byte[i], &b->injection_s_per_byte[i]);
-        assert_same_reduce(&a->reduce[i], &b->reduce[i]);
-        assert_same_param(&a->injection_s_per_message[i], &b->injection_s_per_message[i]);
-    }
-    for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
-        assert_same_postal(&a->peer[reach], &b->peer[reach]);
-    for (int i = 0; i < PTO_SPACE_COUNT; i++)
-        assert_same_reduce(&a->setup_allocate[i], &b->setup_allocate[i]);
-    assert_same_reduce(&a->setup_open, &b->setup_open);
-    assert_same_param(&a->setup_segment_s, &b->setup_segment_s);
-    assert_same_param(&a->contention, &b->contention);
-    assert_same_param(&a->signal_s, &b->signal_s);
-    assert_same_param(&a->event_s, &b->event_s);
-    assert_same_param(&a->kernel_launch_s, &b->kernel_launch_s);
-    assert_same_param(&a->gpu_memory_bytes, &b->gpu_memory_bytes);
-    assert_same_param(&a->host_memory_bytes, &b->host_memory_bytes);
-    assert_int_equal(a->library_count, b->library_count);
-}
-
 TEST(every_machine_survives_writing_and_reading) {
     static const char *const paths[] = {"tests/fixtures/machine.yaml",
                                         "scenarios/machines/summit-spectrum.yaml",
@@ -137,12 +33,8 @@ TEST(every_machine_survives_writing_and_reading) {
         pto_machine_t again = must_parse(text);
         assert_string_equal(machine.name, again.name);
         assert_string_equal(machine.source, again.source);
-        assert_int_equal(machine.node.cores, again.node.cores);
-        assert_same_messages(&machine, &again);
-        assert_same_copies(&machine, &again);
-        assert_same_nccl(&machine, &again);
-        assert_same_rest(&machine, &again);
-        assert_same_kernels(&machine, &again);
+        assert_int_equal(machine.library_count, again.library_count);
+        assert_same_parameters(&machine, &again);
         assert_round_trip(&machine);
     }
 }
@@ -196,20 +88,6 @@ TEST(invalid_text_does_not_corrupt_the_file) {
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
-static char folder[64];
-
-static int make_folder(void **unused) {
-    snprintf(folder, sizeof folder, "/tmp/portolan-test-XXXXXX");
-    return mkdtemp(folder) != NULL ? 0 : -1;
-}
-
-static int remove_folder(void **unused) {
-    char path[96];
-    snprintf(path, sizeof path, "%s/m.yaml", folder);
-    unlink(path);
-    return rmdir(folder);
-}
-
 static int count_files(void) {
     int count = 0;
     DIR *listing = opendir(folder);
@@ -221,11 +99,10 @@ static int count_files(void) {
 }
 
 TEST(a_file_is_replaced_whole_and_only_by_force) {
-    char path[96];
     pto_error_t err;
     pto_machine_t before = small_machine(1e-6);
     pto_machine_t after = small_machine(2e-6);
-    snprintf(path, sizeof path, "%s/m.yaml", folder);
+    const char *path = in_folder("m.yaml");
     assert_int_equal(pto_machine_write(&before, NULL, path, false, &err), PTO_OK);
     assert_int_equal(pto_machine_write(&after, NULL, path, false, &err), PTO_ERR_IO);
     assert_string_equal(err.file, path);
@@ -241,10 +118,9 @@ TEST(a_file_is_replaced_whole_and_only_by_force) {
 }
 
 TEST(a_folder_that_is_not_there_is_an_error) {
-    char path[96];
     pto_error_t err;
     pto_machine_t machine = small_machine(1e-6);
-    snprintf(path, sizeof path, "%s/none/m.yaml", folder);
+    const char *path = in_folder("none/m.yaml");
     assert_int_equal(pto_machine_write(&machine, NULL, path, true, &err), PTO_ERR_IO);
     assert_string_equal(err.file, path);
     pto_machine_fini(&machine);

@@ -1,10 +1,12 @@
 /* The registry of machine parameters: every row of PTO_PARAMETER_TABLE can be written, read, changed,
  * omitted, named and listed, and is documented. test_param_effects.c: it is priced. The tests are generated
  * from the registry, so that a new row needs no new test. */
+#include "files.h"
 #include "made_machine.h"
 #include "must.h"
 #include "portolan/machine.h"
 #include "portolan/scenario.h"
+#include "same_machine.h"
 #include "test.h"
 
 /* --- numbers by key ------------------------------------------------------------------------------------- */
@@ -17,6 +19,7 @@ typedef struct {
 static numbers_t numbers_of(pto_machine_t *machine) {
     numbers_t numbers;
     assert_int_equal(pto_machine_params(machine, &numbers.param, &numbers.count, NULL), PTO_OK);
+    keep(numbers.param, free);
     return numbers;
 }
 
@@ -25,24 +28,9 @@ static double value_of(const pto_machine_param_t *param) {
 }
 
 TEST(a_file_holds_every_parameter) {
-    pto_machine_t machine = made_machine(), again;
-    pto_error_t err = {0};
-    char *text = must_format(&machine);
-    if (pto_machine_parse(text, strlen(text), "again.yaml", &again, &err) != PTO_OK)
-        fail_msg("%d:%d: %s in\n%s", err.line, err.column, err.message, text);
-    numbers_t one = numbers_of(&machine), two = numbers_of(&again);
-    assert_int_equal(one.count, two.count);
-    for (int i = 0; i < one.count; i++) {
-        const pto_param_t *before = one.param[i].param, *after = two.param[i].param;
-        assert_string_equal(one.param[i].key, two.param[i].key);
-        assert_true(value_of(&one.param[i]) == value_of(&two.param[i]));
-        if (before && (before->low != after->low || before->high != after->high || after->line == 0))
-            fail_msg("%s lost its interval", one.param[i].key);
-    }
-    free(one.param);
-    free(two.param);
-    pto_machine_fini(&machine);
-    pto_machine_fini(&again);
+    const pto_machine_t *machine = kept_machine();
+    const pto_machine_t again = must_parse(must_format(machine));
+    assert_same_parameters(machine, &again);
 }
 
 /* Of a file that has a library's tables and remarks too. */
@@ -59,9 +47,9 @@ TEST(a_clone_shares_nothing) {
 
 /* Whatever else the same key's group names stays as it was. Each is changed back, as limits are in keys. */
 TEST(a_what_if_changes_a_single_number) {
-    pto_machine_t machine = made_machine();
+    pto_machine_t *machine = kept_machine();
     pto_scenario_t scenario = {0};
-    numbers_t numbers = numbers_of(&machine);
+    numbers_t numbers = numbers_of(machine);
     for (int i = 0; i < numbers.count; i++) {
         char change[PTO_PARAM_KEY_MAX + 8];
         double before = 0;
@@ -69,15 +57,13 @@ TEST(a_what_if_changes_a_single_number) {
             before += j == i ? 0 : value_of(&numbers.param[j]);
         double own = value_of(&numbers.param[i]), after = 0;
         snprintf(change, sizeof change, "%s=*2", numbers.param[i].key);
-        assert_int_equal(pto_what_if(change, &scenario, &machine, NULL), PTO_OK);
+        assert_int_equal(pto_what_if(change, &scenario, machine, NULL), PTO_OK);
         for (int j = 0; j < numbers.count; j++)
             after += j == i ? 0 : value_of(&numbers.param[j]);
         assert_true(value_of(&numbers.param[i]) == 2 * own && before == after);
         snprintf(change, sizeof change, "%s=/2", numbers.param[i].key);
-        assert_int_equal(pto_what_if(change, &scenario, &machine, NULL), PTO_OK);
+        assert_int_equal(pto_what_if(change, &scenario, machine, NULL), PTO_OK);
     }
-    free(numbers.param);
-    pto_machine_fini(&machine);
 }
 
 TEST(missing_machine_values_can_be_given) {
@@ -102,30 +88,27 @@ TEST(missing_machine_values_can_be_given) {
     }
     assert_int_equal(machine.reduce[PTO_SPACE_CPU].count, 1);
     assert_int_equal(machine.setup_open.count, 1);
-    free(numbers.param);
     pto_machine_fini(&machine);
 }
 
 TEST(the_published_model_has_the_parameters_without_a_term) {
-    pto_machine_t machine = made_machine();
-    assert_int_equal(pto_machine_restrict(&machine, "published", NULL), PTO_OK);
-    for (pto_cell_t cell = {0}; pto_cell_next(&machine, &cell);)
+    pto_machine_t *machine = kept_machine();
+    assert_int_equal(pto_machine_restrict(machine, "published", NULL), PTO_OK);
+    for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)
         if (pto_cell_known(&cell) != !cell.family->term)
             fail_msg("%s", key_of(&cell));
-    pto_machine_fini(&machine);
 }
 
 TEST(a_term_brings_what_names_it) {
     for (int i = 0; i < pto_model_term_count(); i++) {
         const char *term = pto_model_term_at(i)->name;
         char model[64];
-        pto_machine_t machine = made_machine();
+        pto_machine_t *machine = kept_machine();
         snprintf(model, sizeof model, "published+%s", term);
-        assert_int_equal(pto_machine_restrict(&machine, model, NULL), PTO_OK);
-        for (pto_cell_t cell = {0}; pto_cell_next(&machine, &cell);)
+        assert_int_equal(pto_machine_restrict(machine, model, NULL), PTO_OK);
+        for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)
             if (cell.family->term && pto_cell_known(&cell) != (strcmp(cell.family->term, term) == 0))
                 fail_msg("%s under %s", key_of(&cell), model);
-        pto_machine_fini(&machine);
     }
     for (int i = 0; i < pto_parameter_count(); i++) {
         bool found = pto_parameter_at(i).term[0] == '\0';
@@ -190,10 +173,8 @@ TEST(a_path_that_ends_within_a_word_leads_nowhere) {
 /* --- documents ------------------------------------------------------------------------------------------ */
 
 TEST(the_documents_list_every_parameter) {
-    char *text = NULL;
-    size_t size = 0;
-    assert_int_equal(pto_text_read("docs/formats.md", 1 << 20, &text, &size, NULL), PTO_OK);
-    const char *table = strstr(text, "| parameter | unit | term | what |\n|---|---|---|---|\n");
+    const char *table =
+        strstr(must_read_text("docs/formats.md"), "| parameter | unit | term | what |\n|---|---|---|---|\n");
     assert_non_null(table);
     table = strstr(table, "|---|---|---|---|\n") + strlen("|---|---|---|---|\n");
     for (int i = 0; i < pto_parameter_count(); i++) {
@@ -207,5 +188,4 @@ TEST(the_documents_list_every_parameter) {
         table += strlen(row);
     }
     assert_true(*table != '|');
-    free(text);
 }
