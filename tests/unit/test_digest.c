@@ -171,14 +171,6 @@ static void change_plan(pto_plan_t *plan) {
     assert_true(pto_plan_digest(plan) == digest[0]);
 }
 
-static pto_plan_t *made(const pto_request_t *request) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(request, &plan, &err) != PTO_OK)
-        fail_msg("%s: %s", request->strategy->name, err.message);
-    return plan;
-}
-
 TEST(each_field_changes_the_digest_in_a_way_of_its_own) {
     const struct {
         pto_collective_t collective;
@@ -193,9 +185,7 @@ TEST(each_field_changes_the_digest_in_a_way_of_its_own) {
         request.chunks = cases[i].chunks;
         request.by_library = cases[i].chunks == 0;
         request.halo = (pto_halo_t){.dim_count = 2, .extent = {3, 3}, .width = 1};
-        pto_plan_t *plan = made(&request);
-        change_plan(plan);
-        pto_plan_destroy(plan);
+        change_plan(must_plan(&request));
     }
 }
 
@@ -203,7 +193,7 @@ TEST(each_field_changes_the_digest_in_a_way_of_its_own) {
 
 TEST(halos_and_pairs_have_digests_of_their_own) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 2, 2, 1, 64);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     digest_count = 0;
     plan->request.collective = PTO_COLLECTIVE_PAIR;
     for (int ends = 0; ends < 8; ends++) {
@@ -224,7 +214,6 @@ TEST(halos_and_pairs_have_digests_of_their_own) {
     keep_digest(plan, "third dimension");
     plan->request.halo.dims[2] = 5;
     keep_digest(plan, "size of the third dimension");
-    pto_plan_destroy(plan);
 }
 
 /* --- byte counts ---------------------------------------------------------------------------------------- */
@@ -255,7 +244,7 @@ TEST(every_byte_count_changes_the_digest) {
     for (int i = 0; i < 16; i++)
         number[i] = 3 * i + 1;
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = number};
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     digest_count = 0;
     keep_digest(plan, "equal counts");
     plan->request.counts = &counts;
@@ -265,12 +254,11 @@ TEST(every_byte_count_changes_the_digest) {
     keep_digest(plan, "one process");
     change_counts(plan, &counts, false);
     plan->request.counts = request.counts;
-    pto_plan_destroy(plan);
 }
 
 TEST(patterns_have_digests_of_their_own) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 2, 2, 1, 64);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 3}, host = {.kind = PTO_COUNTS_SKEW};
     digest_count = 0;
     plan->request.counts = &counts;
@@ -313,5 +301,4 @@ TEST(patterns_have_digests_of_their_own) {
         process[i] -= 4;
     }
     plan->request.mapping = NULL;
-    pto_plan_destroy(plan);
 }

@@ -32,12 +32,21 @@ static double predicted(const pto_machine_t *machine, const pto_ask_t *cell, int
     return price.seconds;
 }
 
+static void end_estimates(void *estimates) { pto_estimates_destroy(estimates); }
+
+/* Until the test ends. */
+static pto_estimates_t *must_estimate(const pto_machine_t *machine, const pto_ask_t *cell) {
+    pto_estimates_t *estimates = NULL;
+    pto_error_t err = {0};
+    assert_ok(pto_estimates_create(machine, cell, &estimates, &err), &err);
+    return keep(estimates, end_estimates);
+}
+
 static bool is_power_of_two(int64_t bytes) { return (bytes & (bytes - 1)) == 0; }
 
 TEST(a_size_of_the_table_has_its_own_price) {
     for (int c = 0; c < CELLS; c++) {
-        pto_estimates_t *estimates;
-        assert_int_equal(pto_estimates_create(*test_state, &cells[c], &estimates, NULL), PTO_OK);
+        pto_estimates_t *estimates = must_estimate(*test_state, &cells[c]);
         assert_int_equal(pto_estimates_bytes(estimates, pto_estimates_count(estimates) - 1), LARGEST);
         for (int i = 0; i < pto_estimates_count(estimates); i++) {
             const char *name;
@@ -53,7 +62,6 @@ TEST(a_size_of_the_table_has_its_own_price) {
                 assert_true(fabs(estimate - seconds) <= PTO_ESTIMATE_TOLERANCE * seconds);
             }
         }
-        pto_estimates_destroy(estimates);
     }
 }
 
@@ -61,8 +69,7 @@ TEST(a_size_of_the_table_has_its_own_price) {
 TEST(between_sizes_an_estimate_is_near_the_price) {
     const double most = 2 * PTO_ESTIMATE_TOLERANCE + 1.0 / 256;
     for (int c = 0; c < CELLS; c++) {
-        pto_estimates_t *estimates;
-        assert_int_equal(pto_estimates_create(*test_state, &cells[c], &estimates, NULL), PTO_OK);
+        pto_estimates_t *estimates = must_estimate(*test_state, &cells[c]);
         for (int i = 0; i < SIZES; i++) {
             const char *name;
             int64_t power = INT64_C(1) << (3 + below(21)), bytes = power + below(power / 8) * 8;
@@ -72,7 +79,6 @@ TEST(between_sizes_an_estimate_is_near_the_price) {
                 fail_msg("%s of %lld bytes: estimated %g, predicted %g by %s", cells[c].collective,
                          (long long)bytes, estimate, seconds, name);
         }
-        pto_estimates_destroy(estimates);
     }
 }
 
@@ -90,9 +96,8 @@ TEST(a_third_strategy_between_two_sizes_is_found) {
         const char *strategy;
     } wanted[] = {{1024, "cuda_aware"}, {1536, "three_step"}, {2048, "nccl"}};
     const pto_ask_t cell = {.collective = "alltoall", .nodes = 2, .procs_per_gpu = 1, .bytes = 4096};
-    pto_estimates_t *estimates;
     pto_machine_t *machine = must_create(text);
-    assert_int_equal(pto_estimates_create(machine, &cell, &estimates, NULL), PTO_OK);
+    pto_estimates_t *estimates = must_estimate(machine, &cell);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const pto_strategy_t *strategy;
         const char *name;
@@ -101,35 +106,29 @@ TEST(a_third_strategy_between_two_sizes_is_found) {
         assert_true(pto_estimate(estimates, wanted[i].bytes, &strategy) == seconds);
         assert_string_equal(strategy->name, name);
     }
-    pto_estimates_destroy(estimates);
 }
 
 TEST(outside_of_the_table_there_is_none) {
     const pto_strategy_t *strategy;
-    pto_estimates_t *estimates;
     pto_ask_t cell = cells[1];
     cell.bytes = 1000;
-    assert_int_equal(pto_estimates_create(*test_state, &cell, &estimates, NULL), PTO_OK);
+    pto_estimates_t *estimates = must_estimate(*test_state, &cell);
     assert_true(isnan(pto_estimate(estimates, 1001, &strategy)));
     assert_null(strategy);
     assert_true(isnan(pto_estimate(estimates, -1, NULL)));
     assert_true(pto_estimate(estimates, 1000, &strategy) > 0);
     assert_non_null(strategy);
     assert_true(pto_estimate(estimates, 0, NULL) == pto_estimate(estimates, 8, NULL)); /* one element */
-    pto_estimates_destroy(estimates);
     pto_estimates_destroy(NULL);
 }
 
 /* A GPU of 16 GB cannot hold the buffers of the largest sizes. */
 TEST(the_table_ends_where_memory_does) {
-    pto_estimates_t *estimates = NULL;
-    pto_ask_t cell = {.collective = "alltoall", .nodes = 32, .bytes = INT64_C(1) << 40};
-    pto_error_t err = {.status = PTO_OK};
-    assert_int_equal(pto_estimates_create(*test_state, &cell, &estimates, &err), PTO_OK);
+    const pto_ask_t cell = {.collective = "alltoall", .nodes = 32, .bytes = INT64_C(1) << 40};
+    pto_estimates_t *estimates = must_estimate(*test_state, &cell);
     int64_t last = pto_estimates_bytes(estimates, pto_estimates_count(estimates) - 1);
     assert_true(last > 1 << 20 && last < INT64_C(1) << 34);
     assert_true(isnan(pto_estimate(estimates, 2 * last, NULL)));
-    pto_estimates_destroy(estimates);
 }
 
 TEST(errors_are_those_of_one_prediction) {

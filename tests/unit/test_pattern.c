@@ -86,11 +86,7 @@ static pto_plan_t *planned(const pto_counts_t *counts, const char *strategy) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, strategy, "linear", 2, 4, 2, 64);
     request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
     request.counts = counts;
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail_msg("%s: %s", strategy, err.message);
-    return plan;
+    return must_plan(&request);
 }
 
 static const char *const eight[] = {
@@ -114,7 +110,6 @@ TEST(plans_of_patterns_are_proved_right) {
             pto_check_report_t report;
             if (pto_check(plan, &report, &err) != PTO_OK)
                 fail_msg("%s by %s: %s", eight[i], strategy[s], err.message);
-            pto_plan_destroy(plan);
         }
 }
 
@@ -122,9 +117,7 @@ TEST(plans_of_different_patterns_have_different_digests) {
     uint64_t digest[EIGHT_COUNT];
     for (int i = 0; i < EIGHT_COUNT; i++) {
         pto_counts_t counts = parsed(eight[i]);
-        pto_plan_t *plan = planned(&counts, "cuda_aware");
-        digest[i] = pto_plan_digest(plan);
-        pto_plan_destroy(plan);
+        digest[i] = pto_plan_digest(planned(&counts, "cuda_aware"));
         for (int j = 0; j < i; j++)
             assert_true(digest[i] != digest[j]);
     }

@@ -175,26 +175,6 @@ TEST(the_machines_library_table_is_followed) {
     assert_string_equal(pto_prediction_at(&asked->predictions, 0, 1)->algorithm->name, "pairwise");
 }
 
-/* Two prices 10 percent apart: a near-tie once the interval of their difference reaches that far. */
-TEST(a_margin_inside_the_intervals_is_a_toss_up) {
-    const char *const wide[] = {"alpha_s_95: [1.99e-6, 2.01e-6]", "alpha_s_95: [1.0e-6, 3.0e-6]"};
-    for (int i = 0; i < 2; i++) {
-        char machine[2048];
-        snprintf(machine, sizeof machine,
-                 "machine: wide\nsource: made up\nnode: {sockets: 1, gpus: 2, cores: 8}\nmessages:\n"
-                 "  cpu: {off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]}\n"
-                 "  gpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6, %s, beta_s_per_byte: 1.0e-9}]}\n"
-                 "copies:\n  h2d: {on_socket: {alpha_s: 0.6e-6, beta_s_per_byte: 1.0e-10}}\n"
-                 "  d2h: {on_socket: {alpha_s: 0.6e-6, beta_s_per_byte: 1.0e-10}}\n",
-                 wide[i]);
-        asked_t *asked = ask(machine, "scenario: close\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-                                      "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 1\n"
-                                      "strategies: [cuda_aware, three_step]\n");
-        const pto_range_t *range = asked->range;
-        assert_int_equal(range[0].near_tie, i == 1);
-    }
-}
-
 TEST(an_unknown_strategy_suggests_the_nearest) {
     const pto_strategy_t *strategy;
     pto_error_t err;

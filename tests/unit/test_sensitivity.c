@@ -26,6 +26,17 @@ static const pto_sensitivity_t *find(const pto_sensitivities_t *found, const cha
     return NULL;
 }
 
+static void end_sensitivities(void *found) { pto_sensitivities_fini(found); }
+
+/* Until the test ends. */
+static pto_sensitivities_t sensitivities_of(asked_t *asked, int64_t point) {
+    pto_sensitivities_t found;
+    pto_error_t err = {0};
+    assert_ok(pto_sensitivity(&asked->predictions, &asked->machine, point, &found, &err), &err);
+    keep_owned(&found, sizeof found, end_sensitivities);
+    return found;
+}
+
 TEST(factors_are_those_worked_out_by_hand) {
     static const struct {
         const char *key;
@@ -40,9 +51,7 @@ TEST(factors_are_those_worked_out_by_hand) {
         {"messages.cpu.off_node.eager.alpha_s", 0, 0, false},          /* 13 + f = 12: none */
         {"copies.h2d.on_socket.beta_s_per_byte", 0, 0, false},
     };
-    pto_sensitivities_t found;
-    asked_t *asked = ask(machine_text, scenario_text);
-    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 0, &found, NULL), PTO_OK);
+    pto_sensitivities_t found = sensitivities_of(ask(machine_text, scenario_text), 0);
     assert_int_equal(found.winner, 0);
     assert_int_equal(found.runner_up, 1);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
@@ -53,13 +62,10 @@ TEST(factors_are_those_worked_out_by_hand) {
         assert_true(fabs(item->elasticity - expected[i].elasticity) < 1e-9);
         assert_int_equal(item->inside_interval, expected[i].inside);
     }
-    pto_sensitivities_fini(&found);
 }
 
 TEST(the_nearest_comes_first_and_those_without_a_change_last) {
-    pto_sensitivities_t found;
-    asked_t *asked = ask(machine_text, scenario_text);
-    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 0, &found, NULL), PTO_OK);
+    pto_sensitivities_t found = sensitivities_of(ask(machine_text, scenario_text), 0);
     assert_int_equal(found.count, 8);
     assert_string_equal(found.item[0].param.key, "messages.gpu.off_node.eager.beta_s_per_byte");
     for (int i = 1; i < found.count; i++) {
@@ -70,16 +76,13 @@ TEST(the_nearest_comes_first_and_those_without_a_change_last) {
         else if (before->becomes < 0)
             assert_true(before->elasticity >= item->elasticity);
     }
-    pto_sensitivities_fini(&found);
 }
 
 TEST(the_machine_is_left_as_it_was) {
-    pto_sensitivities_t found;
     asked_t *asked = ask(machine_text, scenario_text);
     pto_machine_t before = asked->machine;
-    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 0, &found, NULL), PTO_OK);
+    sensitivities_of(asked, 0);
     assert_memory_equal(&before, &asked->machine, sizeof before);
-    pto_sensitivities_fini(&found);
 }
 
 static int winner_now(const asked_t *asked, int64_t point) {
@@ -108,9 +111,8 @@ static asked_t *read_scenario(const char *path) {
 
 /* Just before the factor the pick stands, at the factor it is what was said. Returns how many there are. */
 static int try_changes(asked_t *asked, int64_t point) {
-    pto_sensitivities_t found;
+    pto_sensitivities_t found = sensitivities_of(asked, point);
     int changes = 0;
-    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, point, &found, NULL), PTO_OK);
     for (int i = 0; i < found.count; i++) {
         const pto_sensitivity_t *item = &found.item[i];
         pto_param_t *param = item->param.param;
@@ -124,7 +126,6 @@ static int try_changes(asked_t *asked, int64_t point) {
         param->value = value;
         changes++;
     }
-    pto_sensitivities_fini(&found);
     return changes;
 }
 
@@ -168,25 +169,20 @@ TEST(plans_are_not_priced_for_each_parameter) {
     static const char *const paths[] = {"scenarios/problems/allreduce-summit.yaml",
                                         "scenarios/problems/alltoallv-skewed-summit.yaml"};
     for (size_t t = 0; t < sizeof paths / sizeof *paths; t++) {
-        pto_sensitivities_t found;
         asked_t *asked = read_scenario(paths[t]);
         pto_price_visits = 0;
         predict_asked(asked);
         const int64_t predicted = pto_price_visits / asked->predictions.point_count;
         pto_price_visits = 0;
-        assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 9, &found, NULL), PTO_OK);
-        assert_true(found.count > 9 && pto_price_visits < 10 * predicted);
-        pto_sensitivities_fini(&found);
+        assert_true(sensitivities_of(asked, 9).count > 9 && pto_price_visits < 10 * predicted);
     }
 }
 
 TEST(where_nothing_applies_nothing_is_sensitive) {
-    pto_sensitivities_t found;
     asked_t *asked = ask(machine_text, scenario_text);
     for (int i = 0; i < asked->predictions.strategy_count; i++)
         asked->predictions.prediction[i].applicable = false;
-    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, 0, &found, NULL), PTO_OK);
+    pto_sensitivities_t found = sensitivities_of(asked, 0);
     assert_int_equal(found.winner, -1);
     assert_int_equal(found.count, 0);
-    pto_sensitivities_fini(&found);
 }

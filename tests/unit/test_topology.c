@@ -10,20 +10,20 @@
 static pto_topology_t *made(const char *text) {
     pto_topology_t *topology = NULL;
     pto_error_t err = {0};
-    pto_status_t status = pto_topology_create(text, strlen(text), "node.yaml", &topology, &err);
-    assert_ok(status, &err);
-    return topology;
+    assert_ok(pto_topology_create(text, strlen(text), "node.yaml", &topology, &err), &err);
+    return keep(topology, end_topology);
 }
 
 static pto_topology_t *recorded(const char *name) {
     char path[128];
     snprintf(path, sizeof path, "scenarios/topologies/%s.yaml", name);
-    pto_topology_t *topology = NULL;
-    pto_error_t err = {0};
-    pto_status_t status = pto_topology_open(path, &topology, &err);
-    if (status != PTO_OK)
-        fail_msg("%s:%d: %s", path, err.line, err.message);
-    return topology;
+    return must_open_topology(path);
+}
+
+static char *formatted(const pto_topology_t *topology) {
+    char *text = NULL;
+    assert_int_equal(pto_topology_format(topology, &text, NULL), PTO_OK);
+    return keep(text, free);
 }
 
 static int gpu(const pto_topology_t *topology, int number) {
@@ -63,7 +63,6 @@ TEST(a_route_climbs_the_tree_no_higher_than_it_must) {
         assert_true(level_3 / s_per_byte < level[i].ratio + 1e-6);
     }
     assert_true(pto_topology_route_s_per_byte(k80, gpu(k80, 3), gpu(k80, 3)) <= 0);
-    pto_topology_destroy(k80);
 }
 
 static const char ring[] = "devices: {gpus: 3, sockets: 1}\n"
@@ -76,7 +75,6 @@ TEST(gpus_pass_nothing_on) {
     pto_topology_t *topology = made(ring);
     assert_string_equal(path_of(topology, 0, 1), "gpu.0 gpu.1");
     assert_string_equal(path_of(topology, 0, 2), "gpu.0 socket.0 gpu.2");
-    pto_topology_destroy(topology);
 }
 
 TEST(a_file_may_give_other_routes) {
@@ -85,7 +83,6 @@ TEST(a_file_may_give_other_routes) {
     pto_topology_t *topology = made(text);
     assert_string_equal(path_of(topology, 0, 2), "gpu.0 gpu.1 gpu.2");
     assert_string_equal(path_of(topology, 2, 0), "gpu.2 gpu.1 gpu.0");
-    pto_topology_destroy(topology);
 }
 
 TEST(each_direction_has_its_own_rate) {
@@ -93,7 +90,6 @@ TEST(each_direction_has_its_own_rate) {
     int socket = pto_topology_device(topology, PTO_DEVICE_SOCKET, 0);
     assert_true(pto_topology_route_s_per_byte(topology, 2, socket) < 1.5e-10);
     assert_true(pto_topology_route_s_per_byte(topology, socket, 2) > 1.5e-10);
-    pto_topology_destroy(topology);
 }
 
 /* --- recorded nodes ------------------------------------------------------------------------------------- */
@@ -105,11 +101,7 @@ TEST(a_rate_may_have_an_interval) {
              "  - {between: [gpu.0-1, socket.0], s_per_byte: 1e-10}\n");
     const pto_param_t *rate = &pto_topology_link_at(topology, 1)->s_per_byte; /* there and back */
     assert_true(rate->has_interval && rate->low < 1.5e-11 && rate->high > 3e-11);
-    char *text = NULL;
-    assert_int_equal(pto_topology_format(topology, &text, NULL), PTO_OK);
-    assert_non_null(strstr(text, "s_per_byte: 2e-11, s_per_byte_95: [1e-11, 4e-11]"));
-    free(text);
-    pto_topology_destroy(topology);
+    assert_non_null(strstr(formatted(topology), "s_per_byte: 2e-11, s_per_byte_95: [1e-11, 4e-11]"));
 }
 
 TEST(recorded_topologies_are_of_known_source) {
@@ -125,7 +117,6 @@ TEST(recorded_topologies_are_of_known_source) {
         pto_topology_t *topology = recorded(name);
         assert_string_equal(pto_topology_name(topology), name);
         assert_non_null(pto_topology_source(topology));
-        pto_topology_destroy(topology);
         count++;
     }
     closedir(folder);
@@ -137,7 +128,6 @@ TEST(the_cube_mesh_falls_back_to_pcie) {
     pto_topology_t *dgx_1 = recorded("dgx-1");
     assert_string_equal(path_of(dgx_1, 0, 4), "gpu.0 gpu.4");
     assert_string_equal(path_of(dgx_1, 0, 5), "gpu.0 switch.0 socket.0 socket.1 switch.2 gpu.5");
-    pto_topology_destroy(dgx_1);
 }
 
 typedef struct {
@@ -185,7 +175,6 @@ TEST(small_nodes_have_the_pair_rates_of_their_tables) {
         sends_t sends = grid_sends(topology, row[i].rows, row[i].columns, row[i].weight);
         assert_true(fabs(sends.in_turn - row[i].sends.in_turn) < 5e-4);
         assert_true(fabs(sends.at_once - row[i].sends.at_once) < 5e-4);
-        pto_topology_destroy(topology);
     }
 }
 
@@ -200,7 +189,6 @@ TEST(nvswitches_make_all_pairs_alike) {
             for (int to = 0; to < gpus; to++)
                 if (from != to)
                     assert_true(fabs(pto_topology_route_s_per_byte(topology, from, to) - first) < 1e-18);
-        pto_topology_destroy(topology);
     }
 }
 
@@ -315,7 +303,6 @@ TEST(ranges_are_linked_one_by_one) {
     assert_string_equal(path_of(topology, gpu(topology, 1), gpu(topology, 2)),
                         "gpu.1 switch.5 socket.0 switch.6 gpu.2");
     assert_int_equal(pto_topology_link_count(topology), 2 * 6);
-    pto_topology_destroy(topology);
 }
 
 /* So many links between `gpus` GPUs and switches that each is linked to; or as many GPUs or switches. */
@@ -351,20 +338,14 @@ TEST(limits_are_reached_and_not_exceeded) {
 }
 
 TEST(what_is_written_reads_back) {
-    char text[sizeof ring + 128], *first = NULL, *second = NULL;
+    char text[sizeof ring + 128];
     snprintf(text, sizeof text, "%s%s", ring,
              "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\nsource: \"a \\\"b\\\"\"\n");
-    pto_topology_t *topology = made(text);
-    assert_int_equal(pto_topology_format(topology, &first, NULL), PTO_OK);
-    pto_topology_destroy(topology);
-    topology = made(first);
+    const char *first = formatted(made(text));
+    const pto_topology_t *topology = made(first);
     assert_string_equal(path_of(topology, 0, 2), "gpu.0 gpu.1 gpu.2");
     assert_string_equal(pto_topology_source(topology), "a \"b\"");
-    assert_int_equal(pto_topology_format(topology, &second, NULL), PTO_OK);
-    assert_string_equal(first, second);
-    free(first);
-    free(second);
-    pto_topology_destroy(topology);
+    assert_string_equal(formatted(topology), first);
 }
 
 static const char machine_head[] = "machine: m\nsource: s\nnode: {sockets: 1, gpus: 3, cores: 6}\nmessages:\n"
