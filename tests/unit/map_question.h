@@ -3,6 +3,8 @@
 #define PTO_TEST_MAP_QUESTION_H
 
 #include "machine/machine_internal.h"
+#include "map_places.h"
+#include "must.h"
 #include "portolan/map.h"
 #include "portolan/scenario.h"
 #include "test.h"
@@ -39,6 +41,26 @@ static inline question_t *ask_by(const char *strategy, const char *machine, cons
 
 static inline question_t *ask(const char *machine, const char *layout, const char *counts) {
     return ask_by("cuda_aware", machine, layout, counts);
+}
+
+static inline void end_places(void *places) { pto_places_fini(places); }
+
+static inline pto_places_t must_place(const question_t *question, pto_metric_t metric, int64_t bytes) {
+    pto_places_t places;
+    pto_error_t err = {0};
+    assert_ok(pto_places_make(&question->machine, &question->scenario.layout, metric, bytes, &places, &err),
+              &err);
+    keep_owned(&places, sizeof places, end_places);
+    return places;
+}
+
+/* The price of the scenario with this placement, which it keeps. */
+static inline double priced_at(question_t *question, const int64_t *place) {
+    pto_error_t err = {0};
+    pto_mapping_fini(&question->scenario.mapping);
+    assert_ok(pto_mapping_make(&question->scenario.layout, place, &question->scenario.mapping, &err), &err);
+    pto_predictions_t predictions = must_predict(&question->scenario, &question->machine, false);
+    return pto_prediction_at(&predictions, 0, 0)->price.seconds;
 }
 
 static inline void end_map_result(void *result) { pto_map_result_fini(result); }

@@ -16,7 +16,7 @@ static pto_map_result_t map(const question_t *question, pto_metric_t metric, int
     static const char *const name[MAPPERS] = {"slot", "node", "random", "greedy", "exact"};
     const pto_mapper_t *mapper[MAPPERS];
     for (int i = 0; i < MAPPERS; i++)
-        assert_int_equal(pto_mapper_find(name[i], &mapper[i], NULL), PTO_OK);
+        mapper[i] = mapper_named(name[i]);
     const pto_map_options_t options = {.metric = metric,
                                        .mapper = mapper,
                                        .mapper_count = MAPPERS,
@@ -43,17 +43,11 @@ TEST(groups_across_nodes_are_kept_inside_them) {
 TEST(candidates_are_priced_as_placed) {
     question_t *question = ask(SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4], weights: [3, 1]}");
     pto_map_result_t result = map(question, PTO_METRIC_BANDWIDTH, 50);
-    pto_error_t err = {0};
     int priced = 0;
     for (int i = 0; i < result.count; i++) {
         if (!result.candidate[i].place)
             continue;
-        pto_mapping_fini(&question->scenario.mapping);
-        assert_int_equal(pto_mapping_make(&question->scenario.layout, result.candidate[i].place,
-                                          &question->scenario.mapping, &err),
-                         PTO_OK);
-        pto_predictions_t predictions = must_predict(&question->scenario, &question->machine, false);
-        assert_true(pto_prediction_at(&predictions, 0, 0)->price.seconds == result.candidate[i].seconds);
+        assert_true(priced_at(question, result.candidate[i].place) == result.candidate[i].seconds);
         assert_true(result.candidate[i].seconds >= result.candidate[result.best].seconds);
         priced++;
     }
@@ -98,11 +92,9 @@ TEST(the_default_stays_where_nothing_is_gained) {
 }
 
 TEST(swaps_improve_what_the_mappers_propose) {
-    const pto_mapper_t *random;
+    const pto_mapper_t *random = mapper_named("random");
     pto_map_result_t result[2];
-    pto_error_t err = {0};
     question_t *question = ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}");
-    assert_int_equal(pto_mapper_find("random", &random, &err), PTO_OK);
     for (int i = 0; i < 2; i++) {
         const pto_map_options_t options = {.mapper = &random, .mapper_count = 1, .refine = i ? 2000 : 0};
         result[i] = must_map(&question->scenario, &question->machine, &options);
@@ -218,23 +210,12 @@ TEST(nothing_is_gained_between_gpus_on_a_switch) {
 
 static pto_places_t places_of(const pto_topology_t *topology) {
     int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
-    pto_places_t places = {.nodes = 1, .gpus = gpus, .cores = 1};
-    places.cost = keep_new((size_t)(gpus * gpus) * sizeof *places.cost, NULL);
+    pto_places_t places = new_places(1, gpus, 1);
     for (int i = 0; i < gpus * gpus; i++)
         places.cost[i] =
             pto_topology_route_s_per_byte(topology, pto_topology_device(topology, PTO_DEVICE_GPU, i / gpus),
                                           pto_topology_device(topology, PTO_DEVICE_GPU, i % gpus));
     return places;
-}
-
-static double sum_by(const char *name, const pto_map_problem_t *problem) {
-    const pto_mapper_t *mapper;
-    int64_t place[PTO_MAPPERS_MAX * 8];
-    pto_error_t err = {0};
-    assert_int_equal(pto_mapper_find(name, &mapper, &err), PTO_OK);
-    if (pto_mapper_run(mapper, problem, place, &err) != PTO_OK)
-        fail_msg("%s: %s", name, err.message);
-    return pto_map_judge(problem->flows, problem->places, PTO_AIM_SUM, place);
 }
 
 /* The grid's last two dimensions multiply to the number of GPUs. */
@@ -248,7 +229,9 @@ static void compare_on(const char *path, const pto_places_t *places, int first, 
                                .wrap = {form == 2, form == 2}};
     assert_int_equal(pto_flows_make(&counts, 1, first * second, &flows, &err), PTO_OK);
     const pto_map_problem_t problem = {.flows = &flows, .places = places, .grid = &counts.grid};
-    double exact = sum_by("exact", &problem), greedy = sum_by("greedy", &problem);
+    int64_t place[PTO_MAPPERS_MAX * 8];
+    double exact = sum_by(mapper_named("exact"), &problem, place);
+    double greedy = sum_by(mapper_named("greedy"), &problem, place);
     assert_true(greedy >= exact * (1 - 1e-9));
     if (greedy > 1.05 * exact)
         fail_msg("%s, %d x %d, form %d: greedy %g, exact %g", path, first, second, form, greedy, exact);
@@ -273,16 +256,11 @@ TEST(greedy_is_near_the_optimum_on_every_recorded_topology) {
 TEST(metrics_order_the_pairs_alike) {
     question_t *question = ask("tests/fixtures/k80.yaml", "{nodes: 2}", "{pattern: stencil, dims: [32]}");
     for (int metric = 0; metric < PTO_METRIC_COUNT; metric++) {
-        pto_places_t places;
-        pto_error_t err = {0};
-        assert_int_equal(pto_places_make(&question->machine, &question->scenario.layout, (pto_metric_t)metric,
-                                         1 << 20, &places, &err),
-                         PTO_OK);
+        const pto_places_t places = must_place(question, (pto_metric_t)metric, 1 << 20);
         assert_true(places.cost[1] < places.cost[2]);
         assert_true(places.cost[2] < places.cost[4]);
         assert_true(places.cost[4] < places.cost[8]);
         assert_true(places.cost[8] <= places.off_node[0]);
-        pto_places_fini(&places);
     }
 }
 

@@ -34,9 +34,8 @@ TEST(each_mapper_is_tried_with_its_seeds_aims_and_phases) {
     static const char *const of_nine[] = {"default (slot)", "node",  "random, seed 7",
                                           "greedy, seed 7", "exact", NULL};
     const pto_mapper_t *mapper[5];
-    pto_error_t err = {0};
     for (int i = 0; i < 5; i++)
-        assert_int_equal(pto_mapper_find(found[i], &mapper[i], &err), PTO_OK);
+        mapper[i] = mapper_named(found[i]);
     pto_map_options_t options = {.mapper = mapper, .mapper_count = 5, .seeds = 2, .seed = 7};
     question_t *question = ask(SUMMIT, "{nodes: 2, gpus_per_node: 4, procs_per_gpu: 1}",
                                "{pattern: groups, dims: [2, 4], along: 0}");
@@ -55,16 +54,11 @@ TEST(each_mapper_is_tried_with_its_seeds_aims_and_phases) {
 /* The sizes of parts: a node's, a socket's and a GPU's processes. */
 TEST(phases_divide_by_node_socket_and_gpu) {
     const int64_t size[PTO_PHASE_COUNT] = {6, 3, 1};
-    const pto_mapper_t *greedy;
-    pto_error_t err = {0};
-    assert_int_equal(pto_mapper_find("greedy", &greedy, &err), PTO_OK);
+    const pto_mapper_t *greedy = mapper_named("greedy");
     question_t *question = ask(SUMMIT, "{nodes: 2, gpus_per_node: 6, procs_per_gpu: 1}",
                                "{pattern: stencil, dims: [3, 4], wrap: [1, 1], weights: [3, 1]}");
     for (int some = 1; some < 1 << PTO_PHASE_COUNT; some++) {
-        pto_map_options_t options = {
-            .mapper = &greedy,
-            .mapper_count = 1,
-        };
+        pto_map_options_t options = {.mapper = &greedy, .mapper_count = 1};
         int64_t part_size[PTO_PHASE_COUNT], place[12];
         int part_count = 0;
         for (int phase = 0; phase < PTO_PHASE_COUNT; phase++) {
@@ -75,7 +69,7 @@ TEST(phases_divide_by_node_socket_and_gpu) {
         pto_map_result_t result = must_map(&question->scenario, &question->machine, &options);
         const pto_map_problem_t problem = {
             .flows = &result.flows, .places = &result.places, .grid = &question->scenario.counts.grid};
-        assert_int_equal(pto_map_in_phases(&problem, greedy, part_size, part_count, place, &err), PTO_OK);
+        assert_int_equal(pto_map_in_phases(&problem, greedy, part_size, part_count, place, NULL), PTO_OK);
         assert_memory_equal(candidate_named(&result, "greedy in phases")->place, place, sizeof place);
     }
 }
@@ -111,22 +105,10 @@ TEST(a_mapping_costs_what_its_cheapest_strategy_does) {
 
 /* --- swaps ---------------------------------------------------------------------------------------------- */
 
-static double priced_at(question_t *question, const int64_t *place) {
-    pto_error_t err = {0};
-    pto_mapping_fini(&question->scenario.mapping);
-    assert_int_equal(pto_mapping_make(&question->scenario.layout, place, &question->scenario.mapping, &err),
-                     PTO_OK);
-    pto_predictions_t predictions = must_predict(&question->scenario, &question->machine, false);
-    double seconds = pto_prediction_at(&predictions, 0, 0)->price.seconds;
-    return seconds;
-}
-
 /* Of random mappings, until no swap of two processes lowers the price, or the sum at the same price. */
 TEST(swaps_end_where_none_helps) {
-    const pto_mapper_t *random;
-    pto_error_t err = {0};
+    const pto_mapper_t *random = mapper_named("random");
     int improved = 0;
-    assert_int_equal(pto_mapper_find("random", &random, &err), PTO_OK);
     question_t *question = ask(SUMMIT, "{nodes: 2, gpus_per_node: 4, procs_per_gpu: 1}",
                                "{pattern: stencil, dims: [2, 2, 2], weights: [5, 1, 3]}");
     for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -238,14 +220,10 @@ static double metric_of(const pto_machine_t *machine, pto_level_t level, pto_met
 }
 
 TEST(metrics_are_costs_of_messages) {
-    pto_error_t err = {0};
     question_t *question =
         ask(SUMMIT, "{nodes: 2, gpus_per_node: 6, procs_per_gpu: 1}", "{pattern: stencil, dims: [12]}");
     for (int metric = 0; metric < PTO_METRIC_COUNT; metric++) {
-        pto_places_t places;
-        assert_int_equal(pto_places_make(&question->machine, &question->scenario.layout, (pto_metric_t)metric,
-                                         3000, &places, &err),
-                         PTO_OK);
+        const pto_places_t places = must_place(question, (pto_metric_t)metric, 3000);
         for (int64_t a = 0; a < 12; a++)
             for (int64_t b = 0; b < 12; b++) {
                 pto_level_t level = a / 6 != b / 6   ? PTO_LEVEL_OFF_NODE
@@ -257,7 +235,6 @@ TEST(metrics_are_costs_of_messages) {
                              (int)b, pto_places_cost(&places, a, b), wanted);
             }
         assert_int_equal(places.top, 0);
-        pto_places_fini(&places);
     }
 }
 
@@ -267,16 +244,11 @@ TEST(distances_are_links_on_the_way) {
         int a, b;
         double links;
     } pair[] = {{0, 1, 2}, {0, 2, 4}, {0, 4, 6}, {0, 8, 7}, {15, 14, 2}, {12, 3, 7}};
-    pto_places_t places;
-    pto_error_t err = {0};
     question_t *question = ask("tests/fixtures/k80.yaml", "{nodes: 2}", "{pattern: stencil, dims: [32]}");
-    assert_int_equal(pto_places_make(&question->machine, &question->scenario.layout, PTO_METRIC_DISTANCE, 1,
-                                     &places, &err),
-                     PTO_OK);
+    const pto_places_t places = must_place(question, PTO_METRIC_DISTANCE, 1);
     for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
         assert_true(places.cost[16 * pair[i].a + pair[i].b] == pair[i].links);
     assert_true(places.off_node[0] == 8); /* one more than the longest way in a node */
-    pto_places_fini(&places);
 }
 
 TEST(messages_without_a_cost_cannot_be_mapped) {

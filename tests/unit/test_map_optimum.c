@@ -1,6 +1,7 @@
 /* Mappers on flows and places at random, compared with all permutations. */
 #include "../chance.h"
 #include "map/map_internal.h"
+#include "map_places.h"
 #include "test.h"
 
 enum { MOST = 512 };
@@ -32,8 +33,7 @@ static pto_flows_t flows_of_volumes(void) {
 
 /* Costs between GPUs at random, in each direction another; between nodes, of two levels. */
 static pto_places_t places_at_random(int64_t nodes, int64_t gpus, int64_t cores) {
-    pto_places_t places = {.nodes = nodes, .gpus = gpus, .cores = cores};
-    places.cost = keep_new((size_t)(gpus * gpus) * sizeof *places.cost, NULL);
+    pto_places_t places = new_places(nodes, gpus, cores);
     for (int64_t i = 0; i < gpus * gpus; i++)
         places.cost[i] = i / gpus == i % gpus ? 1 : (double)(1 + below(3));
     places.top = 1;
@@ -42,6 +42,18 @@ static pto_places_t places_at_random(int64_t nodes, int64_t gpus, int64_t cores)
     places.off_node[0] = 4;
     places.off_node[1] = 5;
     return places;
+}
+
+/* Places at random, and as many processes whose volumes are below `bound`. */
+static pto_map_problem_t problem_at_random(uint64_t seed, int64_t nodes, int64_t gpus, int64_t cores,
+                                           int64_t bound) {
+    pto_places_t *places = keep_new(sizeof *places, NULL);
+    pto_flows_t *flows = keep_new(sizeof *flows, NULL);
+    chance_state = seed;
+    *places = places_at_random(nodes, gpus, cores);
+    draw_volumes(nodes * gpus * cores, bound);
+    *flows = flows_of_volumes();
+    return (pto_map_problem_t){.flows = flows, .places = places};
 }
 
 static double cost_between(const pto_places_t *places, int64_t from, int64_t to) {
@@ -111,18 +123,16 @@ TEST(exact_is_the_best_of_all_permutations) {
     static const int64_t shape[][3] = {{1, 1, 1}, {1, 2, 1}, {3, 1, 1}, {1, 4, 1},
                                        {2, 1, 2}, {5, 1, 1}, {1, 3, 2}, {3, 2, 1}};
     for (uint64_t seed = 0; seed < 64; seed++) {
-        chance_state = seed;
         const int64_t *size = shape[seed % 8];
-        pto_places_t places = places_at_random(size[0], size[1], size[2]);
-        draw_volumes(size[0] * size[1] * size[2], 4);
-        pto_flows_t flows = flows_of_volumes();
+        pto_map_problem_t problem = problem_at_random(seed, size[0], size[1], size[2], 4);
+        const pto_places_t *places = problem.places;
         for (pto_aim_t aim = PTO_AIM_SUM; aim < PTO_AIM_COUNT; aim++) {
-            const pto_map_problem_t problem = {.flows = &flows, .places = &places, .aim = aim};
             int64_t place[8];
+            problem.aim = aim;
             assert_int_equal(pto_map_permutations(&problem, place, NULL), PTO_OK);
             assert_true(is_permutation(place));
-            assert_true(judged(&places, aim, place) == pto_map_judge(&flows, &places, aim, place));
-            assert_true(judged(&places, aim, place) == least_of_all(&places, aim));
+            assert_true(judged(places, aim, place) == pto_map_judge(problem.flows, places, aim, place));
+            assert_true(judged(places, aim, place) == least_of_all(places, aim));
         }
     }
 }
@@ -146,8 +156,7 @@ static int common_level(const branches_t *tree, int64_t a, int64_t b) {
 }
 
 static pto_places_t places_of(const branches_t *tree, int64_t count) {
-    pto_places_t places = {.nodes = 1, .gpus = count, .cores = 1};
-    places.cost = keep_new((size_t)(count * count) * sizeof *places.cost, NULL);
+    pto_places_t places = new_places(1, count, 1);
     for (int64_t i = 0; i < count * count; i++)
         places.cost[i] = tree->cost[common_level(tree, i / count, i % count)];
     return places;
@@ -207,8 +216,7 @@ TEST(trees_are_divided_best) {
 }
 
 static void assert_no_tree(int64_t count, const double *cost) {
-    pto_places_t places = {.nodes = 1, .gpus = count, .cores = 1};
-    places.cost = keep_new((size_t)(count * count) * sizeof *places.cost, NULL);
+    pto_places_t places = new_places(1, count, 1);
     memcpy(places.cost, cost, (size_t)(count * count) * sizeof *cost);
     draw_volumes(count, 3);
     pto_flows_t flows = flows_of_volumes();
@@ -271,32 +279,25 @@ TEST(each_phase_divides_what_the_one_before_has_left) {
     static const int64_t sizes[][3] = {{4, 2, 2}, {4, 4, 4}, {2, 2, 2}, {8, 3, 2}};
     static const int count[] = {2, 1, 1, 3};
     for (uint64_t seed = 0; seed < 8; seed++) {
-        chance_state = seed;
         const int64_t *size = sizes[seed % 4];
-        pto_places_t places = places_at_random(2, 2, 2);
-        draw_volumes(8, 5);
-        pto_flows_t flows = flows_of_volumes();
-        const pto_map_problem_t problem = {.flows = &flows, .places = &places};
+        const pto_map_problem_t problem = problem_at_random(seed, 2, 2, 2, 5);
         int64_t place[8];
         assert_int_equal(pto_map_in_phases(&problem, &pto_mapper_exact, size, count[seed % 4], place, NULL),
                          PTO_OK);
         assert_true(is_permutation(place));
         if (size[0] == 4) /* to nodes, and the processes of a node to its GPUs */
-            assert_true(is_divided_best(&places, place, 0, 8, 4));
+            assert_true(is_divided_best(problem.places, place, 0, 8, 4));
         for (int64_t node = 0; node < 2 && size[0] == 4 && size[1] == 2; node++)
-            assert_true(is_divided_best(&places, place, 4 * node, 4, 2));
+            assert_true(is_divided_best(problem.places, place, 4 * node, 4, 2));
         if (size[0] != 4) /* parts of 8 are all, and parts of 3 do not fill it */
-            assert_true(is_divided_best(&places, place, 0, 8, 2));
+            assert_true(is_divided_best(problem.places, place, 0, 8, 2));
     }
 }
 
 TEST(greedy_divides_what_another_mapper_cannot) {
     const int64_t size[] = {1};
-    chance_state = 3;
-    pto_places_t places = places_at_random(1, 12, 1);
-    draw_volumes(12, 5);
-    pto_flows_t flows = flows_of_volumes();
-    const pto_map_problem_t problem = {.flows = &flows, .places = &places, .seed = 9};
+    pto_map_problem_t problem = problem_at_random(3, 1, 12, 1, 5);
+    problem.seed = 9;
     int64_t place[12], greedy[12];
     assert_int_equal(pto_map_tree(&problem, place, NULL), PTO_ERR_NOT_APPLICABLE);
     assert_int_equal(pto_map_in_phases(&problem, &pto_mapper_exact, size, 1, place, NULL), PTO_OK);
@@ -309,22 +310,19 @@ TEST(greedy_divides_what_another_mapper_cannot) {
 TEST(greedy_ends_where_no_swap_helps) {
     static const int64_t shape[][3] = {{1, 2, 1}, {4, 3, 2}, {1, 9, 1}, {3, 1, 4}, {2, 10, 1}};
     for (uint64_t seed = 0; seed < 20; seed++) {
-        chance_state = seed;
         const int64_t *size = shape[seed % 5];
-        pto_places_t places = places_at_random(size[0], size[1], size[2]);
-        draw_volumes(size[0] * size[1] * size[2], 10);
-        pto_flows_t flows = flows_of_volumes();
-        const pto_map_problem_t problem = {.flows = &flows, .places = &places, .seed = seed};
+        pto_map_problem_t problem = problem_at_random(seed, size[0], size[1], size[2], 10);
         int64_t place[MOST];
+        problem.seed = seed;
         assert_int_equal(pto_mapper_greedy.map(&problem, place, NULL), PTO_OK);
         assert_true(is_permutation(place));
-        double sum = judged(&places, PTO_AIM_SUM, place);
+        double sum = judged(problem.places, PTO_AIM_SUM, place);
         for (int64_t i = 0; i < processes; i++)
             for (int64_t j = 0; j < i; j++) {
                 int64_t kept[] = {place[i], place[j]};
                 place[i] = kept[1];
                 place[j] = kept[0];
-                assert_true(judged(&places, PTO_AIM_SUM, place) >= sum);
+                assert_true(judged(problem.places, PTO_AIM_SUM, place) >= sum);
                 place[i] = kept[0];
                 place[j] = kept[1];
             }
@@ -379,15 +377,11 @@ TEST(greedy_finds_groups_of_many_processes) {
 /* Of 8 processes on two nodes, all 70 divisions are compared. */
 TEST(bisection_of_few_processes_cuts_least) {
     for (uint64_t seed = 0; seed < 40; seed++) {
-        chance_state = seed;
-        pto_places_t places = places_at_random(2, 4, 1);
-        draw_volumes(8, 10);
-        pto_flows_t flows = flows_of_volumes();
-        const pto_map_problem_t problem = {.flows = &flows, .places = &places};
+        const pto_map_problem_t problem = problem_at_random(seed, 2, 4, 1, 10);
         int64_t place[8];
         assert_int_equal(pto_map_bisect(&problem, seed, place, NULL), PTO_OK);
         assert_true(is_permutation(place));
-        assert_true(is_divided_best(&places, place, 0, 8, 4));
+        assert_true(is_divided_best(problem.places, place, 0, 8, 4));
     }
 }
 

@@ -1,50 +1,14 @@
 /* The mappers on the recorded tables of volumes and times (docs/model.md, 'Mapping'). */
 #include "map/map_internal.h"
-#include "parsed_counts.h"
-#include "portolan/map.h"
+#include "map_places.h"
 #include "test.h"
 
-static void end_flows(void *flows) { pto_flows_fini(flows); }
-
-static pto_flows_t flows_of(const pto_counts_t *counts) {
-    pto_flows_t flows;
-    pto_error_t err = {0};
-    assert_ok(pto_flows_make(counts, 1, pto_counts_order(counts), &flows, &err), &err);
-    keep_owned(&flows, sizeof flows, end_flows);
-    return flows;
-}
-
 static void run(const char *name, const pto_map_problem_t *problem, int64_t *place) {
-    const pto_mapper_t *mapper;
-    pto_error_t err = {0};
-    assert_int_equal(pto_mapper_find(name, &mapper, &err), PTO_OK);
-    if (pto_mapper_run(mapper, problem, place, &err) != PTO_OK)
-        fail_msg("%s: %s", name, err.message);
+    map_by(mapper_named(name), problem, place);
 }
 
-/* --- the K80 node: 16 GPUs in pairs, fours, eights ------------------------------------------------------ */
+/* --- the K80 node --------------------------------------------------------------------------------------- */
 
-enum { K80_GPUS = 16, K80_LEVELS = 4 };
-/* Bandwidths relative to level 3; the thesis gives them relative to level 0. */
-static const double k80_ratio[K80_LEVELS] = {4.47, 4.47 / 2.47, 4.47 / 4.22, 1};
-
-static int k80_level(int64_t a, int64_t b) {
-    int level = 0;
-    while (a >> (level + 1) != b >> (level + 1))
-        level++;
-    return level;
-}
-
-static pto_places_t k80_places(double (*cost_of)(int level)) {
-    pto_places_t places = {.nodes = 1, .gpus = K80_GPUS, .cores = 1};
-    places.cost = keep_new(K80_GPUS * K80_GPUS * sizeof *places.cost, NULL);
-    for (int64_t i = 0; i < K80_GPUS * K80_GPUS; i++)
-        if (i / K80_GPUS != i % K80_GPUS)
-            places.cost[i] = cost_of(k80_level(i / K80_GPUS, i % K80_GPUS));
-    return places;
-}
-
-static double by_bandwidth(int level) { return 1 / k80_ratio[level]; }
 static double by_distance(int level) { return 1 + level; }
 static double by_latency(int level) {
     const double latency[K80_LEVELS] = {1, 1.01, 1.17, 1.57};
@@ -130,21 +94,17 @@ TEST(default_and_optimum_on_the_k80_node_have_the_recorded_loads) {
     double (*const metric[])(int) = {by_bandwidth, by_distance, by_latency};
     for (int m = 0; m < 3; m++)
         for (int row = 0; row < K80_COUNT; row++) {
-            pto_counts_t counts = parsed(k80[row].counts);
-            pto_flows_t flows = flows_of(&counts);
             pto_places_t places = k80_places(metric[m]);
-            pto_map_problem_t problem = {.flows = &flows, .places = &places, .grid = &counts.grid};
+            pto_map_problem_t problem = problem_of(k80[row].counts, &places);
             int64_t place[K80_GPUS];
             double load[K80_LEVELS];
             run("slot", &problem, place);
-            k80_loads(&flows, place, load);
+            k80_loads(problem.flows, place, load);
             expect_loads(row, load, k80[row].before, k80[row].before_time);
-            run("exact", &problem, place);
-            k80_loads(&flows, place, load);
+            double optimum = sum_by(mapper_named("exact"), &problem, place);
+            k80_loads(problem.flows, place, load);
             expect_loads(row, load, k80[row].after, k80[row].after_time);
-            double optimum = pto_map_judge(&flows, &places, PTO_AIM_SUM, place);
-            run("greedy", &problem, place);
-            double greedy = pto_map_judge(&flows, &places, PTO_AIM_SUM, place);
+            double greedy = sum_by(mapper_named("greedy"), &problem, place);
             assert_true(greedy >= optimum * (1 - 1e-9));
             if (greedy > optimum * 1.05)
                 fail_msg("%s: greedy %g, optimum %g", k80[row].counts, greedy, optimum);
@@ -154,15 +114,13 @@ TEST(default_and_optimum_on_the_k80_node_have_the_recorded_loads) {
 /* 200 mappings scatter; the standard error of the mean of any 200 is below 1.5 percent here. */
 TEST(random_mappings_of_the_k80_node_cost_what_is_recorded) {
     for (int row = 0; row < K80_COUNT; row++) {
-        pto_counts_t counts = parsed(k80[row].counts);
-        pto_flows_t flows = flows_of(&counts);
         pto_places_t places = k80_places(by_bandwidth);
+        pto_map_problem_t problem = problem_of(k80[row].counts, &places);
         double sum = 0, least = INFINITY, load[K80_LEVELS];
-        for (uint64_t seed = 0; seed < 200; seed++) {
-            pto_map_problem_t problem = {.flows = &flows, .places = &places, .seed = seed};
+        for (problem.seed = 0; problem.seed < 200; problem.seed++) {
             int64_t place[K80_GPUS];
             run("random", &problem, place);
-            k80_loads(&flows, place, load);
+            k80_loads(problem.flows, place, load);
             sum += k80_time(load);
             least = fmin(least, k80_time(load));
         }
@@ -204,8 +162,7 @@ static const struct {
 };
 
 static pto_places_t small_places(int gpus, double (*gb_per_s)(int, int)) {
-    pto_places_t places = {.nodes = 1, .gpus = gpus, .cores = 1};
-    places.cost = keep_new((size_t)(gpus * gpus) * sizeof *places.cost, NULL);
+    pto_places_t places = new_places(1, gpus, 1);
     for (int i = 0; i < gpus * gpus; i++)
         if (i / gpus != i % gpus)
             places.cost[i] = 1 / gb_per_s(i / gpus, i % gpus);
@@ -214,20 +171,19 @@ static pto_places_t small_places(int gpus, double (*gb_per_s)(int, int)) {
 
 TEST(small_nodes_have_the_recorded_optima) {
     for (size_t row = 0; row < sizeof small / sizeof *small; row++) {
-        pto_counts_t counts = parsed(small[row].counts);
-        pto_flows_t flows = flows_of(&counts);
         pto_places_t places = small_places(small[row].gpus, small[row].gb_per_s);
+        pto_map_problem_t problem = problem_of(small[row].counts, &places);
         const double before[] = {
             [PTO_AIM_IN_TURN] = small[row].in_turn, [PTO_AIM_AT_ONCE] = small[row].at_once};
         const double after[] = {
             [PTO_AIM_IN_TURN] = small[row].best_in_turn, [PTO_AIM_AT_ONCE] = small[row].best_at_once};
         for (pto_aim_t aim = PTO_AIM_IN_TURN; aim <= PTO_AIM_AT_ONCE; aim++) {
-            pto_map_problem_t problem = {.flows = &flows, .places = &places, .aim = aim};
             int64_t place[8];
+            problem.aim = aim;
             run("slot", &problem, place);
-            double slot = pto_map_judge(&flows, &places, aim, place);
+            double slot = pto_map_judge(problem.flows, &places, aim, place);
             run("exact", &problem, place);
-            double exact = pto_map_judge(&flows, &places, aim, place);
+            double exact = pto_map_judge(problem.flows, &places, aim, place);
             if (fabs(slot - before[aim]) > 0.0005 || fabs(exact - after[aim]) > 0.0005)
                 fail_msg("%s, %s: %g, %g; expected %g, %g", small[row].node, small[row].counts, slot, exact,
                          before[aim], after[aim]);
@@ -238,19 +194,16 @@ TEST(small_nodes_have_the_recorded_optima) {
 /* On Summit's six GPUs, a mapping with the least sum is 4 percent slower than the default, which has the same
  * sum: why candidates are priced. */
 TEST(the_least_sum_is_not_the_least_time) {
-    pto_counts_t counts = parsed("{pattern: stencil, dims: [2, 3]}");
-    pto_flows_t flows = flows_of(&counts);
     pto_places_t places = small_places(6, summit);
-    pto_map_problem_t problem = {.flows = &flows, .places = &places};
+    pto_map_problem_t problem = problem_of("{pattern: stencil, dims: [2, 3]}", &places);
     const int64_t tied[6] = {0, 1, 3, 2, 4, 5};
     int64_t place[6];
-    run("exact", &problem, place);
-    assert_true(fabs(pto_map_judge(&flows, &places, PTO_AIM_SUM, tied) -
-                     pto_map_judge(&flows, &places, PTO_AIM_SUM, place)) < 1e-12);
-    assert_true(fabs(pto_map_judge(&flows, &places, PTO_AIM_IN_TURN, tied) - .0604) < 0.00005);
+    double least = sum_by(mapper_named("exact"), &problem, place);
+    assert_true(fabs(pto_map_judge(problem.flows, &places, PTO_AIM_SUM, tied) - least) < 1e-12);
+    assert_true(fabs(pto_map_judge(problem.flows, &places, PTO_AIM_IN_TURN, tied) - .0604) < 0.00005);
     for (int64_t i = 0; i < 6; i++) /* of equals, the default is kept */
         assert_int_equal(place[i], i);
-    assert_true(fabs(pto_map_judge(&flows, &places, PTO_AIM_IN_TURN, place) - .0581) < 0.00005);
+    assert_true(fabs(pto_map_judge(problem.flows, &places, PTO_AIM_IN_TURN, place) - .0581) < 0.00005);
 }
 
 /* --- 4 nodes of 16 processes ---------------------------------------------------------------------------- */
@@ -294,23 +247,20 @@ static void compare_volumes(const char *cpu, const char *gpu, const double *expe
                             const pto_places_t *places) {
     char text[256];
     snprintf(text, sizeof text, "{cpu: %s, gpu: %s}", cpu, gpu);
-    pto_counts_t counts = parsed(text);
-    pto_flows_t flows = flows_of(&counts);
-    pto_map_problem_t problem = {.flows = &flows, .places = places, .grid = &counts.grid};
+    pto_map_problem_t problem = problem_of(text, places);
     int64_t place[64];
-    run("slot", &problem, place);
-    double volume = pto_map_judge(&flows, places, PTO_AIM_SUM, place), busiest = busiest_node(&flows, place);
-    run("greedy", &problem, place);
-    double best = pto_map_judge(&flows, places, PTO_AIM_SUM, place);
+    double volume = sum_by(mapper_named("slot"), &problem, place);
+    double busiest = busiest_node(problem.flows, place);
+    double best = sum_by(mapper_named("greedy"), &problem, place);
     if (volume != expected[0] || busiest != expected[1] || best != expected[2])
         fail_msg("%s: %g (%g) to %g (%g), expected %g (%g) to %g (%g)", text, volume, busiest, best,
-                 busiest_node(&flows, place), expected[0], expected[1], expected[2], expected[3]);
+                 busiest_node(problem.flows, place), expected[0], expected[1], expected[2], expected[3]);
 }
 
 /* Both at once, as the key `counts` has them: nine pairs in four forms. */
 TEST(volumes_between_nodes_are_the_recorded_ones) {
-    pto_places_t places = {.nodes = 4, .gpus = 16, .cores = 1, .off_node = {1}};
-    places.cost = keep_new(16 * 16 * sizeof *places.cost, NULL);
+    pto_places_t places = new_places(4, 16, 1);
+    places.off_node[0] = 1;
     for (size_t row = 0; row < sizeof cluster / sizeof *cluster; row++)
         for (int form = 0; form < FORMS; form++) {
             const char *one = shape[cluster[row].cpu][form], *other = shape[cluster[row].gpu][form];
@@ -328,22 +278,22 @@ TEST(mappers_repeat_themselves_and_greedy_is_never_worse_than_the_default) {
         "{pattern: stencil, dims: [64, 16], wrap: [1, 1]}", "{pattern: groups, dims: [8, 8, 16], along: 0}"};
     static const char *const names[] = {"slot", "node", "random", "greedy"};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        pto_counts_t counts = parsed(shapes[i]);
-        pto_flows_t flows = flows_of(&counts);
         pto_places_t places = k80_places(by_bandwidth);
+        pto_map_problem_t problem = problem_of(shapes[i], &places);
+        const pto_flows_t *flows = problem.flows;
         int64_t place[2][1024];
-        places.nodes = flows.count / K80_GPUS;
+        places.nodes = flows->count / K80_GPUS;
         places.off_node[0] = 4;
+        problem.seed = 5;
         for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
-            pto_map_problem_t problem = {.flows = &flows, .places = &places, .grid = &counts.grid, .seed = 5};
             for (int again = 0; again < 2; again++)
                 run(names[m], &problem, place[again]);
-            assert_memory_equal(place[0], place[1], (size_t)flows.count * sizeof **place);
+            assert_memory_equal(place[0], place[1], (size_t)flows->count * sizeof **place);
         }
-        double greedy = pto_map_judge(&flows, &places, PTO_AIM_SUM, place[0]);
-        for (int64_t p = 0; p < flows.count; p++)
+        double greedy = pto_map_judge(flows, &places, PTO_AIM_SUM, place[0]);
+        for (int64_t p = 0; p < flows->count; p++)
             place[0][p] = p;
-        assert_true(greedy <= pto_map_judge(&flows, &places, PTO_AIM_SUM, place[0]));
+        assert_true(greedy <= pto_map_judge(flows, &places, PTO_AIM_SUM, place[0]));
     }
 }
 
@@ -354,10 +304,8 @@ static pto_status_t map_all_to_one(const pto_map_problem_t *problem, int64_t *pl
 
 TEST(what_is_no_permutation_is_refused) {
     static const pto_mapper_t broken = {"broken", "all at one place", map_all_to_one};
-    pto_counts_t counts = parsed("{pattern: stencil, dims: [4]}");
-    pto_flows_t flows = flows_of(&counts);
     pto_places_t places = small_places(4, p100);
-    pto_map_problem_t problem = {.flows = &flows, .places = &places};
+    pto_map_problem_t problem = problem_of("{pattern: stencil, dims: [4]}", &places);
     const pto_mapper_t *found;
     pto_error_t err = {0};
     int64_t place[4];
@@ -378,29 +326,21 @@ TEST(what_is_no_permutation_is_refused) {
 /* What greedy looks at for a stencil of side^3 processes on nodes of four GPUs, alone or in phases. */
 static int64_t visits_of(int side, bool in_phases) {
     const int64_t part_size[] = {4, 2};
-    const pto_mapper_t *greedy;
     char text[64];
-    pto_counts_t counts;
-    double cost[4 * 4];
-    pto_error_t err = {0};
+    pto_places_t places = new_places(0, 4, 1);
     snprintf(text, sizeof text, "{pattern: stencil, dims: [%d, %d, %d]}", side, side, side);
-    assert_int_equal(pto_counts_parse(text, "x", &counts, &err), PTO_OK);
-    assert_int_equal(pto_mapper_find("greedy", &greedy, &err), PTO_OK);
     for (int i = 0; i < 4 * 4; i++)
-        cost[i] = i / 8 == i % 4 / 2 ? 0.3 : 0.6;
-    pto_flows_t flows = flows_of(&counts);
-    const pto_places_t places = {
-        .nodes = flows.count / 4, .gpus = 4, .cores = 1, .cost = cost, .off_node = {1}};
-    const pto_map_problem_t problem = {.flows = &flows, .places = &places};
-    int64_t *place = calloc((size_t)flows.count, sizeof *place), before = pto_map_visits;
-    assert_non_null(place);
+        places.cost[i] = i / 8 == i % 4 / 2 ? 0.3 : 0.6;
+    const pto_map_problem_t problem = problem_of(text, &places);
+    places.nodes = problem.flows->count / 4;
+    places.off_node[0] = 1;
+    int64_t *place = keep_new((size_t)problem.flows->count * sizeof *place, NULL), before = pto_map_visits;
     if (in_phases)
-        assert_int_equal(pto_map_in_phases(&problem, greedy, part_size, 2, place, &err), PTO_OK);
+        assert_int_equal(pto_map_in_phases(&problem, mapper_named("greedy"), part_size, 2, place, NULL),
+                         PTO_OK);
     else
         run("greedy", &problem, place);
-    int64_t visits = pto_map_visits - before;
-    free(place);
-    return visits;
+    return pto_map_visits - before;
 }
 
 /* Eight times the processes have eight times the partners, and heaps that are a third deeper. */
