@@ -56,6 +56,15 @@ static inline void predict_asked(asked_t *asked) {
     pick_again(asked);
 }
 
+/* Not predicted yet; until the test ends. */
+static inline asked_t *read_asked(const char *machine, const char *scenario) {
+    pto_error_t err = {0};
+    asked_t *asked = keep_new(sizeof *asked, end_asked);
+    assert_ok(pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err), &err);
+    assert_ok(pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err), &err);
+    return asked;
+}
+
 /* `change`: of the machine; NULL: none. */
 static inline asked_t *ask_changed(asked_t *asked, const char *scenario, const char *change) {
     pto_error_t err = {0};

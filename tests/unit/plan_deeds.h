@@ -116,7 +116,20 @@ static void add_calls(deeds_t *deeds) {
                 add_call(deeds, pto_plan_node(deeds->plan, n), rank);
 }
 
-static uint64_t deeds_of(const pto_plan_t *plan) {
+/* Of one rank alone. */
+static inline uint64_t deeds_of_rank(const pto_plan_t *plan, int64_t rank) {
+    deeds_t deeds = {.plan = plan, .hash = 0xcbf29ce484222325u};
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk))
+        add_stage(&deeds, &walk, rank);
+    for (int n = 0; n < pto_plan_node_count(plan); n++)
+        if (pto_plan_node(plan, n)->kind == PTO_NODE_COLLECTIVE)
+            add_call(&deeds, pto_plan_node(plan, n), rank);
+    return deeds.hash;
+}
+
+static inline uint64_t deeds_of(const pto_plan_t *plan) {
     deeds_t deeds = {.plan = plan, .hash = 0xcbf29ce484222325u};
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);

@@ -115,42 +115,24 @@ static int run_jobs_in(made_format_t format, made_fault_t fault, uint64_t seed, 
     return run_steps_in(format, fault, seed, count, procs, (made_job_t){.buckets = 0});
 }
 
-static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
-    return run_jobs_in(MADE_CALLS, fault, seed, count, procs);
-}
-
-TEST(nothing_is_named_in_healthy_jobs) { assert_int_equal(run_jobs(MADE_HEALTHY, 1000, 20, 0), 0); }
-
-TEST(late_processes_and_nodes_are_named_and_nothing_else) {
-    assert_int_equal(run_jobs(MADE_LATE_PROCESS, 2000, 14, 0) + run_jobs(MADE_LATE_NODE, 3000, 6, 0), 0);
-}
-
-TEST(slow_nodes_and_links_are_named_and_nothing_else) {
-    assert_int_equal(run_jobs(MADE_SLOW_NODE, 4000, 10, 0) + run_jobs(MADE_SLOW_LINK, 5000, 10, 0), 0);
-}
-
 TEST(faults_of_four_processes_are_named_and_nothing_else) {
     for (int fault = MADE_HEALTHY; fault <= MADE_SLOW_LINK; fault++)
-        assert_int_equal(run_jobs((made_fault_t)fault, 6000, 6, 4), 0);
+        assert_int_equal(run_jobs_in(MADE_CALLS, (made_fault_t)fault, 6000, 6, 4), 0);
 }
 
-/* Sixty jobs, of which twenty are healthy. */
-static int run_sixty(made_format_t format) {
-    return run_jobs_in(format, MADE_HEALTHY, 1000, 20, 0) +
-           run_jobs_in(format, MADE_LATE_PROCESS, 2000, 14, 0) +
-           run_jobs_in(format, MADE_LATE_NODE, 3000, 6, 0) +
-           run_jobs_in(format, MADE_SLOW_NODE, 4000, 10, 0) +
-           run_jobs_in(format, MADE_SLOW_LINK, 5000, 10, 0);
-}
-
-TEST(traces_of_pytorch_name_faults_and_nothing_else) { assert_int_equal(run_sixty(MADE_KINETO), 0); }
-
-TEST(verbose_dumps_of_the_inspector_name_faults_and_nothing_else) {
-    assert_int_equal(run_sixty(MADE_INSPECTOR_VERBOSE), 0);
-}
-
-TEST(short_dumps_of_the_inspector_name_faults_and_nothing_else) {
-    assert_int_equal(run_sixty(MADE_INSPECTOR), 0);
+/* Of sixty jobs in each format, of which twenty are healthy. */
+TEST(faults_are_named_and_nothing_else) {
+    static const char *const name[] = {"calls.csv", "PyTorch's traces", "dumps of NCCL's inspector",
+                                       "verbose dumps of NCCL's inspector"};
+    for (made_format_t format = MADE_CALLS; format <= MADE_INSPECTOR_VERBOSE; format++) {
+        const int wrong = run_jobs_in(format, MADE_HEALTHY, 1000, 20, 0) +
+                          run_jobs_in(format, MADE_LATE_PROCESS, 2000, 14, 0) +
+                          run_jobs_in(format, MADE_LATE_NODE, 3000, 6, 0) +
+                          run_jobs_in(format, MADE_SLOW_NODE, 4000, 10, 0) +
+                          run_jobs_in(format, MADE_SLOW_LINK, 5000, 10, 0);
+        if (wrong > 0)
+            fail_msg("%d wrong in %s", wrong, name[format]);
+    }
 }
 
 /* Each once named a healthy process, or other links or nodes. */

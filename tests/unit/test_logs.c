@@ -26,13 +26,6 @@ static const pto_recording_options_t two_gpus = {
 static const pto_recording_options_t allreduces = {
     .rank = -1, .nodes = 1, .gpus_per_node = 2, .collective = PTO_COLLECTIVE_ALLREDUCE};
 
-static pto_status_t parse(const char *text, pto_collective_t collective, pto_recording_t *trace,
-                          pto_error_t *err) {
-    pto_recording_options_t options = two_gpus;
-    options.collective = collective;
-    return read_recorded_text(text, strlen(text), &options, trace, err);
-}
-
 static void assert_row(const pto_recording_t *trace, int i, pto_collective_t collective, int64_t bytes,
                        double us) {
     assert_in_range(i, 0, trace->count - 1);
@@ -99,7 +92,8 @@ TEST(a_prefix_is_taken_off_where_it_stands) {
 TEST(json_is_not_taken_for_a_tag) {
     pto_recording_t trace;
     pto_error_t err = {0};
-    assert_int_equal(parse("[1,0]<stdout>: hello\n", PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
+    static const char text[] = "[1,0]<stdout>: hello\n";
+    assert_int_equal(read_recorded_text(text, strlen(text), &two_gpus, &trace, &err), PTO_ERR_SYNTAX);
     assert_non_null(strstr(err.message, "neither"));
     assert_null(strstr(err.message, "Kineto"));
     assert_int_equal(must_record(" [ {\"ph\": 1} ]", &two_gpus).format, PTO_RECORDING_KINETO);
@@ -291,24 +285,14 @@ TEST(unknown_programs_of_a_log_are_counted) {
     assert_int_equal(trace.skipped.foreign, 2);
 }
 
-static void assert_parse_fails(const char *text, pto_status_t status, int line, const char *message) {
-    pto_recording_t trace;
-    pto_error_t err = {0};
-    assert_int_equal(parse(text, PTO_COLLECTIVE_ALLREDUCE, &trace, &err), status);
-    assert_int_equal(err.line, line);
-    assert_non_null(strstr(err.message, message));
-}
-
 TEST(other_units_are_refused) {
-    static const char *const logs[] = {
-        "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size       Avg Latency(ms)\n1024   11.00\n",
-        "# OSU MPI-CUDA Bandwidth Test v7.4\n| Size | Bandwidth (GB/s) |\n| 1024 | 11.00 |\n"};
-    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        pto_recording_t trace;
-        pto_error_t err = {0};
-        assert_int_equal(parse(logs[i], PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
-        assert_int_equal(err.line, 2);
-    }
+    static const bad_input_t bad[] = {
+        BAD("# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size       Avg Latency(ms)\n1024   11.00\n",
+            PTO_ERR_SYNTAX, 2, 1, "times are read in (us)"),
+        BAD("# OSU MPI-CUDA Bandwidth Test v7.4\n| Size | Bandwidth (GB/s) |\n| 1024 | 11.00 |\n",
+            PTO_ERR_SYNTAX, 2, 1, "rates in MB/s alone"),
+    };
+    ASSERT_RECORDINGS_REFUSED(bad, &two_gpus);
 }
 
 /* MPI_Reduce_local sends nothing; OpenSHMEM and UPC are other libraries. */
@@ -334,8 +318,11 @@ TEST(a_barrier_is_counted) {
 }
 
 TEST(runs_of_single_processes_are_no_job) {
-    assert_parse_fails(HEAD HEAD RANK("0", "a") RANK("0", "b") COLUMNS ROW_1, PTO_ERR_RANGE, 6, "MPI=1");
-    assert_parse_fails(HEAD RANK("0", "a") RANK("2", "a") COLUMNS ROW_1, PTO_ERR_RANGE, 7, "not process 1");
+    static const bad_input_t bad[] = {
+        BAD(HEAD HEAD RANK("0", "a") RANK("0", "b") COLUMNS ROW_1, PTO_ERR_RANGE, 6, 1, "MPI=1"),
+        BAD(HEAD RANK("0", "a") RANK("2", "a") COLUMNS ROW_1, PTO_ERR_RANGE, 7, 1, "not process 1"),
+    };
+    ASSERT_RECORDINGS_REFUSED(bad, &allreduces);
     pto_recording_options_t options = two_gpus;
     options.nodes = 0;
     options.collective = PTO_COLLECTIVE_ALLREDUCE;
@@ -349,10 +336,13 @@ TEST(rates_that_no_link_has_are_refused) {
 #define BIG(us)                                                                                              \
     "    67108864      16777216     float     sum      -1    " us                                            \
     "  1118.48    0.00      0     4.00  16777.2    0.00      0\n"
-    assert_parse_fails(HEAD RANK("0", "a") RANK("1", "a") COLUMNS BIG("149.0"), PTO_ERR_RANGE, 7, "450 GB/s");
+    static const bad_input_t bad[] = {
+        BAD(HEAD RANK("0", "a") RANK("1", "a") COLUMNS BIG("149.0"), PTO_ERR_RANGE, 7, 1, "450 GB/s"),
+        BAD(OSU "67108864 33\n", PTO_ERR_RANGE, 3, 1, "2000 GB/s"),
+    };
+    ASSERT_RECORDINGS_REFUSED(bad, &allreduces);
     pto_recording_t trace = must_record(HEAD RANK("0", "a") RANK("1", "a") COLUMNS BIG("150.0"), &allreduces);
     assert_int_equal(trace.count, 1);
-    assert_parse_fails(OSU "67108864 33\n", PTO_ERR_RANGE, 3, "2000 GB/s");
 }
 
 #define DEVICE(rank, host) "{\"rank\":" rank ",\"hostname\":\"" host "\",\"device_info\":\"NVIDIA H200\"}"
@@ -388,11 +378,12 @@ TEST(nccl_tests_write_json) {
         &two_gpus);
     assert_int_equal(trace.count, 1);
     assert_int_equal(trace.skipped.others, 1);
-    assert_parse_fails(
-        "{\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE("0", "b") "]},\"results\":[]}",
-        PTO_ERR_RANGE, 1, "listed twice");
-    assert_parse_fails("{\"config\":{},\"results\":[{\"size\":8}]}", PTO_ERR_SYNTAX, 1,
-                       "its size and a time");
+    static const bad_input_t bad[] = {
+        BAD("{\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE("0", "b") "]},\"results\":[]}",
+            PTO_ERR_RANGE, 1, 1, "listed twice"),
+        BAD("{\"config\":{},\"results\":[{\"size\":8}]}", PTO_ERR_SYNTAX, 1, 1, "its size and a time"),
+    };
+    ASSERT_RECORDINGS_REFUSED(bad, &allreduces);
 }
 
 /* The other columns of a non-blocking call contain the computation that overlaps with it. */
@@ -622,15 +613,12 @@ TEST(the_last_row_of_a_program_that_was_stopped_is_left_out) {
 }
 
 TEST(decimal_commas_are_refused) {
-    static const char *const logs[] = {OSU "1024                   20,75\n", OSU "1024 | 1.021,25 |\n",
-                                       OSU "1,024                   20.75\n"};
-    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        pto_recording_t trace;
-        pto_error_t err = {0};
-        assert_int_equal(parse(logs[i], PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
-        assert_non_null(strstr(err.message, "a comma within a number"));
-        assert_int_equal(err.line, 3);
-    }
+    static const bad_input_t bad[] = {
+        BAD(OSU "1024                   20,75\n", PTO_ERR_SYNTAX, 3, 1, "a comma within a number"),
+        BAD(OSU "1024 | 1.021,25 |\n", PTO_ERR_SYNTAX, 3, 1, "a comma within a number"),
+        BAD(OSU "1,024                   20.75\n", PTO_ERR_SYNTAX, 3, 1, "a comma within a number"),
+    };
+    ASSERT_RECORDINGS_REFUSED(bad, &two_gpus);
     assert_named(OSU "1024,11.00\n2048, 12.00\n");
 }
 

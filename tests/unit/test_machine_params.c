@@ -1,4 +1,5 @@
 /* A machine's parameters by key, and what-ifs: changing one of them for a run. */
+#include "asked.h"
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "must.h"
@@ -36,29 +37,9 @@ static const char scenario_text[] = "scenario: asked\n"
                                     "layout: {nodes: 4, gpus_per_node: 2}\n"
                                     "bytes: {from: 4, to: 4096, factor: 4}\n";
 
-typedef struct {
-    pto_machine_t machine;
-    pto_scenario_t scenario;
-} given_t;
+static asked_t *give(void) { return read_asked(machine_text, scenario_text); }
 
-static void end_given(void *object) {
-    given_t *given = object;
-    pto_scenario_fini(&given->scenario);
-    pto_machine_fini(&given->machine);
-}
-
-/* Until the test ends. */
-static given_t *give(void) {
-    given_t *given = keep_new(sizeof *given, end_given);
-    pto_error_t err = {0};
-    assert_ok(pto_machine_parse(machine_text, strlen(machine_text), "made.yaml", &given->machine, &err),
-              &err);
-    assert_ok(pto_scenario_parse(scenario_text, strlen(scenario_text), "asked.yaml", &given->scenario, &err),
-              &err);
-    return given;
-}
-
-static void what_if(given_t *given, const char *change) {
+static void what_if(asked_t *given, const char *change) {
     pto_error_t err = {0};
     if (pto_what_if(change, &given->scenario, &given->machine, &err) != PTO_OK)
         fail_msg("%s: %s", change, err.message);
@@ -67,7 +48,7 @@ static void what_if(given_t *given, const char *change) {
 /* --- keys ----------------------------------------------------------------------------------------------- */
 
 TEST(keys_are_unique_and_groups_hold_their_rows) {
-    given_t *given = give();
+    asked_t *given = give();
     pto_machine_param_t *param = NULL;
     int count = 0, rows = 0;
     assert_int_equal(pto_machine_params(&given->machine, &param, &count, NULL), PTO_OK);
@@ -92,7 +73,7 @@ static bool is_named(const pto_machine_param_t *param, int count, const pto_term
 }
 
 TEST(explanations_name_parameters) {
-    given_t *given = give();
+    asked_t *given = give();
     pto_machine_param_t *param = NULL;
     int count = 0, seen = 0;
     assert_int_equal(pto_scenario_bind(&given->scenario, &given->machine, NULL), PTO_OK);
@@ -167,7 +148,7 @@ TEST(a_value_is_set_by_its_key_in_a_duplicate_alone) {
     assert_null(pto_machine_what_if(machine));
     assert_string_equal(pto_machine_name(copy), "made");
     assert_string_equal(pto_machine_source(copy), "made up");
-    assert_string_equal(pto_machine_path(copy), "made.yaml");
+    assert_string_equal(pto_machine_path(copy), "machine.yaml");
     assert_null(pto_machine_model(copy));
     pto_machine_destroy(NULL);
 }
@@ -197,7 +178,7 @@ TEST(a_value_that_no_machine_has_is_not_set) {
 /* --- changes -------------------------------------------------------------------------------------------- */
 
 TEST(a_value_replaces_the_parameter_and_its_interval) {
-    given_t *given = give();
+    asked_t *given = give();
     const pto_param_t *alpha_s =
         &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s;
     assert_true(alpha_s->has_interval);
@@ -209,7 +190,7 @@ TEST(a_value_replaces_the_parameter_and_its_interval) {
 }
 
 TEST(a_factor_scales_and_changes_add_up) {
-    given_t *given = give();
+    asked_t *given = give();
     const pto_param_t *alpha_s = &given->machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s;
     what_if(given, "copies.h2d.on_socket.alpha_s=*4");
     what_if(given, "copies.h2d.on_socket.alpha_s=/2");
@@ -219,7 +200,7 @@ TEST(a_factor_scales_and_changes_add_up) {
 }
 
 TEST(a_group_changes_all_rows_and_a_key_one) {
-    given_t *given = give();
+    asked_t *given = give();
     const pto_cost_row_t *row = given->machine.shared_copies[PTO_COPY_H2D].row;
     what_if(given, "copies.shared.h2d.alpha_s=*2");
     assert_true(row[0].postal.alpha_s.value == 12e-6 && row[1].postal.alpha_s.value == 14e-6);
@@ -230,7 +211,7 @@ TEST(a_group_changes_all_rows_and_a_key_one) {
 }
 
 TEST(a_limit_moves_both_ranges) {
-    given_t *given = give();
+    asked_t *given = give();
     const pto_cost_table_t *cost = &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
     what_if(given, "messages.cpu.on_socket.eager.below_bytes=64KiB");
     assert_int_equal(cost->row[1].below_bytes, 65536);
@@ -241,7 +222,7 @@ TEST(a_limit_moves_both_ranges) {
 }
 
 TEST(what_a_machine_lacks_can_be_put_there) {
-    given_t *given = give();
+    asked_t *given = give();
     what_if(given, "injection.cpu.s_per_byte=3e-11");
     assert_true(given->machine.injection_s_per_byte[PTO_SPACE_CPU].value == 3e-11);
     what_if(given, "reduce.cpu.beta_s_per_byte=1e-10");
@@ -253,14 +234,14 @@ TEST(what_a_machine_lacks_can_be_put_there) {
 
 /* Explanations name the level at which processes are, though on_socket's numbers stand in for it. */
 TEST(on_gpu_means_on_socket_where_that_stands_in) {
-    given_t *given = give();
+    asked_t *given = give();
     what_if(given, "messages.cpu.on_gpu.short.alpha_s=*3");
     assert_true(fabs(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[0].postal.alpha_s.value -
                      3e-6) < 1e-18);
 }
 
 TEST(the_layout_changes_too) {
-    given_t *given = give();
+    asked_t *given = give();
     what_if(given, "nodes=*8");
     what_if(given, "procs_per_gpu=*2"); /* open in the scenario: 1 */
     what_if(given, "gpus_per_node=1");
@@ -293,7 +274,7 @@ TEST(what_cannot_be_meant_is_refused_and_changes_nothing) {
         BAD("messages.cpu.on_socket.short.below_bytes=8KiB", PTO_ERR_RANGE, 0, 0, "rows before and after"),
         BAD("messages.cpu.on_socket.eager.below_bytes=64KX", PTO_ERR_TYPE, 0, 0, "64KX"),
     };
-    given_t *given = give();
+    asked_t *given = give();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_error_t err = {0};
         assert_refused(&bad[i], pto_what_if(bad[i].text, &given->scenario, &given->machine, &err), &err);
@@ -306,7 +287,7 @@ TEST(what_cannot_be_meant_is_refused_and_changes_nothing) {
 
 /* As the fit does with rows that it cannot complete. */
 TEST(rows_that_are_taken_back_are_no_parameters) {
-    given_t *given = give();
+    asked_t *given = give();
     pto_machine_t clone;
     char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX], cloned[PTO_MACHINE_DIGEST_MAX];
     pto_cost_table_t *cost = &given->machine.setup_open;

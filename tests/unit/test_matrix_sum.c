@@ -1,6 +1,7 @@
 /* Comparing matrices of byte counts by the parts that processes use: the parts add up to 0 if all have the
  * same, and not if a process has another number that changes what it does. */
 #include "base/hash.h"
+#include "plan_deeds.h"
 #include "portolan/plan.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -28,67 +29,12 @@ static pto_status_t plan_of(const pto_strategy_t *strategy, const pto_algorithm_
     return pto_plan_create(&request, plan, NULL);
 }
 
-/* --- what a process does -------------------------------------------------------------------------------- */
-
-static uint64_t noted;
-
-static void note(int64_t value) {
-    noted = pto_hash_add(noted, (uint64_t)value);
-    noted ^= noted >> 29;
-}
-
-static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
-    note(offset_bytes);
-    note(bytes);
-    return true;
-}
-
-static void note_slice(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
-    if (slice)
-        pto_slice_visit(plan, slice, action, note_range, NULL);
-}
-
-static void note_stages(const pto_plan_t *plan, int64_t rank) {
-    pto_walk_t walk;
-    pto_walk_begin(&walk, plan);
-    while (pto_walk_next(&walk))
-        for (int i = 0; i < walk.stage->step_count; i++) {
-            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
-            pto_action_t action;
-            int64_t next = 0;
-            if (!pto_step_acts(plan, step, rank, walk.k, &action))
-                continue;
-            while (pto_step_next(plan, &next, &action)) {
-                note_slice(plan, pto_step_source(step), &action);
-                note_slice(plan, pto_step_target(step), &action);
-            }
-        }
-}
-
-/* The blocks that the MPI library is told of. */
-static void note_calls(const pto_plan_t *plan, int64_t rank) {
-    for (int n = 0; n < pto_plan_node_count(plan); n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind != PTO_NODE_COLLECTIVE || pto_collective_member(plan, node, rank) < 0)
-            continue;
-        const pto_group_t *group = pto_plan_group(plan, node->group);
-        pto_action_t action = {
-            .rank = rank, .core = rank % layout.procs_per_gpu, .me = pto_collective_member(plan, node, rank)};
-        for (action.peer = 0; action.peer < group->size; action.peer++) {
-            action.peer_rank = pto_group_rank(plan, group, rank, action.peer);
-            note_slice(plan, &pto_plan_call(plan, node->call)->in, &action);
-            note_slice(plan, &pto_plan_call(plan, node->call)->out, &action);
-        }
-    }
-}
-
-static uint64_t deeds_of(const pto_plan_t *plan, int64_t rank) {
-    noted = PTO_HASH_START;
-    note_stages(plan, rank);
-    note_calls(plan, rank);
+/* What a process does, and how large its buffers are. */
+static uint64_t noted(const pto_plan_t *plan, int64_t rank) {
+    uint64_t hash = deeds_of_rank(plan, rank);
     for (int buffer = 0; buffer < pto_plan_buffer_count(plan); buffer++)
-        note(pto_buffer_bytes(plan, buffer, rank));
-    return noted;
+        hash = pto_hash_add(hash, (uint64_t)pto_buffer_bytes(plan, buffer, rank));
+    return hash;
 }
 
 /* --- all numbers, all processes ------------------------------------------------------------------------- */
@@ -107,7 +53,7 @@ static struct {
 
 /* A process has another number than the others: of a pair that it uses, or not. */
 static void change_one(const pto_plan_t *plan, const pto_plan_t *changed, int64_t rank, int pair) {
-    bool matters = deeds_of(plan, rank) != deeds_of(changed, rank);
+    bool matters = noted(plan, rank) != noted(changed, rank);
     uint64_t sum = sum_of_others(plan, rank) + pto_plan_matrix_sum(changed, rank);
     if (matters && sum == 0)
         fail_msg("%s by %s: rank %d has another number %d, which changes what it does",

@@ -21,6 +21,13 @@ static void put_zone(const char *zone, const char *name, const char *energy_uj) 
     put_text(zone, "energy_uj", energy_uj);
 }
 
+static void *must_meter(const meter_source_t *source, const meter_place_t *place) {
+    void *meter = NULL;
+    pto_error_t err = {0};
+    assert_ok(source->open(place, &meter, &err), &err);
+    return keep(meter, source->close);
+}
+
 static double joules_of(const meter_source_t *source, void *meter) {
     double joules = -1;
     assert_int_equal(source->read(meter, &joules, NULL), PTO_OK);
@@ -31,14 +38,13 @@ static void assert_joules(double joules, double wanted) { assert_true(fabs(joule
 
 TEST_WITH(rapl_adds_packages_and_memory_and_nothing_twice, make_folder, remove_folder) {
     const meter_place_t place = {.gpu = -1, .powercap = folder};
-    void *meter = NULL;
     put_zone("intel-rapl:0", "package-0\n", "1000000\n");
     put_zone("intel-rapl:0:0", "core\n", "1000000\n");
     put_zone("intel-rapl:0:1", "dram\n", "1000000\n");
     put_zone("intel-rapl:1", "package-1\n", "1000000\n");
     put_zone("intel-rapl:2", "psys\n", "1000000\n");
     put_zone("intel-rapl-mmio:0", "package-0\n", "1000000\n");
-    assert_int_equal(meter_rapl.open(&place, &meter, NULL), PTO_OK);
+    void *meter = must_meter(&meter_rapl, &place);
     assert_joules(joules_of(&meter_rapl, meter), 0);
     put_text("intel-rapl:0", "energy_uj", "3000000\n");
     put_text("intel-rapl:0:0", "energy_uj", "2500000\n");
@@ -47,17 +53,14 @@ TEST_WITH(rapl_adds_packages_and_memory_and_nothing_twice, make_folder, remove_f
     put_text("intel-rapl:2", "energy_uj", "9000000\n");
     put_text("intel-rapl-mmio:0", "energy_uj", "3000000\n");
     assert_joules(joules_of(&meter_rapl, meter), 2 + 0.5 + 0.25);
-    meter_rapl.close(meter);
 }
 
 TEST_WITH(a_counter_that_wraps_round_goes_on, make_folder, remove_folder) {
     const meter_place_t place = {.gpu = -1, .powercap = folder};
-    void *meter = NULL;
     put_zone("intel-rapl:0", "package-0\n", "999000000\n");
-    assert_int_equal(meter_rapl.open(&place, &meter, NULL), PTO_OK);
+    void *meter = must_meter(&meter_rapl, &place);
     put_text("intel-rapl:0", "energy_uj", "500000\n");
     assert_joules(joules_of(&meter_rapl, meter), 1.5);
-    meter_rapl.close(meter);
 }
 
 TEST_WITH(rapl_that_is_not_there_is_the_reason, make_folder, remove_folder) {
@@ -161,20 +164,17 @@ TEST(nvml_is_loaded_from_the_machine) {
         return;
     }
     const meter_place_t second = {.gpu = 1, .powercap = ""}, fourth = {.gpu = 3, .powercap = ""};
-    void *meter = NULL, *same = NULL;
     pto_error_t err = {0};
     if (strcmp(gpus, "none") == 0) {
+        void *meter = NULL;
         assert_int_equal(meter_nvml.open(&second, &meter, &err), PTO_ERR_NOT_APPLICABLE);
         assert_non_null(strstr(err.message, "libnvidia-ml.so.1"));
         return;
     }
     /* Of two GPUs, at 0000:00:00.0 and 0000:01:00.0, NVML's fifth and sixth. */
-    assert_int_equal(meter_nvml.open(&second, &meter, &err), PTO_OK);
-    assert_int_equal(meter_nvml.open(&fourth, &same, &err), PTO_OK);
+    void *meter = must_meter(&meter_nvml, &second), *same = must_meter(&meter_nvml, &fourth);
     assert_non_null(strstr(meter_nvml.id(meter), "0000:01:00.0"));
     assert_string_equal(meter_nvml.id(meter), meter_nvml.id(same));
     assert_joules(joules_of(&meter_nvml, meter), 6 + 2 * 0.5);
     assert_joules(joules_of(&meter_nvml, same), 6 + 3 * 0.5);
-    meter_nvml.close(meter);
-    meter_nvml.close(same);
 }

@@ -2,9 +2,7 @@
 #include "made_machine.h"
 #include "made_up.h"
 #include "plan_request.h"
-#include "portolan/check.h"
-#include "portolan/price.h"
-#include "portolan/simulate.h"
+#include "priced.h"
 #include "test.h"
 
 static const pto_layout_t two_by_two = {
@@ -103,25 +101,16 @@ typedef struct {
 } result_t;
 
 static result_t results(const pto_request_t *request, const pto_machine_t *machine) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    pto_price_t price = {0};
-    pto_simulation_t simulation = {0};
-    pto_check_report_t report;
-    if (pto_plan_create(request, &plan, &err) != PTO_OK || pto_check(plan, &report, &err) != PTO_OK ||
-        pto_price(plan, machine, &price, NULL, &err) != PTO_OK ||
-        pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s: %s", request->strategy->name, err.message);
-    result_t result = {pto_plan_digest(plan), price.seconds, simulation.seconds};
-    pto_plan_destroy(plan);
-    return result;
+    const pto_plan_t *plan = must_plan(request);
+    assert_right(plan);
+    return (result_t){pto_plan_digest(plan), must_price(plan, machine).seconds,
+                      must_simulate(plan, machine).seconds};
 }
 
 TEST(a_placed_pattern_costs_what_its_permuted_matrix_costs) {
     const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "extra_message"};
-    pto_machine_t machine;
     pto_machine_t known = must_read("scenarios/machines/summit-spectrum.yaml");
-    machine = completed(&known);
+    pto_machine_t machine = completed(&known);
     srand(3);
     for (int trial = 0; trial < 12; trial++) {
         both_t both;
@@ -141,10 +130,9 @@ TEST(a_placed_pattern_costs_what_its_permuted_matrix_costs) {
 TEST(a_bad_placement_costs_more) {
     pto_counts_t ring;
     pto_mapping_t mapping;
-    pto_machine_t machine;
     pto_error_t err = {0};
     pto_machine_t known = must_read("scenarios/machines/summit-spectrum.yaml");
-    machine = completed(&known);
+    pto_machine_t machine = completed(&known);
     assert_int_equal(pto_counts_parse("{pattern: stencil, dims: [8], wrap: [1]}", "x", &ring, &err), PTO_OK);
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", 2, 4, 1, 1 << 20);
     request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;

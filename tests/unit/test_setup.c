@@ -8,14 +8,10 @@
 #include "portolan/strategy.h"
 #include "test.h"
 
-#define FIXTURE "tests/fixtures/setup.yaml"
-
 static pto_machine_t machine;
 
-static int read_fixture(void **state) { return pto_machine_read(FIXTURE, &machine, NULL) == PTO_OK ? 0 : -1; }
-
-static int drop_fixture(void **state) {
-    pto_machine_fini(&machine);
+static int read_fixture(void **state) {
+    machine = must_read("tests/fixtures/setup.yaml");
     return 0;
 }
 
@@ -316,4 +312,4 @@ TEST(the_busiest_process_may_be_on_any_gpu) {
     assert_near(setup_of(&request, &machine).seconds, allocate_gpu_s(1 << 24), 1e-9);
 }
 
-int main(void) { return run_all_tests(read_fixture, drop_fixture); }
+int main(void) { return run_all_tests(read_fixture, NULL); }

@@ -208,21 +208,25 @@ TEST(the_world_has_the_machine_to_itself) {
                             &made->step.call[0].predictions.prediction[i].price.seconds, sizeof(double));
 }
 
+/* Three share the network, five the links and seven the memory. */
+static pto_machine_t *shared_of(const pto_machine_t *machine) {
+    pto_machine_t *shared = NULL;
+    pto_error_t err = {0};
+    const pto_sharers_t sharers = {.network = 3, .links = 5, .memory = 7};
+    assert_ok(pto_machine_share(machine, sharers, &shared, &err), &err);
+    return keep(shared, end_opened);
+}
+
 TEST(what_communicators_share_takes_as_many_times_as_long) {
     static const char *const path[] = {"scenarios/machines/h200-nodes-tcp.yaml", "tests/fixtures/k80.yaml",
                                        "tests/fixtures/machine.yaml"};
     int scaled[8] = {0};
     for (size_t m = 0; m < sizeof path / sizeof *path; m++) {
-        pto_machine_t machine, *shared = NULL;
-        pto_error_t err = {0};
-        if (pto_machine_read(path[m], &machine, &err) != PTO_OK ||
-            pto_machine_share(&machine, (pto_sharers_t){.network = 3, .links = 5, .memory = 7}, &shared,
-                              &err) != PTO_OK)
-            fail_msg("%s", err.message);
+        const pto_machine_t *machine = must_open(path[m]), *shared = shared_of(machine);
         pto_machine_param_t *before, *after;
         int count, same;
-        assert_int_equal(pto_machine_params(&machine, &before, &count, &err), PTO_OK);
-        assert_int_equal(pto_machine_params(shared, &after, &same, &err), PTO_OK);
+        assert_int_equal(pto_machine_params(machine, &before, &count, NULL), PTO_OK);
+        assert_int_equal(pto_machine_params(shared, &after, &same, NULL), PTO_OK);
         assert_int_equal(count, same);
         for (int i = 0; i < count; i++) {
             const char *key = before[i].key;
@@ -239,41 +243,29 @@ TEST(what_communicators_share_takes_as_many_times_as_long) {
         }
         free(before);
         free(after);
-        pto_machine_destroy(shared);
-        pto_machine_fini(&machine);
     }
     assert_true(scaled[3] > 0 && scaled[7] > 0);
 }
 
 TEST(shared_links_are_those_between_other_devices_than_gpus) {
-    static const char *const path[] = {"tests/fixtures/k80.yaml", "tests/fixtures/k80-fabric.yaml"};
-    pto_machine_t machine[2], *shared[2];
-    for (int m = 0; m < 2; m++) {
-        assert_int_equal(pto_machine_read(path[m], &machine[m], NULL), PTO_OK);
-        assert_int_equal(pto_machine_share(&machine[m],
-                                           (pto_sharers_t){.network = 3, .links = 5, .memory = 7}, &shared[m],
-                                           NULL),
-                         PTO_OK);
-    }
-    const pto_topology_t *topology = pto_machine_topology(&machine[0]);
+    const pto_machine_t *linked = must_open("tests/fixtures/k80.yaml"), *shared = shared_of(linked);
+    const pto_topology_t *topology = pto_machine_topology(linked);
     int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU), counted[2] = {0};
     for (int i = 0; i < pto_topology_link_count(topology); i++) {
         const pto_topology_link_t *link = pto_topology_link_at(topology, i);
         bool others = link->from >= gpus && link->to >= gpus;
-        assert_around(pto_topology_link_at(shared[0]->topology, i)->s_per_byte.value,
+        assert_around(pto_topology_link_at(shared->topology, i)->s_per_byte.value,
                       (others ? 5 : 1) * link->s_per_byte.value, 1e-20);
         counted[others]++;
     }
     assert_true(counted[0] > 0 && counted[1] > 0);
-    for (int level = 0; level < machine[1].fabric.levels; level++)
+    const pto_machine_t *woven = must_open("tests/fixtures/k80-fabric.yaml");
+    shared = shared_of(woven);
+    for (int level = 0; level < woven->fabric.levels; level++)
         for (int way = 0; way < 2; way++)
-            assert_around(shared[1]->fabric.level[level].s_per_byte[way].value,
-                          3 * machine[1].fabric.level[level].s_per_byte[way].value, 1e-20);
-    assert_true(machine[1].fabric.levels > 0);
-    for (int m = 0; m < 2; m++) {
-        pto_machine_destroy(shared[m]);
-        pto_machine_fini(&machine[m]);
-    }
+            assert_around(shared->fabric.level[level].s_per_byte[way].value,
+                          3 * woven->fabric.level[level].s_per_byte[way].value, 1e-20);
+    assert_true(woven->fabric.levels > 0);
 }
 
 /* The levels of a fabric count nodes that follow each other. */
@@ -344,8 +336,6 @@ TEST(calls_that_cannot_be_priced_are_left_out) {
     assert_int_equal(pto_step_predict_some(&made->workload, &made->machine, left_out, &made->step, &err),
                      PTO_ERR_KEY);
     assert_string_equal(err.message, "the first");
-    pto_workload_fini(&made->workload);
-    pto_machine_fini(&made->machine);
 }
 
 TEST(computation_hides_what_runs_at_once) {
@@ -396,7 +386,6 @@ TEST(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_
     assert_true(together > once && together < 2 * once); /* copies of one beside messages of the other */
 }
 
-/* In fsdp.yaml what is cheapest alone asks for the same resources. */
 /* A ring over the GPUs of all nodes sends n - 1 blocks out of each node. Chunks of split_ring wait for their
  * copies, not for the NICs, so that no longest path of a single call has the NICs' work in it. */
 TEST(the_nics_have_the_bytes_of_all_calls_at_once) {
