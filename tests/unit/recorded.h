@@ -27,6 +27,14 @@ static inline pto_recording_t read_recording(const char *path, const pto_recordi
     return recording;
 }
 
+static inline void assert_no_recording(const char *path, const pto_recording_options_t *options,
+                                       pto_status_t status, const char *words) {
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    if (pto_recording_read(path, options, &trace, &err) != status || !strstr(err.message, words))
+        fail_msg("%s: %d, %s", path, (int)err.status, err.message);
+}
+
 static inline void assert_calls(const pto_recording_t *trace, const pto_recording_call_t *expected,
                                 int count) {
     for (int i = 0; i < trace->count && i < count; i++) {

@@ -31,4 +31,11 @@ static inline pto_scenario_t *scenario_of(const char *text) {
     return scenario;
 }
 
+static inline pto_scenario_t *scenario_at(const char *path) {
+    pto_error_t err = {0};
+    pto_scenario_t *scenario = keep_new(sizeof *scenario, end_scenario);
+    assert_ok(pto_scenario_read(path, scenario, &err), &err);
+    return scenario;
+}
+
 #endif

@@ -16,11 +16,8 @@
 
 TEST(a_whole_machine_is_read) {
     pto_machine_t m;
-    pto_error_t err = {.status = PTO_OK};
-    pto_status_t status = pto_machine_read("tests/fixtures/machine.yaml", &m, &err);
-    if (status != PTO_OK)
-        print_error("%d:%d: %s\n", err.line, err.column, err.message);
-    assert_int_equal(status, PTO_OK);
+    pto_error_t err = {0};
+    assert_ok(pto_machine_read("tests/fixtures/machine.yaml", &m, &err), &err);
     assert_string_equal(m.name, "everything");
     assert_string_equal(m.source, "made up for the tests");
     assert_string_equal(m.path, "tests/fixtures/machine.yaml");
@@ -145,16 +142,10 @@ TEST(the_recorded_machines_are_read) {
     static const char *const path[] = {"scenarios/machines/summit-spectrum.yaml",
                                        "scenarios/machines/lassen-mvapich2.yaml"};
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
-        pto_machine_t m;
-        pto_error_t err = {.status = PTO_OK};
-        pto_status_t status = pto_machine_read(path[i], &m, &err);
-        if (status != PTO_OK)
-            print_error("%s:%d:%d: %s\n", err.file, err.line, err.column, err.message);
-        assert_int_equal(status, PTO_OK);
+        const pto_machine_t m = must_read(path[i]);
         for (int space = 0; space < PTO_SPACE_COUNT; space++)
             for (int level = 0; level < PTO_LEVEL_COUNT; level++)
                 assert_non_null(pto_machine_message(&m, (pto_space_t)space, (pto_level_t)level, 1));
-        pto_machine_fini(&m);
     }
 }
 

@@ -1,7 +1,6 @@
 /* Drawings of predictions: gnuplot scripts, tested without gnuplot, and the choice of measurements. */
-#include <unistd.h>
-
 #include "asked.h"
+#include "files.h"
 #include "show/predict_plot.h"
 #include "test.h"
 
@@ -204,11 +203,10 @@ TEST(without_gnuplot_the_package_is_named_and_no_file_is_left) {
     pto_predict_plot_t drawn = {.predictions = &asked->predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     pto_error_t err = {0};
-    char folder[] = "/tmp/portolan-plot-XXXXXX", path[64];
     const char *before = getenv("PATH");
     char *kept = strdup(before ? before : "");
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/a.svg", folder);
+    assert_int_equal(make_folder(NULL), 0);
+    const char *path = in_folder("a.svg");
     setenv("PATH", "/no/such/folder", 1);
     assert_int_equal(pto_plot_draw(&plot, path, &err), PTO_ERR_IO);
     setenv("PATH", kept, 1);
@@ -232,9 +230,10 @@ TEST(a_drawing_that_the_disk_does_not_hold_is_an_error) {
         skip();
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
         pto_error_t err = {0};
-        char folder[] = "/tmp/portolan-plot-XXXXXX", path[64];
-        assert_non_null(mkdtemp(folder));
-        snprintf(path, sizeof path, "%s/a.%s", folder, ending[i]);
+        char name[8];
+        assert_int_equal(make_folder(NULL), 0);
+        snprintf(name, sizeof name, "a.%s", ending[i]);
+        const char *path = in_folder(name);
         assert_int_equal(symlink("/dev/full", path), 0);
         assert_int_equal(pto_plot_draw(&plot, path, &err), PTO_ERR_IO);
         assert_non_null(strstr(err.message, "No space left"));
@@ -247,17 +246,11 @@ TEST(a_drawing_that_the_disk_does_not_hold_is_an_error) {
 
 static pto_status_t read_points(const asked_t *asked, const char *text, pto_plot_point_t **point,
                                 size_t *count, pto_error_t *err) {
-    char path[] = "/tmp/portolan-measured-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
-    pto_status_t status = pto_plot_points_read(path, &asked->predictions, point, count, err);
-    unlink(path);
-    return status;
+    write_text(in_folder("measured.csv"), text);
+    return pto_plot_points_read(in_folder("measured.csv"), &asked->predictions, point, count, err);
 }
 
-TEST(only_measurements_of_the_same_question_are_taken) {
+TEST_WITH(only_measurements_of_the_same_question_are_taken, make_folder, remove_folder) {
     const asked_t *asked = ask_here();
     pto_plot_point_t *point = NULL;
     size_t count = 0;
@@ -269,7 +262,7 @@ TEST(only_measurements_of_the_same_question_are_taken) {
     free(point);
 }
 
-TEST(split_rows_that_a_file_warns_of_are_left_out) {
+TEST_WITH(split_rows_that_a_file_warns_of_are_left_out, make_folder, remove_folder) {
     const asked_t *asked = ask_here();
     char text[sizeof measured_text + 64];
     snprintf(text, sizeof text, "# caveat_library_split=no such collective\n%s", measured_text);
@@ -280,7 +273,7 @@ TEST(split_rows_that_a_file_warns_of_are_left_out) {
     free(point);
 }
 
-TEST(a_file_without_such_measurements_is_an_error) {
+TEST_WITH(a_file_without_such_measurements_is_an_error, make_folder, remove_folder) {
     asked_t *asked = ask_here();
     pto_plot_point_t *point = NULL;
     size_t count = 0;

@@ -1,4 +1,5 @@
 /* Counters of long calls, and ending them early. A stop lasts, so it is tested last. */
+#include "must.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
 #include "test.h"
@@ -65,20 +66,16 @@ static int setup(void **state) {
         "bytes: [64, 128, 256, 512, 1024, 2048]\nstrategies: [cuda_aware, three_step]\n"
         "library: linear\n";
     static asked_t asked;
-    pto_error_t err = {0};
+    asked.machine = must_open("scenarios/machines/summit-spectrum-refit.yaml");
+    asked.scenario = must_ask(text);
+    assert_int_equal(pto_scenario_bind(&asked.scenario, asked.machine, NULL), PTO_OK);
     *state = &asked;
-    if (pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &asked.machine, &err) == PTO_OK &&
-        pto_scenario_parse(text, sizeof text - 1, "s.yaml", &asked.scenario, &err) == PTO_OK &&
-        pto_scenario_bind(&asked.scenario, asked.machine, &err) == PTO_OK)
-        return 0;
-    print_error("%s\n", err.message);
-    return 1;
+    return 0;
 }
 
 static int teardown(void **state) {
     asked_t *asked = *state;
     pto_scenario_fini(&asked->scenario);
-    pto_machine_destroy(asked->machine);
     return 0;
 }
 

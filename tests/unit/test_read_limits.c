@@ -15,14 +15,6 @@ enum { MEBIBYTE = 1 << 20 };
 static const pto_recording_options_t four_a_node = {
     .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT};
 
-static void assert_no_recording(const char *file, const pto_recording_options_t *options, pto_status_t status,
-                                const char *message) {
-    pto_recording_t trace;
-    pto_error_t err = {0};
-    if (pto_recording_read(file, options, &trace, &err) != status || !strstr(err.message, message))
-        fail_msg("%s: %d, %s", file, (int)err.status, err.message);
-}
-
 /* --- what may be read ----------------------------------------------------------------------------------- */
 
 /* No process ever opens the other end of this pipe. */

@@ -24,37 +24,35 @@ static void assert_all_refused(const bad_input_t *bad, size_t count) {
 /* --- what is read --------------------------------------------------------------------------------------- */
 
 TEST(a_whole_scenario_is_read) {
-    pto_scenario_t s;
-    assert_int_equal(pto_scenario_read("tests/fixtures/scenario.yaml", &s, NULL), PTO_OK);
-    assert_string_equal(s.name, "everything");
-    assert_string_equal(s.path, "tests/fixtures/scenario.yaml");
-    assert_string_equal(s.machine_path, "tests/fixtures/machine.yaml");
-    assert_int_equal(s.collective, PTO_COLLECTIVE_ALLTOALLV);
-    assert_int_equal(s.implementation, PTO_IMPLEMENTATION_ISEND_IRECV);
-    assert_int_equal(pto_scenario_split(&s), PTO_SPLIT_BYTES);
-    assert_int_equal(s.datatype, PTO_DATATYPE_DOUBLE);
-    assert_int_equal(s.layout.nodes, 4);
-    assert_int_equal(s.layout.gpus_per_node, 5);
-    assert_int_equal(s.layout.owners_per_gpu, 2);
-    assert_int_equal(s.layout.procs_per_gpu, 8);
-    assert_int_equal(s.bytes.count, 10);
-    assert_int_equal(s.bytes.value[9], 1048576);
-    assert_int_equal(s.nodes.count, 1);
-    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_BYTES);
-    assert_int_equal(s.counts.kind, PTO_COUNTS_SKEW);
-    assert_true(s.counts.skew == 0.25 && s.counts.seed == 7);
-    assert_int_equal(s.strategy_count, 2);
-    assert_string_equal(s.strategy[1], "cuda_aware");
-    assert_false(s.library.best);
-    assert_null(s.library.name);
-    assert_int_equal(s.library.rule_count, 2);
-    assert_int_equal(s.library.rule[0].below_bytes, 1024);
-    assert_true(s.library.rule[1].below_bytes == INT64_MAX);
-    assert_int_equal(s.place[PTO_FIELD_LAYOUT].line, 7);
-    assert_int_equal(s.place[PTO_FIELD_LAYOUT].column, 9);
-    assert_int_equal(s.place[PTO_FIELD_STRATEGIES].line, 10);
-    assert_int_equal(s.place[PTO_FIELD_MESSAGES].line, 0);
-    pto_scenario_fini(&s);
+    const pto_scenario_t *s = scenario_at("tests/fixtures/scenario.yaml");
+    assert_string_equal(s->name, "everything");
+    assert_string_equal(s->path, "tests/fixtures/scenario.yaml");
+    assert_string_equal(s->machine_path, "tests/fixtures/machine.yaml");
+    assert_int_equal(s->collective, PTO_COLLECTIVE_ALLTOALLV);
+    assert_int_equal(s->implementation, PTO_IMPLEMENTATION_ISEND_IRECV);
+    assert_int_equal(pto_scenario_split(s), PTO_SPLIT_BYTES);
+    assert_int_equal(s->datatype, PTO_DATATYPE_DOUBLE);
+    assert_int_equal(s->layout.nodes, 4);
+    assert_int_equal(s->layout.gpus_per_node, 5);
+    assert_int_equal(s->layout.owners_per_gpu, 2);
+    assert_int_equal(s->layout.procs_per_gpu, 8);
+    assert_int_equal(s->bytes.count, 10);
+    assert_int_equal(s->bytes.value[9], 1048576);
+    assert_int_equal(s->nodes.count, 1);
+    assert_int_equal(pto_scenario_sweep(s), PTO_SWEEP_BYTES);
+    assert_int_equal(s->counts.kind, PTO_COUNTS_SKEW);
+    assert_true(s->counts.skew == 0.25 && s->counts.seed == 7);
+    assert_int_equal(s->strategy_count, 2);
+    assert_string_equal(s->strategy[1], "cuda_aware");
+    assert_false(s->library.best);
+    assert_null(s->library.name);
+    assert_int_equal(s->library.rule_count, 2);
+    assert_int_equal(s->library.rule[0].below_bytes, 1024);
+    assert_true(s->library.rule[1].below_bytes == INT64_MAX);
+    assert_int_equal(s->place[PTO_FIELD_LAYOUT].line, 7);
+    assert_int_equal(s->place[PTO_FIELD_LAYOUT].column, 9);
+    assert_int_equal(s->place[PTO_FIELD_STRATEGIES].line, 10);
+    assert_int_equal(s->place[PTO_FIELD_MESSAGES].line, 0);
 }
 
 TEST(a_byte_order_mark_is_ignored) {
@@ -149,14 +147,12 @@ TEST(nodes_and_messages_can_be_swept) {
 }
 
 TEST(a_matrix_gives_the_size) {
-    pto_scenario_t s;
-    assert_int_equal(pto_scenario_read("tests/fixtures/scenario_matrix.yaml", &s, NULL), PTO_OK);
-    assert_int_equal(s.counts.kind, PTO_COUNTS_MATRIX);
-    assert_string_equal(s.counts.matrix_path, "tests/fixtures/square.csv");
-    assert_int_equal(s.bytes.count, 1);
-    assert_int_equal(s.bytes.value[0], 4096);
-    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
-    pto_scenario_fini(&s);
+    pto_scenario_t *s = scenario_at("tests/fixtures/scenario_matrix.yaml");
+    assert_int_equal(s->counts.kind, PTO_COUNTS_MATRIX);
+    assert_string_equal(s->counts.matrix_path, "tests/fixtures/square.csv");
+    assert_int_equal(s->bytes.count, 1);
+    assert_int_equal(s->bytes.value[0], 4096);
+    assert_int_equal(pto_scenario_bind(s, &six_gpus, NULL), PTO_OK);
 }
 
 /* --- what is refused ------------------------------------------------------------------------------------ */

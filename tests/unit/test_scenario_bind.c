@@ -93,13 +93,11 @@ TEST(a_scenario_from_flags_is_checked_without_a_place) {
 }
 
 TEST(flags_cannot_resize_a_matrix) {
-    pto_scenario_t s;
+    pto_scenario_t *s = scenario_at("tests/fixtures/scenario_matrix.yaml");
     pto_error_t err;
-    assert_int_equal(pto_scenario_read("tests/fixtures/scenario_matrix.yaml", &s, NULL), PTO_OK);
-    s.bytes.value[0] = 8;
-    assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_KEY);
+    s->bytes.value[0] = 8;
+    assert_int_equal(pto_scenario_check(s, &err), PTO_ERR_KEY);
     assert_non_null(strstr(err.message, "bytes and a matrix"));
-    pto_scenario_fini(&s);
 }
 
 TEST(a_matrix_from_flags_gives_the_size_when_bound) {

@@ -54,30 +54,26 @@ TEST(btb_opens_one_buffer_of_the_tree) {
     }
 }
 
-/* Helpers open the owner's input and output, which are the user's allocations, and stage their share; nobody
- * allocates on the GPU. */
-TEST(dup_devptr_opens_both_of_the_owners_buffers) {
-    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 1, 4, 4, 65536);
-    pto_setup_t setup = setup_of(&request, &machine);
-    double share_bytes = 65536; /* a quarter of what goes to four GPUs */
-    assert_true(setup.known);
-    assert_near(setup.seconds, allocate_cpu_s(2 * share_bytes) + 2 * open_s(4 * 65536) + segment_s, 1e-9);
-}
-
-TEST(staging_allocates_pinned_memory_and_no_more) {
-    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 4, 1, 65536);
-    pto_setup_t setup = setup_of(&request, &machine);
-    assert_near(setup.seconds, allocate_cpu_s(2 * 8 * 65536), 1e-9);
-}
-
-/* Four inputs, in two copies that runs use in turn; each process opens the other three's. */
-TEST(double_buffered_memory_is_allocated_and_opened_twice) {
-    pto_request_t request =
-        request_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", "direct", 1, 4, 1, 1048576);
-    pto_setup_t setup = setup_of(&request, &machine);
-    double gathered_bytes = 2 * 4 * 1048576.0;
-    assert_true(setup.known);
-    assert_near(setup.seconds, allocate_gpu_s(gathered_bytes) + 3 * open_s(gathered_bytes) + segment_s, 1e-9);
+TEST(each_strategy_allocates_and_opens_its_own_buffers) {
+    const double share_bytes = 65536, gathered_bytes = 2 * 4 * 1048576.0;
+    const struct {
+        pto_request_t request;
+        double expected_s;
+    } cases[] = {/* Helpers open the owner's input and output, which are the user's allocations, and stage
+                  * their share, a quarter of what goes to four GPUs; nobody allocates on the GPU. */
+                 {request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 1, 4, 4, 65536),
+                  allocate_cpu_s(2 * share_bytes) + 2 * open_s(4 * 65536) + segment_s},
+                 /* Pinned memory, and no more. */
+                 {request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 4, 1, 65536),
+                  allocate_cpu_s(2 * 8 * 65536)},
+                 /* Four inputs, in two copies that runs use in turn; each process opens the other three's. */
+                 {request_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", "direct", 1, 4, 1, 1048576),
+                  allocate_gpu_s(gathered_bytes) + 3 * open_s(gathered_bytes) + segment_s}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_setup_t setup = setup_of(&cases[i].request, &machine);
+        assert_true(setup.known);
+        assert_near_for(setup.seconds, cases[i].expected_s, 1e-9, cases[i].request.strategy->name);
+    }
 }
 
 /* The rows stay the other machine's. */

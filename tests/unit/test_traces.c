@@ -1,9 +1,8 @@
 /* Traces of other tools: what each format says, what is passed over, and what is refused and where. */
-#include <unistd.h>
-
 #include <zlib.h>
 
 #include "bad_input.h"
+#include "files.h"
 #include "recorded.h"
 #include "test.h"
 
@@ -34,10 +33,8 @@ TEST(kineto_shows_kernels_with_their_process_groups) {
 }
 
 TEST(gzip_is_unpacked) {
-    char path[] = "/tmp/portolan-trace-XXXXXX", buffer[256];
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    close(descriptor);
+    const char *path = in_folder("trace");
+    char buffer[256];
     FILE *plain = fopen("tests/fixtures/traces/kineto.json", "rb");
     assert_non_null(plain);
     /* A member for each buffer, as parallel compressors write them. */
@@ -51,15 +48,12 @@ TEST(gzip_is_unpacked) {
     pto_recording_t trace = read_recording(path, &four_a_node);
     ASSERT_CALLS(&trace, kineto);
     /* Without its last bytes it is refused. */
-    pto_error_t err = {0};
     FILE *file = fopen(path, "rb+");
     assert_non_null(file);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
     assert_int_equal(ftruncate(fileno(file), ftell(file) - 9), 0);
     fclose(file);
-    assert_int_equal(pto_recording_read(path, &four_a_node, &trace, &err), PTO_ERR_SYNTAX);
-    assert_non_null(strstr(err.message, "gzip"));
-    assert_int_equal(unlink(path), 0);
+    assert_no_recording(path, &four_a_node, PTO_ERR_SYNTAX, "gzip");
 }
 
 /* Of a CPU-only trace the launches are all there is. */
@@ -236,17 +230,13 @@ TEST(goal_shows_the_messages_of_one_rank) {
 
 TEST(outputs_of_benchmarks_are_collectives_where_they_ran) {
     static const char text[] = "# OSU MPI-CUDA Allreduce Latency Test\n8 3.0\n8 5.0\n64 10.0\n";
-    char path[64] = "/tmp/portolan-osu-XXXXXX";
+    const char *path = in_folder("osu");
     pto_collectives_t collectives = {0};
     pto_error_t err = {0};
-    int descriptor = mkstemp(path);
-    assert_int_equal(write(descriptor, text, sizeof text - 1), (int)sizeof text - 1);
-    assert_int_equal(close(descriptor), 0);
-    const size_t plain = strlen(path);
+    write_text(path, text);
     assert_int_equal(pto_recording_collectives(path, &collectives, &err), PTO_ERR_KEY);
     assert_non_null(strstr(err.message, "NODESxGPUS"));
-    memcpy(path + plain, ":2x4", 5);
-    assert_int_equal(pto_recording_collectives(path, &collectives, &err), PTO_OK);
+    assert_int_equal(pto_recording_collectives(in_folder("osu:2x4"), &collectives, &err), PTO_OK);
     assert_int_equal(collectives.count, 2);
     assert_true(fabs(collectives.row[0].seconds - 4e-6) < 1e-12); /* the mean of equal sizes */
     assert_true(fabs(collectives.row[1].seconds - 10e-6) < 1e-12);
@@ -255,8 +245,6 @@ TEST(outputs_of_benchmarks_are_collectives_where_they_ran) {
     assert_int_equal(collectives.row[1].bytes, 64);
     assert_string_equal(collectives.name[collectives.row[1].strategy], "cuda_aware");
     pto_collectives_fini(&collectives);
-    path[plain] = '\0';
-    assert_int_equal(unlink(path), 0);
     assert_int_equal(pto_recording_collectives("tests/fixtures/traces/messages.goal:2x4", &collectives, &err),
                      PTO_ERR_SYNTAX);
     assert_int_equal(collectives.count, 0);
@@ -326,10 +314,8 @@ TEST(a_rank_that_goal_does_not_have_is_refused) {
 /* The number of nodes makes the job, of which communicators are parts that share the NICs of their nodes. */
 TEST(nodes_are_those_of_the_job) {
     pto_recording_options_t options = four_a_node;
-    pto_recording_t trace;
-    pto_error_t err = {0};
     options.nodes = 2;
-    trace = read_recording("tests/fixtures/traces/chakra-records.json", &options);
+    pto_recording_t trace = read_recording("tests/fixtures/traces/chakra-records.json", &options);
     assert_int_equal(trace.call[0].gpus_per_node, 4);
     assert_int_equal(trace.call[0].per_node, 1);
     options.gpus_per_node = 8; /* 16 processes: two communicators of four on each node */
@@ -337,12 +323,10 @@ TEST(nodes_are_those_of_the_job) {
     assert_int_equal(trace.call[0].gpus_per_node, 4);
     assert_int_equal(trace.call[0].per_node, 2);
     options.nodes = options.gpus_per_node = 1;
-    assert_int_equal(pto_recording_read("tests/fixtures/traces/chakra-records.json", &options, &trace, &err),
-                     PTO_ERR_NOT_APPLICABLE);
-    assert_non_null(strstr(err.message, "4 processes or more, and 1 node of 1 has 1"));
-    assert_int_equal(pto_recording_read("tests/fixtures/traces/chakra.2.et", &options, &trace, &err),
-                     PTO_ERR_NOT_APPLICABLE);
-    assert_non_null(strstr(err.message, "5 processes or more")); /* by its messages */
+    assert_no_recording("tests/fixtures/traces/chakra-records.json", &options, PTO_ERR_NOT_APPLICABLE,
+                        "4 processes or more, and 1 node of 1 has 1");
+    assert_no_recording("tests/fixtures/traces/chakra.2.et", &options, PTO_ERR_NOT_APPLICABLE,
+                        "5 processes or more"); /* by its messages */
 }
 
 TEST(kineto_names_its_gpus) {
@@ -431,10 +415,8 @@ TEST(another_format_than_asked_for_is_refused) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pto_recording_options_t options = four_a_node;
-        pto_recording_t trace;
-        pto_error_t err = {0};
         options.format = wrong[i].asked;
-        assert_int_equal(pto_recording_read(wrong[i].file, &options, &trace, &err), PTO_ERR_SYNTAX);
+        assert_no_recording(wrong[i].file, &options, PTO_ERR_SYNTAX, "");
     }
 }
 
@@ -471,14 +453,14 @@ TEST(real_traces_are_read) {
         {ALLPROF "sweep3d-2x2/pmpi-trace-rank-2.txt", PTO_RECORDING_ALLPROF, 2916, 0},
         {ALLPROF "bcast/trace_bcast-3.dat", PTO_RECORDING_ALLPROF, 5, 0},
     };
-    char path[] = "/tmp/portolan-trace-XXXXXX", command[512];
+    const char *path = in_folder("sample");
+    char command[512];
     pto_recording_options_t options = four_a_node;
     if (access(SAMPLES "binary_tree_32.goal", R_OK) != 0) {
         print_message("no samples in " SAMPLES "\n");
         skip();
     }
     options.nodes = 2;
-    assert_true(close(mkstemp(path)) == 0);
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         snprintf(command, sizeof command, "%s 2>/dev/null >%s", samples[i].command, path);
         assert_int_equal(system(command), 0);
@@ -490,5 +472,6 @@ TEST(real_traces_are_read) {
         assert_int_equal(calls, samples[i].calls);
         assert_int_equal(trace.skipped.sizeless, samples[i].sizeless);
     }
-    assert_int_equal(unlink(path), 0);
 }
+
+int main(void) { return run_all_tests(make_folder, remove_folder); }
