@@ -5,6 +5,7 @@
 
 #include "parsed_counts.h"
 #include "portolan/map.h"
+#include "portolan/topology.h"
 #include "test.h"
 
 static inline const pto_mapper_t *mapper_named(const char *name) {
@@ -30,6 +31,17 @@ static inline double sum_by(const pto_mapper_t *mapper, const pto_map_problem_t 
 static inline pto_places_t new_places(int64_t nodes, int64_t gpus, int64_t cores) {
     pto_places_t places = {.nodes = nodes, .gpus = gpus, .cores = cores};
     places.cost = keep_new((size_t)(gpus * gpus) * sizeof *places.cost, NULL);
+    return places;
+}
+
+/* A node's GPUs, by the rates of their routes. */
+static inline pto_places_t places_on(const pto_topology_t *topology) {
+    const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+    pto_places_t places = new_places(1, gpus, 1);
+    for (int i = 0; i < gpus * gpus; i++)
+        places.cost[i] =
+            pto_topology_route_s_per_byte(topology, pto_topology_device(topology, PTO_DEVICE_GPU, i / gpus),
+                                          pto_topology_device(topology, PTO_DEVICE_GPU, i % gpus));
     return places;
 }
 

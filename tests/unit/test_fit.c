@@ -226,57 +226,6 @@ TEST(limits_are_found_among_a_hundred_thousand_different_sizes) {
 
 /* --- other parameters ----------------------------------------------------------------------------------- */
 
-TEST(a_slow_job_is_left_out_entirely) {
-    uint64_t state = 6;
-    pto_samples_t *samples = no_samples();
-    add_messages(samples, 30, &state);
-    for (size_t i = 0; i < samples->count; i++)
-        samples->sample[i].seconds *= samples->sample[i].run == 2 ? 1.5 : 1;
-    pto_fit_t fit = must_fit(samples, &any_node);
-    assert_string_equal(fit.entry[0].name, "job ping_pong.cpu.2");
-    const pto_cost_table_t *cost = host_messages(&fit);
-    assert_near(cost->row[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
-    assert_int_equal(cost->row[0].postal.sample_count, 9 * 20);
-}
-
-TEST(copies_reductions_and_times_are_fitted) {
-    uint64_t state = 7;
-    pto_samples_t *samples = no_samples();
-    pto_sample_t shared = {
-        .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2H, .place = PTO_AT_ON_SOCKET, .procs = 3};
-    pto_sample_t reduce = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1};
-    pto_sample_t peer = {.benchmark = PTO_BENCHMARK_MEMCPY_PEER, .place = PTO_AT_OFF_SOCKET, .procs = 1};
-    add_messages(samples, 20, &state);
-    add_line(samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, 200, &state);
-    pto_sample_t h2h = {.benchmark = PTO_BENCHMARK_MEMCPY_H2H,
-                        .where = PTO_IN_CPU,
-                        .place = PTO_AT_OFF_SOCKET,
-                        .procs = 1,
-                        .messages = 1};
-    add_line(samples, h2h, 2e-7, 1e-10, 200, &state);
-    h2h.procs = 8; /* those of a whole socket share its memory */
-    add_line(samples, h2h, 2e-6, 8e-10, 200, &state);
-    add_line(samples, shared, 3e-5, 1.3e-10, 200, &state);
-    shared.benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2D;
-    add_line(samples, shared, 4e-4, 6e-12, 200, &state);
-    add_line(samples, reduce, 6e-6, 2e-12, 200, &state);
-    add_line(samples, peer, 9e-6, 5e-12, 200, &state);
-    add_line(samples, flag_row, flag_s, 0, 200, &state);
-    pto_fit_t fit = must_fit(samples, &any_node);
-    const pto_machine_t *machine = fit.machine;
-    assert_near(machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s.value, copy_alpha_s, 0.02);
-    assert_false(pto_postal_known(&machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]));
-    assert_near(machine->copies[PTO_COPY_H2H][PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 1e-10, 0.02);
-    assert_int_equal(machine->shared_copies[PTO_COPY_D2H].count, 1);
-    assert_int_equal(machine->shared_copies[PTO_COPY_D2H].row[0].procs, 3);
-    assert_near(machine->shared_copies[PTO_COPY_D2H].row[0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
-    assert_int_equal(machine->shared_copies[PTO_COPY_D2D].count, 1);
-    assert_near(machine->shared_copies[PTO_COPY_D2D].row[0].postal.alpha_s.value, 4e-4, 0.02);
-    assert_near(machine->reduce[PTO_SPACE_GPU].row[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
-    assert_near(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
-    assert_near(machine->signal_s.value, flag_s, 0.02);
-}
-
 /* Eight processes copy at once, each reading and writing; a process sends and receives at once. */
 TEST(what_processes_of_a_node_share_is_fitted) {
     static const double ratios[] = {0.9, 0.3, 0};

@@ -192,37 +192,55 @@ static void add_samples_of(int which, pto_samples_t *samples) {
         }
 }
 
-/* The value that the samples show; 0: the parameter is unknown. */
-static double value_of(const pto_machine_t *machine, int which) {
-    const char *at = (const char *)machine + parameters[which].member;
+static const void *member_of(const pto_machine_t *machine, int which) {
+    return (const char *)machine + parameters[which].member;
+}
+
+/* Of a line, or of the table's last row of the kind that is meant; NULL: it is unknown. */
+static const pto_postal_t *postal_of(const pto_machine_t *machine, int which) {
     const shape_t shape = parameters[which].shape;
-    if (shape == LINE)
-        return ((const pto_postal_t *)(const void *)at)->beta_s_per_byte.value;
-    if (shape < TABLE)
-        return ((const pto_param_t *)(const void *)at)->value;
-    const pto_cost_table_t *table = (const void *)at;
-    double value = 0;
+    const pto_postal_t *postal = NULL;
+    if (shape == LINE) {
+        postal = member_of(machine, which);
+        return pto_postal_known(postal) ? postal : NULL;
+    }
+    const pto_cost_table_t *table = member_of(machine, which);
     for (int i = 0; i < table->count; i++)
         if (table->row[i].strided == (shape == STRIDED_TABLE))
-            value = table->row[i].postal.beta_s_per_byte.value;
-    return value;
+            postal = &table->row[i].postal;
+    return postal;
+}
+
+static bool has_postal(int which) {
+    return parameters[which].shape == LINE || parameters[which].shape >= TABLE;
+}
+
+static bool is_known(const pto_machine_t *machine, int which) {
+    return has_postal(which) ? postal_of(machine, which) != NULL : pto_param_known(member_of(machine, which));
+}
+
+static void assert_fitted(const pto_machine_t *machine, int which) {
+    assert_true(is_known(machine, which));
+    if (has_postal(which)) {
+        assert_near(postal_of(machine, which)->alpha_s.value, 5e-7, 1e-3);
+        assert_near(postal_of(machine, which)->beta_s_per_byte.value, 1e-11, 1e-3);
+    } else {
+        const pto_param_t *param = member_of(machine, which);
+        assert_near(param->value, parameters[which].shape == TIME ? 5e-7 : 2e-6, 1e-3);
+        assert_true(param->has_interval);
+    }
 }
 
 TEST(each_benchmark_sets_its_own_parameter) {
     for (int which = 0; which < PARAMETER_COUNT; which++) {
-        const shape_t shape = parameters[which].shape;
         pto_samples_t *samples = new_samples();
         add_samples_of(which, samples);
         pto_fit_t fit = must_fit(samples, &any_node);
         assert_null(find_entry(&fit, "memory.host_s_per_byte")); /* of one process */
         for (int other = 0; other < PARAMETER_COUNT; other++)
-            if (other != which && value_of(fit.machine, other) != 0)
+            if (other != which && is_known(fit.machine, other))
                 fail_msg("parameter %d is set by the samples of %d", other, which);
-        assert_near(value_of(fit.machine, which),
-                    shape == TIME                         ? 5e-7
-                    : shape == QUEUED || shape == STRIDED ? 2e-6
-                                                          : 1e-11,
-                    1e-3);
+        assert_fitted(fit.machine, which);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Fits of kernel costs from synthetic samples with known parameters: additional inputs of a reduction,
- * another GPU's memory, flags between kernels, graphs and queues. */
+ * another GPU's memory. */
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "must.h"
@@ -254,24 +254,4 @@ TEST(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope) {
         assert_string_equal(entry_named(&fit, "remote.all_s_per_byte")->note, "that leaves one of 2 GPUs");
         assert_int_equal(entry_named(&fit, "remote.all_s_per_byte")->sample_count, 2);
     }
-}
-
-/* --- times ---------------------------------------------------------------------------------------------- */
-
-TEST(times_of_flags_graphs_and_queues_are_their_middle) {
-    uint64_t state = 8;
-    pto_samples_t *samples = new_samples();
-    pto_sample_t sample = {.where = PTO_IN_GPU, .procs = 1, .messages = 1};
-    sample.benchmark = PTO_BENCHMARK_SIGNAL_DEVICE;
-    add_shaken(samples, sample, 9e-7, &state);
-    sample.benchmark = PTO_BENCHMARK_GRAPH_LAUNCH;
-    add_shaken(samples, sample, 7e-6, &state);
-    sample.benchmark = PTO_BENCHMARK_KERNEL_QUEUED;
-    add_shaken(samples, sample, 2e-6, &state);
-    pto_fit_t fit = must_fit(samples, &any_node);
-    assert_near(fit.machine->device_signal_s.value, 9e-7, 0.03);
-    assert_near(fit.machine->graph_launch_s.value, 7e-6, 0.03);
-    assert_near(fit.machine->queued_launch_s.value, 2e-6, 0.03);
-    assert_false(pto_param_known(&fit.machine->kernel_launch_s));
-    assert_readable(&fit);
 }

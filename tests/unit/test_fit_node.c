@@ -428,6 +428,7 @@ TEST(half_of_a_sockets_cores_show_its_memory) {
     const pto_fit_entry_t *entry = entry_named(&fit, "memory.host_s_per_byte");
     assert_string_equal(entry->note, "4 processes copy at once, for 3.00 times as long as one alone");
     assert_near(fit.machine->host_memory_s_per_byte.value, 3e-10 / 8, 1e-3);
+    assert_near(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 1e-10, 1e-3);
     assert_int_equal(entry->sample_count, 8 * 3);
     fit = fit_memory(3, 3);
     assert_string_equal(

@@ -1,5 +1,4 @@
-/* Fits of a plan's setup costs: pieces, the largest number of processes, and nothing if nothing was
- * measured. */
+/* Fits of a plan's setup costs: pieces, and the largest number of processes. */
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "test.h"
@@ -48,24 +47,4 @@ TEST(the_largest_number_of_processes_is_used) {
     assert_int_equal(fit.machine->setup_open.count, 1);
     assert_near(fit.machine->setup_open.row[0].postal.alpha_s.value, 3 * 2e-5, noise);
     assert_near(fit.machine->setup_open.row[0].postal.beta_s_per_byte.value, 3 * 2e-10, noise);
-}
-
-TEST(a_segment_is_a_time) {
-    uint64_t random = 3;
-    pto_samples_t *samples = new_samples();
-    pto_sample_t sample = {
-        .benchmark = PTO_BENCHMARK_SETUP_SEGMENT, .where = PTO_IN_CPU, .procs = 4, .messages = 1};
-    add_noisy(samples, sample, 5e-5, noise, 3 * REPEATS, &random);
-    pto_fit_t fit = must_fit(samples, &any_node);
-    assert_near(fit.machine->setup_segment_s.value, 5e-5, noise);
-    assert_true(fit.machine->setup_segment_s.has_interval);
-}
-
-TEST(unmeasured_parameters_are_absent) {
-    pto_samples_t *samples = new_samples();
-    pto_fit_t fit = must_fit(samples, &any_node);
-    assert_int_equal(fit.machine->setup_open.count, 0);
-    assert_int_equal(fit.machine->setup_allocate[PTO_SPACE_GPU].count, 0);
-    assert_int_equal(fit.machine->setup_allocate[PTO_SPACE_CPU].count, 0);
-    assert_false(pto_param_known(&fit.machine->setup_segment_s));
 }

@@ -208,16 +208,6 @@ TEST(nothing_is_gained_between_gpus_on_a_switch) {
 
 /* --- recorded topologies -------------------------------------------------------------------------------- */
 
-static pto_places_t places_of(const pto_topology_t *topology) {
-    int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
-    pto_places_t places = new_places(1, gpus, 1);
-    for (int i = 0; i < gpus * gpus; i++)
-        places.cost[i] =
-            pto_topology_route_s_per_byte(topology, pto_topology_device(topology, PTO_DEVICE_GPU, i / gpus),
-                                          pto_topology_device(topology, PTO_DEVICE_GPU, i % gpus));
-    return places;
-}
-
 /* The grid's last two dimensions multiply to the number of GPUs. */
 static void compare_on(const char *path, const pto_places_t *places, int first, int second, int form) {
     pto_counts_t counts = {.kind = form == 3 ? PTO_COUNTS_GROUPS : PTO_COUNTS_STENCIL};
@@ -243,8 +233,7 @@ TEST(greedy_is_near_the_optimum_on_every_recorded_topology) {
     int compared = 0;
     assert_int_equal(glob("scenarios/topologies/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        pto_topology_t *topology = must_open_topology(found.gl_pathv[i]);
-        pto_places_t places = places_of(topology);
+        pto_places_t places = places_on(must_open_topology(found.gl_pathv[i]));
         for (int first = 1; first <= places.gpus; first++)
             for (int form = 0; form < 4 && places.gpus % first == 0; form++, compared++)
                 compare_on(found.gl_pathv[i], &places, first, (int)places.gpus / first, form);

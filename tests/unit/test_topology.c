@@ -130,54 +130,6 @@ TEST(the_cube_mesh_falls_back_to_pcie) {
     assert_string_equal(path_of(dgx_1, 0, 5), "gpu.0 switch.0 socket.0 socket.1 switch.2 gpu.5");
 }
 
-typedef struct {
-    double in_turn; /* the slowest process's sends one after another, or all at once */
-    double at_once;
-} sends_t;
-
-/* A grid of rows x columns, row-major, no wrap, rank i on GPU i, `weight` along the rows' dimension; in units
- * of volume over GB/s. */
-static sends_t grid_sends(const pto_topology_t *topology, int rows, int columns, int weight) {
-    sends_t slowest = {0, 0};
-    for (int rank = 0; rank < rows * columns; rank++) {
-        const int other[] = {rank - columns, rank + columns, rank - 1, rank + 1};
-        const bool exists[] = {rank >= columns, rank + columns<rows * columns, rank % columns> 0,
-                               rank % columns < columns - 1};
-        sends_t own = {0, 0};
-        for (int i = 0; i < 4; i++) {
-            if (!exists[i])
-                continue;
-            double time =
-                (i < 2 ? weight : 1) * 1e9 * pto_topology_route_s_per_byte(topology, rank, other[i]);
-            own.in_turn += time;
-            own.at_once = time > own.at_once ? time : own.at_once;
-        }
-        slowest.in_turn = own.in_turn > slowest.in_turn ? own.in_turn : slowest.in_turn;
-        slowest.at_once = own.at_once > slowest.at_once ? own.at_once : slowest.at_once;
-    }
-    return slowest;
-}
-
-TEST(small_nodes_have_the_pair_rates_of_their_tables) {
-    const struct {
-        const char *name;
-        int rows;
-        int columns;
-        int weight;
-        sends_t sends;
-    } row[] = {
-        {"p100-x4", 2, 2, 1, {.075, .050}},
-        {"p100-x4", 2, 2, 3, {.175, .150}},
-        {"dgx-1", 4, 2, 3, {.460, .300}},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        pto_topology_t *topology = recorded(row[i].name);
-        sends_t sends = grid_sends(topology, row[i].rows, row[i].columns, row[i].weight);
-        assert_true(fabs(sends.in_turn - row[i].sends.in_turn) < 5e-4);
-        assert_true(fabs(sends.at_once - row[i].sends.at_once) < 5e-4);
-    }
-}
-
 /* On NVSwitches all pairs are alike: a mapping has nothing to gain. */
 TEST(nvswitches_make_all_pairs_alike) {
     static const char *const name[] = {"dgx-2", "h200-x4"};
