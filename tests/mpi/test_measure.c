@@ -297,9 +297,13 @@ static pto_status_t measure(const settings_t *settings, cell_t *cell, pto_error_
     return status;
 }
 
-static void measure_right(const settings_t *settings, cell_t *cell) {
+/* Its samples live until the test ends. */
+static cell_t measure_right(const settings_t *settings) {
     pto_error_t err = {.message = ""};
-    assert_ok(measure(settings, cell, &err), &err);
+    cell_t cell;
+    assert_ok(measure(settings, &cell, &err), &err);
+    keep(cell.sample_s, free);
+    return cell;
 }
 
 /* The mean of `count` runs of the slowest process. */
@@ -310,99 +314,82 @@ static double mean_s(int first, int count) {
     return sum / count;
 }
 
-TEST(a_sample_is_one_run_of_the_slowest_process) {
-    settings_t settings = settings_of(25);
-    cell_t cell;
-    measure_right(&settings, &cell);
-    assert_int_equal(made.runs, CHECKED + WARM + 25);
-    assert_int_equal(cell.sample_count, 25);
-    for (int i = 0; i < 25; i++)
-        assert_around(cell.sample_s[i], mean_s(CHECKED + WARM + i, 1), slack_s);
-    assert_around(cell.setup_s, CREATE * size, slack_s);
-    assert_around(cell.enqueue_s, 0, slack_s);
-    assert_int_equal(cell.energy_runs, 0);
-    free(cell.sample_s);
+/* A way to run, with the runs of a sample and what they take in addition. Three launches of three runs in a
+ * graph are for seven; the first run of all, outside the graph, is not among them. */
+static const struct {
+    const char *name;
+    pto_validate_options_t options;
+    int each;         /* runs of a sample */
+    int before;       /* the first sample */
+    double call_s;    /* of a sample, beside its runs' mean */
+    double enqueue_s; /* of the calls */
+    double kernel_s;  /* taken out of the samples */
+} ways[] = {
+    {"one run", {.repeats = 25}, 1, 0, 0, 0, 0},
+    {"queued", {.repeats = 5, .queued = 4}, 4, 0, QUEUE, 0, 0},
+    {"enqueued", {.repeats = 5, .queued = 4, .enqueue = true}, 4, 0, ENQUEUE, ENQUEUE, 0},
+    {"graphs", {.repeats = 5, .queued = 7, .graph = 3}, 9, 1, LAUNCH / 3.0, LAUNCH, 0},
+    {"a pattern", {.repeats = 6, .pattern = PTO_PATTERN_GLOBAL_SUM}, STEPS, 0, 0, 0, KERNEL},
+};
+
+static void must_be(const char *what, double got_s, double wanted_s) {
+    check_near(got_s, wanted_s, 0, slack_s, what, __FILE__, __LINE__);
+}
+
+TEST(a_sample_is_the_mean_of_its_runs_by_the_slowest_process) {
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+        const char *name = ways[way].name;
+        int each = ways[way].each, repeats = ways[way].options.repeats;
+        settings_t settings = settings_of(repeats);
+        settings.options = ways[way].options;
+        cell_t cell = measure_right(&settings);
+        must_be(name, made.runs, ways[way].before + each * (CHECKED + WARM + repeats));
+        must_be(name, made.captured, settings.options.graph);
+        must_be(name, cell.sample_count, repeats);
+        for (int i = 0; i < repeats; i++)
+            must_be(name, cell.sample_s[i],
+                    ways[way].call_s + mean_s(ways[way].before + each * (CHECKED + WARM + i), each));
+        must_be(name, cell.least_s, cell.sample_s[0]);
+        must_be(name, cell.setup_s, CREATE * size);
+        must_be(name, cell.enqueue_s, ways[way].enqueue_s);
+        must_be(name, cell.kernel_s, ways[way].kernel_s * size);
+        must_be(name, cell.energy_runs, 0);
+    }
 }
 
 TEST(a_repeat_for_which_a_process_came_late_is_made_again) {
     settings_t settings = settings_of(7);
-    cell_t cell;
     made.late_every = 3;
-    measure_right(&settings, &cell);
+    cell_t cell = measure_right(&settings);
     int run = CHECKED + WARM;
     for (int i = 0; i < 7; i++, run++) {
         run += is_late(run);
         assert_around(cell.sample_s[i], mean_s(run, 1), slack_s);
     }
     assert_int_equal(made.runs, run);
-    free(cell.sample_s);
 }
 
 TEST(repeats_end_where_a_process_always_comes_late) {
     settings_t settings = settings_of(7);
-    cell_t cell;
     made.late_every = 1;
-    measure_right(&settings, &cell);
+    cell_t cell = measure_right(&settings);
     assert_int_equal(made.runs, CHECKED + WARM + 2 * 7);
     for (int i = 0; i < 7; i++)
         assert_around(cell.sample_s[i], mean_s(CHECKED + WARM + 7 + i, 1), slack_s);
-    free(cell.sample_s);
 }
 
 /* For 25 values, tables of the sign test name the 8th and the 18th. */
 TEST(the_median_has_its_interval) {
     settings_t settings = settings_of(25);
-    cell_t cell;
-    measure_right(&settings, &cell);
+    cell_t cell = measure_right(&settings);
     assert_around(cell.least_s, mean_s(CHECKED + WARM, 1), slack_s);
     assert_around(cell.low_s, mean_s(CHECKED + WARM + 7, 1), slack_s);
     assert_around(cell.median_s, mean_s(CHECKED + WARM + 12, 1), slack_s);
     assert_around(cell.high_s, mean_s(CHECKED + WARM + 17, 1), slack_s);
-    free(cell.sample_s);
     settings = settings_of(4); /* too few for one: all of them */
-    measure_right(&settings, &cell);
+    cell = measure_right(&settings);
     assert_around(cell.low_s, mean_s(CHECKED + WARM, 1), slack_s);
     assert_around(cell.high_s, mean_s(CHECKED + WARM + 3, 1), slack_s);
-    free(cell.sample_s);
-}
-
-TEST(queued_runs_share_a_sample) {
-    settings_t settings = settings_of(5);
-    cell_t cell;
-    settings.options.queued = 4;
-    measure_right(&settings, &cell);
-    assert_int_equal(made.runs, 4 * (CHECKED + WARM + 5));
-    for (int i = 0; i < 5; i++)
-        assert_around(cell.sample_s[i], QUEUE + mean_s(4 * (CHECKED + WARM + i), 4), slack_s);
-    free(cell.sample_s);
-}
-
-TEST(enqueued_runs_have_the_time_of_a_call) {
-    settings_t settings = settings_of(5);
-    cell_t cell;
-    settings.options.queued = 4;
-    settings.options.enqueue = true;
-    measure_right(&settings, &cell);
-    assert_int_equal(made.runs, 4 * (CHECKED + WARM + 5));
-    for (int i = 0; i < 5; i++)
-        assert_around(cell.sample_s[i], ENQUEUE + mean_s(4 * (CHECKED + WARM + i), 4), slack_s);
-    assert_around(cell.enqueue_s, ENQUEUE, slack_s);
-    free(cell.sample_s);
-}
-
-/* Three launches of three runs for seven. The first run of all, outside the graph, is not among them. */
-TEST(graphs_round_runs_up) {
-    settings_t settings = settings_of(5);
-    cell_t cell;
-    settings.options.queued = 7;
-    settings.options.graph = 3;
-    measure_right(&settings, &cell);
-    assert_int_equal(made.captured, 3);
-    assert_int_equal(made.runs, 1 + 9 * (CHECKED + WARM + 5));
-    for (int i = 0; i < 5; i++)
-        assert_around(cell.sample_s[i], LAUNCH / 3.0 + mean_s(1 + 9 * (CHECKED + WARM + i), 9), slack_s);
-    assert_around(cell.enqueue_s, LAUNCH, slack_s);
-    free(cell.sample_s);
 }
 
 TEST(a_device_without_graphs_is_refused) {
@@ -415,42 +402,30 @@ TEST(a_device_without_graphs_is_refused) {
     assert_int_equal(made.runs, 0);
 }
 
-TEST(a_wrong_result_ends_the_cell) {
-    for (int queued = 0; queued <= 2; queued++)
-        for (int run = 0; run < CHECKED; run++) {
-            settings_t settings = settings_of(5);
-            cell_t cell;
-            pto_error_t err = {.message = ""};
-            int each = queued > 0 ? queued : 1;
-            settings.options.queued = queued;
-            made.wrong_run = (run + 1) * each - 1; /* results are looked at after the last one queued */
-            assert_int_equal(measure(&settings, &cell, &err), PTO_ERR_RANGE);
-            assert_string_equal(err.message, "byte 0 is wrong");
-            assert_int_equal(made.runs, (run + 1) * each);
-            assert_null(cell.sample_s);
-        }
-}
-
-TEST(a_run_that_fails_ends_the_cell) {
-    for (int queued = 0; queued <= 2; queued += 2)
-        for (int run = 0; run < CHECKED; run++) {
-            settings_t settings = settings_of(5);
-            cell_t cell;
-            pto_error_t err = {.message = ""};
-            settings.options.queued = queued;
-            made.failed_run = run;
-            assert_int_equal(measure(&settings, &cell, &err), PTO_ERR_RANGE);
-            assert_string_equal(err.message, "as asked");
-            assert_int_equal(made.runs, run);
-            free(cell.sample_s);
-        }
+TEST(a_run_that_is_wrong_or_fails_ends_the_cell) {
+    for (int fails = 0; fails < 2; fails++)
+        for (int queued = 0; queued <= 2; queued++)
+            for (int run = 0; run < CHECKED; run++) {
+                settings_t settings = settings_of(5);
+                cell_t cell;
+                pto_error_t err = {.message = ""};
+                int each = queued > 0 ? queued : 1;
+                settings.options.queued = queued;
+                if (fails)
+                    made.failed_run = run;
+                else /* results are looked at after the last one queued */
+                    made.wrong_run = (run + 1) * each - 1;
+                assert_int_equal(measure(&settings, &cell, &err), PTO_ERR_RANGE);
+                assert_string_equal(err.message, fails ? "as asked" : "byte 0 is wrong");
+                assert_int_equal(made.runs, fails ? run : (run + 1) * each);
+                assert_null(cell.sample_s);
+            }
 }
 
 TEST(checks_alone_time_nothing) {
     settings_t settings = settings_of(5);
-    cell_t cell;
     settings.options.check_only = true;
-    measure_right(&settings, &cell);
+    cell_t cell = measure_right(&settings);
     assert_int_equal(made.runs, CHECKED);
     assert_null(cell.sample_s);
     assert_int_equal(cell.chosen_count, 0);
@@ -459,26 +434,11 @@ TEST(checks_alone_time_nothing) {
 /* Runs 3 to 12, of which every second has taken branch B. */
 TEST(choices_are_those_of_the_timed_runs) {
     settings_t settings = settings_of(7);
-    cell_t cell;
-    measure_right(&settings, &cell);
+    cell_t cell = measure_right(&settings);
     assert_int_equal(cell.chosen_count, 1);
     assert_int_equal(cell.chosen[0].members, 1);
     assert_int_equal(cell.chosen[0].runs[0], 5);
     assert_int_equal(cell.chosen[0].runs[1], 5);
-    free(cell.sample_s);
-}
-
-TEST(the_kernel_is_taken_out_of_a_pattern) {
-    settings_t settings = settings_of(6);
-    cell_t cell;
-    settings.options.pattern = PTO_PATTERN_GLOBAL_SUM;
-    measure_right(&settings, &cell);
-    assert_int_equal(made.runs, STEPS * (CHECKED + WARM + 6));
-    assert_around(cell.kernel_s, KERNEL * size, slack_s);
-    for (int i = 0; i < 6; i++)
-        assert_around(cell.sample_s[i], mean_s(STEPS * (CHECKED + WARM + i), STEPS), slack_s);
-    assert_around(cell.least_s, cell.sample_s[0], slack_s);
-    free(cell.sample_s);
 }
 
 /* Repeats at most triple until the window is full: 1, 3, 9, and then those that are left. */
@@ -487,7 +447,6 @@ TEST(energy_is_that_of_a_full_window) {
     const meter_place_t place = {.gpu = 0};
     for (int queued = 0; queued <= 2; queued += 2) {
         settings_t settings = settings_of(5);
-        cell_t cell;
         pto_error_t err = {.message = ""};
         int each = queued > 0 ? queued : 1;
         double run = RUN * (self + 1) + (queued > 0 ? QUEUE : 0);
@@ -498,14 +457,13 @@ TEST(energy_is_that_of_a_full_window) {
         assert_int_equal(
             energy_open(MPI_COMM_WORLD, sources, &place, 20.5 * each * slowest_s, &settings.job, &err),
             PTO_OK);
-        measure_right(&settings, &cell);
+        cell_t cell = measure_right(&settings);
         assert_int_equal(cell.energy_runs, 21 * each);
         assert_int_equal(made.runs, (CHECKED + WARM + 5 + 21) * each);
         assert_around(cell.energy_run_s, run, slack_s);
         double joules = WATTS * (RUN * (size == 2 ? 3 : 1) + (queued > 0 ? QUEUE * size : 0));
         assert_around(cell.joules[ENERGY_GPUS], joules, slack_s);
         assert_around(cell.joules[ENERGY_CPUS], joules, slack_s);
-        free(cell.sample_s);
         energy_close(&settings.job);
     }
 }
