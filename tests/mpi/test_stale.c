@@ -23,94 +23,61 @@ typedef struct {
     const char *strategy;
     const char *algorithm;
     int64_t nodes;
-    pto_collective_t collective;
-    bool kernels;  /* one process a GPU, whose kernels, or NCCL's, do it */
-    bool queued;   /* several runs in place before one wait */
-    int64_t slots; /* of a ring or a pipeline */
-    int64_t few;   /* elements of a vector, or a block, whose data carry their flags; 0: KERNEL_ELEMENTS */
+    unsigned collectives; /* bits; 0: all that the strategy serves, but allgatherv */
+    bool kernels;         /* one process a GPU, whose kernels, or NCCL's, do it */
+    bool queued;          /* several runs in place before one wait */
+    int64_t slots;        /* of a ring or a pipeline */
+    int64_t few; /* elements of a vector, or a block, whose data carry their flags; 0: KERNEL_ELEMENTS */
+    pto_collective_t collective; /* the one that is run */
 } plan_t;
 
+#define ALL .collectives = 0
+#define ONLY(NAME) .collectives = 1u << PTO_COLLECTIVE_##NAME
+
 static const plan_t plans[] = {
-    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
-    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
-    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
-    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
-    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER},
-    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_GATHER},
-    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER},
-    {"mix_doubling", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
-    {"mix_doubling", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
-    {"mix_learning", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
-    {"mix_learning", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
-    {"btb", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
-    {"btb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
-    {"btb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
-    {"btb_flat", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
-    {"gsb_btb", "ring", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
-    {"btb_gsb", "recursive_doubling", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
-    {"btb_btb", "binomial", 2, .collective = PTO_COLLECTIVE_REDUCE},
-    {"gsb_gsb", "linear", 2, .collective = PTO_COLLECTIVE_BROADCAST},
-    {"node_leaders", "pairwise", 1, .collective = PTO_COLLECTIVE_ALLTOALL},
-    {"node_leaders", "ring", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
-    {"node_leaders", "recursive_doubling", 2, .collective = PTO_COLLECTIVE_ALLGATHER},
-    {"staged_leaders", "bruck", 2, .collective = PTO_COLLECTIVE_ALLGATHER},
-    {"node_aware", "linear", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
-    {"node_aware", "ring", 2, .collective = PTO_COLLECTIVE_ALLGATHER},
-    {"node_aware", "pairwise", 1, .collective = PTO_COLLECTIVE_ALLTOALL},
-    {"node_leaders", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
-    {"node_leaders", "linear", 2, .collective = PTO_COLLECTIVE_ALLTOALLV},
-    {"node_aware", "bruck", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
-    {"node_aware", "linear", 2, .collective = PTO_COLLECTIVE_ALLTOALLV},
-    {"staged_leaders", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
-    {"staged_aware", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
-    {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 1},
-    {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 4},
-    {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 16},
-    {"ring_in_lanes", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 3},
-    {"chunk_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 2},
-    {"partner_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_ALLTOALL, .slots = 3},
-    {"staged_ring", "direct", 2, .collective = PTO_COLLECTIVE_ALLREDUCE, .slots = 3},
-    {"staged_ring", "direct", 2, .collective = PTO_COLLECTIVE_ALLGATHER, .slots = 3},
-    {"staged_ring", "direct", 2, .collective = PTO_COLLECTIVE_REDUCE_SCATTER, .slots = 3},
-    {"two_halves", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
-    {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
-    {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
-    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
-    {"gas_tree", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
-    {"gas_tree", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
-    {"gas_tree", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .kernels = true},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
-    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true},
-    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true},
-    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true, .few = 203},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
-    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER, .kernels = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE_SCATTER, .kernels = true},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_GATHER, .kernels = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_GATHER, .kernels = true},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER, .kernels = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER, .kernels = true},
-    {"copy_engine", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
-    {"copy_engine", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
-    {"copy_engine", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALLV, .kernels = true},
-    {"copy_engine", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
-    {"copy_engine", "direct", 1, .collective = PTO_COLLECTIVE_GATHER, .kernels = true},
-    {"copy_engine", "direct", 1, .collective = PTO_COLLECTIVE_SCATTER, .kernels = true},
-    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
-    {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
-    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
-    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
-    {"gas_tree", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
-    {"nccl", "nccl", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
+    {"gsb", "direct", 1, ALL},
+    {"mix_doubling", "direct", 1, ALL},
+    {"mix_learning", "direct", 1, ALL},
+    {"btb", "direct", 1, ALL},
+    {"btb_flat", "direct", 1, ALL},
+    {"gsb_btb", "ring", 2, ONLY(ALLREDUCE)},
+    {"btb_gsb", "recursive_doubling", 2, ONLY(ALLREDUCE)},
+    {"btb_btb", "binomial", 2, ONLY(REDUCE)},
+    {"gsb_gsb", "linear", 2, ONLY(BROADCAST)},
+    {"node_leaders", "pairwise", 1, ONLY(ALLTOALL)},
+    {"node_leaders", "ring", 1, ONLY(ALLGATHER)},
+    {"node_leaders", "recursive_doubling", 2, ONLY(ALLGATHER)},
+    {"staged_leaders", "bruck", 2, ONLY(ALLGATHER)},
+    {"node_aware", "linear", 1, ONLY(ALLGATHER)},
+    {"node_aware", "ring", 2, ONLY(ALLGATHER)},
+    {"node_aware", "pairwise", 1, ONLY(ALLTOALL)},
+    {"node_leaders", "pairwise", 2, ONLY(ALLTOALL)},
+    {"node_leaders", "linear", 2, ONLY(ALLTOALLV)},
+    {"node_aware", "bruck", 2, ONLY(ALLTOALL)},
+    {"node_aware", "linear", 2, ONLY(ALLTOALLV)},
+    {"staged_leaders", "pairwise", 2, ONLY(ALLTOALL)},
+    {"staged_aware", "pairwise", 2, ONLY(ALLTOALL)},
+    {"host_ring", "direct", 1, .slots = 1},
+    {"host_ring", "direct", 1, .slots = 4},
+    {"host_ring", "direct", 1, .slots = 16},
+    {"ring_in_lanes", "direct", 1, .slots = 3},
+    {"chunk_pipeline", "direct", 2, .slots = 2},
+    {"partner_pipeline", "direct", 2, .slots = 3},
+    {"staged_ring", "direct", 2, .slots = 3},
+    {"two_halves", "direct", 1, ALL},
+    {"gas_read", "direct", 1, .kernels = true},
+    {"gas_gather", "direct", 1, .kernels = true},
+    {"gas_allgather", "direct", 1, .kernels = true},
+    {"gas_allgather", "direct", 1, ONLY(ALLTOALLV), .kernels = true, .few = 203},
+    {"gas_split", "direct", 1, .kernels = true},
+    {"gas_tree", "direct", 1, .kernels = true},
+    {"copy_engine", "direct", 1, .kernels = true},
+    {"gas_read", "direct", 1, ONLY(ALLREDUCE), .kernels = true, .queued = true},
+    {"gas_gather", "direct", 1, ONLY(ALLREDUCE), .kernels = true, .queued = true},
+    {"gas_allgather", "direct", 1, ONLY(ALLREDUCE), .kernels = true, .queued = true},
+    {"gas_split", "direct", 1, ONLY(ALLREDUCE), .kernels = true, .queued = true},
+    {"gas_tree", "direct", 1, ONLY(ALLREDUCE), .kernels = true, .queued = true},
+    {"nccl", "nccl", 1, ONLY(ALLREDUCE), .kernels = true, .queued = true},
 };
 
 static int64_t elements(const plan_t *plan) {
@@ -290,6 +257,28 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_plan_destroy(made);
 }
 
+static void run_collectives(const plan_t *of, const pto_device_t *device, int rank, int size, int64_t count) {
+    const pto_strategy_t *strategy = NULL;
+    pto_error_t err = {0};
+    if (pto_strategy_find(of->strategy, &strategy, &err) != PTO_OK)
+        die(of, -1, err.message);
+    unsigned collectives = of->collectives;
+    if (collectives == 0)
+        collectives = strategy->collectives & ~(1u << PTO_COLLECTIVE_ALLGATHERV);
+    for (pto_collective_t collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
+        plan_t plan = *of;
+        plan.collective = collective;
+        if (!(collectives >> collective & 1))
+            continue;
+        run_plan(&plan, device, size, count, 0);
+        if (plan.kernels) /* many slices, which are sent ahead */
+            run_plan(&plan, device, size, count / FEWER_WITH_SLICES, SMALL_SLICE_BYTES);
+        if (rank == 0)
+            printf("test_stale: %s by %s%s: %lld runs, none stale\n", pto_collective_name(collective),
+                   plan.strategy, plan.queued ? ", queued" : "", (long long)count);
+    }
+}
+
 /* NCCL itself takes one process a GPU. */
 static bool takes_nccl(const pto_device_t *device, int size) {
     int gpus = 0;
@@ -315,13 +304,7 @@ int main(int argc, char **argv) {
             continue; /* their leaders send from the device's memory */
         if (strcmp(plans[i].strategy, "nccl") == 0 && !takes_nccl(device, size))
             continue;
-        run_plan(&plans[i], device, size, count, 0);
-        if (kernels) /* many slices, which are sent ahead */
-            run_plan(&plans[i], device, size, count / FEWER_WITH_SLICES, SMALL_SLICE_BYTES);
-        if (rank == 0)
-            printf("test_stale: %s by %s%s: %lld runs, none stale\n",
-                   pto_collective_name(plans[i].collective), plans[i].strategy,
-                   plans[i].queued ? ", queued" : "", (long long)count);
+        run_collectives(&plans[i], device, rank, size, count);
     }
     MPI_Finalize();
     return 0;

@@ -301,42 +301,22 @@ typedef struct {
     pto_collective_t collective;
 } kind_t;
 
-static const kind_t kinds[] = {{"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE},
-                               {"gas_gather", "direct", PTO_COLLECTIVE_ALLREDUCE},
-                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE},
-                               {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE},
-                               {"gas_tree", "direct", PTO_COLLECTIVE_ALLREDUCE},
-                               {"gas_read", "direct", PTO_COLLECTIVE_ALLTOALL},
-                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLTOALL},
-                               {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL},
-                               {"gas_read", "direct", PTO_COLLECTIVE_ALLTOALLV},
-                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLTOALLV},
-                               {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALLV},
-                               {"gas_read", "direct", PTO_COLLECTIVE_ALLGATHER},
-                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHER},
-                               {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHER},
-                               {"gas_read", "direct", PTO_COLLECTIVE_ALLGATHERV},
-                               {"gas_allgather", "direct", PTO_COLLECTIVE_ALLGATHERV},
-                               {"gas_split", "direct", PTO_COLLECTIVE_ALLGATHERV},
-                               {"gas_read", "direct", PTO_COLLECTIVE_REDUCE_SCATTER},
-                               {"gas_split", "direct", PTO_COLLECTIVE_REDUCE_SCATTER},
-                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLREDUCE},
-                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLTOALL},
-                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLTOALLV},
-                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLGATHER},
-                               {"copy_engine", "direct", PTO_COLLECTIVE_ALLGATHERV},
-                               {"gas_read", "direct", PTO_COLLECTIVE_GATHER},
-                               {"gas_split", "direct", PTO_COLLECTIVE_GATHER},
-                               {"copy_engine", "direct", PTO_COLLECTIVE_GATHER},
-                               {"gas_read", "direct", PTO_COLLECTIVE_SCATTER},
-                               {"gas_split", "direct", PTO_COLLECTIVE_SCATTER},
-                               {"copy_engine", "direct", PTO_COLLECTIVE_SCATTER},
-                               {"gas_gather", "direct", PTO_COLLECTIVE_REDUCE},
-                               {"gas_read", "direct", PTO_COLLECTIVE_REDUCE},
-                               {"gas_split", "direct", PTO_COLLECTIVE_REDUCE},
-                               {"gas_tree", "direct", PTO_COLLECTIVE_REDUCE},
-                               {"gas_tree", "direct", PTO_COLLECTIVE_BROADCAST},
-                               {"device_pipeline", "direct", PTO_COLLECTIVE_BROADCAST}};
+/* Of all collectives that these strategies serve. */
+static const char *const strategies[] = {"gas_read", "gas_gather",  "gas_allgather",  "gas_split",
+                                         "gas_tree", "copy_engine", "device_pipeline"};
+enum { KINDS_MAX = 64 };
+static kind_t kinds[KINDS_MAX];
+static int kind_count;
+
+static void list_kinds(void) {
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        const pto_strategy_t *strategy = NULL;
+        MUST(NULL, pto_strategy_find(strategies[i], &strategy, &err));
+        for (pto_collective_t collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++)
+            if (strategy->collectives >> collective & 1 && kind_count < KINDS_MAX)
+                kinds[kind_count++] = (kind_t){strategies[i], "direct", collective};
+    }
+}
 
 static const pto_exec_options_t options = {
     .placement = PTO_PLACEMENT_IDENTITY, .timeout_s = 30, .on_timeout = PTO_TIMEOUT_ABORT};
@@ -546,7 +526,7 @@ static void run_program(const pto_device_t *device) {
     for (int i = 0; i < STREAMS; i++)
         MUST(NULL, device->stream_create(&stream[i], &err));
     for (int i = 0; i < count; i++) {
-        const kind_t *kind = &kinds[draw((int)(sizeof kinds / sizeof *kinds))];
+        const kind_t *kind = &kinds[draw(kind_count)];
         const int most = size > ON_ONE_GPU_MAX ? ELEMENTS_MAX / 4 : ELEMENTS_MAX;
         const int64_t block =
             1 + draw(draw(2) ? most : 100) / (pto_collective_is_vector(kind->collective) ? 1 : size);
@@ -593,7 +573,7 @@ static void run_replays(const pto_device_t *device, int64_t runs) {
     static const kind_t by_nccl = {"nccl", "nccl", PTO_COLLECTIVE_ALLREDUCE};
     void *stream;
     MUST(NULL, device->stream_create(&stream, &err));
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    for (int k = 0; k < kind_count; k++)
         run_replays_of(device, &kinds[k], runs, stream);
     /* MPI, which emulates NCCL on the host, cannot be captured; NCCL takes one process a GPU. */
     int gpus = 0;
@@ -897,6 +877,7 @@ int main(int argc, char **argv) {
     const int64_t count = argc > 2 ? atoll(argv[2]) : 20;
     chance_state = argc > 3 ? (uint64_t)atoll(argv[3]) : 1; /* all processes draw alike */
     strategies_register();
+    list_kinds();
     MUST(NULL, pto_device_find(argc > 4 ? argv[4] : "host", &device, &err));
     MUST(NULL, device->select(rank, &err));
     if (strcmp(what, "random") == 0)
