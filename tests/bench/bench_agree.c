@@ -23,11 +23,6 @@ static void vote(void) {
 
 static void decline(void) { drop_board_decline(board, MPI_COMM_WORLD); }
 
-static int by_value(const void *one, const void *other) {
-    const double *a = one, *b = other;
-    return (*a > *b) - (*a < *b);
-}
-
 static void measure(const char *name, void (*call)(void), double promised_s, int rank, int size) {
     static double block_s[BLOCKS];
     int blocks = bench_is_short() ? BLOCKS_SHORT : BLOCKS;
@@ -38,7 +33,7 @@ static void measure(const char *name, void (*call)(void), double promised_s, int
             call();
         block_s[i] = (MPI_Wtime() - began_s) / ROUNDS;
     }
-    qsort(block_s, (size_t)blocks, sizeof *block_s, by_value);
+    bench_sort(block_s, blocks);
     double median_s = block_s[blocks / 2];
     if (rank == 0)
         printf("drop-in: %s of %d processes on a node  median %7.1f ns, least %7.1f ns  %s\n", name, size,

@@ -7,14 +7,11 @@
 #include <string.h>
 
 #include "bench.h"
+#include "mpi/die.h"
 #include "one_of_many.h"
 #include "portolan/exec_mpi.h"
-#include "portolan/strategy.h"
 
 enum { REPEATS = 7 };
-
-/* --- what is measured
- * --------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *strategy;
@@ -35,26 +32,14 @@ static const row_t rows[] = {
     {"three_step", "recursive_doubling", PTO_COLLECTIVE_ALLREDUCE, false, false, 1024, 8},
 };
 
-_Noreturn static void fail(const char *what) {
-    fprintf(stderr, "bench_create: %s\n", what);
-    PMPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
 static pto_plan_t *plan_of(const row_t *row, const pto_counts_t *counts) {
-    pto_error_t err = {0};
-    pto_plan_t *plan = NULL;
-    pto_request_t request = {.layout = {many.size / row->per_node, row->per_node, 1, 1, 1, false},
-                             .collective = row->collective,
-                             .datatype = PTO_DATATYPE_FLOAT,
-                             .bytes = row->collective == PTO_COLLECTIVE_ALLREDUCE ? 1 << 20 : 64,
-                             .counts = counts,
-                             .by_library = row->by_library};
-    if (pto_strategy_find(row->strategy, &request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find(row->algorithm, row->collective, &request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail(err.message);
-    return plan;
+    const pto_request_t request = {.layout = {many.size / row->per_node, row->per_node, 1, 1, 1, false},
+                                   .collective = row->collective,
+                                   .datatype = PTO_DATATYPE_FLOAT,
+                                   .bytes = row->collective == PTO_COLLECTIVE_ALLREDUCE ? 1 << 20 : 64,
+                                   .counts = counts,
+                                   .by_library = row->by_library};
+    return plan_by(request, row->strategy, row->algorithm);
 }
 
 static double create_s(const row_t *row, const pto_plan_t *plan, const pto_device_t *device) {
@@ -67,11 +52,11 @@ static double create_s(const row_t *row, const pto_plan_t *plan, const pto_devic
     size_t out_bytes = (size_t)pto_exec_user_bytes(plan, many.rank, PTO_ROLE_OUT);
     if ((in_bytes > 0 && device->allocate(in_bytes, &in, &err) != PTO_OK) ||
         (out_bytes > 0 && device->allocate(out_bytes, &out, &err) != PTO_OK))
-        fail(err.message);
+        die(err.message);
     many.messages = 0;
     double began_s = MPI_Wtime();
     if (pto_exec_create(plan, MPI_COMM_SELF, device, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK)
-        fail(err.message);
+        die(err.message);
     double seconds = MPI_Wtime() - began_s;
     pto_exec_destroy(exec);
     device->release(in, NULL);
@@ -88,7 +73,7 @@ static void bench_one(const row_t *row, const pto_device_t *device) {
         counts.order = (int64_t)owners;
         counts.matrix = calloc(owners * owners, sizeof *counts.matrix);
         if (!counts.matrix)
-            fail("out of memory");
+            die("out of memory");
         for (size_t i = 0; i < owners * owners; i++)
             counts.matrix[i] = 512 + (int64_t)(i * 2654435761u % 512);
     }
@@ -109,7 +94,7 @@ int main(int argc, char **argv) {
     const pto_device_t *device;
     MPI_Init(&argc, &argv);
     if (pto_device_find("host", &device, NULL) != PTO_OK)
-        fail("no device");
+        die("no device");
     printf("# creating an executor on one process of many, without MPI's own time\n"
            "# %-12s %-9s %-18s %6s %6s %9s %9s\n",
            "strategy", "", "inside", "ranks", "a node", "messages", "least ms");

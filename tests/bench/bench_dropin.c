@@ -11,7 +11,6 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench.h"
 
@@ -21,24 +20,13 @@ enum { ROUNDS = 500, PAIRS = 200, PAIRS_SHORT = 2 };
 
 typedef int (*allreduce_t)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
-static double now_s(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static double block_s(allreduce_t allreduce, MPI_Comm comm, clockid_t clock) {
     double in = 1, out;
     MPI_Barrier(MPI_COMM_WORLD);
-    double began_s = now_s(clock);
+    double began_s = bench_clock_s(clock);
     for (int i = 0; i < ROUNDS; i++)
         allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm);
-    return (now_s(clock) - began_s) / ROUNDS;
-}
-
-static int by_value(const void *one, const void *other) {
-    const double *a = one, *b = other;
-    return *a < *b ? -1 : *a > *b;
+    return (bench_clock_s(clock) - began_s) / ROUNDS;
 }
 
 static void find_own(allreduce_t *own) {
@@ -65,8 +53,8 @@ static void compare(const char *name, MPI_Comm comm, int rank) {
         plain_s[i] = seconds[0];
         more_s[i] = seconds[1] - seconds[0];
     }
-    qsort(plain_s, (size_t)pairs, sizeof *plain_s, by_value);
-    qsort(more_s, (size_t)pairs, sizeof *more_s, by_value);
+    bench_sort(plain_s, pairs);
+    bench_sort(more_s, pairs);
     int middle = pairs / 2, margin = pairs > 2 * PAIRS_SHORT ? (int)lround(0.98 * sqrt(pairs)) : 0;
     if (rank == 0)
         printf("drop-in%s: allreduce, %-20s %8.1f ns, passed on %+6.1f [%+.1f, %+.1f] ns  %s\n",

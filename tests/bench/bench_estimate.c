@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "bench.h"
 #include "portolan/pick.h"
@@ -12,29 +11,23 @@ enum { SIZES = 4096, REPEATS = 50, PREDICTIONS = 20 };
 
 static const double most_s = 2e-6;
 
-static double now_s(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static double estimate_s(const pto_estimates_t *estimates) {
-    double sum_s = 0, start_s = now_s();
+    double sum_s = 0, start_s = bench_cpu_s();
     for (int repeat = 0; repeat < REPEATS; repeat++)
         for (int64_t i = 1; i <= SIZES; i++)
             sum_s += pto_estimate(estimates, i * 2503 % (1 << 24), NULL);
-    double taken_s = now_s() - start_s;
+    double taken_s = bench_cpu_s() - start_s;
     return sum_s > 0 ? taken_s / REPEATS / SIZES : INFINITY;
 }
 
 static double prediction_s(const pto_machine_t *machine, pto_ask_t cell) {
     pto_price_t price;
-    double start_s = now_s();
+    double start_s = bench_cpu_s();
     cell.bytes = 1 << 20;
     for (int i = 0; i < PREDICTIONS; i++)
         if (pto_predict_one(machine, &cell, NULL, &price, NULL) != PTO_OK)
             return 0;
-    return (now_s() - start_s) / PREDICTIONS;
+    return (bench_cpu_s() - start_s) / PREDICTIONS;
 }
 
 int main(void) {
@@ -43,11 +36,11 @@ int main(void) {
     pto_estimates_t *estimates = NULL;
     pto_error_t err = {0};
     pto_status_t status = pto_machine_open("scenarios/machines/summit-spectrum.yaml", &machine, &err);
-    double start_s = now_s(), one_s = 0;
+    double start_s = bench_cpu_s(), one_s = 0;
     if (status == PTO_OK)
         status = pto_estimates_create(machine, &cell, &estimates, &err);
     if (status == PTO_OK) {
-        double table_s = now_s() - start_s, whole_s = prediction_s(machine, cell);
+        double table_s = bench_cpu_s() - start_s, whole_s = prediction_s(machine, cell);
         one_s = estimate_s(estimates);
         printf("estimate  %6.3f us, 1/%.0f of a prediction; table of %d sizes %.0f ms\n", 1e6 * one_s,
                whole_s / one_s, pto_estimates_count(estimates), 1e3 * table_s);

@@ -11,8 +11,8 @@
 
 #include "bench.h"
 #include "device/reduce.h"
+#include "mpi/die.h"
 #include "portolan/exec_mpi.h"
-#include "portolan/strategy.h"
 
 enum {
     ROUNDS = 5,
@@ -34,12 +34,6 @@ static MPI_Comm by_hand;
 static const pto_device_t *device;
 static void *stream;
 
-_Noreturn static void fail(const char *what) {
-    fprintf(stderr, "bench_exec: rank %d: %s\n", rank, what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
 /* --- by hand -------------------------------------------------------------------------------------------- */
 
 /* A row's buffers. Where the strategy stages, `from` and `to` are host memory, else `in` and `out`. */
@@ -57,12 +51,12 @@ typedef struct {
 static void move(void *target, const void *source, int64_t bytes) {
     pto_move_t one = {target, source, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
     if (bytes > 0 && device->copy(&one, stream, NULL) != PTO_OK)
-        fail("copy");
+        die("copy");
 }
 
 static void finish(void) {
     if (device->finish(stream, NULL) != PTO_OK)
-        fail("finish");
+        die("finish");
 }
 
 static void exchange(const void *sent, int64_t sent_bytes, int to, void *received, int64_t received_bytes,
@@ -105,7 +99,7 @@ static void add(const hand_t *hand, int64_t offset, int64_t bytes) {
     }
     if (device->reduce(hand->to + offset, hand->received + offset, (size_t)bytes / 4, PTO_DATATYPE_FLOAT,
                        PTO_OP_SUM, stream, NULL) != PTO_OK)
-        fail("reduce");
+        die("reduce");
     finish();
 }
 
@@ -167,7 +161,7 @@ static char *allocate(bool on_device, int64_t bytes) {
     void *memory = NULL;
     pto_error_t err = {0};
     if ((on_device ? device->allocate : device->allocate_staging)((size_t)bytes, &memory, &err) != PTO_OK)
-        fail(err.message);
+        die(err.message);
     return memory;
 }
 
@@ -196,26 +190,15 @@ static void hand_fini(const hand_t *hand) {
 }
 
 static pto_plan_t *plan_of(const row_t *row, int64_t bytes) {
-    pto_error_t err = {0};
-    pto_plan_t *plan = NULL;
-    pto_request_t request = {.layout = {1, size, 1, 1, size, false},
-                             .collective = row->collective,
-                             .datatype = PTO_DATATYPE_FLOAT,
-                             .bytes = bytes,
-                             .by_library = row->by_library};
-    if (pto_strategy_find(row->strategy, &request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find(row->algorithm, row->collective, &request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail(err.message);
-    return plan;
+    const pto_request_t request = {.layout = {1, size, 1, 1, size, false},
+                                   .collective = row->collective,
+                                   .datatype = PTO_DATATYPE_FLOAT,
+                                   .bytes = bytes,
+                                   .by_library = row->by_library};
+    return plan_by(request, row->strategy, row->algorithm);
 }
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
-
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static double one_s(bool is_by_hand, const row_t *row, const hand_t *hand, pto_exec_t *exec) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -223,7 +206,7 @@ static double one_s(bool is_by_hand, const row_t *row, const hand_t *hand, pto_e
     if (is_by_hand)
         run_by_hand(row, hand);
     else if (pto_exec_run(exec, NULL) != PTO_OK)
-        fail("pto_exec_run");
+        die("pto_exec_run");
     return MPI_Wtime() - began_s;
 }
 
@@ -260,7 +243,7 @@ static void measure(const row_t *row, int64_t bytes, const pto_plan_t *plan, sam
     hand_t hand = hand_init(row, bytes);
     if (pto_exec_create(plan, MPI_COMM_WORLD, device, hand.in, hand.out, PTO_OP_SUM, &options, &exec, &err) !=
         PTO_OK)
-        fail(err.message);
+        die(err.message);
     for (int left = run_count(row, &hand, exec); left > 0; left--) {
         int first = left % 2;
         samples->seconds[first][samples->count] = one_s(first, row, &hand, exec);
@@ -273,7 +256,7 @@ static void measure(const row_t *row, int64_t bytes, const pto_plan_t *plan, sam
 /* The median over runs of the slowest process's time. */
 static double median_of_slowest(double *seconds, int count) {
     MPI_Allreduce(MPI_IN_PLACE, seconds, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    qsort(seconds, (size_t)count, sizeof *seconds, rising);
+    bench_sort(seconds, count);
     return (seconds[(count - 1) / 2] + seconds[count / 2]) / 2;
 }
 
@@ -326,7 +309,7 @@ int main(int argc, char **argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &by_hand);
     if (pto_device_find(argc > 1 ? argv[1] : "host", &device, &err) != PTO_OK ||
         device->select(rank, &err) != PTO_OK || device->stream_create(&stream, &err) != PTO_OK)
-        fail(err.message);
+        die(err.message);
     bench_all();
     device->stream_destroy(stream, NULL);
     MPI_Comm_free(&by_hand);

@@ -13,23 +13,18 @@
 #include "base/clock.h"
 #include "bench.h"
 #include "dropin.h"
+#include "mpi/die.h"
 #include "one_of_many.h"
 
 enum { REPEATS = 7, RANKS_MAX = 4096, NODE_SIZE = 4, PROMISED_RANKS = 1024 };
 
 #define PROMISED_S 5e-3
 
-_Noreturn static void fail(const char *what) {
-    fprintf(stderr, "bench_first_call: %s\n", what);
-    PMPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
 static drop_comm_t *make_comm(void) {
     drop_comm_t *comm = calloc(1, sizeof *comm);
     int *node = calloc((size_t)many.size, sizeof *node);
     if (!comm || !node)
-        fail("out of memory");
+        die("out of memory");
     for (int i = 0; i < many.size; i++)
         node[i] = i - i % NODE_SIZE;
     *comm = (drop_comm_t){.comm = MPI_COMM_SELF, .rank = many.rank, .size = many.size, .node = node};
@@ -56,7 +51,7 @@ static double predict_s(const drop_route_t *route) {
     pto_predictions_t predictions;
     double began_s = pto_now_s();
     if (pto_predict(&route->scenario, drop.machine, false, &predictions, NULL) != PTO_OK)
-        fail("no prediction");
+        die("no prediction");
     double seconds = pto_now_s() - began_s;
     pto_predictions_fini(&predictions);
     return seconds;
@@ -75,7 +70,7 @@ static result_t first_call(pto_collective_t collective, int64_t bytes) {
     drop_comm_find_gpus(comm, (uint64_t)(many.rank % NODE_SIZE) + 1);
     drop_route_t *route = comm->gpus.why_not ? NULL : drop_route_create(comm, &call, &key);
     if (!route)
-        fail(comm->gpus.why_not ? comm->gpus.why_not : "no route");
+        die(comm->gpus.why_not ? comm->gpus.why_not : "no route");
     result_t result = {.seconds = pto_now_s() - began_s};
     result.collectives = many.collectives;
     result.messages = many.messages;
@@ -107,7 +102,7 @@ static double answer_s(pto_collective_t collective, int64_t bytes) {
         many.collectives = many.messages = 0;
         double began_s = pto_now_s();
         if (!drop_host_attach(comm))
-            fail("out of memory");
+            die("out of memory");
         drop_host_why_not(comm, &call);
         best_s = fmin(best_s, pto_now_s() - began_s);
         free_comm(comm);
@@ -126,7 +121,7 @@ static void bench_answers(pto_collective_t collective) {
                : seconds <= PROMISED_S     ? "  kept"
                                            : "  NOT KEPT");
         if (many.collectives != 1)
-            fail("an answer takes one broadcast");
+            die("an answer takes one broadcast");
     }
 }
 
@@ -139,7 +134,7 @@ static double guess_s(void) {
             comm->node[rank] = rank % (many.size / NODE_SIZE);
         double began_s = pto_now_s();
         if (!drop_comm_guess_gpus(comm, 1) || comm->gpus.why_not)
-            fail("no guess");
+            die("no guess");
         best_s = fmin(best_s, pto_now_s() - began_s);
         free_comm(comm);
     }
@@ -157,7 +152,7 @@ static void bench_guess(void) {
                0, "", 1e3 * seconds);
     }
     if (seconds > 400 * first_s)
-        fail("the guess compares all pairs of processes");
+        die("the guess compares all pairs of processes");
 }
 
 /* The cheapest strategy, or the one that is named. */
@@ -180,7 +175,7 @@ static void bench_one(const row_t *row, int64_t bytes) {
                : r.seconds <= PROMISED_S   ? "  kept"
                                            : "  NOT KEPT");
         if (strcmp(r.name, last.name) == 0 && r.collectives != last.collectives)
-            fail("more collectives on more processes");
+            die("more collectives on more processes");
         last = r;
     }
 }
@@ -196,7 +191,7 @@ int main(int argc, char **argv) {
     drop.bytes_max = INT64_MAX;
     if (pto_device_find("host", &drop.device, NULL) != PTO_OK ||
         pto_machine_open("scenarios/machines/lassen-spectrum-refit.yaml", &drop.machine, NULL) != PTO_OK)
-        fail("no device or no machine file (run it in the source tree)");
+        die("no device or no machine file (run it in the source tree)");
     printf("# the first call of a kind under the drop-in, on one process of many, without MPI's own time\n"
            "# %-13s %8s %6s %-20s %11s %9s %11s %9s\n",
            "", "bytes", "ranks", "route", "collectives", "messages", "predict ms", "least ms");

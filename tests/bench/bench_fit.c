@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "bench.h"
 #include "portolan/fit.h"
@@ -55,13 +54,6 @@ static char *make_text(size_t *size) {
     return text;
 }
 
-/* Of this process: other work on the machine does not count. */
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 int main(void) {
     size_t size = 0;
     char *text = make_text(&size);
@@ -69,13 +61,13 @@ int main(void) {
     pto_fit_options_t options = {0};
     pto_fit_t fit = {0};
     pto_error_t err = {0};
-    double begin = now();
+    double begin = bench_cpu_s();
     if (text == NULL || pto_samples_parse(text, size, "made-up.csv", &samples, &err) != PTO_OK ||
         pto_fit_samples(&samples, "made-up", "bench_fit", &options, &fit, &err) != PTO_OK) {
         fprintf(stderr, "bench_fit: %s\n", err.message);
         return 1;
     }
-    double seconds = now() - begin;
+    double seconds = bench_cpu_s() - begin;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     double mebibytes = (double)usage.ru_maxrss / 1024;

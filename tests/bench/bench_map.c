@@ -2,7 +2,6 @@
  * Prints one line for each pattern; exits 1 where it takes longer. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "bench.h"
 #include "portolan/map.h"
@@ -18,12 +17,6 @@ static const struct {
     {"{pattern: stencil, dims: [16, 16, 16], weights: [3, 1, 1]}", 2},
     {"{pattern: groups, dims: [16, 16, 16], along: 0}", 2},
 };
-
-static double now_s(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* Nodes of 16 GPUs in pairs, fours and eights. */
 static double cost_between(int a, int b) {
@@ -58,10 +51,10 @@ int main(void) {
         pto_counts_t counts;
         pto_error_t err = {0};
         pto_status_t status = pto_counts_parse(size[i].counts, "bench_map", &counts, &err);
-        double start_s = now_s();
+        double start_s = bench_cpu_s();
         if (status == PTO_OK)
             status = map(&counts, &err);
-        double took_s = now_s() - start_s;
+        double took_s = bench_cpu_s() - start_s;
         if (status != PTO_OK) {
             fprintf(stderr, "bench_map: %s\n", err.message);
             return 1;

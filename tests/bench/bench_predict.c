@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -20,20 +19,10 @@ static int run_count(void) { return bench_is_short() ? 1 : RUNS; }
 
 static int repeat_count(void) { return bench_is_short() ? 1 : REPEATS; }
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int rising(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+static double now_s(void) { return bench_clock_s(CLOCK_MONOTONIC); }
 
 static double median(double *value, int count) {
-    qsort(value, (size_t)count, sizeof *value, rising);
+    bench_sort(value, count);
     return value[count / 2];
 }
 

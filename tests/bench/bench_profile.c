@@ -12,7 +12,6 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench.h"
 #include "mpi/profile_memory.h"
@@ -34,11 +33,7 @@ typedef struct {
 static int rank, size;
 static char *in, *out;
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(size == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+static double now_s(void) { return bench_clock_s(size == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC); }
 
 /* The checker knows MPI's functions by their names only. */
 /* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker) */
@@ -80,11 +75,6 @@ static double block_s(round_t round, const functions_t *mpi) {
     return (now_s() - began_s) / ROUNDS;
 }
 
-static int by_value(const void *one, const void *other) {
-    const double *a = one, *b = other;
-    return *a < *b ? -1 : *a > *b;
-}
-
 /* `calls`: of MPI in a round, one after the other. */
 static void compare(const char *name, const functions_t *both, round_t round, int calls, const char *where) {
     static double plain_s[PAIRS], more_s[PAIRS], ratio[PAIRS];
@@ -97,9 +87,9 @@ static void compare(const char *name, const functions_t *both, round_t round, in
         more_s[i] = seconds[1] - seconds[0];
         ratio[i] = seconds[1] / seconds[0];
     }
-    qsort(plain_s, (size_t)pairs, sizeof *plain_s, by_value);
-    qsort(more_s, (size_t)pairs, sizeof *more_s, by_value);
-    qsort(ratio, (size_t)pairs, sizeof *ratio, by_value);
+    bench_sort(plain_s, pairs);
+    bench_sort(more_s, pairs);
+    bench_sort(ratio, pairs);
     int middle = pairs / 2, margin = pairs > 2 * PAIRS_SHORT ? (int)lround(0.98 * sqrt(pairs)) : 0;
     int kept = more_s[middle] <= calls * MORE_PROMISED_S || ratio[middle] <= 1 + SHARE_PROMISED;
     if (rank == 0)
