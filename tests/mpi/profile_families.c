@@ -94,7 +94,10 @@ static void complete(form_t form, MPI_Request *request) {
         complete(form, &request);                                                                            \
     } while (0)
 
-/* --- alltoallv, gatherv, scatterv ----------------------------------------------------------------------- */
+/* --- alltoalls, gathers and scatters -------------------------------------------------------------------- */
+
+typedef enum { ALLTOALL, ALLTOALLV, GATHERV, GATHERV_IN_PLACE, SCATTER, SCATTERV, EXACT } exact_t;
+enum { EQUAL = 3 }; /* the count of equal blocks */
 
 #if MPI_VERSION >= 4
 static void widen(const int *counts, const int *places, MPI_Count *wide, MPI_Aint *wide_places) {
@@ -114,36 +117,53 @@ static void alltoallv_large(const draw_t *call, const int *out, const int *in, c
 }
 #endif
 
-static void run_exact(int which) {
+static void run_exact(exact_t which) {
     draw_t call = draw_call();
     int in[RANKS_MAX], out[RANKS_MAX], place[RANKS_MAX], root = call.root;
     int *from = input_of(&call), *to = output_of(&call);
+    bool to_all = which == ALLTOALL || which == ALLTOALLV, equal = which == ALLTOALL || which == SCATTER;
+    bool to_root = which == GATHERV || which == GATHERV_IN_PLACE;
     for (int i = 0; i < size; i++) {
-        bool sends = which == 0 || (which == 1 ? i == root : rank == root);
-        in[i] = which == 0 ? call.counts[i][rank] : call.counts[i][root];
-        out[i] = which == 0 ? call.counts[rank][i] : call.counts[root][i];
+        bool sends = to_all || (to_root ? i == root : rank == root);
+        in[i] = to_all ? call.counts[i][rank] : call.counts[i][root];
+        out[i] = to_all ? call.counts[rank][i] : call.counts[root][i];
         place[i] = i * COUNT_MAX;
         if (i != rank && sends)
-            expect_block(&call, i, call.counts[rank][i]);
+            expect_block(&call, i, equal ? EQUAL : call.counts[rank][i]);
     }
-    if (which == 1)
-        CALL_SMALL(call.form, Gatherv, Igatherv, from, in[rank], MPI_INT, to, in, place, MPI_INT, root,
+    switch (which) {
+    case ALLTOALL:
+        CALL_SMALL(call.form, Alltoall, Ialltoall, from, EQUAL, MPI_INT, to, EQUAL, MPI_INT, MPI_COMM_WORLD);
+        break;
+    case GATHERV:
+    case GATHERV_IN_PLACE:
+        CALL_SMALL(call.form, Gatherv, Igatherv,
+                   which == GATHERV_IN_PLACE && rank == root ? MPI_IN_PLACE : from, in[rank], MPI_INT, to, in,
+                   place, MPI_INT, root, MPI_COMM_WORLD);
+        break;
+    case SCATTER:
+        CALL_SMALL(call.form, Scatter, Iscatter, from, EQUAL, MPI_INT, to, EQUAL, MPI_INT, root,
                    MPI_COMM_WORLD);
-    else if (which == 2)
+        break;
+    case SCATTERV:
         CALL_SMALL(call.form, Scatterv, Iscatterv, from, out, place, MPI_INT, to, out[rank], MPI_INT, root,
                    MPI_COMM_WORLD);
+        break;
+    default:
 #if MPI_VERSION >= 4
-    else if (call.form == LARGE)
-        alltoallv_large(&call, out, in, place);
+        if (call.form == LARGE) {
+            alltoallv_large(&call, out, in, place);
+            break;
+        }
 #endif
-    else
         CALL_SMALL(call.form, Alltoallv, Ialltoallv, from, out, place, MPI_INT, to, in, place, MPI_INT,
                    MPI_COMM_WORLD);
+    }
 }
 
 static void run_collectives(int64_t count) {
     for (int64_t i = 0; i < count; i++)
-        run_exact((int)(i % 3));
+        run_exact((exact_t)(i % EXACT));
 }
 
 /* --- neighbors ------------------------------------------------------------------------------------------ */

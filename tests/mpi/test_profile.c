@@ -4,7 +4,6 @@
  *
  *   plans     COUNT random plans of each strategy and algorithm on the host device; the traffic of the plans
  *   messages  COUNT rounds of random messages of mixed spaces; what their receivers found in them
- *   gathers   COUNT random alltoalls, gathers and scatters of all kinds, counted from their arguments
  *   vectors   an allreduce, a reduction to process COUNT, a broadcast from it, and an allgather
  *   ends HOW  sends a message from each process to the next one and ends: by `signal`, `abort`, `exit`,
  * `error`
@@ -308,85 +307,6 @@ static void run_messages(int64_t count) {
     MPI_Pcontrol(0);
 }
 
-/* --- collectives whose parts are exact ------------------------------------------------------------------ */
-
-enum { BLOCK = 8, BLOCKS = RANKS_MAX * BLOCK };
-
-typedef struct {
-    int counts[RANKS_MAX][RANKS_MAX]; /* what i gives to j */
-    int spaces[2][RANKS_MAX];         /* of what each process gives and gets */
-} shares_t;
-
-static shares_t draw_shares(bool equal) {
-    shares_t shares = {.counts = {{0}}};
-    for (int i = 0; i < size; i++) {
-        shares.spaces[0][i] = (int)case_random_below(memory_spaces());
-        shares.spaces[1][i] = (int)case_random_below(memory_spaces());
-        for (int j = 0; j < size; j++)
-            shares.counts[i][j] = equal ? 3 : (int)case_random_below(BLOCK);
-    }
-    return shares;
-}
-
-static void expect_share(const shares_t *shares, int i, int j, int each) {
-    if (i != j && shares->counts[i][j] > 0)
-        expect(i, j, shares->spaces[0][i], shares->spaces[1][j], 1, shares->counts[i][j] * each);
-}
-
-static void do_alltoall(const shares_t *shares, bool equal) {
-    int in[RANKS_MAX], out[RANKS_MAX], place[RANKS_MAX];
-    int *from = (int *)(void *)memory[shares->spaces[0][rank]];
-    int *to = (int *)(void *)memory[shares->spaces[1][rank]] + BLOCKS;
-    for (int i = 0; i < size; i++) {
-        in[i] = shares->counts[i][rank];
-        out[i] = shares->counts[rank][i];
-        place[i] = i * BLOCK;
-        expect_share(shares, rank, i, 4);
-    }
-    if (equal)
-        MPI_Alltoall(from, 3, MPI_INT, to, 3, MPI_INT, comms[0]);
-    else
-        MPI_Alltoallv(from, out, place, MPI_INT, to, in, place, MPI_INT, comms[0]);
-}
-
-static void do_gather(const shares_t *shares, int root) {
-    int in[RANKS_MAX], place[RANKS_MAX];
-    char *from = memory[shares->spaces[0][rank]], *to = memory[shares->spaces[1][rank]] + BLOCKS;
-    for (int i = 0; i < size; i++) {
-        in[i] = shares->counts[i][root];
-        place[i] = i * BLOCK;
-    }
-    expect_share(shares, rank, root, 1);
-    MPI_Gatherv(rank == root ? MPI_IN_PLACE : from, shares->counts[rank][root], MPI_BYTE, to, in, place,
-                MPI_BYTE, root, comms[0]);
-}
-
-static void do_scatter(const shares_t *shares, int root) {
-    MPI_Request request;
-    char *from = memory[shares->spaces[0][rank]], *to = memory[shares->spaces[1][rank]] + BLOCKS;
-    for (int i = 0; i < size && rank == root; i++)
-        expect_share(shares, root, i, 1);
-    MPI_Iscatter(from, 3, MPI_BYTE, to, 3, MPI_BYTE, root, comms[0], &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-static void run_gathers(int64_t count) {
-    comms[0] = MPI_COMM_WORLD;
-    take_memory((size_t)8 * BLOCKS);
-    MPI_Pcontrol(1);
-    for (int64_t i = 0; i < count; i++) {
-        int what = (int)case_random_below(4), root = (int)case_random_below(size);
-        shares_t shares = draw_shares(what != 1 && what != 2);
-        if (what < 2)
-            do_alltoall(&shares, what == 0);
-        else if (what == 2)
-            do_gather(&shares, root);
-        else
-            do_scatter(&shares, root);
-    }
-    MPI_Pcontrol(0);
-}
-
 /* --- addresses that change their space ------------------------------------------------------------------ */
 
 static void pass_cpu(const void *out, int from) {
@@ -474,8 +394,6 @@ int main(int argc, char **argv) {
         run_plans(count, argc > 5 ? argv[5] : "host");
     else if (strcmp(argv[1], "messages") == 0)
         run_messages(count);
-    else if (strcmp(argv[1], "gathers") == 0)
-        run_gathers(count);
     else if (strcmp(argv[1], "reused") == 0)
         run_reused();
     else if (strcmp(argv[1], "vectors") == 0)
