@@ -158,7 +158,7 @@ static void print_row(const pto_outcome_t *as_it_is, const pto_outcome_t *outcom
         printf("  %8s", PTO_SECONDS_TEXT(outcome->step.mix.exposed_s));
     if (outcome != as_it_is) {
         printf("  %s%8s  %5.1f%%", minus, PTO_SECONDS_TEXT(fabs(outcome->saved_s)),
-               100 * outcome->saved_s / as_it_is->seconds);
+               as_it_is->seconds > 0 ? 100 * outcome->saved_s / as_it_is->seconds : 0);
         print_shares(as_it_is, outcome, shown);
     }
     if (costs && outcome->cost > 0)
