@@ -83,7 +83,7 @@ static const struct {
     const char *routine;
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if portolan does not have it */
     pto_timed_way_t way;
-    bool by_block;   /* `bytes` are of the blocks of all processes */
+    bool by_block;   /* `bytes` of a process that sends to all are those of all blocks */
     bool has_no_end; /* it returns before the message has arrived */
     bool enqueues;   /* it only enqueues the call, so its times are not the call's */
 } routines[] = {
@@ -152,6 +152,18 @@ static size_t find_routine(const char *name) {
     return r;
 }
 
+/* Reads a rank, tag or number of processes; -1 if the text is none. */
+static int32_t small_number(const char *text) {
+    int64_t number;
+    return text && pto_recording_whole(text, &number) && number < INT32_MAX ? (int32_t)number : -1;
+}
+
+/* Whether `bytes` are of the blocks of all processes. Those that a root sends to get one block each. */
+static bool has_all_blocks(size_t routine, char *const value[FIELD_COUNT]) {
+    return routines[routine].by_block && (routines[routine].way != PTO_TIMED_FROM_ROOT ||
+                                          small_number(value[PEER]) == small_number(value[RANK]));
+}
+
 /* Counts a call of the replayed process; as skipped, if its communicator or size is unknown. */
 static pto_status_t count_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], size_t routine,
                                int communicator, double seconds) {
@@ -174,18 +186,12 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
         return PTO_OK;
     }
     kind.call.collective = routines[routine].collective;
-    kind.call.bytes = routines[routine].by_block ? (bytes + kind.procs - 1) / kind.procs : bytes;
+    kind.call.bytes = has_all_blocks(routine, value) ? (bytes + kind.procs - 1) / kind.procs : bytes;
     snprintf(kind.call.route, sizeof kind.call.route, "%s",
              value[ROUTE] && *value[ROUTE] ? value[ROUTE] : "mpi");
     reader->trace->on_gpu += strcmp(value[SPACE], "gpu") == 0 && strcmp(kind.call.route, "nccl") != 0 &&
                              !routines[routine].enqueues;
     return pto_recording_add(reader, &kind, routines[routine].enqueues ? 0 : seconds);
-}
-
-/* Reads a rank, tag or number of processes; -1 if the text is none. */
-static int32_t small_number(const char *text) {
-    int64_t number;
-    return text && pto_recording_whole(text, &number) && number < INT32_MAX ? (int32_t)number : -1;
 }
 
 static pto_status_t time_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], size_t routine,

@@ -146,6 +146,20 @@ TEST(sizes_of_blocks_are_divided_among_the_processes) {
 }
 
 #define HEAD "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n"
+
+/* The root of a scatter has recorded all blocks, other processes the one that they got. */
+TEST(scatters_from_any_root_have_the_size_of_a_block) {
+    pto_recording_t trace = must_record(HEAD "1,1,2,MPI_Scatter,c,4,1,,4096,gpu\n"
+                                             "1,3,4,MPI_Scatter,c,4,0,,1024,gpu\n"
+                                             "1,5,6,MPI_Alltoall,c,4,,,4096,gpu\n",
+                                        &four_a_node);
+    const pto_recording_call_t expected[] = {
+        {PTO_COLLECTIVE_ALLTOALL, 0, 1024, 1, 4, 1, 1, 1, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_SCATTER, 0, 1024, 1, 4, 1, 2, 2, "mpi", 0, 0, 0},
+    };
+    ASSERT_CALLS(&trace, expected);
+}
+
 #define NCCL "# nThread 1\n# size count type time\n"
 
 TEST(bad_traces_are_refused_with_their_line) {
