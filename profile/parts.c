@@ -169,7 +169,8 @@ void prof_parts_of_scatter(const prof_collective_t *collective, const prof_group
 
 /* --- by plan -------------------------------------------------------------------------------------------- */
 
-/* In a plan, the root is member 0. */
+/* In a plan, the root is member 0. `bytes` of a reduce_scatter are those of one block; each process
+ * contributes one for every process. */
 static void by_plan(const prof_collective_t *collective, const prof_group_t *group, pto_collective_t planned,
                     int64_t bytes, int64_t element_bytes, preload_space_t space) {
     int n = group->size, root = collective->root > 0 ? collective->root : 0,
@@ -187,7 +188,7 @@ static void by_plan(const prof_collective_t *collective, const prof_group_t *gro
         const prof_part_t *part = &parts->part[parts->send_count + 1 + i];
         receive_part(collective, group, (part->peer + root) % n, part->messages, part->bytes, space);
     }
-    count_call(collective, group, bytes, space);
+    count_call(collective, group, planned == PTO_COLLECTIVE_REDUCE_SCATTER ? n * bytes : bytes, space);
 }
 
 /* The elements that a reduction combines have the size of the datatype, even if it is a derived one. */

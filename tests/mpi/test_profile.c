@@ -4,7 +4,8 @@
  *
  *   plans     COUNT random plans of each strategy and algorithm on the host device; the traffic of the plans
  *   messages  COUNT rounds of random messages of mixed spaces; what their receivers found in them
- *   vectors   an allreduce, a reduction to process COUNT, a broadcast from it, and an allgather
+ *   vectors   an allreduce, a reduction to process COUNT, a broadcast from it, an allgather, and a
+ *             reduce_scatter
  *   ends HOW  sends a message from each process to the next one and ends: by `signal`, `abort`, `exit`,
  * `error`
  *
@@ -351,6 +352,7 @@ static void run_vectors(int root) {
     MPI_Reduce(in, out, ELEMENTS, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
     MPI_Bcast(out, ELEMENTS, MPI_DOUBLE, root, MPI_COMM_WORLD);
     MPI_Allgather(in, ELEMENTS, MPI_DOUBLE, out, ELEMENTS, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(out, in, ELEMENTS, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Pcontrol(0);
 }
 

@@ -118,6 +118,13 @@ check "have the parts of a plan: allreduce" by_plan allreduce MPI_Allreduce recu
 check "reduce" by_plan reduce MPI_Reduce binomial 2
 check "broadcast" by_plan broadcast MPI_Bcast binomial 2
 check "allgather" by_plan allgather MPI_Allgather ring 0
+check "reduce_scatter" by_plan reduce_scatter MPI_Reduce_scatter_block pairwise 0
+replayed_sizes() { # of the calls of process 0
+    quietly "$portolan" replay "$work/calls.csv" --as-gpu --machine summit-spectrum --gpus-per-node 1 --format csv &&
+        diff <(printf '%s,8008,5,1\n' allgather allreduce broadcast reduce reduce_scatter) \
+            <(grep -v '^collective,' "$work/stdout" | cut -d, -f1-4 | sort) >"$work/difference"
+}
+check "they are replayed with their sizes" replayed_sizes
 check "with the algorithms that the environment names" \
     profiled 5 env PORTOLAN_PROFILE_ALGORITHMS=allreduce:rabenseifner,allgather:bruck "$program" vectors 0
 check "allreduce" by_plan allreduce MPI_Allreduce rabenseifner 0
