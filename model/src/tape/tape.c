@@ -5,21 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/slots.h"
+
+/* A record in a table by content. */
+typedef struct {
+    uint64_t key[4]; /* 1 + the operation, the operands, the parameter, the number */
+    int64_t index;   /* of the record; 0: not set yet */
+} entry_t;
+
 struct pto_tape {
     pto_tape_record_t *record; /* the first one is the number 0 */
     double *value;             /* [record], in the last replay */
     int count;
-    int capacity;
-    int *slot;   /* hash table of records by content, which has their indices; 0: empty */
-    int slots;   /* a power of two */
-    int prices;  /* number of plans that were priced */
-    int result;  /* the index of the price */
-    bool failed; /* out of memory */
+    size_t capacity;
+    pto_slots_t entries; /* entry_t of each record but the first */
+    int prices;          /* number of plans that were priced */
+    int result;          /* the index of the price */
+    bool failed;         /* out of memory */
 };
 
 _Thread_local pto_tape_t *pto_tape_recording;
-
-enum { CAPACITY_FIRST = 2048 };
 
 /* --- recording ------------------------------------------------------------------------------------------ */
 
@@ -30,46 +36,11 @@ static bool same_number(double a, double b) {
     return a_bits == b_bits;
 }
 
-/* The products are independent of each other, for speed: a price looks up thousands of records. */
-static uint64_t hash_of(const pto_tape_record_t *record) {
-    uint64_t number;
-    memcpy(&number, &record->number, sizeof number);
-    uint64_t operands = (uint64_t)record->a << 32 | (uint64_t)record->b;
-    uint64_t hash = operands * UINT64_C(0x9E3779B97F4A7C15) ^ number * UINT64_C(0xC2B2AE3D27D4EB4F) ^
-                    (uint64_t)(uintptr_t)record->param * UINT64_C(0x165667B19E3779F9) ^ (uint64_t)record->op;
-    return hash ^ hash >> 32 ^ hash >> 51;
-}
-
-static bool is_same(const pto_tape_record_t *a, const pto_tape_record_t *b) {
-    return a->op == b->op && a->a == b->a && a->b == b->b && a->param == b->param &&
-           same_number(a->number, b->number);
-}
-
-/* Returns the slot that has the record, or the empty one in which to put it. */
-static int *slot_of(const pto_tape_t *tape, const pto_tape_record_t *record) {
-    uint64_t mask = (uint64_t)tape->slots - 1, at = hash_of(record) & mask;
-    while (tape->slot[at] != 0 && !is_same(&tape->record[tape->slot[at]], record))
-        at = (at + 1) & mask;
-    return &tape->slot[at];
-}
-
-static bool grow(pto_tape_t *tape) {
-    int capacity = tape->capacity > 0 ? 2 * tape->capacity : CAPACITY_FIRST;
-    pto_tape_record_t *record = realloc(tape->record, (size_t)capacity * sizeof *record);
-    if (record)
-        tape->record = record;
-    int *slot = calloc(2 * (size_t)capacity, sizeof *slot);
-    if (!record || !slot) {
-        free(slot);
-        return false;
-    }
-    free(tape->slot);
-    tape->slot = slot;
-    tape->slots = 2 * capacity;
-    tape->capacity = capacity;
-    for (int i = 1; i < tape->count; i++)
-        *slot_of(tape, &tape->record[i]) = i;
-    return true;
+static entry_t entry_of(const pto_tape_record_t *record) {
+    entry_t entry = {.key = {1 + (uint64_t)record->op, (uint64_t)record->a << 32 | (uint64_t)record->b,
+                             (uint64_t)(uintptr_t)record->param}};
+    memcpy(&entry.key[3], &record->number, sizeof entry.key[3]);
+    return entry;
 }
 
 /* Returns the index of a record, which is appended if the tape does not have it; 0 when out of memory. */
@@ -77,16 +48,16 @@ static int put(pto_tape_record_t record) {
     pto_tape_t *tape = pto_tape_recording;
     if (tape->failed)
         return 0;
-    if (tape->count == tape->capacity && !grow(tape)) {
-        tape->failed = true;
+    const entry_t wanted = entry_of(&record);
+    entry_t *entry = pto_slots_add(&tape->entries, &wanted);
+    if (entry && entry->index > 0)
+        return (int)entry->index;
+    tape->failed = !entry || !PTO_RESERVE(tape->record, tape->capacity, tape->count + 1);
+    if (tape->failed)
         return 0;
-    }
-    int *slot = slot_of(tape, &record);
-    if (*slot == 0) {
-        *slot = tape->count;
-        tape->record[tape->count++] = record;
-    }
-    return *slot;
+    entry->index = tape->count;
+    tape->record[tape->count] = record;
+    return tape->count++;
 }
 
 /* Returns the index of an operand. A number is recorded when it is first combined with a recorded time. */
@@ -159,10 +130,11 @@ bool pto_time_same(pto_time_t a, pto_time_t b) {
 
 pto_tape_t *pto_tape_begin(void) {
     pto_tape_t *tape = calloc(1, sizeof *tape);
-    if (!tape || !grow(tape)) {
+    if (!tape || !PTO_RESERVE(tape->record, tape->capacity, 1)) {
         pto_tape_destroy(tape);
         return NULL;
     }
+    tape->entries = (pto_slots_t){.slot_size = sizeof(entry_t), .key_words = 4};
     tape->record[tape->count++] = (pto_tape_record_t){.op = PTO_TAPE_NUMBER};
     pto_tape_recording = tape;
     return tape;
@@ -173,7 +145,7 @@ void pto_tape_destroy(pto_tape_t *tape) {
         return;
     free(tape->record);
     free(tape->value);
-    free(tape->slot);
+    free(tape->entries.slot);
     free(tape);
 }
 
@@ -189,8 +161,8 @@ pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds) {
     pto_tape_recording = NULL;
     if (!tape)
         return NULL;
-    free(tape->slot);
-    tape->slot = NULL;
+    free(tape->entries.slot);
+    tape->entries.slot = NULL;
     tape->value = malloc((size_t)tape->count * sizeof *tape->value);
     if (tape->value && !tape->failed && tape->prices == 1 && pto_tape_replay(tape, &replayed_s) &&
         same_number(replayed_s, seconds))
