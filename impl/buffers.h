@@ -2,6 +2,8 @@
 #ifndef PTO_BUFFERS_H
 #define PTO_BUFFERS_H
 
+#include <string.h>
+
 #include "executor.h"
 
 /* Not collective. Allocates the memory that pto_exec_bind needs. The processes must agree on errors. */
@@ -17,6 +19,11 @@ bool pto_exec_unbind(pto_exec_t *exec);
 
 /* Not collective. Allocates memory for rebinding (rebind.c), when other processes' memory has been opened. */
 pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err);
+
+/* Returns whether two handles are of the same allocation. */
+static inline bool pto_same_allocation(const pto_memory_handle_t *one, const pto_memory_handle_t *other) {
+    return memcmp(one->byte, other->byte, sizeof one->byte) == 0;
+}
 
 /* Opens the memory that another process exported. Each allocation is opened only once. */
 pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,

@@ -106,7 +106,7 @@ pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memo
                                   pto_peer_memory_t *opened_at, pto_error_t *err) {
     const pto_opened_t *known = exec->opened.item;
     for (int i = 0; i < exec->opened.count; i++)
-        if (known[i].rank == rank && memcmp(known[i].handle.byte, handle->byte, sizeof handle->byte) == 0) {
+        if (known[i].rank == rank && pto_same_allocation(&known[i].handle, handle)) {
             *opened_at = (pto_peer_memory_t){(char *)known[i].start + handle->offset_bytes, known[i].start};
             return PTO_OK;
         }

@@ -52,7 +52,7 @@ static bool others_use_buffers(const pto_exec_t *exec) {
 static bool was_offered(const pto_exec_t *exec, const pto_memory_handle_t *handle) {
     const pto_memory_handle_t *offered = exec->offered.item;
     for (int i = 0; i < exec->offered.count; i++)
-        if (memcmp(offered[i].byte, handle->byte, sizeof handle->byte) == 0)
+        if (pto_same_allocation(&offered[i], handle))
             return true;
     return false;
 }

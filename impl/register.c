@@ -193,9 +193,8 @@ pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *reg
 
 /* --- unregistering -------------------------------------------------------------------------------------- */
 
-static bool contains(const registration_t *one, const void *memory) {
-    const char *place = memory;
-    return one->memory && place >= one->memory && place < one->memory + one->bytes;
+static bool is_in(const pto_exec_t *exec, int number, const void *memory) {
+    return pto_register_place(exec, memory, 1).registration == number;
 }
 
 static pto_status_t check_unregister(pto_exec_t *exec, int number, pto_error_t *err) {
@@ -204,15 +203,11 @@ static pto_status_t check_unregister(pto_exec_t *exec, int number, pto_error_t *
         return status;
     if (number < 0 || number >= exec->registrations.count || !at(exec, number)->peer)
         return pto_error_set(err, PTO_ERR_RANGE, "there is no registration %d", number);
-    if (contains(at(exec, number), exec->user_in) || contains(at(exec, number), exec->user_out))
+    if (is_in(exec, number, exec->user_in) || is_in(exec, number, exec->user_out))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "rank %lld's buffers are in the memory of registration %d: rebind them first",
                              (long long)exec->job.logical, number);
     return PTO_OK;
-}
-
-static bool is_same_allocation(const pto_memory_handle_t *a, const pto_memory_handle_t *b) {
-    return a && b && memcmp(a->byte, b->byte, sizeof a->byte) == 0;
 }
 
 /* Returns whether another registration, or a buffer that runs use now, is in that allocation of a process. */
@@ -221,7 +216,7 @@ static bool is_used_elsewhere(const pto_exec_t *exec, const registration_t *but,
     for (int i = 0; i < exec->registrations.count; i++) {
         const registration_t *one = at(exec, i);
         if (one != but && one->peer && one->peer[process].bytes > 0 &&
-            is_same_allocation(&one->peer[process].handle, &peer->handle))
+            pto_same_allocation(&one->peer[process].handle, &peer->handle))
             return true;
     }
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
@@ -249,7 +244,7 @@ static void close_peer(pto_exec_t *exec, const registration_t *one, int process)
 static void forget_offer(pto_exec_t *exec, const pto_memory_handle_t *handle) {
     pto_memory_handle_t *offered = exec->offered.item;
     for (int i = 0; i < exec->offered.count; i++)
-        if (is_same_allocation(&offered[i], handle))
+        if (pto_same_allocation(&offered[i], handle))
             offered[i--] = offered[--exec->offered.count];
 }
 

@@ -107,31 +107,25 @@ static pto_status_t build_call(pto_schedule_t *builder) {
                : PTO_OK;
 }
 
-/* Steps inside a kernel are added to its program. end_kernel appends its task, if the process takes part. */
+/* Steps inside a kernel are added to its program. */
 static pto_status_t build_in_kernel(pto_schedule_t *builder) {
-    const pto_stage_t *stage = builder->walk->stage;
     if (!builder->program) {
         pto_exec_kernel_t *kernel = pto_vector_add(&builder->exec->kernels, sizeof *kernel);
         if (!kernel)
             return pto_schedule_out_of_memory(builder->err);
+        pto_status_t status =
+            pto_schedule_append(builder, 0, PTO_TASK_KERNEL, builder->exec->kernels.count - 1, 1);
+        if (status != PTO_OK)
+            return status;
         builder->program = &kernel->program;
-        builder->launch = (pto_task_t){.kind = PTO_TASK_KERNEL,
-                                       .first = builder->exec->kernels.count - 1,
-                                       .count = 1,
-                                       .stage = stage->name,
-                                       .k = builder->walk->k,
-                                       .lanes = -1};
     }
     return build_sequence(builder);
 }
 
-static pto_status_t end_kernel(pto_schedule_t *builder) {
-    bool takes_part = builder->program && builder->program->ops.count > 0;
+/* Removes the kernel's task, which is the last one, if the process takes no part. */
+static void end_kernel(pto_schedule_t *builder) {
+    builder->exec->lane[0].tasks.count -= builder->program && builder->program->ops.count == 0;
     builder->program = NULL;
-    pto_task_t *entry = takes_part ? pto_vector_add(&builder->exec->lane[0].tasks, sizeof *entry) : NULL;
-    if (entry)
-        *entry = builder->launch;
-    return takes_part && !entry ? pto_schedule_out_of_memory(builder->err) : PTO_OK;
 }
 
 static bool begins_kernel(const pto_schedule_t *builder) {
@@ -314,8 +308,8 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     pto_status_t status = PTO_OK;
     if (walk->kernel < 0 || begins_kernel(builder))
-        status = end_kernel(builder);
-    if (status == PTO_OK && builder->lanes >= 0 && builder->lanes != walk->lanes)
+        end_kernel(builder);
+    if (builder->lanes >= 0 && builder->lanes != walk->lanes)
         status = join_lanes(builder);
     if (status != PTO_OK)
         return status;
@@ -391,8 +385,7 @@ pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     pto_walk_begin(&walk, exec->plan);
     while (status == PTO_OK && pto_walk_next(&walk))
         status = build_stage(&builder);
-    if (status == PTO_OK)
-        status = end_kernel(&builder);
+    end_kernel(&builder);
     if (status == PTO_OK && builder.lanes >= 0)
         status = join_lanes(&builder);
     if (status == PTO_OK)

@@ -31,7 +31,6 @@ typedef struct {
     pto_byte_ranges_t target;
     int collective;         /* the collective whose call has been added; -1: none */
     pto_program_t *program; /* program of the current kernel; NULL: outside kernels */
-    pto_task_t launch;      /* task of the current kernel */
     int choice;             /* goes into pto_task_t.choice of each appended task; 0: unconditional */
     int lanes;              /* index of the plan's node whose lanes are being built; -1: none */
     int lanes_begun;        /* 1 + the last of its lanes that has tasks */
