@@ -102,8 +102,8 @@ static int end_of_collective(const pto_export_t *export, int first) {
 
 /* --- the classic file ----------------------------------------------------------------------------------- */
 
-static void write_guard(FILE *stream, int64_t ranks, const char *which) {
-    fprintf(stream, "%-12" PRId64 "# ranks, and %s: Open MPI decides\n1\n0 0 0 0\n", ranks, which);
+static void write_guard(FILE *stream, int64_t ranks) {
+    fprintf(stream, "%-12" PRId64 "# ranks, and more: Open MPI decides\n1\n0 0 0 0\n", ranks);
 }
 
 static void write_table(FILE *stream, const pto_export_table_t *table) {
@@ -137,11 +137,11 @@ static void write_collective(const pto_export_t *export, FILE *stream, int first
                               : "vector",
             entries);
     if (export->table[first].ranks > 1)
-        write_guard(stream, 1, "more");
+        write_guard(stream, 1);
     for (int i = first; i < end; i++) {
         write_table(stream, &export->table[i]);
         if (needs_guard(export, i, end))
-            write_guard(stream, export->table[i].ranks + 1, "more");
+            write_guard(stream, export->table[i].ranks + 1);
     }
 }
 

@@ -28,9 +28,8 @@ typedef struct {
     pto_error_t *err;
 } reader_t;
 
-static pto_status_t fault(const reader_t *reader, pto_status_t status, int line, int column,
-                          const char *message) {
-    return pto_error_set_at(reader->err, status, reader->path, line, column, "%s", message);
+static pto_status_t fault(const reader_t *reader, pto_status_t status, int line, const char *message) {
+    return pto_error_set_at(reader->err, status, reader->path, line, 1, "%s", message);
 }
 
 /* --- sections ------------------------------------------------------------------------------------------- */
@@ -79,17 +78,17 @@ static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable
     char name[SECTION_NAME_MAX + 1];
     size_t length = strlen(variable->section);
     if (length > SECTION_NAME_MAX)
-        return fault(reader, PTO_ERR_TOO_LARGE, variable->section_line, 1,
+        return fault(reader, PTO_ERR_TOO_LARGE, variable->section_line,
                      "a section's name is too long: UCC cuts it");
     memcpy(name, variable->section, length + 1);
     char *rest = name;
     for (char *part; (part = strtok_r(rest, " ", &rest));)
         if (!read_condition(part, &section))
-            return fault(reader, PTO_ERR_SYNTAX, variable->section_line, 1,
+            return fault(reader, PTO_ERR_SYNTAX, variable->section_line,
                          "a section's conditions are vendor=, model=, team_size=, ppn=, sock= and nnodes=, "
                          "with numbers N or N-N");
     if (rules->section_count == SECTIONS_MAX)
-        return fault(reader, PTO_ERR_TOO_LARGE, variable->section_line, 1, "one section too many");
+        return fault(reader, PTO_ERR_TOO_LARGE, variable->section_line, "one section too many");
     if (!PTO_EXTEND(rules->section, rules->section_count))
         return pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory for UCC's settings");
     rules->section[rules->section_count++] = section;
@@ -137,7 +136,7 @@ static pto_status_t find_owner(const reader_t *reader, const pto_variable_t *var
         if (strlen(owners[i]) == length && strncmp(name + begin_length, owners[i], length) == 0)
             *owner = i;
     return *owner >= 0 ? PTO_OK
-                       : fault(reader, PTO_ERR_SYNTAX, variable->line, 1,
+                       : fault(reader, PTO_ERR_SYNTAX, variable->line,
                                "UCC has no such layer or component, and ignores the variable");
 }
 
@@ -145,9 +144,9 @@ static pto_status_t add_settings(reader_t *reader, const pto_variable_t *variabl
     int section = variable->section ? reader->rules->section_count - 1 : -1;
     unsigned *seen = &reader->seen[section + 1];
     if (variable->section && owner != PTO_UCC_UCP)
-        return fault(reader, PTO_ERR_SYNTAX, variable->line, 1, "UCC only reads UCP's scores in sections");
+        return fault(reader, PTO_ERR_SYNTAX, variable->line, "UCC only reads UCP's scores in sections");
     if (*seen & 1u << owner)
-        return fault(reader, PTO_ERR_SYNTAX, variable->line, 1, "the variable is set a second time");
+        return fault(reader, PTO_ERR_SYNTAX, variable->line, "the variable is set a second time");
     *seen |= 1u << owner;
     return pto_ucc_settings_add(variable, reader->path, owner, section, reader->rules, reader->err);
 }
@@ -157,7 +156,7 @@ static pto_status_t read_variable(const pto_variable_t *variable, void *context)
     int owner;
     pto_ucc_rules_t *rules = reader->rules;
     if (!strstr(variable->name, "UCC_"))
-        return fault(reader, PTO_ERR_SYNTAX, variable->line, 1,
+        return fault(reader, PTO_ERR_SYNTAX, variable->line,
                      "UCC refuses a file with a variable that has no UCC_ in its name");
     pto_status_t status = PTO_OK;
     if (variable->section && variable->section != reader->section)

@@ -136,7 +136,7 @@ void score_print_row(const score_print_t *how, const score_row_t *row, bool firs
 
 /* --- cells --------------------------------------------------------------------------------------------- */
 
-static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
+const char *score_space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
 enum { CELL_NAME_MAX = PTO_HALO_TEXT_MAX + 32 };
 /* Returns the decision: "alltoall library", "pair on_socket gpu,cpu". */
@@ -151,7 +151,7 @@ static const char *cell_name(const pto_score_cell_t *cell, char text[CELL_NAME_M
     if (cell->collective != PTO_COLLECTIVE_PAIR)
         return score_filter_text(&filter, text, CELL_NAME_MAX);
     snprintf(text, CELL_NAME_MAX, "pair %s %s,%s%s", pto_level_name(cell->distance),
-             space_name(cell->ends.from_host), space_name(cell->ends.to_host),
+             score_space_name(cell->ends.from_host), score_space_name(cell->ends.to_host),
              cell->ends.both_ways ? " both ways" : "");
     return text;
 }

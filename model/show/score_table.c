@@ -240,8 +240,6 @@ static void print_footer(const printer_t *printer) {
 
 /* --- cells --------------------------------------------------------------------------------------------- */
 
-static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
-
 /* The columns that identify a cell. In CSV, the columns of groups are empty. */
 static void print_cell(const pto_score_cell_t *cell, const char *strategy, pto_format_t format) {
     PTO_RECORD(stdout, format, pto_field_text("collective", pto_collective_name(cell->collective)),
@@ -270,8 +268,8 @@ static void print_csv_cell(const pto_score_cell_t *cell, int index) {
                pto_field_truth("near_tie", picked && cell->near_tie),
                pto_field_number("regret", pto_score_regret(cell, index)),
                pto_field_text("distance", is_pair ? pto_level_name(cell->distance) : NULL),
-               pto_field_text("from_space", is_pair ? space_name(cell->ends.from_host) : NULL),
-               pto_field_text("to_space", is_pair ? space_name(cell->ends.to_host) : NULL),
+               pto_field_text("from_space", is_pair ? score_space_name(cell->ends.from_host) : NULL),
+               pto_field_text("to_space", is_pair ? score_space_name(cell->ends.to_host) : NULL),
                pto_field_text("both_ways", !is_pair               ? NULL
                                            : cell->ends.both_ways ? "yes"
                                                                   : "no"),
@@ -308,7 +306,7 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
 static void print_json_cell(const pto_score_cell_t *cell) {
     const bool is_pair = cell->collective == PTO_COLLECTIVE_PAIR, is_picked = cell->picked >= 0;
     const bool is_halo = cell->collective == PTO_COLLECTIVE_HALO;
-    const char *spaces[] = {space_name(cell->ends.from_host), space_name(cell->ends.to_host)};
+    const char *spaces[] = {score_space_name(cell->ends.from_host), score_space_name(cell->ends.to_host)};
     char grid[PTO_HALO_TEXT_MAX];
     print_cell(cell, NULL, PTO_FORMAT_JSON);
     PTO_MORE(stdout, pto_field_if(is_pair, pto_field_text("distance", pto_level_name(cell->distance))),

@@ -27,6 +27,9 @@ typedef struct {
 /* "alltoall library, 2 nodes", or "all". Returns `text`. */
 const char *score_filter_text(const pto_score_filter_t *filter, char *text, size_t text_size);
 
+/* "cpu" or "gpu": where a buffer is. */
+const char *score_space_name(bool host);
+
 /* The table of groups of cells: a row for each picker, with the group's name above the first. */
 void score_print_heading(const score_print_t *how);
 void score_print_row(const score_print_t *how, const score_row_t *row, bool first);

@@ -300,9 +300,9 @@ void pto_print_energy_note(const pto_predictions_t *predictions) {
 }
 
 /* Returns a reason without the leading name of the strategy, so that strategies can share it. */
-static const char *shared_reason(const pto_predictions_t *predictions, int64_t point, int strategy) {
+static const char *shared_reason(const pto_predictions_t *predictions, int strategy) {
     const char *name = predictions->strategy[strategy]->name;
-    const char *reason = pto_prediction_at(predictions, point, strategy)->reason;
+    const char *reason = pto_prediction_at(predictions, 0, strategy)->reason;
     size_t length = strlen(name);
     return strncmp(reason, name, length) == 0 && reason[length] == ' ' ? reason + length + 1 : reason;
 }
@@ -316,7 +316,7 @@ static const char *reason_to_hide(const pto_predictions_t *predictions, int stra
             pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, &cost))
             return NULL;
     }
-    return shared_reason(predictions, 0, strategy);
+    return shared_reason(predictions, strategy);
 }
 
 static bool is_hidden_for(const pto_predictions_t *predictions, int strategy, const char *reason) {

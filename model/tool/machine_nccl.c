@@ -129,9 +129,9 @@ static int price_lines(const call_t *call, postal_t *priced) {
     return count;
 }
 
-static bool is_below(const postal_t *a, const postal_t *b, double bytes) {
-    double a_s = a->alpha_s + bytes * a->s_per_byte, b_s = b->alpha_s + bytes * b->s_per_byte;
-    return a_s < b_s || (a_s == b_s && a->s_per_byte < b->s_per_byte);
+/* Whether a line is below another one for the smallest sizes. */
+static bool begins_below(const postal_t *a, const postal_t *b) {
+    return a->alpha_s < b->alpha_s || (a->alpha_s == b->alpha_s && a->s_per_byte < b->s_per_byte);
 }
 
 /* The bytes from which `later` is cheaper than `now`; INFINITY if it never is. */
@@ -174,7 +174,7 @@ static void write_rows(FILE *stream, const call_t *call) {
     postal_t line[LINES_MAX] = {{0, 0}};
     int count = price_lines(call, line), now = 0;
     for (int i = 1; i < count; i++)
-        now = is_below(&line[i], &line[now], 0) ? i : now;
+        now = begins_below(&line[i], &line[now]) ? i : now;
     for (double from = 0; isfinite(from);) {
         double below = INFINITY;
         int next = now;
