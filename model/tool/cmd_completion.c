@@ -6,7 +6,6 @@
 
 #include "base/names.h"
 #include "command.h"
-#include "command_line/machine_folders.h"
 
 static const char usage[] =
     "usage: portolan completion bash|zsh|machines|scenarios|workloads|man [PROGRAM]\n"
@@ -257,16 +256,6 @@ static void print_zsh(void) {
     print_with_programs(zsh_tail);
 }
 
-/* --- names ---------------------------------------------------------------------------------------------- */
-
-/* Print the names of files that a shell completes. */
-static void print_names(pto_folder_kind_t kind) {
-    static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
-    int count = pto_folders_names(kind, name);
-    for (int i = 0; i < count; i++)
-        puts(name[i]);
-}
-
 /* --- the man page -------------------------------------------------------------------------------------- */
 
 static void roff_text(const char *text) {
@@ -390,9 +379,10 @@ static int print(const pto_arguments_t *arguments) {
     else if (status == PTO_OK && kind == ZSH)
         print_zsh();
     else if (status == PTO_OK)
-        print_names(kind == MACHINES    ? PTO_FOLDER_MACHINES
-                    : kind == SCENARIOS ? PTO_FOLDER_PROBLEMS
-                                        : PTO_FOLDER_WORKLOADS);
+        pto_print_names(kind == MACHINES    ? PTO_FOLDER_MACHINES
+                        : kind == SCENARIOS ? PTO_FOLDER_PROBLEMS
+                                            : PTO_FOLDER_WORKLOADS,
+                        "");
     return status == PTO_OK ? pto_flush_output() : pto_usage_error(&syntax, "%s", err.message);
 }
 

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "command.h"
 #include "command_line/find_machine.h"
-#include "command_line/machine_folders.h"
 #include "command_line/terminal.h"
 #include "portolan/map.h"
 #include "portolan/topology.h"
@@ -134,12 +133,11 @@ static pto_status_t list_library(const char *path, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* The names of the files in these folders, without reading the files. */
-static void list_names(pto_folder_kind_t folders) {
+void pto_print_names(pto_folder_kind_t folders, const char *before) {
     static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
     int count = pto_folders_names(folders, name);
     for (int i = 0; i < count; i++)
-        printf("  %s\n", name[i]);
+        printf("%s%s\n", before, name[i]);
 }
 
 /* What can be listed: by `print`, or the files in folders, by `list_file` or else by their names alone. */
@@ -175,7 +173,7 @@ static void print_kind(int kind) {
     if (kinds[kind].print)
         kinds[kind].print();
     else if (!kinds[kind].list_file)
-        list_names(kinds[kind].folders);
+        pto_print_names(kinds[kind].folders, "  ");
     for (int i = 0; kinds[kind].list_file && pto_folder_at(kinds[kind].folders, i, folder); i++)
         list_folder(folder, kinds[kind].list_file);
 }

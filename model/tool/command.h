@@ -2,6 +2,7 @@
 #ifndef PTO_COMMAND_H
 #define PTO_COMMAND_H
 
+#include "command_line/machine_folders.h"
 #include "command_line/option_table.h"
 #include "show/sweeps.h"
 
@@ -30,6 +31,9 @@ const pto_command_t *pto_command_at(int i);
 
 /* The names and options of the project's other programs, for completion; NULL after the last one. */
 const pto_command_t *pto_program_at(int i);
+
+/* Print the names of the files in these folders, each after a text and without reading the files. */
+void pto_print_names(pto_folder_kind_t folders, const char *before);
 
 /* Errors: PTO_ERR_NOT_FOUND, with the nearest name. */
 pto_status_t pto_command_find(const char *name, const pto_command_t **command, pto_error_t *err);

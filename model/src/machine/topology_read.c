@@ -397,13 +397,10 @@ pto_status_t pto_topology_create(const char *text, size_t text_size, const char 
     return status;
 }
 
+static PTO_TEXT_READER(read_file, pto_topology_create, pto_topology_t **, topology, FILE_BYTES_MAX);
+
 pto_status_t pto_topology_open(const char *path, pto_topology_t **topology, pto_error_t *err) {
-    char *text = NULL;
-    size_t size = 0;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status == PTO_OK)
-        status = pto_topology_create(text, size, path, topology, err);
-    free(text);
+    pto_status_t status = read_file(path, topology, err);
     if (status != PTO_OK)
         return status;
     (*topology)->path = pto_text_copy(path);
