@@ -167,25 +167,15 @@ static void set_cell(const pto_machine_t *machine, const pto_family_t *family,
     cell->at = (char *)machine + family->offset + (size_t)cell->index * size_of_form[family->form];
 }
 
-static bool next_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell) {
+bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) {
     for (; cell->next < FAMILY_COUNT; cell->next++, cell->step = 0) {
-        match_t found;
-        if (match_path(&families[cell->next], path, &found) && *found.rest &&
-            cell->step < extent(&found.dim[0]) * extent(&found.dim[1])) {
-            set_cell(machine, &families[cell->next], found.dim, cell->step++, cell);
+        const pto_family_t *family = &families[cell->next];
+        if (cell->step < extent(&family->dim[0]) * extent(&family->dim[1])) {
+            set_cell(machine, family, family->dim, cell->step++, cell);
             return true;
         }
     }
     return false;
-}
-
-bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) { return next_below(machine, "", cell); }
-
-const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell, char *key) {
-    if (!next_below(machine, path, cell))
-        return NULL;
-    pto_cell_key(cell, key);
-    return *path ? key + strlen(path) + 1 : key;
 }
 
 /* The position of an index in each of a family's dimensions. */
@@ -258,16 +248,6 @@ bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *w
         return true;
     }
     return false;
-}
-
-bool pto_key_is_required(const pto_family_t *family, const char *path) {
-    match_t found;
-    return match_path(family, path, &found) && *found.rest == '!';
-}
-
-bool pto_cell_is_first(const pto_machine_t *machine, const pto_cell_t *cell, const char *path) {
-    pto_cell_t first = {0};
-    return next_below(machine, path, &first) && first.at == cell->at;
 }
 
 bool pto_cell_known(const pto_cell_t *cell) {

@@ -89,10 +89,6 @@ void pto_cell_key(const pto_cell_t *cell, char *key);
 /* The cell that begins at this address of the machine; false: none does. */
 bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell);
 
-/* Iterate over the cells whose keys begin with `path.`, starting with a zeroed one. Returns the rest of the
- * key, or the whole key if the path is empty; NULL after the last cell. `key` is filled as above. */
-const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell, char *key);
-
 /* A word of a family's key that follows a path: a key that the mapping at this path of the file may have. */
 typedef struct {
     const pto_family_t *family;
@@ -108,12 +104,6 @@ typedef struct {
 /* Iterate over the words that follow `path`, starting with a zeroed one or with a range of families that are
  * known to contain the path. A word that families share is found for each of them. False after the last. */
 bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *word);
-
-/* Returns whether the family's next key is required in the mapping at `path`. */
-bool pto_key_is_required(const pto_family_t *family, const char *path);
-
-/* Returns whether this is the first cell below `path`. */
-bool pto_cell_is_first(const pto_machine_t *machine, const pto_cell_t *cell, const char *path);
 
 /* Returns whether the machine has a value of this cell. */
 bool pto_cell_known(const pto_cell_t *cell);

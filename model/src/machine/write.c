@@ -137,25 +137,33 @@ static const char *comment_of(const char *path) {
     return NULL;
 }
 
-/* A mapping of the file: the cells whose keys begin with a path. */
+/* A mapping of the file: the words that follow a path. */
 typedef struct {
-    bool known;   /* it has some values, and all that are required */
-    bool is_flat; /* it has only numbers, so it is written on one line */
+    bool known;       /* it has some values */
+    bool is_complete; /* it has all that are required */
+    bool is_flat;     /* it has only numbers, so it is written on one line */
 } section_t;
 
+static pto_cell_t cell_of(const pto_word_t *word) {
+    return (pto_cell_t){.family = word->family, .at = word->at};
+}
+
+static void child_of(const char *path, const pto_word_t *word, char child[PTO_PARAM_KEY_MAX]) {
+    snprintf(child, PTO_PARAM_KEY_MAX, "%s%s%.*s", path, *path ? "." : "", (int)word->length, word->text);
+}
+
 static section_t section_at(const pto_machine_t *machine, const char *path) {
-    section_t section = {.is_flat = true};
-    bool complete = true;
-    char key[PTO_PARAM_KEY_MAX];
-    pto_cell_t cell = {0};
-    for (const char *rest; (rest = pto_cell_below(machine, path, &cell, key)) != NULL;) {
-        bool known = pto_cell_known(&cell), is_leaf = strchr(rest, '.') == NULL;
+    section_t section = {.is_complete = true, .is_flat = true};
+    for (pto_word_t word = {0}; pto_word_next(machine, path, &word);) {
+        const pto_cell_t cell = cell_of(&word);
+        char child[PTO_PARAM_KEY_MAX];
+        child_of(path, &word, child);
+        bool known = word.at ? pto_cell_known(&cell) : section_at(machine, child).known;
         section.known = section.known || known;
-        section.is_flat = section.is_flat && is_leaf &&
+        section.is_flat = section.is_flat && word.at &&
                           (cell.family->form == PTO_FORM_VALUE || cell.family->form == PTO_FORM_WHOLE);
-        complete = complete && (known || !is_leaf || !pto_key_is_required(cell.family, path));
+        section.is_complete = section.is_complete && (known || !word.at || !word.required);
     }
-    section.known = section.known && complete;
     return section;
 }
 
@@ -202,7 +210,7 @@ static void put_children(pto_text_t *writer, const pto_machine_t *machine, const
 static void put_section(pto_text_t *writer, const pto_machine_t *machine, const char *path, int indent) {
     const char *dot = strrchr(path, '.'), *comment = comment_of(path);
     section_t section = section_at(machine, path);
-    if (!section.known)
+    if (!section.known || !section.is_complete)
         return;
     pto_text_add(writer, "%s%*s%s:", indent == 0 ? "\n" : "", indent, "", dot != NULL ? dot + 1 : path);
     if (section.is_flat)
@@ -216,21 +224,19 @@ static void put_section(pto_text_t *writer, const pto_machine_t *machine, const 
 static void put_children(pto_text_t *writer, const pto_machine_t *machine, const char *path, int indent,
                          bool on_one_line) {
     const char *separator = "";
-    pto_cell_t cell = {0};
-    char key[PTO_PARAM_KEY_MAX];
-    for (const char *rest; (rest = pto_cell_below(machine, path, &cell, key)) != NULL;) {
+    for (pto_word_t word = {0}; pto_word_next(machine, path, &word);) {
+        const pto_cell_t cell = cell_of(&word);
         char child[PTO_PARAM_KEY_MAX];
-        size_t length = (size_t)(rest - key) + strcspn(rest, ".");
-        memcpy(child, key, length);
-        child[length] = '\0';
-        if (key[length] != '\0') {
-            if (pto_cell_is_first(machine, &cell, child))
+        child_of(path, &word, child);
+        pto_word_t first = {0}; /* below the child: families can share the word */
+        if (!word.at) {
+            if (pto_word_next(machine, child, &first) && first.family == word.family)
                 put_section(writer, machine, child, indent);
         } else if (pto_cell_known(&cell) && !on_one_line && cell.family->form == PTO_FORM_VALUE) {
-            put_number_lines(writer, indent, rest, &cell);
+            put_number_lines(writer, indent, word.text, &cell);
         } else if (pto_cell_known(&cell)) {
             put(writer, separator);
-            put_leaf(writer, indent, rest, &cell);
+            put_leaf(writer, indent, word.text, &cell);
             separator = on_one_line ? ", " : "";
         }
     }
