@@ -65,7 +65,7 @@ static inline void assert_explained(const pto_plan_t *plan, const pto_machine_t 
     pto_explanation_t explanation = {0};
     pto_error_t err = {0};
     for (int walk = 0; walk < 2; walk++) {
-        pto_price_t price;
+        pto_price_t price = {0};
         double sum_s = 0;
         assert_ok((walk ? pto_price_walk : pto_price)(plan, on, &price, &explanation, &err), &err);
         for (int i = 0; i < explanation.count; i++)
