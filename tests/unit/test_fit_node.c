@@ -176,6 +176,13 @@ TEST(minima_of_a_loaded_host_are_refused) {
     assert_non_null(strstr(err.message, "5.1 times"));
 }
 
+static pto_fit_t fit_minima(const pto_samples_t *samples) {
+    pto_fit_options_t options = any_node;
+    options.minima = true;
+    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
+    return must_fit(samples, &options);
+}
+
 /* Of several samples the least counts, however far the others are, and the line is that of least squares. */
 TEST(minima_are_the_least_of_each_size) {
     static const double more[] = {1.7, 1, 3, 1.2};
@@ -192,10 +199,7 @@ TEST(minima_are_the_least_of_each_size) {
         xx += (double)(sample.bytes * sample.bytes) / 8;
         xy += (double)sample.bytes * seconds / 8;
     }
-    pto_fit_options_t options = any_node;
-    options.minima = true;
-    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
-    pto_fit_t fit = must_fit(samples, &options);
+    pto_fit_t fit = fit_minima(samples);
     const pto_postal_t *postal = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
     double beta = (xy - x * y) / (xx - x * x);
     assert_int_equal(postal->sample_count, 8);
@@ -203,17 +207,20 @@ TEST(minima_are_the_least_of_each_size) {
     assert_near(postal->alpha_s.value, y - beta * x, 1e-3);
 }
 
+/* Samples of one process; returned is what those of several begin with. */
+static pto_sample_t add_one_process(pto_samples_t *samples) {
+    pto_sample_t sample = message_row;
+    for (sample.bytes = 1 << 16; sample.bytes <= 1 << 20; sample.bytes *= 2)
+        add_equal(samples, sample, 2e-6 + 1e-10 * (double)sample.bytes, 2);
+    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    return sample;
+}
+
 /* As behind the paper's table III: rows of as many processes as GPUs or more, whose bytes together are one of
  * the sizes of one process, in whole floats. All others are twice as slow here. */
 TEST(minima_of_a_limit_are_of_processes_that_share_a_message) {
     pto_samples_t *samples = no_samples();
-    pto_sample_t sample = message_row;
-    pto_fit_options_t options = any_node;
-    options.minima = true;
-    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
-    for (sample.bytes = 1 << 16; sample.bytes <= 1 << 20; sample.bytes *= 2)
-        add_equal(samples, sample, 2e-6 + 1e-10 * (double)sample.bytes, 2);
-    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    pto_sample_t sample = add_one_process(samples);
     for (sample.procs = 2; sample.procs <= 6; sample.procs++)
         for (int64_t whole = 1 << 16; whole <= 1 << 20; whole *= 2) {
             int64_t part = whole / sample.procs / 4 * 4;
@@ -224,28 +231,21 @@ TEST(minima_of_a_limit_are_of_processes_that_share_a_message) {
                           2e-6 + (counts ? 1 : 2) * 5e-11 * sample.procs * (double)sample.bytes, 2);
             }
         }
-    pto_fit_t fit = must_fit(samples, &options);
+    pto_fit_t fit = fit_minima(samples);
     assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 5e-11, 1e-3);
 }
 
 /* Four processes take `ratio` times as long as one, of the same bytes each. */
 static pto_fit_kind_t kind_of_minima(double ratio) {
     pto_samples_t *samples = no_samples();
-    pto_sample_t sample = message_row;
-    pto_fit_options_t options = any_node;
-    options.minima = true;
-    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
-    for (sample.bytes = 1 << 16; sample.bytes <= 1 << 20; sample.bytes *= 2)
-        add_equal(samples, sample, 2e-6 + 1e-10 * (double)sample.bytes, 2);
-    sample.benchmark = PTO_BENCHMARK_INJECTION;
+    pto_sample_t sample = add_one_process(samples);
     sample.procs = 4;
     for (int64_t whole = 1 << 16; whole <= 1 << 20; whole *= 2) {
         sample.bytes = whole / sample.procs;
         add_equal(samples, sample, 2e-6 + ratio * 1e-10 * (double)sample.bytes, 2);
     }
-    pto_fit_t fit = must_fit(samples, &options);
-    pto_fit_kind_t kind = entry_named(&fit, "injection.cpu")->kind;
-    return kind;
+    pto_fit_t fit = fit_minima(samples);
+    return entry_named(&fit, "injection.cpu")->kind;
 }
 
 TEST(minima_that_hardly_reach_a_limit_have_none) {

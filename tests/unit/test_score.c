@@ -23,7 +23,7 @@ static void read_text(scored_t *scored, const char *text) {
 }
 
 /* Of one text, or of two; until the test ends. */
-static scored_t *collect_both(const char *text, const char *second, const pto_score_options_t *options) {
+static scored_t *collect_as(const char *text, const char *second, const pto_score_options_t *options) {
     scored_t *scored = keep_new(sizeof *scored, end_scored);
     read_text(scored, text);
     if (second)
@@ -35,9 +35,9 @@ static scored_t *collect_both(const char *text, const char *second, const pto_sc
     return scored;
 }
 
-static scored_t *collect(const char *text, const pto_score_options_t *options) {
-    return collect_both(text, NULL, options);
-}
+static scored_t *collect_both(const char *text, const char *second) { return collect_as(text, second, NULL); }
+
+static scored_t *collect(const char *text) { return collect_as(text, NULL, NULL); }
 
 /* As if a machine had predicted these seconds for a cell of two; negative: does not apply. */
 static void predict(pto_score_cell_t *cell, const double seconds[2]) {
@@ -67,8 +67,7 @@ TEST(each_number_of_processes_makes_a_cell_with_the_unsplit_in_it) {
                                       "alltoall,library,three_step,2,2,1,32,1,1\n"
                                       "alltoall,library,cuda_aware,2,2,1,32,1,1\n"
                                       "allreduce,library,cuda_aware,2,2,1,128,1,1\n"
-                                      "allreduce,library,three_step,2,2,1,128,1,2\n",
-                               NULL);
+                                      "allreduce,library,three_step,2,2,1,128,1,2\n");
     const pto_score_t *score = &scored->score;
     assert_int_equal(score->cell_count, 3);
     assert_int_equal(score->cell[0].collective, PTO_COLLECTIVE_ALLREDUCE);
@@ -96,8 +95,7 @@ TEST(datatypes_owners_and_own_algorithms_keep_cells_apart) {
         "alltoall,library,cuda_aware,2,2,2,2,64,1,1,\n"
         "alltoall,library,three_step,2,2,2,2,64,1,2,\n"
         "alltoall,library,cuda_aware,2,2,1,1,64,1,1,bruck\n"
-        "alltoall,library,three_step,2,2,1,1,64,1,2,pairwise\n",
-        NULL);
+        "alltoall,library,three_step,2,2,1,1,64,1,2,pairwise\n");
     assert_int_equal(scored->score.cell_count, 3);
     assert_int_equal(scored->score.cell[1].owners_per_gpu, 2);
     assert_true(scored->score.cell[2].own_algorithms);
@@ -105,7 +103,7 @@ TEST(datatypes_owners_and_own_algorithms_keep_cells_apart) {
     assert_string_equal(scored->score.cell[2].candidate[0].algorithm, "bruck");
     assert_string_equal(scored->score.cell[2].candidate[1].algorithm, "pairwise");
     scored = collect_both(HEADER "allreduce,library,cuda_aware,2,2,1,64,1,1\n",
-                          "# datatype=double\n" HEADER "allreduce,library,three_step,2,2,1,64,1,2\n", NULL);
+                          "# datatype=double\n" HEADER "allreduce,library,three_step,2,2,1,64,1,2\n");
     assert_int_equal(scored->score.cell_count, 0);
     assert_int_equal(scored->score.note[0].count, 2);
 }
@@ -116,15 +114,15 @@ TEST(datatypes_owners_and_own_algorithms_keep_cells_apart) {
            "alltoall,library,three_step,2,2,1,64,2,2\nalltoall,library,three_step,2,2,1,64,3,2\n"
 
 TEST(a_time_is_the_minimum_of_jobs_and_the_median_of_repeats) {
-    scored_t *scored = collect(THREE_RUNS, NULL);
+    scored_t *scored = collect(THREE_RUNS);
     assert_int_equal(scored->score.options.statistic, PTO_STATISTIC_MIN);
     assert_around(scored->score.cell[0].candidate[0].measured_s, 1, 1e-9);
     assert_around(scored->score.cell[0].candidate[1].measured_s, 2, 1e-9);
-    scored = collect("# portolan=0.1.0\n" THREE_RUNS, NULL);
+    scored = collect("# portolan=0.1.0\n" THREE_RUNS);
     assert_int_equal(scored->score.options.statistic, PTO_STATISTIC_MEDIAN);
     assert_around(scored->score.cell[0].candidate[0].measured_s, 3, 1e-9);
     assert_around(scored->score.cell[0].candidate[1].measured_s, 2, 1e-9);
-    scored = collect_both("# portolan=0.1.0\n" THREE_RUNS, THREE_RUNS, NULL);
+    scored = collect_both("# portolan=0.1.0\n" THREE_RUNS, THREE_RUNS);
     assert_int_equal(scored->score.options.statistic, PTO_STATISTIC_MIN);
 }
 
@@ -145,17 +143,17 @@ static void assert_notes(const pto_score_t *score, const expected_note_t *expect
 TEST(rows_that_compare_nothing_are_left_out_and_reported) {
     const pto_score_skip_t skip = {PTO_IMPLEMENTATION_LIBRARY, strategy_named("cuda_aware")};
     const pto_score_options_t options = {.min_bytes = 0, .clear_margin = 0.1, .skip_count = 1, .skip = &skip};
-    scored_t *scored = collect("# machine=x\n# caveat_isend_irecv_split=no all-to-all\n" HEADER
-                               "alltoallv,isend_irecv,cuda_aware,2,2,1,0,1,1\n"
-                               "alltoallv,isend_irecv,three_step,2,2,1,0,1,1\n"
-                               "alltoallv,isend_irecv,extra_message,2,2,4,0,1,1\n"
-                               "alltoallv,isend_irecv,extra_message,2,2,4,0,2,1\n"
-                               "alltoallv,library,extra_message,2,2,4,0,1,1\n"
-                               "alltoallv,library,cuda_aware,2,2,1,0,1,1\n"
-                               "alltoallv,library,teleport,2,2,1,0,1,1\n"
-                               "messages,isend_irecv,three_step,2,2,1,0,1,1\n"
-                               "alltoallv,library,three_step,2,2,4,0,1,1\n",
-                               &options);
+    scored_t *scored = collect_as("# machine=x\n# caveat_isend_irecv_split=no all-to-all\n" HEADER
+                                  "alltoallv,isend_irecv,cuda_aware,2,2,1,0,1,1\n"
+                                  "alltoallv,isend_irecv,three_step,2,2,1,0,1,1\n"
+                                  "alltoallv,isend_irecv,extra_message,2,2,4,0,1,1\n"
+                                  "alltoallv,isend_irecv,extra_message,2,2,4,0,2,1\n"
+                                  "alltoallv,library,extra_message,2,2,4,0,1,1\n"
+                                  "alltoallv,library,cuda_aware,2,2,1,0,1,1\n"
+                                  "alltoallv,library,teleport,2,2,1,0,1,1\n"
+                                  "messages,isend_irecv,three_step,2,2,1,0,1,1\n"
+                                  "alltoallv,library,three_step,2,2,4,0,1,1\n",
+                                  NULL, &options);
     static const expected_note_t expected[] = {
         {2, "isend_irecv with extra_message: c.csv:2 says"},
         {1, "library with cuda_aware: as asked"},
@@ -174,7 +172,7 @@ TEST(a_caveat_applies_only_to_its_own_file) {
                                       "alltoallv,isend_irecv,extra_message,2,2,4,64,1,2\n";
     static const char caveat[] = "# caveat_isend_irecv_split=no all-to-all\n" HEADER
                                  "alltoallv,isend_irecv,extra_message,2,2,4,64,1,0.5\n";
-    scored_t *scored = collect_both(rows, caveat, NULL);
+    scored_t *scored = collect_both(rows, caveat);
     assert_int_equal(scored->score.note_count, 1);
     assert_int_equal(scored->score.cell_count, 1);
     assert_around(scored->score.cell[0].candidate[1].measured_s, 2, 1e-9);
@@ -190,8 +188,7 @@ TEST(a_caveat_applies_only_to_its_own_file) {
 static scored_t *collect_five(void) {
     static const double predicted[][2] = {{8, 12}, {1, 3}, {3, 2}, {4, 5}, {-1, -1}};
     scored_t *scored = collect(HEADER TWO("64", "10", "10.5") TWO("128", "2", "4") TWO("256", "2", "3")
-                                   TWO("512", "8", "4") TWO("1024", "8", "4"),
-                               NULL);
+                                   TWO("512", "8", "4") TWO("1024", "8", "4"));
     assert_int_equal(scored->score.cell_count, 5);
     for (int i = 0; i < 5; i++)
         predict(&scored->score.cell[i], predicted[i]);
@@ -232,7 +229,7 @@ TEST(always_one_strategy_needs_no_model) {
 
 TEST(a_measured_tie_is_right_either_way) {
     static const double predicted[] = {2, 1};
-    scored_t *scored = collect(HEADER TWO("64", "3", "3"), NULL);
+    scored_t *scored = collect(HEADER TWO("64", "3", "3"));
     predict(&scored->score.cell[0], predicted);
     pto_score_summary_t summary = summary_of(&scored->score, PTO_PICKER_MODEL, NULL);
     assert_around(summary.right, 1, 1e-9);
@@ -240,7 +237,7 @@ TEST(a_measured_tie_is_right_either_way) {
 }
 
 TEST(clear_begins_where_the_second_takes_a_tenth_longer) {
-    scored_t *scored = collect(HEADER TWO("64", "10", "11") TWO("128", "10.99", "10"), NULL);
+    scored_t *scored = collect(HEADER TWO("64", "10", "11") TWO("128", "10.99", "10"));
     assert_true(scored->score.cell[0].clear);
     assert_false(scored->score.cell[1].clear);
     assert_int_equal(scored->score.cell[1].best, 1);
@@ -248,7 +245,7 @@ TEST(clear_begins_where_the_second_takes_a_tenth_longer) {
 
 TEST(an_unpredicted_strategy_cannot_be_picked_but_counts) {
     static const double predicted[] = {-1, 5};
-    scored_t *scored = collect(HEADER TWO("64", "1", "4"), NULL);
+    scored_t *scored = collect(HEADER TWO("64", "1", "4"));
     predict(&scored->score.cell[0], predicted);
     assert_int_equal(scored->score.cell[0].picked, 1);
     assert_around(scored->score.cell[0].regret, 3, 1e-9);
@@ -259,7 +256,7 @@ TEST(an_unpredicted_strategy_cannot_be_picked_but_counts) {
 
 TEST(a_margin_inside_the_intervals_is_a_toss_up) {
     static const double predicted[] = {1.0, 1.2};
-    scored_t *scored = collect(HEADER TWO("64", "1", "4") TWO("128", "1", "4"), NULL);
+    scored_t *scored = collect(HEADER TWO("64", "1", "4") TWO("128", "1", "4"));
     for (int i = 0; i < 2; i++) {
         pto_score_cell_t *cell = &scored->score.cell[i];
         predict(cell, predicted);
@@ -279,8 +276,7 @@ TEST(the_floor_is_what_single_runs_would_have_picked) {
     scored_t *scored = collect(
         THREE_RUNS "alltoall,library,cuda_aware,2,2,1,128,1,1\nalltoall,library,cuda_aware,2,2,1,128,2,1\n"
                    "alltoall,library,cuda_aware,2,2,1,128,3,5\nalltoall,library,three_step,2,2,1,128,1,2\n"
-                   "alltoall,library,three_step,2,2,1,128,3,4\n",
-        NULL);
+                   "alltoall,library,three_step,2,2,1,128,3,4\n");
     for (int i = 0; i < 2; i++)
         predict(&scored->score.cell[i], predicted);
     assert_int_equal(scored->score.cell[0].floor_count, 3);
@@ -299,8 +295,7 @@ TEST(the_same_run_of_joined_files_is_one) {
         collect("# portolan=1\n" HEADER
                 "alltoall,library,three_step,2,2,1,64,1,1\nalltoall,library,three_step,2,2,1,64,1,9\n"
                 "alltoall,library,three_step,2,2,1,64,1,3\nalltoall,library,three_step,2,2,1,64,2,1\n"
-                "alltoall,library,dup_devptr,2,2,2,64,1,2\nalltoall,library,dup_devptr,2,2,2,64,2,2\n",
-                NULL);
+                "alltoall,library,dup_devptr,2,2,2,64,1,2\nalltoall,library,dup_devptr,2,2,2,64,2,2\n");
     const pto_score_cell_t *cell = &scored->score.cell[0];
     assert_around(cell->candidate[0].measured_s, 2, 1e-9); /* of 1, 1, 3, 9 */
     assert_int_equal(cell->floor_count, 2);
@@ -311,8 +306,7 @@ TEST(the_same_run_of_joined_files_is_one) {
 TEST(filters_choose_cells) {
     static const double predicted[] = {1, 2};
     scored_t *scored = collect(HEADER TWO("64", "1", "2") "allreduce,library,cuda_aware,4,2,1,64,1,1\n"
-                                                          "allreduce,library,three_step,4,2,1,64,1,2\n",
-                               NULL);
+                                                          "allreduce,library,three_step,4,2,1,64,1,2\n");
     static const struct {
         pto_score_filter_t filter;
         int64_t cells;
@@ -358,8 +352,7 @@ TEST(cells_are_predicted_as_predict_does) {
     scored_t *scored = collect(
         HEADER
         "alltoall,library,cuda_aware,2,1,1,1000,1,3e-6\nalltoall,library,three_step,2,1,1,1000,1,1e-6\n"
-        "alltoall,library,cuda_aware,4,1,1,1000,1,1\nalltoall,library,three_step,4,1,1,1000,1,1\n",
-        NULL);
+        "alltoall,library,cuda_aware,4,1,1,1000,1,1\nalltoall,library,three_step,4,1,1,1000,1,1\n");
     assert_int_equal(pto_score_predict(&scored->score, &machine, 2, NULL), PTO_OK);
     const pto_score_cell_t *cell = &scored->score.cell[0];
     pto_scenario_t scenario;
@@ -392,8 +385,7 @@ TEST(a_layout_the_machine_lacks_is_a_reason) {
         "alltoall,library,cuda_aware,2,3,1,1000,1,3e-6,\nalltoall,library,three_step,2,3,1,1000,1,1e-6,\n"
         "allreduce,library,cuda_aware,2,1,1,999,1,3e-6,\nallreduce,library,three_step,2,1,1,999,1,1e-6,\n"
         "alltoall,library,cuda_aware,2,1,1,1000,1,3e-6,magic\n"
-        "alltoall,library,three_step,2,1,1,1000,1,1e-6,pairwise\n",
-        NULL);
+        "alltoall,library,three_step,2,1,1,1000,1,1e-6,pairwise\n");
     assert_int_equal(pto_score_predict(&scored->score, &machine, 0, NULL), PTO_OK);
     const pto_score_cell_t *cell = scored->score.cell;
     assert_non_null(strstr(cell[0].prediction[0].reason, "not a multiple"));
@@ -407,8 +399,8 @@ TEST(a_layout_the_machine_lacks_is_a_reason) {
 TEST(missing_machine_values_are_listed) {
     pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     scored_t *scored = collect(
-        HEADER "allreduce,library,cuda_aware,2,1,1,64,1,3e-6\nallreduce,library,three_step,2,1,1,64,1,1e-6\n",
-        NULL);
+        HEADER
+        "allreduce,library,cuda_aware,2,1,1,64,1,3e-6\nallreduce,library,three_step,2,1,1,64,1,1e-6\n");
     assert_int_equal(pto_score_predict(&scored->score, &machine, 0, NULL), PTO_OK);
     int found = 0;
     for (int i = 0; i < scored->score.unpriced_count; i++)
@@ -435,14 +427,14 @@ static const char two_node_counts[] =
 TEST(each_node_count_is_scored_by_a_fit_without_it) {
     pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     int64_t calls[3] = {0};
-    scored_t *scored = collect(two_node_counts, NULL);
+    scored_t *scored = collect(two_node_counts);
     assert_int_equal(
         pto_score_leave_one_out(&scored->score, &scored->collectives, &machine, refit, calls, NULL), PTO_OK);
     assert_int_equal(calls[0], 2);
     assert_true(scored->score.cell[0].prediction[0].price.seconds > 1.9);
     assert_true(scored->score.cell[0].prediction[0].price.seconds < 3.9);
     assert_true(scored->score.cell[1].prediction[0].price.seconds > 3.9);
-    scored = collect(HEADER TWO("64", "1", "2"), NULL);
+    scored = collect(HEADER TWO("64", "1", "2"));
     pto_error_t err;
     assert_int_equal(
         pto_score_leave_one_out(&scored->score, &scored->collectives, &machine, refit, calls, &err),
@@ -464,7 +456,7 @@ TEST(what_was_scored_before_a_stop_is_kept) {
     pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     for (int64_t fits = 0; fits <= 2; fits++) {
         int64_t left = fits;
-        scored_t *scored = collect(two_node_counts, NULL);
+        scored_t *scored = collect(two_node_counts);
         assert_int_equal(
             pto_score_leave_one_out(&scored->score, &scored->collectives, &machine, refit_until, &left, NULL),
             fits == 0 ? PTO_ERR_INTERRUPTED : PTO_OK);
