@@ -40,7 +40,7 @@ static const pto_option_t options[] = {{"text", "TEXT", "a text", .apply = apply
 static const pto_option_set_t sets[] = {{"options", options}, {NULL, NULL}};
 static const pto_syntax_t syntax = {.program = "program", .usage = "usage: program\n", .set = sets};
 
-#define PARSE(arguments, ...) parse((char *[]){(char[]){"program"}, __VA_ARGS__, NULL}, (arguments))
+#define PARSED(...) parsed((char *[]){(char[]){"program"}, __VA_ARGS__, NULL})
 #define WORD(text) ((char[]){text})
 
 static int parse(char **argv, pto_arguments_t *arguments) {
@@ -50,23 +50,28 @@ static int parse(char **argv, pto_arguments_t *arguments) {
     return pto_arguments_parse(&syntax, argc, argv, arguments);
 }
 
+static void end_arguments(void *arguments) { pto_arguments_fini(arguments); }
+
+static pto_arguments_t *parsed(char **argv) {
+    pto_arguments_t *arguments = keep_new(sizeof *arguments, end_arguments);
+    assert_int_equal(parse(argv, arguments), -1);
+    return arguments;
+}
+
 TEST(values_are_the_next_word_or_follow_an_equals_sign) {
-    pto_arguments_t arguments;
     taken_t taken = {0};
-    assert_int_equal(PARSE(&arguments, WORD("--flag"), WORD("a"), WORD("--text"), WORD("-1"),
-                           WORD("--text=b=c"), WORD("-"), WORD("--"), WORD("--flag")),
-                     -1);
-    assert_int_equal(arguments.given_count, 3);
-    assert_string_equal(arguments.given[1].text, "-1");
-    assert_string_equal(arguments.given[2].text, "b=c");
-    assert_int_equal(arguments.operand_count, 3);
-    assert_string_equal(arguments.operand[0], "a");
-    assert_string_equal(arguments.operand[1], "-");
-    assert_string_equal(arguments.operand[2], "--flag");
-    assert_int_equal(pto_arguments_apply(&arguments, &taken, NULL), PTO_OK);
+    pto_arguments_t *arguments = PARSED(WORD("--flag"), WORD("a"), WORD("--text"), WORD("-1"),
+                                        WORD("--text=b=c"), WORD("-"), WORD("--"), WORD("--flag"));
+    assert_int_equal(arguments->given_count, 3);
+    assert_string_equal(arguments->given[1].text, "-1");
+    assert_string_equal(arguments->given[2].text, "b=c");
+    assert_int_equal(arguments->operand_count, 3);
+    assert_string_equal(arguments->operand[0], "a");
+    assert_string_equal(arguments->operand[1], "-");
+    assert_string_equal(arguments->operand[2], "--flag");
+    assert_int_equal(pto_arguments_apply(arguments, &taken, NULL), PTO_OK);
     assert_string_equal(taken.text, "b=c");
     assert_int_equal(taken.flags, 1);
-    pto_arguments_fini(&arguments);
 }
 
 TEST(a_command_keeps_the_options_behind_it) {
@@ -85,36 +90,31 @@ TEST(a_command_keeps_the_options_behind_it) {
 }
 
 TEST(standard_values_come_before_what_is_given) {
-    pto_arguments_t arguments;
     taken_t taken = {0};
-    assert_int_equal(PARSE(&arguments, WORD("--flag")), -1);
-    assert_int_equal(pto_arguments_apply(&arguments, &taken, NULL), PTO_OK);
+    pto_arguments_t *arguments = PARSED(WORD("--flag"));
+    assert_int_equal(pto_arguments_apply(arguments, &taken, NULL), PTO_OK);
     assert_string_equal(taken.text, "usual");
     assert_true(taken.order[0] == 1 && taken.order[1] == 2);
-    pto_arguments_fini(&arguments);
 }
 
 TEST(unambiguous_beginnings_are_names) {
-    pto_arguments_t arguments;
-    assert_int_equal(PARSE(&arguments, WORD("--te=x"), WORD("--flag")), -1);
-    assert_ptr_equal(arguments.given[0].option, &options[0]);
-    assert_ptr_equal(arguments.given[1].option, &options[1]);
-    pto_arguments_fini(&arguments);
+    pto_arguments_t *arguments = PARSED(WORD("--te=x"), WORD("--flag"));
+    assert_ptr_equal(arguments->given[0].option, &options[0]);
+    assert_ptr_equal(arguments->given[1].option, &options[1]);
 }
 
 TEST(out_has_a_short_form) {
-    pto_arguments_t arguments;
     taken_t taken = {0};
     pto_error_t err = {0};
-    assert_int_equal(PARSE(&arguments, WORD("-o"), WORD("-f"), WORD("a")), -1);
-    assert_int_equal(arguments.operand_count, 1);
-    assert_int_equal(pto_arguments_apply(&arguments, &taken, NULL), PTO_OK);
+    pto_arguments_t *arguments = PARSED(WORD("-o"), WORD("-f"), WORD("a"));
+    assert_int_equal(arguments->operand_count, 1);
+    assert_int_equal(pto_arguments_apply(arguments, &taken, NULL), PTO_OK);
     assert_string_equal(taken.text, "-f");
-    pto_arguments_fini(&arguments);
+    pto_arguments_t refused;
     char *argv[] = {WORD("program"), WORD("-o=f"), NULL}, *last[] = {WORD("program"), WORD("-o"), NULL};
-    assert_int_not_equal(pto_arguments_read(&syntax, 2, argv, &arguments, &err), -1);
+    assert_int_not_equal(pto_arguments_read(&syntax, 2, argv, &refused, &err), -1);
     assert_non_null(strstr(err.message, "unknown option '-o=f'"));
-    assert_int_not_equal(pto_arguments_read(&syntax, 2, last, &arguments, &err), -1);
+    assert_int_not_equal(pto_arguments_read(&syntax, 2, last, &refused, &err), -1);
     assert_non_null(strstr(err.message, "--out needs a value"));
 }
 
@@ -156,13 +156,11 @@ TEST(a_size_without_its_unit_is_refused_with_the_one_that_was_meant) {
 }
 
 TEST(an_invalid_value_names_its_option) {
-    pto_arguments_t arguments;
     taken_t taken = {0};
     pto_error_t err = {0};
-    assert_int_equal(PARSE(&arguments, WORD("--text"), WORD("bad")), -1);
-    assert_int_equal(pto_arguments_apply(&arguments, &taken, &err), PTO_ERR_TYPE);
+    pto_arguments_t *arguments = PARSED(WORD("--text"), WORD("bad"));
+    assert_int_equal(pto_arguments_apply(arguments, &taken, &err), PTO_ERR_TYPE);
     assert_string_equal(err.message, "--text: 'bad' is bad");
-    pto_arguments_fini(&arguments);
 }
 
 /* What a command line that is refused says; standard error goes to a file meanwhile. */
@@ -212,14 +210,11 @@ TEST(an_error_can_be_read_without_being_printed) {
 }
 
 TEST(the_text_of_an_option_is_the_last_given_or_the_standard_one) {
-    pto_arguments_t arguments;
-    assert_int_equal(PARSE(&arguments, WORD("--flag")), -1);
-    assert_string_equal(pto_arguments_text(&arguments, "text"), "usual");
-    assert_null(pto_arguments_text(&arguments, "flag"));
-    pto_arguments_fini(&arguments);
-    assert_int_equal(PARSE(&arguments, WORD("--text=a"), WORD("--text=b")), -1);
-    assert_string_equal(pto_arguments_text(&arguments, "text"), "b");
-    pto_arguments_fini(&arguments);
+    pto_arguments_t *arguments = PARSED(WORD("--flag"));
+    assert_string_equal(pto_arguments_text(arguments, "text"), "usual");
+    assert_null(pto_arguments_text(arguments, "flag"));
+    arguments = PARSED(WORD("--text=a"), WORD("--text=b"));
+    assert_string_equal(pto_arguments_text(arguments, "text"), "b");
 }
 
 /* --- the programs' own tables --------------------------------------------------------------------------- */
