@@ -53,6 +53,14 @@ static inline void fill_with(float *buffer, float value) {
         buffer[i] = value;
 }
 
+/* A block for each process, in memory that is not the device's. */
+static inline float *blocks_for_all(float value) {
+    float *blocks = keep_new((size_t)PROCESSES * BYTES, NULL);
+    for (int i = 0; i < PROCESSES; i++)
+        fill_with(blocks + (ptrdiff_t)i * ELEMENTS, value);
+    return blocks;
+}
+
 /* Each process has its own value in all elements. */
 static inline float *buffer_of(float value) {
     void *memory = NULL;
@@ -82,6 +90,24 @@ static inline pto_exec_t *exec_of(const pto_plan_t *plan, const pto_device_t *de
     pto_exec_t *exec = NULL;
     MUST(pto_exec_create(plan, MPI_COMM_WORLD, device, in, out, PTO_OP_SUM, options, &exec, &err));
     return exec;
+}
+
+/* A call that fails with this status and words of the message. */
+static inline void expect_error(pto_status_t found, pto_status_t wanted, const char *words,
+                                const pto_error_t *err) {
+    expect(found == wanted && strstr(err->message, words), words, err->message);
+}
+
+/* A run that is right, and leaves this value in all elements. */
+static inline void run_to(pto_exec_t *exec, const float *out, float value, const char *what) {
+    pto_error_t err = {0};
+    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, value), what, err.message);
+}
+
+/* What an earlier run or another call has failed for is not run again. */
+static inline void expect_failed(pto_exec_t *exec) {
+    pto_error_t err = {0};
+    expect_error(pto_exec_run(exec, &err), PTO_ERR_RANGE, "an earlier run failed", &err);
 }
 
 /* Every test begins with it. */

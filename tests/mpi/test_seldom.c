@@ -147,7 +147,7 @@ static void create_unreached(const char *strategy, const char *refusal) {
     expect(status == (refusal ? PTO_ERR_NOT_APPLICABLE : PTO_OK), strategy, err.message);
     expect(!refusal || strstr(err.message, refusal) != NULL, strategy, err.message);
     if (status == PTO_OK) {
-        expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0)), strategy, err.message);
+        run_to(exec, out, sum_from(0), strategy);
         pto_exec_destroy(exec);
     }
 }
@@ -189,30 +189,24 @@ static bool fill_later(void *what, bool *begun) {
 /* The input is made in a stream of the program's, and a run begins after it. */
 static void a_run_follows_a_stream(const char *strategy) {
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     void *stream = NULL;
     pto_plan_t *plan = allreduce_by(strategy);
     float *in = buffer_of(-7), *out = buffer_of(-1);
-    if (pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK ||
-        host->stream_create(&stream, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, host, in, out, &usual);
+    MUST(host->stream_create(&stream, &err));
     for (int run = 0; run < 3; run++) {
         filling_t filling = {in, ELEMENTS, 5 + rank};
         fill_with(in, -7);
-        if (pto_host_stream_step(fill_later, &filling, stream, &err) != PTO_OK ||
-            pto_exec_follow(exec, stream, &err) != PTO_OK || pto_exec_run(exec, &err) != PTO_OK)
-            die(err.message);
-        expect(holds(out, sum_from(10)), strategy, "a run before its input");
+        MUST(pto_host_stream_step(fill_later, &filling, stream, &err));
+        MUST(pto_exec_follow(exec, stream, &err));
+        run_to(exec, out, sum_from(10), strategy);
     }
-    if (pto_exec_start(exec, &err) != PTO_OK)
-        die(err.message);
+    MUST(pto_exec_start(exec, &err));
     bool finished = false;
-    if (pto_exec_test(exec, &finished, &err) != PTO_OK)
-        die(err.message);
+    MUST(pto_exec_test(exec, &finished, &err));
     pto_status_t status = pto_exec_follow(exec, stream, &err);
     expect(status == (finished ? PTO_OK : PTO_ERR_RANGE), "follows during a run", err.message);
-    if (pto_exec_wait(exec, &err) != PTO_OK)
-        die(err.message);
+    MUST(pto_exec_wait(exec, &err));
     host->stream_destroy(stream, NULL);
     pto_exec_destroy(exec);
 }
@@ -221,24 +215,20 @@ static void a_run_follows_a_stream(const char *strategy) {
  */
 static void a_message_follows_a_stream(void) {
     pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     void *stream = NULL;
     pto_plan_t *plan = plan_of("cuda_aware", PTO_COLLECTIVE_GATHER, "linear", &one_node);
-    float *in = calloc(1, BYTES), *out = calloc(PROCESSES, BYTES);
+    float *in = blocks_for_all(0), *out = blocks_for_all(0);
     filling_t filling = {in, ELEMENTS, 5 + rank};
-    if (!in || !out ||
-        pto_exec_create(plan, MPI_COMM_WORLD, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK ||
-        host->stream_create(&stream, &err) != PTO_OK ||
-        pto_host_stream_step(fill_later, &filling, stream, &err) != PTO_OK ||
-        pto_exec_follow(exec, stream, &err) != PTO_OK || pto_exec_run(exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, host, in, out, &usual);
+    MUST(host->stream_create(&stream, &err));
+    MUST(pto_host_stream_step(fill_later, &filling, stream, &err));
+    MUST(pto_exec_follow(exec, stream, &err));
+    MUST(pto_exec_run(exec, &err));
     for (int i = 0; i < PROCESSES && rank == 0; i++)
         expect(holds(out + (ptrdiff_t)i * ELEMENTS, (float)(10 + i)), "messages follow a stream",
                "those of before");
     host->stream_destroy(stream, NULL);
     pto_exec_destroy(exec);
-    free(in);
-    free(out);
 }
 
 /* --- other private buffers ----------------------------------------------------------------------------- */
@@ -260,19 +250,13 @@ static void private_buffers_change(const char *strategy) {
         int from = turns[i][0], to = turns[i][1];
         for (int k = 0; k < 2 * ELEMENTS; k++)
             out[k / ELEMENTS][k % ELEMENTS] = -1;
-        if (pto_exec_rebind_private(exec, in[from], out[to], &err) != PTO_OK ||
-            pto_exec_run(exec, &err) != PTO_OK)
-            die(err.message);
-        expect(holds(out[to], sum_from((float)(100 * from))), strategy, "other buffers");
+        MUST(pto_exec_rebind_private(exec, in[from], out[to], &err));
+        run_to(exec, out[to], sum_from((float)(100 * from)), strategy);
         expect(holds(out[1 - to], -1), strategy, "a buffer that is no longer bound");
     }
-    pto_status_t status = pto_exec_rebind_private(exec, NULL, out[0], &err);
-    expect(status == PTO_ERR_RANGE && strstr(err.message, "a buffer is NULL"), strategy, err.message);
-    status = pto_exec_rebind_private(exec, in[1], in[1], &err);
-    expect(status == PTO_ERR_RANGE && strstr(err.message, "stays in place"), strategy, err.message);
-    if (pto_exec_run(exec, &err) != PTO_OK)
-        die(err.message);
-    expect(holds(out[0], sum_from(100)), strategy, "the buffers before an error");
+    expect_error(pto_exec_rebind_private(exec, NULL, out[0], &err), PTO_ERR_RANGE, "a buffer is NULL", &err);
+    expect_error(pto_exec_rebind_private(exec, in[1], in[1], &err), PTO_ERR_RANGE, "stays in place", &err);
+    run_to(exec, out[0], sum_from(100), strategy);
     pto_exec_destroy(exec);
 }
 
@@ -297,13 +281,6 @@ static pto_status_t counted_rebind(pto_exec_t *exec, const void *in, void *out, 
     return status;
 }
 
-/* Runs once, and looks at the output. */
-static void run_on(pto_exec_t *exec, const float *out, float base) {
-    pto_error_t err = {0};
-    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(base)), "a run on other buffers",
-           err.message);
-}
-
 /* All tell all in one message where their buffers are, and agree where an allocation is new, since some may
  * be unable to open it. */
 static void new_allocations_are_agreed_on(void) {
@@ -316,24 +293,21 @@ static void new_allocations_are_agreed_on(void) {
     device.open_memory = open_or_not;
     pto_exec_t *exec = exec_of(plan, &device, in[0], out, &usual);
     expect(!pto_exec_user_is_private(exec, PTO_ROLE_IN), "others use the input", "a private one");
-    run_on(exec, out, 0);
+    run_to(exec, out, sum_from(0), "other buffers");
     expect(counted_rebind(exec, in[1], out, 1, 1, &err) == PTO_OK, "a new allocation", err.message);
-    run_on(exec, out, 100);
+    run_to(exec, out, sum_from(100), "other buffers");
     expect(counted_rebind(exec, in[0], out, 1, -1, &err) == PTO_OK, "the first one", err.message);
-    run_on(exec, out, 0);
+    run_to(exec, out, sum_from(0), "other buffers");
     expect(counted_rebind(exec, in[1], out, 1, 0, &err) == PTO_OK, "the second again", err.message);
-    run_on(exec, out, 100);
+    run_to(exec, out, sum_from(100), "other buffers");
     /* new to one process is new to all */
     expect(counted_rebind(exec, rank == 3 ? in[2] : in[0], out, 1, 1, &err) == PTO_OK, "one new",
            err.message);
-    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0) + 200), "one new", err.message);
+    run_to(exec, out, sum_from(0) + 200, "one new");
     refusing = 2;
-    expect(counted_rebind(exec, in[3], out, 1, 1, &err) == PTO_ERR_IO &&
-               strstr(err.message, "rank 2 opens nothing"),
-           "an allocation that one process cannot open", err.message);
+    expect_error(counted_rebind(exec, in[3], out, 1, 1, &err), PTO_ERR_IO, "rank 2 opens nothing", &err);
     refusing = -1;
-    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, sum_from(0) + 200), "the buffers before it",
-           err.message);
+    run_to(exec, out, sum_from(0) + 200, "the buffers before it");
     pto_exec_destroy(exec);
 }
 
@@ -356,17 +330,13 @@ static void what_was_not_opened_stays_new(void) {
     pto_exec_t *exec = exec_of(plan, &device, in[0], out, &usual);
     for (int i = 0; i < 2; i++) {
         refusing = 2;
-        expect(counted_rebind(exec, in[1], out, 1, 1, &err) == PTO_ERR_IO &&
-                   strstr(err.message, "rank 2 opens nothing"),
-               "an allocation that another process cannot open", err.message);
+        expect_error(counted_rebind(exec, in[1], out, 1, 1, &err), PTO_ERR_IO, "rank 2 opens nothing", &err);
         refusing = -1;
-        expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, (float)rank), "the input before it",
-               err.message);
+        run_to(exec, out, (float)rank, "the input before it");
     }
     expect(counted_rebind(exec, in[1], out, 1, 1, &err) == PTO_OK, "an allocation that all can open",
            err.message);
-    expect(pto_exec_run(exec, &err) == PTO_OK && holds(out, (float)(100 + rank)), "another input",
-           err.message);
+    run_to(exec, out, (float)(100 + rank), "another input");
     pto_exec_destroy(exec);
 }
 
@@ -398,11 +368,9 @@ static void cut_kernel(const char *strategy, int64_t bytes, int64_t largest_byte
                        double timeout_s) {
     static pto_kernels_t kernels;
     pto_device_t device = *host;
-    pto_error_t err = {0};
-    pto_exec_t *exec = NULL;
     pto_plan_t *plan = plan_of_bytes(strategy, PTO_COLLECTIVE_ALLREDUCE, "direct", &one_node, bytes);
     pto_exec_options_t options = usual;
-    float *in = calloc(1, (size_t)bytes), *out = calloc(1, (size_t)bytes);
+    void *in = keep_new((size_t)bytes, NULL), *out = keep_new((size_t)bytes, NULL);
     char found[80];
     kernels = *host->kernels;
     kernels.flags_cut = (pto_kernel_cut_t){96, 1000};
@@ -413,9 +381,7 @@ static void cut_kernel(const char *strategy, int64_t bytes, int64_t largest_byte
     device.kernels = &kernels;
     options.timeout_s = timeout_s;
     noted = (pto_kernel_program_t){0};
-    if (!in || !out ||
-        pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &options, &exec, &err) != PTO_OK)
-        die(err.message);
+    pto_exec_t *exec = exec_of(plan, &device, in, out, &options);
     int64_t blocks = pieces_of(largest_bytes, lines ? 40 : 96, 4);
     int64_t slices = pieces_of(largest_bytes, blocks * (lines ? 24 : 1000), 64);
     snprintf(found, sizeof found, "%d blocks and %d slices of %lld bytes", noted.blocks, noted.slices,
@@ -426,8 +392,6 @@ static void cut_kernel(const char *strategy, int64_t bytes, int64_t largest_byte
                                                 : 20),
            strategy, "another patience");
     pto_exec_destroy(exec);
-    free(in);
-    free(out);
 }
 
 static void kernels_are_cut_by_their_largest_buffer(void) {
@@ -452,14 +416,12 @@ static void kernels_are_cut_by_their_largest_buffer(void) {
         blocks_of[none] = 0;
         pto_status_t status =
             pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err);
-        expect(status == PTO_ERR_NOT_APPLICABLE && strstr(err.message, "not even one block of gas_read's"),
-               "a GPU without room", err.message);
+        expect_error(status, PTO_ERR_NOT_APPLICABLE, "not even one block of gas_read's", &err);
         blocks_of[none] = blocks;
         device.kernels = rank == none ? NULL : &kernels;
         status = pto_exec_create(plan, MPI_COMM_WORLD, &device, in, out, PTO_OP_SUM, &usual, &exec, &err);
-        expect(status == PTO_ERR_NOT_APPLICABLE &&
-                   strstr(err.message, "gas_read runs kernels, but device host does not support them"),
-               "a device without kernels", err.message);
+        expect_error(status, PTO_ERR_NOT_APPLICABLE,
+                     "gas_read runs kernels, but device host does not support them", &err);
     }
 }
 
