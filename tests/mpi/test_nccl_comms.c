@@ -11,30 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "nccl_calls.h"
+#include "nccl_processes.h"
 #include "portolan/exec.h"
 #include "tap.h"
 
 enum { IDS = 8, STREAMS = 3, COUNT = 100, THREADS = 3, THREAD_CALLS = 40 };
 enum { SUCCESS = 0, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, IN_PROGRESS = 7, AVERAGE = 4, ON_HOST = 1 };
 
-static int rank, size;
-static atomic_int failures;
-static const char *name; /* of the case */
-static const pto_device_t *device;
 static void *stream[STREAMS];
-
-static void expect(bool right, const char *what) {
-    if (right)
-        return;
-    failures++;
-    fprintf(stderr, "test_nccl_comms: rank %d, %s: %s\n", rank, name, what);
-}
-
-static void finish(void *one) { device->finish(one, NULL); }
 
 static members_t begin(pto_nccl_id_t id) {
     members_t made = {NULL, rank, size};
@@ -549,24 +534,23 @@ static const struct {
              {"much of the memory for kernels", large}};
 enum { CASES = (int)(sizeof cases / sizeof *cases) };
 
-static void is_unlike(const pto_nccl_id_t *id) {
+static pto_nccl_id_t id[CASES * IDS];
+static char **setting; /* of process 1 alone: a name and a value; NULL: none */
+
+static void is_unlike(void) {
     const members_t all = begin(id[0]);
     expect_sum(&all, BY_NCCL);
     ncclCommDestroy(all.handle);
 }
 
-static int run(const pto_nccl_id_t *id, char **setting) {
-    if (pto_device_find("host", &device, NULL) != PTO_OK)
+static int run(void) {
+    if (!open_streams(stream, STREAMS))
         return 1;
-    fake_host = (fake_host_t){device, pto_host_stream_step, pto_host_stream_capture};
-    for (int i = 0; i < STREAMS; i++)
-        if (device->stream_create(&stream[i], NULL) != PTO_OK)
-            return 1;
     name = "other settings";
     if (setting && rank == 1)
         setenv(setting[0], setting[1], 1);
     if (setting)
-        is_unlike(id);
+        is_unlike();
     for (int i = 0; i < CASES && !setting; i++) {
         name = cases[i].name;
         cases[i].run(id + i * IDS);
@@ -575,15 +559,9 @@ static int run(const pto_nccl_id_t *id, char **setting) {
 }
 
 int main(int argc, char **argv) {
-    static pto_nccl_id_t id[CASES * IDS];
-    int ended = 0, failed = 0;
     size = argc > 1 ? atoi(argv[1]) : 2;
+    setting = argc > 3 ? argv + 2 : NULL;
     for (int i = 0; i < CASES * IDS; i++)
         ncclGetUniqueId(&id[i]);
-    for (rank = 0; rank < size; rank++)
-        if (fork() == 0)
-            _exit(run(id, argc > 3 ? argv + 2 : NULL));
-    while (wait(&ended) > 0)
-        failed |= ended != 0;
-    return failed;
+    return run_processes(run);
 }

@@ -14,26 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "nccl_calls.h"
+#include "nccl_processes.h"
 #include "tap.h"
-
-typedef pto_nccl_id_t id_type;
 
 /* The last is the legacy default stream. A communicator has as many calls before another is made: each has
  * doors for a number of executors, and graphs have their own. */
 enum { STREAMS = 4, REPLAYS = 3, SEVERAL = 4, CALLS_OF_ONE = 1000, IDS_MAX = 1024 };
 
-static int rank, size, failures, issued;
+static int calls, issued;
 static uint64_t state; /* the same on all processes */
-static const pto_device_t *device;
+static pto_nccl_id_t id[IDS_MAX];
 static void *stream[STREAMS];
 
 static unsigned pick(unsigned below) { return calls_pick(&state, below); }
-
-static void finish(void *one) { device->finish(one, NULL); }
 
 static void fail(const char *what, int call) {
     if (failures++ < 5)
@@ -268,9 +262,9 @@ static void split(const members_t *of) {
     state = kept;
 }
 
-static void random_calls(int calls, const id_type *id) {
+static void random_calls(void) {
     members_t all = {NULL, rank, size};
-    int taken = 0, made = 0;
+    int taken = 0, made = 2; /* the first are of others */
     for (int i = 0; issued < calls; i++) {
         const unsigned kind = pick(8);
         if (i % CALLS_OF_ONE == 0 && all.handle)
@@ -297,10 +291,10 @@ static void random_calls(int calls, const id_type *id) {
 }
 
 /* Process 0 waits for a call that the others never make, until it aborts. */
-static void aborts(id_type id) {
+static void aborts(void) {
     void *comm = NULL;
     float data[100] = {0};
-    if (ncclCommInitRank(&comm, size, id, rank) != 0)
+    if (ncclCommInitRank(&comm, size, id[1], rank) != 0)
         exit(1);
     ncclAllReduce(data, data, 100, PTO_NCCL_FLOAT32, PTO_NCCL_SUM, comm, stream[0]);
     finish(stream[0]);
@@ -327,8 +321,11 @@ static void *abort_soon(void *comm) {
     return NULL;
 }
 
+static void *shared; /* by all processes: doors, and the number of those that have been passed */
+
 /* All doors in one order, of which some are closed. */
-static void doors(tap_door_t *shared, atomic_int *ended) {
+static int doors(void) {
+    atomic_int *ended = (atomic_int *)(void *)((char *)shared + tap_doors_bytes());
     static const door_case_t all[] = {{"the same digest", {7, 7}, false, false, true},
                                       {"another digest", {7, 8}, false, false, false},
                                       {"one has failed", {7, 0}, false, false, false},
@@ -354,12 +351,13 @@ static void doors(tap_door_t *shared, atomic_int *ended) {
     comm.doors_seen = TAP_DOORS;
     if (tap_door_pass(&comm, 7, 100))
         fail("the last door", TAP_DOORS);
+    return failures > 0;
 }
 
 /* On process 1 alone there is no room for executors, so all calls are NCCL's, and right. Later there is. */
-static void one_fails(id_type id) {
+static void one_fails(void) {
     members_t all = {NULL, rank, size};
-    if (ncclCommInitRank(&all.handle, size, id, rank) != 0)
+    if (ncclCommInitRank(&all.handle, size, id[0], rank) != 0)
         exit(1);
     tap_comm_t *tap = tap_comm_of(all.handle);
     const size_t used = tap->symmetric.used;
@@ -380,43 +378,26 @@ static void one_fails(id_type id) {
     ncclCommDestroy(all.handle);
 }
 
-static int run(int calls, const id_type *id) {
-    if (pto_device_find("host", &device, NULL) != PTO_OK)
+static int run(void) {
+    if (!open_streams(stream, STREAMS - 1))
         return 1;
-    fake_host = (fake_host_t){device, pto_host_stream_step, pto_host_stream_capture};
-    for (int i = 0; i < STREAMS - 1; i++)
-        if (device->stream_create(&stream[i], NULL) != PTO_OK)
-            return 1;
     if (getenv("FAKE_DRIVER"))
         use_driver();
-    random_calls(calls, id + 2);
+    random_calls();
     if (is_expected_to_take()) {
-        one_fails(id[0]);
-        aborts(id[1]);
+        one_fails();
+        aborts();
     }
     return failures > 0;
 }
 
 int main(int argc, char **argv) {
-    const int calls = argc > 1 ? atoi(argv[1]) : 300;
-    static id_type id[IDS_MAX];
-    int ended = 0, failed = 0;
+    calls = argc > 1 ? atoi(argv[1]) : 300;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     size = argc > 3 ? atoi(argv[3]) : 2;
     for (int i = 0; i < IDS_MAX; i++)
         ncclGetUniqueId(&id[i]);
-    const bool doors_alone = calls == 0;
-    void *shared = mmap(NULL, tap_doors_bytes() + sizeof(atomic_int), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (rank = 0; rank < size; rank++)
-        if (fork() == 0) {
-            if (doors_alone)
-                doors(shared, (atomic_int *)(void *)((char *)shared + tap_doors_bytes()));
-            const int code = doors_alone ? failures > 0 : run(calls, id);
-            fflush(stdout);
-            _exit(code);
-        }
-    while (wait(&ended) > 0)
-        failed |= ended != 0;
-    return failed;
+    shared = mmap(NULL, tap_doors_bytes() + sizeof(atomic_int), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return run_processes(calls == 0 ? doors : run);
 }

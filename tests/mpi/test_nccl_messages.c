@@ -8,33 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "nccl_calls.h"
+#include "nccl_processes.h"
 #include "portolan/exec.h"
 #include "tap.h"
 
 enum { STREAMS = 3, IDS = 8, LIMIT = 100000, MESSAGES_MAX = 200, REPLAYS = 3 };
 enum { SUCCESS = 0, INVALID_USAGE = 5 };
 
-static int rank, size, failures;
 static uint64_t state; /* the same on all processes */
-static const pto_device_t *device;
+static int groups;
+static pto_nccl_id_t id[IDS];
 static void *stream[STREAMS];
 static void *comm;
-static const char *name;
-
-static void expect(bool right, const char *what) {
-    if (right)
-        return;
-    if (failures++ < 5)
-        fprintf(stderr, "test_nccl_messages: rank %d of %d, %s: %s\n", rank, size, name, what);
-}
 
 static unsigned pick(unsigned below) { return calls_pick(&state, below); }
-
-static void finish(void *one) { device->finish(one, NULL); }
 
 /* --- groups ----------------------------------------------------------------------------------------------
  */
@@ -277,28 +265,24 @@ static void aborts(void) {
     finish(stream[0]);
 }
 
-static void begin(pto_nccl_id_t id) {
-    if (ncclCommInitRank(&comm, size, id, rank) != SUCCESS)
+static void begin(int number) {
+    if (ncclCommInitRank(&comm, size, id[number], rank) != SUCCESS)
         exit(1);
 }
 
-static int run(int groups, const pto_nccl_id_t *id) {
-    if (pto_device_find("host", &device, NULL) != PTO_OK)
+static int run(void) {
+    if (!open_streams(stream, STREAMS))
         return 1;
-    fake_host = (fake_host_t){device, pto_host_stream_step, pto_host_stream_capture};
-    for (int i = 0; i < STREAMS; i++)
-        if (device->stream_create(&stream[i], NULL) != PTO_OK)
-            return 1;
     for (int i = 0; i < groups; i++) {
         name = "a random group";
         if (i % 100 == 0 && comm)
             ncclCommDestroy(comm);
         if (i % 100 == 0)
-            begin(id[i / 100 % 4]);
+            begin(i / 100 % 4);
         random_group(i);
     }
     ncclCommDestroy(comm);
-    begin(id[4]);
+    begin(4);
     name = "special groups";
     in_two_groups(500, 600);
     in_two_groups(LIMIT + 1, 600);
@@ -310,7 +294,7 @@ static int run(int groups, const pto_nccl_id_t *id) {
     alone();
     ncclCommDestroy(comm);
     name = "an abort";
-    begin(id[5]);
+    begin(5);
     aborts();
     if (rank == 0)
         printf("%d groups of messages of %d processes\n", groups, size);
@@ -318,20 +302,10 @@ static int run(int groups, const pto_nccl_id_t *id) {
 }
 
 int main(int argc, char **argv) {
-    static pto_nccl_id_t id[IDS];
-    const int groups = argc > 1 ? atoi(argv[1]) : 200;
-    int ended = 0, failed = 0;
+    groups = argc > 1 ? atoi(argv[1]) : 200;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     size = argc > 3 ? atoi(argv[3]) : 2;
     for (int i = 0; i < IDS; i++)
         ncclGetUniqueId(&id[i]);
-    for (rank = 0; rank < size; rank++)
-        if (fork() == 0) {
-            const int code = run(groups, id);
-            fflush(stdout);
-            _exit(code);
-        }
-    while (wait(&ended) > 0)
-        failed |= ended != 0;
-    return failed;
+    return run_processes(run);
 }
