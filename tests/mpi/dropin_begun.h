@@ -36,7 +36,7 @@ static inline void begin(void) {
     expect(drop.node_of && drop.on, "the drop-in does not begin");
 }
 
-/* An allreduce, or an allgather, of `count` integers of each process. */
+/* A collective of `count` integers of each process. */
 static inline drop_call_t call_of(pto_collective_t collective, const int *in, int *out, int count) {
     bool reduces = collective == PTO_COLLECTIVE_ALLREDUCE;
     return (drop_call_t){.collective = collective,

@@ -8,8 +8,6 @@
 
 #include "profile_memory.h"
 
-static int rank, size;
-
 static void add_all(void *in, void *out, int *count, MPI_Datatype *type) {
     for (int i = 0; i < *count; i++)
         ((int *)out)[i] += ((const int *)in)[i];
@@ -180,8 +178,6 @@ void run_special(void) {
         MPI_Abort(MPI_COMM_WORLD, 1);
         return;
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 3; i++) {
         user_operation(in, out);
         derived_types(in);
@@ -200,11 +196,11 @@ void run_special(void) {
     memory_free(MEMORY_GPU, out);
 }
 
-static void sum_on(MPI_Comm comm, int *in, int *out) {
-    for (int i = 0; i < 256; i++)
+static void sum_of(MPI_Comm comm, int count, int *in, int *out) {
+    for (int i = 0; i < count; i++)
         in[i] = rank + i;
-    MPI_Allreduce(in, out, 256, MPI_INT, MPI_SUM, comm);
-    expect(out[200] == size * (size - 1) / 2 + 200 * size, "a sum with asserted memory");
+    MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
+    expect(out[count - 1] == size * (size - 1) / 2 + (count - 1) * size, "a sum");
 }
 
 void run_kinds(const char *kinds, bool first_only) {
@@ -212,14 +208,12 @@ void run_kinds(const char *kinds, bool first_only) {
     MPI_Info info;
     int on_host[512];
     int *on_gpu = memory_allocate(MEMORY_GPU, sizeof on_host);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpi_assert_memory_alloc_kinds", kinds);
     MPI_Comm_dup_with_info(MPI_COMM_WORLD, first_only && rank > 0 ? MPI_INFO_NULL : info, &comm);
     for (int i = 0; i < 4; i++) {
-        sum_on(comm, on_host, on_host + 256);
-        sum_on(comm, on_gpu, on_gpu + 256);
+        sum_of(comm, 256, on_host, on_host + 256);
+        sum_of(comm, 256, on_gpu, on_gpu + 256);
     }
     MPI_Comm_free(&comm);
     MPI_Info_free(&info);
@@ -245,8 +239,6 @@ static void sum_in_capture(int *on_gpu, int count, bool waited_for) {
 
 void run_capture(void) {
     int *on_gpu = memory_allocate(MEMORY_GPU, 2 * CAPTURED_COUNT * sizeof *on_gpu);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     sum_in_capture(on_gpu, CAPTURED_COUNT, true);
     sum_in_capture(on_gpu, CAPTURED_COUNT - CAPTURED_CALLS, false);
     memory_free(MEMORY_GPU, on_gpu);
@@ -254,26 +246,21 @@ void run_capture(void) {
 
 void run_load(const char *library) {
     int buffers[512];
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 8; i++) {
         if (i == 4 && rank == size - 1)
             expect(dlopen(library, RTLD_LAZY) != NULL, "no such library");
-        sum_on(MPI_COMM_WORLD, buffers, buffers + 256);
+        sum_of(MPI_COMM_WORLD, 256, buffers, buffers + 256);
     }
 }
 
 /* Between the program and what it has started, and among all of them: none of it is in one MPI_COMM_WORLD. */
 static void sum_with_others(MPI_Comm between, bool first) {
     MPI_Comm all;
-    int own = 0, others = 0, count, *in = memory_allocate(MEMORY_GPU, 64),
-        *out = memory_allocate(MEMORY_GPU, 64);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &own);
+    int others = 0, count, *in = memory_allocate(MEMORY_GPU, 64), *out = memory_allocate(MEMORY_GPU, 64);
     MPI_Comm_remote_size(between, &others);
     MPI_Intercomm_merge(between, !first, &all);
     MPI_Comm_size(all, &count);
-    expect(count == own + others, "processes that were started");
+    expect(count == size + others, "processes that were started");
     for (int i = 0; i < 20 && in && out; i++) {
         in[0] = i + 1;
         MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, between);
@@ -281,7 +268,7 @@ static void sum_with_others(MPI_Comm between, bool first) {
         MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, all);
         expect(out[0] == count * (i + 1), "a sum of both groups");
         MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-        expect(out[0] == own * (i + 1), "a sum of the own group");
+        expect(out[0] == size * (i + 1), "a sum of the own group");
     }
     memory_free(MEMORY_GPU, in);
     memory_free(MEMORY_GPU, out);
@@ -304,8 +291,6 @@ void run_child(void) {
 
 void run_alias(void) {
     int own = 0, all[64];
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 4; i++) {
         int *in = rank == 0 ? all : &own;
         *in = 10 * i + rank;
@@ -349,13 +334,6 @@ static int copy_attribute(MPI_Comm comm, int key, void *extra, void *value, void
     return MPI_SUCCESS;
 }
 
-static void sum_of(MPI_Comm comm, int count, int *in, int *out) {
-    for (int i = 0; i < count; i++)
-        in[i] = rank + i;
-    MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
-    expect(out[count - 1] == size * (size - 1) / 2 + (count - 1) * size, "a sum of one more size");
-}
-
 void run_plans(int count) {
     MPI_Comm comm;
     int key, *in = calloc(2 * (size_t)count, sizeof *in);
@@ -363,8 +341,6 @@ void run_plans(int count) {
         MPI_Abort(MPI_COMM_WORLD, 1);
         return;
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_create_keyval(copy_attribute, MPI_COMM_NULL_DELETE_FN, &key, NULL);
     MPI_Comm_set_attr(comm, key, &key);
@@ -386,8 +362,6 @@ void run_live(int count) {
         MPI_Abort(MPI_COMM_WORLD, 1);
         return;
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < count; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
     comms_made = 0;

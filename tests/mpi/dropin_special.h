@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* test_dropin.c: note a wrong result, of which the first ones are printed. */
+/* test_dropin.c: in MPI_COMM_WORLD; and note a wrong result, of which the first ones are printed. */
+extern int rank, size;
 void expect(bool right, const char *what);
 
 /* In GPU memory, on MPI_COMM_WORLD of at least 2 processes. */

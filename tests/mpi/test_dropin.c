@@ -54,7 +54,7 @@ enum { MPICH_FAILS = true };
 static atomic_int wrong;
 static bool several_threads; /* MPI may have any of their calls */
 static bool real_gpus;
-static int rank, size;
+int rank, size;
 
 void expect(bool right, const char *what) {
     if (right)
