@@ -28,9 +28,35 @@ static pto_samples_t samples_of(const pto_calibrate_options_t *options, int inde
     return written_samples();
 }
 
+/* Of the case, with sizes and samples as its plan wants them. */
+static pto_samples_t samples_by_plan(const char *benchmark, const char *level, int procs) {
+    pto_calibrate_options_t options = made_options(false);
+    return samples_of(&options, made_index(benchmark, level, procs));
+}
+
+enum { REPEATS = 20 };
+
 static void end_sizes(void *sizes) { sizes_destroy(sizes); }
 
 static sizes_t *sizes_of(const sizes_options_t *options) { return keep(sizes_create(options), end_sizes); }
+
+/* From 1 byte on. */
+static sizes_t *sizes_up_to(int64_t to_bytes, int64_t factor, bool exhaustive) {
+    return sizes_of(&(sizes_options_t){.from_bytes = 1,
+                                       .to_bytes = to_bytes,
+                                       .factor = factor,
+                                       .unit_bytes = 1,
+                                       .repeats = REPEATS,
+                                       .exhaustive = exhaustive});
+}
+
+/* All samples take as long. */
+static void record_alike(sizes_t *sizes, const visit_t *visit, int count) {
+    double seconds[REPEATS];
+    for (int i = 0; i < count; i++)
+        seconds[i] = 1e-3;
+    sizes_record(sizes, visit, seconds, count);
+}
 
 /* Sizes just below a limit and not below it, as near as they come. */
 typedef struct {
@@ -67,8 +93,7 @@ static int size_count(const pto_samples_t *samples) {
 
 TEST(a_line_needs_every_second_power_of_two_and_few_samples) {
     made_begin(1, 0);
-    pto_calibrate_options_t options = made_options(false);
-    pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
+    pto_samples_t samples = samples_by_plan("memcpy_h2d", "on_socket", 1);
     assert_int_equal(size_count(&samples), 14);
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 4)
         assert_int_equal(samples_at(&samples, bytes), bytes < 1 << 24 ? 5 : 3); /* longer than 200 us */
@@ -85,8 +110,7 @@ static int visits_of(int64_t bytes) {
 
 TEST(no_size_has_all_its_samples_in_one_visit) {
     made_begin(2, 0.02);
-    pto_calibrate_options_t options = made_options(false);
-    samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
+    samples_by_plan("memcpy_h2d", "on_socket", 1);
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 4)
         assert_true(visits_of(bytes) >= 2);
 }
@@ -114,13 +138,12 @@ static bool encloses(const pto_samples_t *samples, int64_t limit_bytes) {
 TEST(limits_are_bisected_to_an_eighth) {
     for (int seed = 1; seed <= 20; seed++) {
         made_begin(seed, 0.02);
-        pto_calibrate_options_t options = made_options(false);
-        pto_samples_t samples = samples_of(&options, made_index("ping_pong", "off_node", 1));
+        pto_samples_t samples = samples_by_plan("ping_pong", "off_node", 1);
         assert_true(encloses(&samples, 12000));
-        samples = samples_of(&options, made_index("memcpy_shared_h2d", "on_socket", 4));
+        samples = samples_by_plan("memcpy_shared_h2d", "on_socket", 4);
         assert_true(encloses(&samples, 20000));
         assert_true(size_count(&samples) < 27);
-        samples = samples_of(&options, made_index("ping_pong", "on_socket", 1));
+        samples = samples_by_plan("ping_pong", "on_socket", 1);
         assert_true(encloses(&samples, 5000));
     }
 }
@@ -155,8 +178,7 @@ TEST(noise_alone_is_no_limit) {
     int sizes = 0;
     for (int seed = 1; seed <= 20; seed++) {
         made_begin(seed, 0.15);
-        pto_calibrate_options_t options = made_options(false);
-        pto_samples_t samples = samples_of(&options, made_index("memcpy_peer", "on_socket", 1));
+        pto_samples_t samples = samples_by_plan("memcpy_peer", "on_socket", 1);
         sizes += size_count(&samples) - 14;
     }
     print_message("20 lines with 15 percent noise: %d sizes more than without\n", sizes);
@@ -175,9 +197,8 @@ TEST(some_cases_need_every_size) {
                                                  .repeats = 5,
                                                  .every_size = true});
     for (; sizes_next(sizes, &visit); count++) {
-        double seconds[5] = {1, 1, 1, 1, 1};
         assert_int_equal(visit.bytes, 1 << count);
-        sizes_record(sizes, &visit, seconds, 5);
+        record_alike(sizes, &visit, 5);
     }
     assert_int_equal(count, 21);
 }
@@ -186,7 +207,7 @@ TEST(some_cases_need_every_size) {
  */
 typedef double (*cost_t)(int64_t bytes, int visit);
 
-enum { PLAYED_MAX = 100, REPEATS = 20 };
+enum { PLAYED_MAX = 100 };
 
 typedef struct {
     visit_t visit[PLAYED_MAX];
@@ -295,8 +316,7 @@ static int visits_before(const played_t *played, int64_t bytes) {
 
 static void play_by(int64_t factor, int64_t to_bytes, int iterations, cost_t cost, played_t *played) {
     visit_t visit;
-    sizes_t *sizes = sizes_of(&(sizes_options_t){
-        .from_bytes = 1, .to_bytes = to_bytes, .factor = factor, .unit_bytes = 1, .repeats = REPEATS});
+    sizes_t *sizes = sizes_up_to(to_bytes, factor, false);
     bool was_slow = false;
     *played = (played_t){0};
     known_count = 0;
@@ -350,13 +370,12 @@ TEST(the_first_pass_goes_up_to_the_largest_size) {
                                                      .unit_bytes = 8,
                                                      .repeats = 20});
         for (int step = 0; step < count; step++) {
-            double seconds[2] = {1e-3, 1e-3};
             if (!is_coarse(step, count))
                 continue;
             assert_true(sizes_next(sizes, &visit));
             assert_int_equal(visit.bytes, INT64_C(8) << step);
             assert_int_equal(sizes_left_out(sizes), 0);
-            sizes_record(sizes, &visit, seconds, 2);
+            record_alike(sizes, &visit, 2);
         }
         assert_true(count == 1 || (sizes_next(sizes, &visit) && visit.earlier_samples == 2));
     }
@@ -367,13 +386,11 @@ TEST(wide_steps_are_all_of_the_first_pass) {
     for (int64_t factor = 4; factor <= 64; factor *= 2) {
         visit_t visit;
         int64_t bytes = 1;
-        sizes_t *sizes = sizes_of(&(sizes_options_t){
-            .from_bytes = 1, .to_bytes = INT64_C(1) << 60, .factor = factor, .unit_bytes = 1, .repeats = 20});
+        sizes_t *sizes = sizes_up_to(INT64_C(1) << 60, factor, false);
         for (int step = 0; step < 10; step++, bytes *= factor) {
-            double seconds[2] = {1e-3, 1e-3};
             assert_true(sizes_next(sizes, &visit));
             assert_int_equal(visit.bytes, bytes);
-            sizes_record(sizes, &visit, seconds, 2);
+            record_alike(sizes, &visit, 2);
         }
     }
 }
@@ -410,24 +427,16 @@ TEST(the_largest_size_that_there_is_time_for_is_found) {
         for (int largest = -1; largest < STEPS; largest++) {
             int64_t refused_bytes = INT64_MAX, seen_bytes = 0;
             visit_t visit;
-            sizes_t *sizes = sizes_of(&(sizes_options_t){.from_bytes = 1,
-                                                         .to_bytes = 1 << (STEPS - 1),
-                                                         .factor = 2,
-                                                         .unit_bytes = 1,
-                                                         .repeats = 20,
-                                                         .exhaustive = exhaustive == 1});
+            sizes_t *sizes = sizes_up_to(1 << (STEPS - 1), 2, exhaustive == 1);
             while (sizes_next(sizes, &visit)) {
-                double seconds[REPEATS] = {0};
                 assert_true(visit.bytes < refused_bytes);
                 if (visit.bytes > (largest < 0 ? 0 : INT64_C(1) << largest)) {
                     refused_bytes = visit.bytes;
                     sizes_refuse(sizes, &visit);
                     continue;
                 }
-                for (int i = 0; i < visit.max_samples; i++)
-                    seconds[i] = 1e-3;
                 seen_bytes = visit.bytes > seen_bytes ? visit.bytes : seen_bytes;
-                sizes_record(sizes, &visit, seconds, visit.max_samples);
+                record_alike(sizes, &visit, visit.max_samples);
             }
             assert_int_equal(seen_bytes, largest < 0 ? 0 : INT64_C(1) << largest);
             assert_int_equal(sizes_left_out(sizes), STEPS - 1 - largest);
@@ -442,23 +451,15 @@ TEST(what_is_left_is_what_is_still_visited) {
         for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
             visit_t visit;
             int pass = 0, done = 0;
-            sizes_t *sizes = sizes_of(&(sizes_options_t){.from_bytes = 1,
-                                                         .to_bytes = INT64_C(1) << (count - 1),
-                                                         .factor = 2,
-                                                         .unit_bytes = 1,
-                                                         .repeats = 20,
-                                                         .exhaustive = exhaustive == 1});
+            sizes_t *sizes = sizes_up_to(INT64_C(1) << (count - 1), 2, exhaustive == 1);
             for (int step = 0; step < count; step++)
                 pass += exhaustive == 1 || is_coarse(step, count);
             for (; sizes_next(sizes, &visit); done++) {
-                double seconds[REPEATS] = {0};
                 int more = exhaustive == 1 ? 0 : done < pass ? pass / 2 : pass / 4;
                 int remaining = (exhaustive == 1 ? 1 : 2) * pass - done;
                 assert_int_equal(sizes_left(sizes), remaining + more + (exhaustive == 0));
-                for (int i = 0; i < visit.max_samples; i++)
-                    seconds[i] = 1e-3;
                 visit.iterations = 20;
-                sizes_record(sizes, &visit, seconds, visit.max_samples);
+                record_alike(sizes, &visit, visit.max_samples);
             }
             assert_int_equal(done, (exhaustive == 1 ? 1 : 2) * pass);
             assert_int_equal(sizes_left(sizes), 1);
@@ -684,8 +685,7 @@ TEST(a_later_visit_that_is_refused_ends_the_plan) {
     for (int refused = FIRST_PASS; refused < 3 * FIRST_PASS; refused++) {
         visit_t visit;
         int done = 0;
-        sizes_t *sizes = sizes_of(&(sizes_options_t){
-            .from_bytes = 1, .to_bytes = 1 << 20, .factor = 2, .unit_bytes = 1, .repeats = REPEATS});
+        sizes_t *sizes = sizes_up_to(1 << 20, 2, false);
         for (; done < refused && sizes_next(sizes, &visit); done++) {
             double seconds[REPEATS];
             sizes_recall(sizes, &visit, seconds);
@@ -791,8 +791,7 @@ TEST(noise_is_measured_away_as_far_as_a_line_needs) {
     assert_true(samples_of_a_line(0.12, 2) > 2 * 20 / 2);
     assert_true(samples_of_a_line(0.25, 1 << 26) > 14 * 20 / 2);
     made_begin(6, 0.1);
-    pto_calibrate_options_t options = made_options(false);
-    pto_samples_t samples = samples_of(&options, made_index("signal_flag", "on_socket", 1));
+    pto_samples_t samples = samples_by_plan("signal_flag", "on_socket", 1);
     assert_true(samples.count > 20); /* no size: until it is settled to 2 percent, where 20 give 5.5 */
 }
 
@@ -804,8 +803,7 @@ TEST(sizes_beside_a_limit_share_a_line) {
     enum { RUNS = 20 };
     for (int seed = 1; seed <= RUNS; seed++) {
         made_begin(seed, 0.05);
-        pto_calibrate_options_t options = made_options(false);
-        pto_samples_t samples = samples_of(&options, made_index("ping_pong", "on_socket", 1));
+        pto_samples_t samples = samples_by_plan("ping_pong", "on_socket", 1);
         for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 4)
             count += samples_at(&samples, bytes);
     }
@@ -814,8 +812,7 @@ TEST(sizes_beside_a_limit_share_a_line) {
 
 TEST(each_sample_is_written_once) {
     made_begin(9, 0.25);
-    pto_calibrate_options_t options = made_options(false);
-    pto_samples_t samples = samples_of(&options, made_index("memcpy_peer", "on_socket", 1));
+    pto_samples_t samples = samples_by_plan("memcpy_peer", "on_socket", 1);
     for (size_t i = 0; i < samples.count; i++) {
         const pto_sample_t *one = &samples.sample[i];
         assert_in_range(one->run, 1, samples_at(&samples, one->bytes));
