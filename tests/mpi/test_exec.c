@@ -413,21 +413,6 @@ static void expect_refusal(const job_t *job, case_t *test, const pto_plan_t *pla
     }
 }
 
-static void refuse_different_arguments(const job_t *job) {
-    case_t test;
-    pto_plan_t *plan = fixed_plan(&test, job->size, "three_step", "ring");
-    case_user_t user = case_user(&test, plan, job->device, job->rank);
-    test.op = job->rank ? PTO_OP_MAX : PTO_OP_SUM;
-    expect_refusal(job, &test, plan, user.in, user.out, PTO_ERR_RANGE,
-                   "different plans, operations or options");
-    test.op = PTO_OP_SUM;
-    test.options.own_algorithms = job->rank == 0;
-    expect_refusal(job, &test, plan, user.in, user.out, PTO_ERR_RANGE,
-                   "different plans, operations or options");
-    case_user_free(&test, job->device, &user);
-    pto_plan_destroy(plan);
-}
-
 static void refuse_placements(const job_t *job) {
     case_t test;
     pto_plan_t *plan = fixed_plan(&test, job->size, "three_step", "ring");
@@ -480,7 +465,6 @@ static void refuse_queueing(const job_t *job) {
 }
 
 static void run_refusals(const job_t *job) {
-    refuse_different_arguments(job);
     refuse_placements(job);
     refuse_long_counts(job);
     refuse_queueing(job);

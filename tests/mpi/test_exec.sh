@@ -52,7 +52,7 @@ for processes in 2 3; do
 done
 check "executors that get no memory fail on all processes, and later ones do not" run 3 "$test_memory"
 check "different plans are noticed before data moves" run 2 "$test_exec" different
-check "different operations, options, placements and long counts are refused everywhere" run 2 "$test_exec" refusals
+check "wrong placements, long counts and what one process cannot queue are refused everywhere" run 2 "$test_exec" refusals
 for processes in 2 3; do
     check "rings of host memory deliver every chunk ($processes processes)" run $processes "$test_exec" rings 3 "$seed"
 done
