@@ -142,6 +142,9 @@ TEST(grids_that_do_not_fit_are_refused) {
             "nodes"),
         BAD("workload: w\nlayout: {nodes: 1, gpus_per_node: 7}\ngrid: {a: 7}" STEP, PTO_ERR_RANGE, 2, 9,
             "gpus_per_node 7 is more than the 6"),
+        BAD("workload: w\nlayout: {nodes: 2}\ngrid: {a: 2, b: 6}\n"
+            "step: [{call: c, on: b, collective: messages, bytes: 8}]\n",
+            PTO_ERR_RANGE, 4, 8, "c: messages go to another node"),
         BAD("workload: w\nlayout: {nodes: 2, procs_per_gpu: 9}\ngrid: {a: 12}" STEP, PTO_ERR_RANGE, 0, 0,
             "cores"),
     };

@@ -12,6 +12,7 @@
 #include "decide/step_internal.h"
 #include "machine/share.h"
 #include "portolan/progress.h"
+#include "scenario/check.h"
 
 /* --- what calls at once share --------------------------------------------------------------------------- */
 
@@ -282,17 +283,6 @@ static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
 
 /* --- the whole step ------------------------------------------------------------------------------------- */
 
-pto_status_t pto_step_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
-                                 const pto_error_t *fault, pto_error_t *err) {
-    if (fault->line > 0) {
-        if (err)
-            *err = *fault;
-        return fault->status;
-    }
-    return pto_error_set_at(err, fault->status, workload->path, call->place.line, call->place.column,
-                            "%s: %s", pto_workload_call_name(call), fault->message);
-}
-
 static pto_status_t predict_call(const pto_workload_t *workload, const pto_workload_call_t *call,
                                  const pto_machine_t *machine, pto_step_call_t *result, pto_error_t *err) {
     const pto_communicators_t *shared = &call->communicators;
@@ -311,7 +301,7 @@ static pto_status_t predict_call(const pto_workload_t *workload, const pto_workl
     if (status == PTO_OK)
         status = pto_predict(&call->scenario, result->machine, true, &result->predictions, &fault);
     if (status != PTO_OK)
-        return pto_step_call_error(workload, call, &fault, err);
+        return pto_workload_call_error(workload, call, &fault, err);
     result->best = pto_pick_at(&result->predictions, 0);
     return PTO_OK;
 }

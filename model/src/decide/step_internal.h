@@ -14,10 +14,6 @@ pto_step_calls_t pto_step_calls(const pto_workload_t *workload, int entry);
 /* Returns the seconds of an entry's computations. */
 double pto_step_compute_s(const pto_workload_t *workload, int entry);
 
-/* Reports the error of a call at its place in the workload's file, if it has none yet. Returns its status. */
-pto_status_t pto_step_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
-                                 const pto_error_t *fault, pto_error_t *err);
-
 /* Computes the totals of the mix again after calls have got another strategy (`best`). */
 void pto_step_add_up_mix(pto_step_prediction_t *step);
 

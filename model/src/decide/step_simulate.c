@@ -9,6 +9,7 @@
 #include "portolan/progress.h"
 #include "portolan/strategy.h"
 #include "portolan/workload.h"
+#include "scenario/check.h"
 
 /* If calls at once are repeated, the one with the most repetitions is simulated at most this many times. */
 enum { REPEATS_MAX = 16 };
@@ -82,7 +83,7 @@ static pto_status_t make_plans(entry_t *entry, pto_error_t *err) {
                                               strategy ? strategy : own->predictions.strategy[own->best],
                                               &entry_call->plan, &price, NULL, &fault);
         if (status != PTO_OK)
-            return pto_step_call_error(entry->step->workload, call, &fault, err);
+            return pto_workload_call_error(entry->step->workload, call, &fault, err);
         status = pto_workload_members(entry->step->workload, call, &entry_call->member, err);
         if (status != PTO_OK)
             return status;
@@ -260,7 +261,7 @@ static pto_status_t simulate_entry(entry_t *entry, int64_t max_messages,
     announce(entry, options);
     if (run(entry, options, &fault) == PTO_OK)
         return PTO_OK;
-    return pto_step_call_error(entry->step->workload, call_of(entry, 0), &fault, err);
+    return pto_workload_call_error(entry->step->workload, call_of(entry, 0), &fault, err);
 }
 
 pto_status_t pto_step_simulate_entry(const pto_step_prediction_t *step, const pto_machine_t *machine,

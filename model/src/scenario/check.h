@@ -2,12 +2,16 @@
 #ifndef PTO_SCENARIO_CHECK_H
 #define PTO_SCENARIO_CHECK_H
 
-#include "portolan/scenario.h"
+#include "portolan/workload.h"
 
 /* Sets `err` to a fault of a field, with its place in the file if it has one. Returns `status`. */
 pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_field_t field,
                                  pto_status_t status, pto_error_t *err, const char *format, ...)
     PTO_PRINTF_LIKE(5, 6);
+
+/* Reports the error of a call at its place in the workload's file, if it has none yet. Returns its status. */
+pto_status_t pto_workload_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                     const pto_error_t *fault, pto_error_t *err);
 
 /* Checks that at most one of bytes, nodes and messages has several values. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_scenario_check_one_sweep(const pto_scenario_t *scenario, pto_error_t *err);

@@ -188,6 +188,7 @@ static pto_status_t find_layout(const pto_workload_t *workload, pto_workload_cal
             "not priced; change the grid or gpus_per_node",
             pto_workload_along_text(workload, call->along, along), (long long)layout->gpus_per_node);
     if (size < gpus) {
+        assert(runs.on_node > 0); /* a communicator has a process */
         layout->nodes = size / runs.on_node;
         layout->gpus_per_node = runs.on_node;
         layout->gpus_per_socket = runs.on_socket;
@@ -218,17 +219,29 @@ pto_status_t pto_workload_members(const pto_workload_t *workload, const pto_work
     return PTO_OK;
 }
 
+pto_status_t pto_workload_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                     const pto_error_t *fault, pto_error_t *err) {
+    if (fault->line > 0) {
+        if (err)
+            *err = *fault;
+        return fault->status;
+    }
+    return pto_error_set_at(err, fault->status, workload->path, call->place.line, call->place.column,
+                            "%s: %s", pto_workload_call_name(call), fault->message);
+}
+
 static pto_status_t bind_call(const pto_workload_t *workload, pto_workload_call_t *call,
                               const pto_machine_t *machine, pto_error_t *err) {
     pto_scenario_t *scenario = &call->scenario;
     pto_layout_t layout;
+    pto_error_t fault = {.status = PTO_OK};
     pto_status_t status = find_layout(workload, call, &layout, err);
     if (status == PTO_OK)
         status = pto_series_one(layout.nodes, &scenario->nodes, err);
     scenario->layout = layout;
     scenario->procs_per_node = 0;
-    if (status == PTO_OK)
-        status = pto_scenario_check(scenario, err);
+    if (status == PTO_OK && pto_scenario_check(scenario, &fault) != PTO_OK)
+        status = pto_workload_call_error(workload, call, &fault, err);
     if (status == PTO_OK)
         status = pto_scenario_bind(scenario, machine, err);
     scenario->layout.gpus_per_socket = layout.gpus_per_socket; /* as its members are placed */
