@@ -38,6 +38,8 @@ pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err
         return PTO_OK;
     for (int i = 0; pto_recording_left_out(&replayed->trace.skipped, &i, reason);)
         pto_line_add(&line, "%s%s", *reasons ? "; " : "", reason);
+    if (!*reasons && replayed->trace.rank >= 0)
+        pto_line_add(&line, "the file has no calls of process %lld", (long long)replayed->trace.rank);
     return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, replayed->path, 1, 1, "nothing to replay: %s",
                             *reasons ? reasons : "the file has no calls");
 }
