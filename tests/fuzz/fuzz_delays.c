@@ -1,10 +1,7 @@
 /* Any bytes as calls of all processes, which are compared: what is named are places of the file. */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "recorded_text.h"
+#include "fuzz_recording.h"
 
 static void check_delay(const pto_delay_t *delay, int64_t procs) {
     if (delay->cause >= PTO_DELAY_CAUSES || delay->place_count < 1 ||
@@ -19,15 +16,9 @@ static void check_delay(const pto_delay_t *delay, int64_t procs) {
 
 static pto_status_t read_file(const uint8_t *data, size_t size, const char *before, const char *after,
                               const pto_recording_options_t *options, pto_recording_t *trace) {
-    const size_t front = strlen(before), back = strlen(after);
-    char *text = malloc(front + size + back + 1);
-    if (!text)
-        return PTO_ERR_MEMORY;
-    memcpy(text, before, front);
-    if (size > 0)
-        memcpy(text + front, data, size);
-    memcpy(text + front + size, after, back);
-    pto_status_t status = read_recorded_text(text, front + size + back, options, trace, NULL);
+    size_t length;
+    char *text = fuzz_text(before, data, size, after, &length);
+    pto_status_t status = text ? read_recorded_text(text, length, options, trace, NULL) : PTO_ERR_MEMORY;
     free(text);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "recorded_text.h"
 
@@ -24,6 +25,30 @@ static inline void fuzz_recording(const uint8_t *data, size_t size, pto_recordin
     else if (err.status != status || err.message[0] == '\0' || err.file[0] == '\0' || err.line < 1 ||
              err.column < 1)
         abort();
+}
+
+/* The bytes between two texts, until it is freed; NULL: no memory. */
+static inline char *fuzz_text(const char *before, const uint8_t *data, size_t size, const char *after,
+                              size_t *length) {
+    const size_t front = strlen(before), back = strlen(after);
+    char *text = malloc(front + size + back + 1);
+    *length = front + size + back;
+    if (!text)
+        return NULL;
+    memcpy(text, before, front);
+    if (size > 0)
+        memcpy(text + front, data, size);
+    memcpy(text + front + size, after, back);
+    return text;
+}
+
+static inline void fuzz_within(const char *before, const uint8_t *data, size_t size, const char *after,
+                               pto_recording_format_t format) {
+    size_t length;
+    char *text = fuzz_text(before, data, size, after, &length);
+    if (text)
+        fuzz_recording((const uint8_t *)text, length, format);
+    free(text);
 }
 
 #endif
