@@ -71,76 +71,52 @@ typedef struct {
     int64_t from_bytes;
 } piece_t;
 
-enum { PIECES_MAX = 4 };
-
 typedef struct {
     const char *benchmark, *space, *level;
-    int procs, messages;
+    int procs;
     int64_t min_bytes, max_bytes; /* 0: no sizes */
-    piece_t piece[PIECES_MAX];
+    const piece_t *piece;         /* the last has no alpha_s */
 } made_t;
 
 /* Limits lie between powers of two. */
+static const piece_t off_node[] = {
+    {1.4e-6, 4e-10, 0}, {1.9e-6, 3.5e-10, 700}, {7e-6, 8e-11, 12000}, {0, 0, 0}};
+static const piece_t of_four[] = {
+    {1.6e-6, 4e-10, 0}, {2.4e-6, 4e-10, 700}, {8e-6, 1.6e-10, 12000}, {0, 0, 0}};
+static const piece_t of_eight[] = {
+    {1.8e-6, 4e-10, 0}, {2.4e-6, 4e-10, 700}, {8e-6, 3.2e-10, 12000}, {0, 0, 0}};
+static const piece_t on_socket[] = {{4e-7, 6e-11, 0}, {2.5e-6, 3.5e-11, 5000}, {0, 0, 0}};
+static const piece_t shared[] = {{5.6e-4, 0, 0}, {1.8e-5, 8e-11, 20000}, {0, 0, 0}};
+static const piece_t reduction[] = {
+    {6e-8, 6.1e-12, 0}, {2e-7, 1.9e-11, 40000}, {1e-6, 6.3e-11, 3000000}, {0, 0, 0}};
+static const piece_t of_elements[] = {{1e-5, 0, 0}, {3e-5, 1e-11, 20}, {0, 0, 0}};
+#define LINE(alpha_s, beta_s_per_byte) ((const piece_t[]){{alpha_s, beta_s_per_byte, 0}, {0, 0, 0}})
+
 static const made_t made[] = {
-    {"ping_pong",
-     "cpu",
-     "off_node",
-     1,
-     1,
-     1,
-     1 << 26,
-     {{1.4e-6, 4e-10, 0}, {1.9e-6, 3.5e-10, 700}, {7e-6, 8e-11, 12000}}},
-    {"ping_pong", "cpu", "on_socket", 1, 1, 1, 1 << 26, {{4e-7, 6e-11, 0}, {2.5e-6, 3.5e-11, 5000}}},
-    {"ping_pong", "gpu", "on_socket", 1, 1, 1, 1 << 26, {{1.1e-5, 2.6e-12, 0}}},
-    {"injection",
-     "cpu",
-     "off_node",
-     1,
-     1,
-     1,
-     1 << 24,
-     {{1.4e-6, 4e-10, 0}, {1.9e-6, 3.5e-10, 700}, {7e-6, 8e-11, 12000}}},
-    {"injection",
-     "cpu",
-     "off_node",
-     4,
-     1,
-     1,
-     1 << 24,
-     {{1.6e-6, 4e-10, 0}, {2.4e-6, 4e-10, 700}, {8e-6, 1.6e-10, 12000}}},
-    {"injection",
-     "cpu",
-     "off_node",
-     8,
-     1,
-     1,
-     1 << 24,
-     {{1.8e-6, 4e-10, 0}, {2.4e-6, 4e-10, 700}, {8e-6, 3.2e-10, 12000}}},
-    {"memcpy_h2d", "-", "on_socket", 1, 1, 1, 1 << 26, {{7.7e-6, 1.95e-11, 0}}},
-    {"memcpy_d2h", "-", "on_socket", 1, 1, 1, 1 << 26, {{8.3e-6, 1.84e-11, 0}}},
-    {"memcpy_shared_h2d", "-", "on_socket", 1, 1, 1, 1 << 26, {{7.7e-6, 1.95e-11, 0}}},
-    {"memcpy_shared_h2d", "-", "on_socket", 4, 1, 1, 1 << 26, {{5.6e-4, 0, 0}, {1.8e-5, 8e-11, 20000}}},
-    {"memcpy_peer", "-", "on_socket", 1, 1, 1, 1 << 26, {{7.3e-6, 2.64e-12, 0}}},
-    {"reduce",
-     "cpu",
-     "-",
-     1,
-     1,
-     8,
-     1 << 26,
-     {{6e-8, 6.1e-12, 0}, {2e-7, 1.9e-11, 40000}, {1e-6, 6.3e-11, 3000000}}},
-    {"signal_flag", "cpu", "on_socket", 1, 1, 0, 0, {{1.8e-7, 0, 0}}},
+    {"ping_pong", "cpu", "off_node", 1, 1, 1 << 26, off_node},
+    {"ping_pong", "cpu", "on_socket", 1, 1, 1 << 26, on_socket},
+    {"ping_pong", "gpu", "on_socket", 1, 1, 1 << 26, LINE(1.1e-5, 2.6e-12)},
+    {"injection", "cpu", "off_node", 1, 1, 1 << 24, off_node},
+    {"injection", "cpu", "off_node", 4, 1, 1 << 24, of_four},
+    {"injection", "cpu", "off_node", 8, 1, 1 << 24, of_eight},
+    {"memcpy_h2d", "-", "on_socket", 1, 1, 1 << 26, LINE(7.7e-6, 1.95e-11)},
+    {"memcpy_d2h", "-", "on_socket", 1, 1, 1 << 26, LINE(8.3e-6, 1.84e-11)},
+    {"memcpy_shared_h2d", "-", "on_socket", 1, 1, 1 << 26, LINE(7.7e-6, 1.95e-11)},
+    {"memcpy_shared_h2d", "-", "on_socket", 4, 1, 1 << 26, shared},
+    {"memcpy_peer", "-", "on_socket", 1, 1, 1 << 26, LINE(7.3e-6, 2.64e-12)},
+    {"reduce", "cpu", "-", 1, 8, 1 << 26, reduction},
+    {"signal_flag", "cpu", "on_socket", 1, 0, 0, LINE(1.8e-7, 0)},
     /* not of the machine */
-    {"exchange", "cpu", "off_node", 1, 1, 1, 1 << 26, {{1e-4, 1e-6, 0}}},
-    {"memcpy_shared_d2h", "-", "on_socket", 2, 1, 8, 1 << 20, {{1e-5, 0, 0}, {3e-5, 1e-11, 20}}},
+    {"exchange", "cpu", "off_node", 1, 1, 1 << 26, LINE(1e-4, 1e-6)},
+    {"memcpy_shared_d2h", "-", "on_socket", 2, 8, 1 << 20, of_elements},
 };
 _Static_assert(sizeof made / sizeof *made == MADE_OF_ELEMENTS + 1, "all cases are counted");
 
 static double true_s(const made_t *what, int64_t bytes) {
-    int i = 0;
-    while (i + 1 < PIECES_MAX && what->piece[i + 1].alpha_s > 0 && bytes >= what->piece[i + 1].from_bytes)
-        i++;
-    return what->piece[i].alpha_s + what->piece[i].beta_s_per_byte * (double)bytes;
+    const piece_t *piece = what->piece;
+    while (piece[1].alpha_s > 0 && bytes >= piece[1].from_bytes)
+        piece++;
+    return piece->alpha_s + piece->beta_s_per_byte * (double)bytes;
 }
 
 double made_true_s(int index, int64_t bytes) { return true_s(&made[index], bytes); }
@@ -168,7 +144,7 @@ void made_add_case(case_list_t *list, int index) {
     added->space = what->space;
     added->level = what->level;
     added->procs = what->procs;
-    added->messages = what->messages;
+    added->messages = 1;
     added->sized = what->max_bytes > 0;
     if (added->sized) {
         added->min_bytes = what->min_bytes;
