@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # One would guess that a collective read that meets the end of a file counts in its status what it read, as MPI_File_read_at does,
 # and that beyond the end it counts 0, so that a program may read blocks until one is not full.
-# A file has 10 ints, and four processes ask for 20 from the sixth on. MPI_File_read_at counts 5. MPI_File_read_at_all counts 20, and
-# so it does where it reads nothing: in OMPIO (with up to two processes, which read for themselves, it counts 5 and 0), in the
-# ROMIO of Open MPI and in MPICH's. MPI_File_read_all counts 20 everywhere and leaves the file pointer 15 ints behind the end, as
+# A file has 10 ints, and four processes ask for 20 from the sixth on. MPI_File_read_at counts 5. MPI_File_read_at_all counts 20,
+# and so it does where it reads nothing: in OMPIO (with up to two processes, which read for themselves, it counts 5 and 0), in
+# the ROMIO of Open MPI and in MPICH's. MPI_File_read_all counts 20 everywhere and leaves the file pointer 15 ints behind the end, as
 # OMPIO's MPI_File_read does. The processes that read the file for all do not tell the others how much they got, and the status
 # is filled with the length of the request; MPICH's source calls that a temporary way. MPI 3.1, section 13.4, has the status tell
 # how much was read.
