@@ -1,6 +1,8 @@
 /* Algorithm and bus bandwidths of collectives, formatted for tables. */
 #include "bandwidth.h"
 
+#include <stdio.h>
+
 #include "base/names.h"
 
 PTO_WORD_LIST(pto_bandwidth_name, "none", "algorithm", "bus", "both");

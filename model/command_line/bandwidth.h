@@ -4,8 +4,6 @@
 #ifndef PTO_BANDWIDTH_H
 #define PTO_BANDWIDTH_H
 
-#include <stdio.h>
-
 #include "portolan/scenario.h"
 #include "portolan/units.h"
 

@@ -3,8 +3,6 @@
 #ifndef PTO_CAVEATS_H
 #define PTO_CAVEATS_H
 
-#include <stdio.h>
-
 #include "portolan/pick.h"
 
 enum { PTO_UNPRICED_MAX = 128, PTO_EXTRAPOLATED_MAX = 96, PTO_CAVEATS_TEXT_MAX = 4 * PTO_EXTRAPOLATED_MAX };

@@ -2,8 +2,6 @@
 #ifndef PTO_MORE_PROCS_H
 #define PTO_MORE_PROCS_H
 
-#include <stdio.h>
-
 #include "portolan/workload.h"
 
 enum { PTO_MORE_PROCS_TEXT_MAX = 256 };

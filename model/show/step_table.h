@@ -2,8 +2,6 @@
 #ifndef PTO_STEP_TABLE_H
 #define PTO_STEP_TABLE_H
 
-#include <stdio.h>
-
 #include "caveats.h"
 #include "command_line/options.h"
 #include "portolan/workload.h"

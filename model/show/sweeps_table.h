@@ -2,8 +2,6 @@
 #ifndef PTO_SWEEPS_TABLE_H
 #define PTO_SWEEPS_TABLE_H
 
-#include <stdio.h>
-
 #include "caveats.h"
 #include "sweeps.h"
 
