@@ -25,6 +25,12 @@
     "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                                      \
     "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n" more
 
+/* One message between two nodes with a GPU each, by two strategies. */
+#define ONE_MESSAGE(bytes)                                                                                   \
+    "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"                            \
+    "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"                                               \
+    "bytes: " bytes "\nstrategies: [cuda_aware, three_step]\n"
+
 typedef struct {
     pto_machine_t machine;
     pto_scenario_t scenario;

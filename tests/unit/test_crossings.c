@@ -18,10 +18,7 @@ static pto_crossing_t *cross(const asked_t *asked, int64_t *count) {
 
 TEST(sizes_cross_where_the_lines_do) {
     int64_t count;
-    asked_t *asked =
-        ask(simple_machine, "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-                            "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
-                            "bytes: [1000, 2000, 100000, 500000]\nstrategies: [cuda_aware, three_step]\n");
+    asked_t *asked = ask(simple_machine, ONE_MESSAGE("[1000, 2000, 100000, 500000]"));
     pto_crossing_t *crossing = cross(asked, &count);
     assert_int_equal(count, 1);
     /* 2 + s/1000 = 11 + 3 s/10000 at s = 12857. */
@@ -78,10 +75,7 @@ TEST(the_command_makes_at_most_200_plans) {
 
 TEST(a_single_pick_has_no_crossing) {
     int64_t count;
-    asked_t *asked =
-        ask(simple_machine, "scenario: small\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-                            "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
-                            "bytes: [1000, 2000, 4000]\nstrategies: [cuda_aware, three_step]\n");
+    asked_t *asked = ask(simple_machine, ONE_MESSAGE("[1000, 2000, 4000]"));
     cross(asked, &count);
     assert_int_equal(count, 0);
 }

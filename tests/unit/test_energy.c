@@ -17,11 +17,6 @@
     "  gpu: {idle_w: 100, copy_w: 150, kernel_w: 300}\n"                                                     \
     "  cpu: {idle_w: 200, core_w: 5}\n"
 
-#define ONE_MESSAGE(bytes)                                                                                   \
-    "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"                            \
-    "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"                                               \
-    "bytes: " bytes "\nstrategies: [cuda_aware, three_step]\n"
-
 /* Part by part, in the order of pto_power_t: device microseconds. */
 static void expect_energy(const asked_t *asked, int strategy, const double *device_us, double microjoules) {
     const pto_prediction_t *prediction = pto_prediction_at(&asked->predictions, 0, strategy);

@@ -307,14 +307,20 @@ static double copy_s(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t
            (double)(rows - 1) * machine->strided_row_s[kind].value;
 }
 
+/* On a torus of 3 x 4 processes, one a node, of so many cells each, with a halo of so many. */
+static pto_request_t on_torus(const char *strategy, const char *algorithm, int64_t rows, int64_t columns,
+                              int64_t width) {
+    const pto_halo_t grid = {
+        .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {rows, columns}, .width = width};
+    return ask(strategy, algorithm, grid, (pto_layout_t){12, 1, 1, 1, 1, false});
+}
+
 /* Two borders along each dimension, of all cells of the others, halos included: 2 w (6 x 8) / 6 + 2 w (6 x 8)
  * / 8 cells where w is 1. */
 TEST(packed_borders_have_room_and_no_more) {
     static const int64_t cells[] = {0, 2 * 8 + 2 * 6, 4 * 10 + 4 * 8, 6 * 12 + 6 * 10};
     for (int64_t width = 1; width <= 3; width++) {
-        const pto_halo_t grid = {
-            .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {4, 6}, .width = width};
-        pto_request_t request = ask("pack_kernel", "direct", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
+        pto_request_t request = on_torus("pack_kernel", "direct", 4, 6, width);
         int packed = 0;
         pto_plan_t *plan = must_plan(&request);
         for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
@@ -334,15 +340,13 @@ TEST(prices_follow_the_formulas) {
     assert_int_equal(pto_machine_set(machine, "copies.strided.d2h", 2e-9, NULL), PTO_OK);
     assert_int_equal(pto_machine_set(machine, "copies.strided.h2d", 3e-9, NULL), PTO_OK);
     for (int64_t extent = 8; extent <= 8192; extent *= 4) {
-        const pto_halo_t grid = {
-            .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {extent, 2 * extent}, .width = 1};
         int64_t rows = extent + 2, row_bytes = 4 * (2 * extent + 2), column_bytes = 4 * rows;
-        pto_request_t request = ask("cuda_aware", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
+        pto_request_t request = on_torus("cuda_aware", "neighbors", extent, 2 * extent, 1);
         assert_near(priced_s(&request, machine),
                     two_messages_s(machine, PTO_SPACE_GPU, row_bytes) +
                         two_messages_s(machine, PTO_SPACE_GPU, column_bytes),
                     1e-9);
-        request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
+        request = on_torus("three_step", "neighbors", extent, 2 * extent, 1);
         assert_near(priced_s(&request, machine),
                     two_messages_s(machine, PTO_SPACE_CPU, row_bytes) +
                         two_messages_s(machine, PTO_SPACE_CPU, column_bytes) +
@@ -357,9 +361,7 @@ TEST(prices_follow_the_formulas) {
 /* Four copies to the host follow each other, and four back: a process waits for none of them but the last. */
 TEST(copies_that_follow_each_other_are_queued) {
     pto_machine_t *machine = summit();
-    const pto_halo_t grid = {
-        .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {64, 64}, .width = 1};
-    pto_request_t request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
+    const pto_request_t request = on_torus("three_step", "neighbors", 64, 64, 1);
     double waited_s = priced_s(&request, machine), saved_s = 0;
     static const char *const key[] = {"copies.queued.h2d", "copies.queued.d2h"};
     for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
