@@ -188,12 +188,21 @@ TEST(only_lanes_of_a_rank_overlap) {
     assert_true(spans.overlap[0] && spans.overlap[1]);
 }
 
-/* With fewer slots than stages, chunks wait for slots. */
+/* With fewer slots than stages, chunks wait for slots; with one, two of the three lanes of a rank wait for
+ * the third at any time, but for those that have ended. */
 TEST(a_pipeline_of_one_slot_does_not_overlap) {
-    double bytes = RING_BYTES / 8.0;
-    double whole_s = 8 * (2 * copy_s_of(bytes) + send_s_of(bytes));
-    pto_plan_t *one = pipeline_plan(1, 8, RING_BYTES);
-    assert_near(price_in_all_ways(one), whole_s, 0.01);
+    static const int64_t chunks[] = {1, 8};
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        const double n = (double)chunks[i], copy_s = copy_s_of(RING_BYTES / n),
+                     send_s = send_s_of(RING_BYTES / n);
+        const pto_plan_t *one = pipeline_plan(1, chunks[i], RING_BYTES);
+        assert_near(price_in_all_ways(one), n * (2 * copy_s + send_s), 0.01);
+        const pto_resource_use_t local = must_simulate(one, &machine).use[PTO_RESOURCE_LOCAL];
+        const double copying_out = (n - 1) * (send_s + copy_s), sending = (2 * n - 1) * copy_s,
+                     copying_in = n * (copy_s + send_s);
+        assert_near(local.most_waiting_s, copying_out + sending + copying_in, 1e-9);
+        assert_near(local.waiting_s, 2 * local.most_waiting_s, 1e-9);
+    }
 }
 
 TEST(a_pipeline_is_proved) {
