@@ -403,9 +403,6 @@ PARTS_test_counters := validate/energy.c $(addprefix parallel/,agreement.c clock
 # With memory of the test's own.
 PARTS_test_register := $(IMPL_SRC) $(wildcard impl/mpi/*.c)
 WRAP_test_register := malloc calloc realloc free pto_vector_add
-# With a clock of the test's own.
-PARTS_test_benches := $(CALIBRATION) impl/device/device_host.c
-WRAP_test_benches := now_s memcpy
 # With clocks that go on together, and with what its processes allocate.
 PARTS_test_members := $(CALIBRATION) impl/device/device_host.c impl/nccl/nccl_cuda.c
 WRAP_test_members := now_s memcpy aligned_alloc pto_nccl_library $(addprefix together_,create destroy wait await) \
@@ -687,7 +684,7 @@ sanitize: ## run the unit tests, the executor on the host device and what judges
 		CFLAGS='-O1 -g -fno-omit-frame-pointer' LDFLAGS='$(SANITIZED_LDFLAGS)' \
 		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-sanitized
 
-JUDGES := reference patterns cases statistics benches sizes measure powers nvml host_device
+JUDGES := reference patterns cases statistics members sizes measure powers nvml host_device
 check-sanitized: TEST_SAMPLE := $(SANITIZE_SAMPLE)
 check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(BUILD)/tests/test_nccl_dropin $(BUILD)/tests/test_nccl_comms $(BUILD)/tests/test_nccl_messages $(JUDGES:%=$(BUILD)/tests/test_%))
 	@JUDGES="$(JUDGES)" $(TEST) unit $(if $(HAVE_MPI),exec judges)

@@ -22,7 +22,7 @@ pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err);
 
 /* Returns whether two handles are of the same allocation. */
 static inline bool pto_same_allocation(const pto_memory_handle_t *one, const pto_memory_handle_t *other) {
-    return memcmp(one->byte, other->byte, sizeof one->byte) == 0;
+    return one && other && memcmp(one->byte, other->byte, sizeof one->byte) == 0;
 }
 
 /* Opens the memory that another process exported. Each allocation is opened only once. */

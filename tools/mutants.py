@@ -53,7 +53,7 @@ SHARED_LDFLAGS = ("-fuse-ld=lld " if shutil.which("ld.lld") else "") + "-Wl,--no
 SHARED = ["BUILD=build", "NVCC=none", "VISIBILITY=", f"AR={SHARED_AR}", f"LDFLAGS={SHARED_LDFLAGS}"]
 PROGRAMS = ["build/portolan", "unit-programs"]
 MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec-mpi.a"] + [
-    f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches",
+    f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns",
                                        "test_members", "test_engine", "test_job", "test_nvml", "test_cases", "test_statistics", "test_sizes", "test_fits",
                                        "test_measure", "test_report", "test_powers",
                                        "test_start", "test_parallel", "test_guard", "test_host_device", "test_rounds", "test_seldom", "test_late",
@@ -62,9 +62,9 @@ MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/li
                                        "fake_nvml/libnvidia-ml.so.1", "fake_cuda/libcuda.so.1")]
 MPIRUN = "mpirun --oversubscribe --mca mpi_yield_when_idle 1"
 # Those of tests/mpi/test_judges.sh, one by one: the sanitizers can run those of one process.
-JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "statistics", "benches", "sizes", "fits",
+JUDGES = [f"build/tests/test_{name}" for name in ("reference", "patterns", "cases", "statistics", "members", "sizes", "fits",
                                                   "measure", "report", "powers", "host_device", "nvml")]
-JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("benches", "measure", "powers")]
+JUDGES += [f"{MPIRUN} -n 2 build/tests/test_{name}" for name in ("measure", "powers")]
 JUDGES += [f"{MPIRUN} -n 4 build/tests/test_members", f"{MPIRUN} -n 3 build/tests/test_engine"]
 JUDGES += [f"{MPIRUN} -n 5 build/tests/test_job"]
 JUDGES += [f"{MPIRUN} -n 3 build/tests/test_start{what}" for what in ("", " one")] + [f"{MPIRUN} -n 3 build/tests/test_parallel"]

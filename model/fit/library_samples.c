@@ -237,7 +237,7 @@ static void price_guess(study_t *study, const study_t *host, guess_t *guess) {
     }
     for (int s = 0; s < study->size_count; s++) {
         guess->miss[s] /= timings[s];
-        if (guess->staged && !host_may(host, study->verdict[s].bytes, guess))
+        if (host && guess->staged && !host_may(host, study->verdict[s].bytes, guess))
             guess->miss[s] = INFINITY;
         guess->total += fmin(guess->miss[s], 1);
     }

@@ -82,7 +82,7 @@ static void counts_that_few_see(int *in, int *out) {
 
 /* Process i gets i elements: the report of the call must have the bytes of all of them. */
 static void unequal_blocks(int *in, int *out) {
-    int counts[64], first = 0;
+    int counts[64] = {0}, first = 0;
     for (int i = 0; i < size; i++)
         counts[i] = i;
     for (int i = 0; i < rank; i++)

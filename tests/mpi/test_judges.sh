@@ -6,11 +6,11 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
-built "$build"/tests/test_{reference,patterns,cases,statistics,benches,members,engine,job,sizes,fits,measure,report,powers,start,parallel,host_device,nvml}
-for program in reference patterns cases statistics benches sizes fits measure report powers host_device nvml; do
+built "$build"/tests/test_{reference,patterns,cases,statistics,members,engine,job,sizes,fits,measure,report,powers,start,parallel,host_device,nvml}
+for program in reference patterns cases statistics members sizes fits measure report powers host_device nvml; do
     check "$program" quietly "$build/tests/test_$program"
 done
-for program in benches measure powers; do
+for program in measure powers; do
     check "$program of two processes" launch 60 -n 2 "$build/tests/test_$program"
 done
 check "benchmarks of four processes" launch 120 -n 4 "$build/tests/test_members"

@@ -1,9 +1,10 @@
-/* What every member of a case of portolan-calibrate's does, where several processes take part: to whom it
- * sends and how much, what it copies to where, how often it waits for the others, and what it counts as its
- * time. On clocks of the test's own, by a device on which the second process is twice as slow as the first,
+/* What every member of a case of portolan-calibrate's does: to whom it sends and how much, what it copies to
+ * where, how often it waits for the others, and what it counts as its time. On clocks of the test's own, by a
+ * device whose every call takes a known time and on which the second process is twice as slow as the first,
  * and so on.
  *
- *   mpirun -n 4 test_members */
+ *   test_members               one process
+ *   mpirun -n 4 test_members   four */
 #include "../../calibrate/benchmark.h"
 #include "barrier.h"
 #include "nccl/nccl_dl.h"
@@ -13,11 +14,12 @@
 /* A page, so that buffers have no room beyond it. */
 enum { BYTES = 4096 };
 
-enum { PROCESSES = 4, ITERATIONS = 6, PIECES_MAX = 256, MESSAGES_MAX = 256, MEETINGS_MAX = 8 };
+enum { PROCESSES = 4, CHUNKS = 4 /* of staged messages, in turn */, ITERATIONS = 2 * CHUNKS };
+enum { PIECES_MAX = 256, MESSAGES_MAX = 256, MEETINGS_MAX = 8 };
 
 /* Seconds of each call; those of the first kind times 1 + rank. */
 enum {
-    COPY = 3,
+    COPY = 3, /* and one a row */
     MOVE = 5,
     STORE_ALL = 7,
     OPEN = 11,
@@ -28,6 +30,13 @@ enum {
     CREATE_SEGMENT = 29,
     OPEN_SEGMENT = 31,
     COLLECTIVE = 53, /* of NCCL */
+    REDUCE = 59,
+    REDUCE_MANY = 61, /* and one an input */
+    COPY_BY = 67,
+    LAUNCH = 71,
+    GRAPH = 73,
+    RECORD = 79,
+    POLL = 83,
     /* the others, on all processes */
     FINISH = 500,
     MESSAGE = 37,
@@ -36,7 +45,7 @@ enum {
     ROUND = 47 /* of a ping-pong of GPUs */
 };
 
-static int rank;
+static int rank, size; /* the latter: 1, or PROCESSES */
 
 /* --- the clocks ----------------------------------------------------------------------------------------- */
 
@@ -99,10 +108,12 @@ void __wrap_together_await(atomic_int *flag, int value) {
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
+typedef enum { ON_GPU, PINNED, PAGEABLE } place_t;
+
 typedef struct {
     char *at;
     size_t bytes;
-    bool on_device;
+    place_t place;
 } piece_t;
 
 /* What the case has allocated, in this order. */
@@ -130,28 +141,27 @@ static int count_segments(void) {
     return count;
 }
 
-static void note_piece(void *at, size_t bytes, bool on_device) {
+static void note_piece(void *at, size_t bytes, place_t place) {
     assert_true(piece_count < PIECES_MAX);
-    piece[piece_count++] = (piece_t){at, bytes, on_device};
+    piece[piece_count++] = (piece_t){at, bytes, place};
 }
 
-/* Ranges must lie within a piece; without one, they are in GPU memory of another process, if that may be.
- * Returns whether it is GPU memory. */
-static bool must_hold(const void *at, size_t bytes, bool must) {
+/* Ranges must lie within a piece; without one, they are in GPU memory of another process, if that may be. */
+static place_t must_hold(const void *at, size_t bytes, bool must) {
     const char *from = at;
     for (int i = piece_count - 1; i >= 0; i--)
         if (from >= piece[i].at && from < piece[i].at + piece[i].bytes) {
             assert_true(from + bytes <= piece[i].at + piece[i].bytes);
-            return piece[i].on_device;
+            return piece[i].place;
         }
     assert_false(must);
-    return true;
+    return ON_GPU;
 }
 
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
     void *memory = __real_aligned_alloc(alignment, bytes);
-    note_piece(memory, bytes, false);
+    note_piece(memory, bytes, PAGEABLE);
     return memory;
 }
 
@@ -186,6 +196,16 @@ void __wrap_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) 
 }
 
 /* Copies by the CPU, of which no two in a row are of the same place. */
+/* The address sanitizer has a memcpy of its own, which is not wrapped. */
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+enum { SEES_MEMCPY = false };
+#else
+enum { SEES_MEMCPY = true };
+#endif
+
 static size_t here_bytes; /* copies of so many take time; 0: none does */
 static int here_copies;
 static const char *here_last;
@@ -211,6 +231,20 @@ static const case_t *current;
 static bool in_trial;
 static int64_t sent_bytes[PROCESSES];
 static int sent_messages[PROCESSES];
+
+/* Addresses in host memory, in the order in which they were used. */
+typedef struct {
+    const char *at[ITERATIONS];
+    int count;
+} noted_t;
+
+static noted_t copied, passed; /* by copies; in messages that are waited for */
+
+static void note(noted_t *noted, const void *at) {
+    if (noted->count < ITERATIONS)
+        noted->at[noted->count] = at;
+    noted->count++;
+}
 
 /* What has begun and was not waited for. */
 static struct {
@@ -253,12 +287,14 @@ static void begin_sending(const void *data, int count, MPI_Datatype type, int to
 
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     begin_sending(data, count, type, to, NULL);
+    note(&passed, data);
     clock_s += count > 0 ? MESSAGE : 0;
     return PMPI_Send(data, count, type, to, tag, comm);
 }
 
 int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
     begin_message(data, count, type, NULL);
+    note(&passed, data);
     clock_s += count > 0 ? MESSAGE : 0;
     return PMPI_Recv(data, count, type, from, tag, comm, status);
 }
@@ -289,39 +325,40 @@ int MPI_Waitall(int count, MPI_Request request[], MPI_Status status[]) {
 /* --- the device ----------------------------------------------------------------------------------------- */
 
 static const pto_device_t *host;
-static int copies, copies_in; /* in a trial; of the latter, from the host to the GPU */
-static int open_count, allocated_count;
+static int copies, copies_in, copies_pageable; /* in a trial; of them, from the host to the GPU */
+static int open_count, allocated[2];           /* on the GPU; pinned */
+static int polls;                              /* since an event was recorded */
 static int64_t moved_bytes;
 static uint32_t flag_value; /* that the flags of a ping-pong of GPUs have come to */
 
 /* The emulated device's own calls take no time. */
 static pto_status_t take_memory(pto_status_t (*call)(size_t bytes, void **memory, pto_error_t *err),
-                                double seconds, size_t bytes, bool on_device, void **memory,
+                                double seconds, size_t bytes, place_t place, void **memory,
                                 pto_error_t *err) {
     double began_s = clock_s;
     pto_status_t status = call(bytes, memory, err);
     clock_s = began_s;
     take(seconds);
-    allocated_count++;
-    note_piece(*memory, bytes, on_device);
+    allocated[place]++;
+    note_piece(*memory, bytes, place);
     return status;
 }
 
 static pto_status_t allocate(size_t bytes, void **memory, pto_error_t *err) {
-    return take_memory(host->allocate, ALLOCATE, bytes, true, memory, err);
+    return take_memory(host->allocate, ALLOCATE, bytes, ON_GPU, memory, err);
 }
 
 static pto_status_t allocate_staging(size_t bytes, void **memory, pto_error_t *err) {
-    return take_memory(host->allocate_staging, STAGE, bytes, false, memory, err);
+    return take_memory(host->allocate_staging, STAGE, bytes, PINNED, memory, err);
 }
 
 static pto_status_t release(void *memory, pto_error_t *err) {
-    allocated_count -= memory != NULL;
+    allocated[ON_GPU] -= memory != NULL;
     return host->release(memory, err);
 }
 
 static pto_status_t release_staging(void *memory, pto_error_t *err) {
-    allocated_count -= memory != NULL;
+    allocated[PINNED] -= memory != NULL;
     return host->release_staging(memory, err);
 }
 
@@ -353,18 +390,81 @@ static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err)
 }
 
 static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
-    bool from = must_hold(move->source, (move->rows - 1) * move->source_pitch_bytes + move->bytes, false);
-    must_hold(move->target, (move->rows - 1) * move->target_pitch_bytes + move->bytes, false);
+    place_t from = must_hold(move->source, (move->rows - 1) * move->source_pitch_bytes + move->bytes, false);
+    place_t to = must_hold(move->target, (move->rows - 1) * move->target_pitch_bytes + move->bytes, false);
+    assert_true(move->rows == 1 ||
+                (move->target_pitch_bytes >= move->bytes && move->source_pitch_bytes >= move->bytes));
+    assert_ptr_not_equal(move->target, move->source);
+    note(&copied, to == ON_GPU ? move->source : move->target);
     copies++;
-    copies_in += !from;
+    copies_in += from != ON_GPU;
+    copies_pageable += from == PAGEABLE || to == PAGEABLE;
     moved_bytes += (int64_t)(move->bytes * move->rows);
-    take(COPY);
+    take(COPY + (double)move->rows);
     return host->copy(move, stream, err);
 }
 
 static pto_status_t finish(void *stream, pto_error_t *err) {
+    polls = 1;
     clock_s += FINISH;
     return host->finish(stream, err);
+}
+
+static pto_status_t copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, void *target, const void *source,
+                            size_t bytes, pto_error_t *err) {
+    must_hold(target, bytes, true);
+    must_hold(source, bytes, true);
+    assert_true(kind <= PTO_COPY_H2H);
+    moved_bytes += (int64_t)bytes;
+    take(COPY_BY);
+    return PTO_OK;
+}
+
+static pto_status_t reduce_on_gpu(void *target, const void *source, size_t count, pto_datatype_t datatype,
+                                  pto_op_t op, void *stream, pto_error_t *err) {
+    size_t bytes = count * (size_t)pto_datatype_bytes(datatype);
+    must_hold(target, bytes, true);
+    must_hold(source, bytes, true);
+    moved_bytes += (int64_t)bytes;
+    take(REDUCE);
+    return PTO_OK;
+}
+
+static pto_status_t reduce_many(void *target, bool fresh, const void *const *source, int source_count,
+                                size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
+                                pto_error_t *err) {
+    assert_true(fresh);
+    for (int i = 0; i < source_count; i++) {
+        must_hold(source[i], count * sizeof(float), true);
+        assert_ptr_not_equal(source[i], target);
+        assert_true(i == 0 || source[i] != source[i - 1]);
+    }
+    take(REDUCE_MANY + source_count - REDUCE);
+    return reduce_on_gpu(target, source[0], count, datatype, op, stream, err);
+}
+
+static pto_status_t launch_empty(void *stream, pto_error_t *err) {
+    take(LAUNCH);
+    return PTO_OK;
+}
+
+static pto_status_t graph_launch(void *graph, void *stream, pto_error_t *err) {
+    assert_non_null(graph);
+    take(GRAPH);
+    return PTO_OK;
+}
+
+static pto_status_t event_record(void *event, void *stream, pto_error_t *err) {
+    polls = 0;
+    take(RECORD);
+    return PTO_OK;
+}
+
+/* The second question is answered by yes. */
+static pto_status_t event_poll(void *event, bool *finished, pto_error_t *err) {
+    take(POLL);
+    *finished = ++polls >= 2;
+    return PTO_OK;
 }
 
 static pto_status_t move_by_kernel(void *target, const void *source, size_t count, int width, int stride,
@@ -548,7 +648,7 @@ int MPI_Barrier(MPI_Comm comm) {
 /* --- the job -------------------------------------------------------------------------------------------- */
 
 /* Processes of one node with 4, 2 or 1 GPUs; and of two nodes, in turn, with 2 GPUs each. */
-enum { LAYOUTS = 4 };
+enum { TWO_GPUS = 1, TWO_NODES = 3, LAYOUTS };
 
 static process_t process[PROCESSES];
 
@@ -556,10 +656,10 @@ static void make_job(int layout, job_t *job) {
     static pto_device_t timed;
     static pto_device_bench_t timed_bench;
     const int devices[LAYOUTS] = {4, 2, 1, 2};
-    int nodes = layout == 3 ? 2 : 1;
+    int nodes = layout == TWO_NODES ? 2 : 1;
     *job = (job_t){.world = MPI_COMM_WORLD,
                    .rank = rank,
-                   .size = PROCESSES,
+                   .size = size,
                    .process = process,
                    .node_count = nodes,
                    .sockets = 2,
@@ -572,7 +672,7 @@ static void make_job(int layout, job_t *job) {
         for (int other = 0; other < job->device_count; other++)
             job->reach[device][other] = true;
     }
-    for (int i = 0; i < PROCESSES; i++) {
+    for (int i = 0; i < size; i++) {
         process[i] = (process_t){.node = i % nodes, .node_rank = i / nodes, .socket = i / 2};
         process[i].device = process[i].node_rank % job->device_count;
         process[i].gpu_socket = job->device_socket[process[i].device];
@@ -590,7 +690,14 @@ static void make_job(int layout, job_t *job) {
     timed.close_memory = close_memory;
     timed.copy = copy;
     timed.finish = finish;
+    timed.reduce = reduce_on_gpu;
+    timed.reduce_many = reduce_many;
+    timed.event_record = event_record;
+    timed.event_poll = event_poll;
     timed_bench.fill = fill;
+    timed_bench.copy_by = copy_by;
+    timed_bench.launch_empty = launch_empty;
+    timed_bench.graph_launch = graph_launch;
     timed_bench.move = move_by_kernel;
     timed_bench.store_all = store_all;
     timed_bench.ping_pong = ping_pong;
@@ -636,19 +743,40 @@ static int messages_to(const case_t *what, int place, int other) {
 static int copies_of(const case_t *what, int place) {
     if (is(what, "memcpy_peer"))
         return place == 0;
-    return is(what, "staged") || begins(what, "memcpy_shared") || begins(what, "memcpy_mixed");
+    if (begins(what, "memcpy_method") || is(what, "memcpy_h2h"))
+        return 0;
+    return begins(what, "memcpy_queued") ? what->messages : is(what, "staged") || begins(what, "memcpy");
+}
+
+static int64_t rows_of(const case_t *what, int64_t bytes) {
+    return begins(what, "memcpy_strided")          ? bytes / what->messages /* of so many bytes */
+           : begins(what, "memcpy_shared_strided") ? 8
+                                                   : 1;
 }
 
 static int copies_in_of(const case_t *what, int place, const job_t *job) {
     if (is(what, "memcpy_shared_duplex")) /* every second process of a GPU, of every second GPU */
         return (place / job->device_count + place % job->device_count) % 2 == 0;
-    return is(what, "staged") ? place == 1
-                              : copies_of(what, place) && ends(what, "h2d") && !is_by_ipc(what, place);
+    if (is(what, "staged"))
+        return place == 1;
+    return ends(what, "h2d") && !is_by_ipc(what, place) ? copies_of(what, place) : 0;
+}
+
+/* By copy_by; other methods are the CPU's. */
+static bool is_by_device(const case_t *what) {
+    return begins(what, "memcpy_method_default") || begins(what, "memcpy_method_explicit") ||
+           begins(what, "memcpy_method_query");
+}
+
+static bool reduces_on_gpu(const case_t *what) {
+    return begins(what, "reduce") && what->buffers == PTO_SPACE_GPU;
 }
 
 static int64_t bytes_moved(const case_t *what, int place, int64_t bytes) {
     if (is(what, "remote_store_all"))
         return bytes * (what->member_count - 1);
+    if (is_by_device(what) || reduces_on_gpu(what))
+        return bytes;
     return (begins(what, "remote") ? place == 0 : copies_of(what, place)) * bytes;
 }
 
@@ -680,8 +808,8 @@ static double slowest(const case_t *what, int place, bool of_part) {
     return 1 + most;
 }
 
-static double seconds_of(const case_t *what, int place) {
-    double own = 1 + rank;
+static double seconds_of(const case_t *what, int place, int64_t bytes) {
+    double own = 1 + rank, copy_s = COPY + (double)rows_of(what, bytes);
     if (is(what, "ping_pong") || is(what, "ping_pong_strided"))
         return place == 0 ? MESSAGE : 0;
     if (is(what, "injection"))
@@ -691,13 +819,31 @@ static double seconds_of(const case_t *what, int place) {
     if (begins(what, "multi_message"))
         return place == 0 ? WAIT_ALL / 2.0 : 0;
     if (is(what, "staged"))
-        return COPY * own + MESSAGE + FINISH;
+        return copy_s * own + MESSAGE + FINISH;
     if (is(what, "memcpy_peer"))
-        return place == 0 ? COPY * own + FINISH : 0;
+        return place == 0 ? copy_s * own + FINISH : 0;
     if (begins(what, "memcpy_shared") || begins(what, "memcpy_mixed"))
-        return COPY * slowest(what, place, false) + FINISH;
+        return copy_s * slowest(what, place, false) + FINISH;
     if (is(what, "memcpy_h2h"))
-        return place < what->procs ? COPY_HERE * slowest(what, place, false) : 0;
+        return SEES_MEMCPY && place < what->procs ? COPY_HERE * slowest(what, place, false) : 0;
+    if (begins(what, "memcpy_method"))
+        return is_by_device(what) ? COPY_BY * own : 0;
+    if (begins(what, "memcpy"))
+        return copies_of(what, place) * copy_s * own + FINISH;
+    if (is(what, "reduce"))
+        return reduces_on_gpu(what) ? REDUCE * own + FINISH : 0;
+    if (is(what, "reduce_many"))
+        return (REDUCE_MANY + what->messages) * own + FINISH;
+    if (is(what, "kernel_launch") || is(what, "graph_launch"))
+        return (is(what, "graph_launch") ? GRAPH : LAUNCH) * own + FINISH;
+    if (is(what, "kernel_enqueue"))
+        return LAUNCH * own;
+    if (is(what, "kernel_queued")) /* a thousand, and one wait */
+        return LAUNCH * own + FINISH / 1000.0;
+    if (is(what, "event_record") || is(what, "event_query"))
+        return (is(what, "event_record") ? RECORD : POLL) * own;
+    if (is(what, "signal_event"))
+        return (RECORD + 2 * POLL) * own;
     if (is(what, "remote_store_all"))
         return STORE_ALL * slowest(what, place, false) + FINISH;
     if (begins(what, "remote"))
@@ -750,6 +896,20 @@ static void must_take(const case_t *what, const char *name, double got, double w
                  what->procs);
 }
 
+/* Of the chunks one is sent that was copied in the iteration before, while the next is copied; what was
+ * received is copied on. */
+static void check_chunks(int place, int64_t bytes, int iterations) {
+    assert_int_equal(copied.count, iterations);
+    assert_int_equal(passed.count, iterations);
+    for (int i = 0; i < iterations; i++) {
+        int past = place == 0 ? i + 1 : i;
+        assert_true(past == iterations || passed.at[past] == copied.at[i]);
+        assert_ptr_equal(passed.at[i], passed.at[i % CHUNKS]);
+        for (int k = 0; k < i && i < CHUNKS; k++)
+            assert_true(labs(passed.at[i] - passed.at[k]) >= bytes);
+    }
+}
+
 /* What a member had NCCL do. */
 static void check_nccl(const case_t *what, int iterations) {
     int members = what->member_count;
@@ -768,22 +928,23 @@ static void check_nccl(const case_t *what, int iterations) {
 static void check_trial(const benchmark_t *benchmark, work_t *work, int64_t bytes, int iterations) {
     const case_t *what = work->bench_case;
     int place = work->me;
-    meetings = copies = copies_in = here_copies = 0;
+    meetings = copies = copies_in = copies_pageable = here_copies = 0;
     moved_bytes = 0;
+    copied.count = passed.count = 0;
     nccl.calls = nccl.barriers = 0;
     nccl.bytes = bytes;
     memset(nccl.from, 0, sizeof nccl.from);
     memset(nccl.to, 0, sizeof nccl.to);
     memset(sent_bytes, 0, sizeof sent_bytes);
     memset(sent_messages, 0, sizeof sent_messages);
-    here_bytes = is(what, "memcpy_h2h") ? (size_t)bytes : 0;
+    here_bytes = SEES_MEMCPY && is(what, "memcpy_h2h") ? (size_t)bytes : 0;
     MPI_Allreduce(MPI_IN_PLACE, &clock_s, 1, MPI_DOUBLE, MPI_MAX, work->comm);
     in_trial = true;
     double seconds = work_trial(work, benchmark, bytes, iterations);
     in_trial = false;
     here_bytes = 0;
     must_take(what, what->benchmark, seconds,
-              iterations * seconds_of(what, place) + (is(what, "staged") ? FINISH : 0));
+              iterations * seconds_of(what, place, bytes) + (is(what, "staged") ? FINISH : 0));
     for (int i = 0; i < what->member_count; i++) {
         int messages = i != place ? iterations * messages_to(what, place, i) : 0;
         assert_int_equal(sent_messages[what->member[i]], messages);
@@ -796,17 +957,21 @@ static void check_trial(const benchmark_t *benchmark, work_t *work, int64_t byte
     assert_false(unread);
     assert_int_equal(meetings, iterations * meetings_of(what, place));
     assert_int_equal(copies, iterations * copies_of(what, place));
-    assert_int_equal(here_copies, is(what, "memcpy_h2h") && place < what->procs ? iterations : 0);
+    assert_int_equal(here_copies,
+                     SEES_MEMCPY && is(what, "memcpy_h2h") && place < what->procs ? iterations : 0);
     assert_int_equal(copies_in, iterations * copies_in_of(what, place, work->job));
+    assert_int_equal(copies_pageable, begins(what, "memcpy_pageable") ? iterations : 0);
     assert_int_equal(moved_bytes, iterations * bytes_moved(what, place, bytes));
     if (begins(what, "nccl"))
         check_nccl(what, iterations);
+    if (is(what, "staged"))
+        check_chunks(place, bytes, iterations);
     if (benchmark->parts != NULL) {
         double part_s[CASE_PART_MAX] = {-1, -1};
         int own = is_by_ipc(what, place) ? 0 : 1;
         benchmark->parts(work, part_s);
         must_take(what, what->part[own], part_s[own],
-                  iterations * (COPY * slowest(what, place, true) + FINISH));
+                  iterations * ((COPY + 1) * slowest(what, place, true) + FINISH));
         assert_true(part_s[1 - own] < 0);
     }
     MPI_Barrier(work->comm);
@@ -832,10 +997,10 @@ static void check_case(const benchmark_t *benchmark, const job_t *job, const cas
     work.together = together_create(node);
     work_open(&work, benchmark);
     check_trial(benchmark, &work, bytes, ITERATIONS);
-    check_trial(benchmark, &work, bytes / 2, 1);
+    check_trial(benchmark, &work, bytes / 2 < what->min_bytes ? bytes : bytes / 2, 1);
     work_close(&work, benchmark);
     together_destroy(work.together);
-    assert_int_equal(allocated_count, 0);
+    assert_true(allocated[ON_GPU] == 0 && allocated[PINNED] == 0);
     assert_int_equal(open_count, 0);
     assert_false(nccl.has_comm);
     assert_int_equal(count_segments(), 0);
@@ -851,35 +1016,104 @@ static const benchmark_t *find_benchmark(const char *name) {
     return NULL;
 }
 
+/* Benchmarks, by the processes that they need, and their cases in the layout of two GPUs. */
+static const struct {
+    const char *name;
+    int processes, cases;
+} known[] = {{"memcpy", 1, 9},
+             {"memcpy_queued", 1, 21},
+             {"memcpy_strided", 1, 18},
+             {"memcpy_method", 1, 9},
+             {"memcpy_h2h", 1, 1},
+             {"reduce", 1, 34},
+             {"reduce_many", 1, 7},
+             {"kernel_launch", 1, 2},
+             {"kernel_queued", 1, 1},
+             {"graph_launch", 1, 1},
+             {"event", 1, 3},
+             {"ping_pong", PROCESSES, 8},
+             {"ping_pong_strided", PROCESSES, 4},
+             {"exchange", PROCESSES, 8},
+             {"staged", PROCESSES, 4},
+             {"injection", PROCESSES, 0},
+             {"multi_message", PROCESSES, 25},
+             {"memcpy_peer", PROCESSES, 2},
+             {"memcpy_shared", PROCESSES, 12},
+             {"remote", PROCESSES, 32},
+             {"memcpy_mixed", PROCESSES, 6},
+             {"memcpy_h2h", PROCESSES, 4},
+             {"remote_all", PROCESSES, 1},
+             {"setup", PROCESSES, 12},
+             {"signal_flag", PROCESSES, 4},
+             {"signal_device", PROCESSES, 2},
+             {"nccl", PROCESSES, 7}};
+
 TEST(members_do_what_their_case_says) {
-    static const char *const names[] = {"ping_pong", "ping_pong_strided", "exchange",      "staged",
-                                        "injection", "multi_message",     "memcpy_peer",   "memcpy_shared",
-                                        "remote",    "memcpy_mixed",      "memcpy_h2h",    "remote_all",
-                                        "setup",     "signal_flag",       "signal_device", "nccl"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        const benchmark_t *benchmark = find_benchmark(names[k]);
-        int of_several = 0;
-        for (int layout = 0; layout < LAYOUTS; layout++) {
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        if (known[k].processes != size)
+            continue;
+        const benchmark_t *benchmark = find_benchmark(known[k].name);
+        for (int layout = 0; layout < (size == 1 ? TWO_NODES : LAYOUTS); layout++) {
             job_t job;
             case_list_t list = {0};
             make_job(layout, &job);
             case_list_fill(benchmark, &job, &list);
-            for (int i = 0; i < list.case_count; i++) {
-                of_several += list.cases[i].member_count > 1;
+            if (layout == TWO_GPUS && list.case_count != known[k].cases)
+                fail_msg("%d cases of %s", list.case_count, known[k].name);
+            for (int i = 0; i < list.case_count; i++)
                 check_case(benchmark, &job, &list.cases[i]);
-            }
             case_list_fini(&list);
         }
-        assert_true(of_several > 0);
     }
 }
 
+static int enqueued;
+
+static void enqueue_run(const work_t *work, int64_t bytes) {
+    assert_true(bytes > 0);
+    enqueued++;
+    clock_s += *(const double *)work->state;
+}
+
+/* Whole graphs, or as many runs one by one, are timed with one wait; the first run of a size is not. */
+TEST(runs_are_timed_behind_each_other) {
+    static const struct {
+        int64_t bytes;
+        int each, iterations, launches;
+    } sizes[] = {{64, 100, 1, 1},      {64, 100, 100, 1},  {64, 100, 101, 2},
+                 {1 << 20, 64, 65, 2}, {1 << 23, 8, 8, 1}, {INT64_C(1) << 30, 5, 11, 3}};
+    double run_s = 7;
+    for (pto_runs_t how = PTO_RUNS_ENQUEUED; how <= PTO_RUNS_GRAPH; how++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            int each = sizes[i].each, launches = sizes[i].launches;
+            job_t job;
+            const benchmark_t benchmark = {.once = enqueue_run, .times = TIMES_RUNS};
+            make_job(0, &job);
+            job.runs = how;
+            const case_t what = {.member_count = 1, .member = &rank};
+            work_t work = {.job = &job, .bench_case = &what, .comm = MPI_COMM_SELF};
+            work.together = together_create(MPI_COMM_SELF);
+            work_open(&work, &benchmark);
+            work.state = &run_s;
+            for (int call = 0; call < 2; call++) {
+                double launch_s = how == PTO_RUNS_GRAPH ? GRAPH * (1 + rank) : each * run_s;
+                enqueued = 0;
+                double got = work_trial(&work, &benchmark, sizes[i].bytes, sizes[i].iterations);
+                double all_s = launches * launch_s + FINISH;
+                assert_true(fabs(got - all_s / (launches * each) * sizes[i].iterations) < 1e-3);
+                int first = call > 0 ? 0 : how == PTO_RUNS_GRAPH ? 1 + each : 1;
+                assert_int_equal(enqueued, first + (how == PTO_RUNS_GRAPH ? 0 : launches * each));
+            }
+            work_close(&work, &benchmark);
+            together_destroy(work.together);
+        }
+}
+
 int main(int argc, char **argv) {
-    int size, failed;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    failed = size == PROCESSES ? run_all_tests(NULL, NULL) : 1;
+    int failed = size == 1 || size == PROCESSES ? run_all_tests(NULL, NULL) : 1;
     if (failed)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();

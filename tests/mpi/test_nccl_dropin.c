@@ -95,7 +95,10 @@ static void use_driver(void) {
     driven = *device;
     driven.name = "driven";
     driven.allocate = allocate;
-    ((tap_settings_t *)(uintptr_t)tap_settings())->device = &driven;
+    const tap_settings_t *settings = tap_settings();
+    tap_settings_t *changed;
+    memcpy(&changed, &settings, sizeof changed);
+    changed->device = &driven;
 }
 
 /* After a call, the context and the mode are the program's own again. */

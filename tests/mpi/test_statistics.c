@@ -12,14 +12,14 @@
 TEST(an_interval_of_two_percent_settles_a_median) {
     static const struct {
         const char *name;
-        int count;
         double value[9];
+        int count;
         bool is_settled;
-    } known[] = {{"five equal values", 5, {1, 1, 1, 1, 1}, false},
-                 {"six within 2 percent", 6, {1.00, 1.01, 0.99, 1.019, 1.0, 0.981}, true},
-                 {"one of six at 3 percent", 6, {1.00, 1.01, 0.99, 1.03, 1.0, 0.98}, false},
-                 {"an outlier on each side", 9, {1, 1, 1, 1, 100, 1, 1, 1, 0.01}, true},
-                 {"two outliers on one side", 9, {1, 1, 1, 1, 100, 1, 1, 100, 1}, false}};
+    } known[] = {{"five equal values", {1, 1, 1, 1, 1}, 5, false},
+                 {"six within 2 percent", {1.00, 1.01, 0.99, 1.019, 1.0, 0.981}, 6, true},
+                 {"one of six at 3 percent", {1.00, 1.01, 0.99, 1.03, 1.0, 0.98}, 6, false},
+                 {"an outlier on each side", {1, 1, 1, 1, 100, 1, 1, 1, 0.01}, 9, true},
+                 {"two outliers on one side", {1, 1, 1, 1, 100, 1, 1, 100, 1}, 9, false}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         double value[9];
         memcpy(value, known[i].value, sizeof value);

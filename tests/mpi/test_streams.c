@@ -313,8 +313,11 @@ static void list_kinds(void) {
         const pto_strategy_t *strategy = NULL;
         MUST(NULL, pto_strategy_find(strategies[i], &strategy, &err));
         for (pto_collective_t collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++)
-            if (strategy->collectives >> collective & 1 && kind_count < KINDS_MAX)
+            if (strategy->collectives >> collective & 1) {
+                if (kind_count == KINDS_MAX)
+                    die(NULL, "too many kinds");
                 kinds[kind_count++] = (kind_t){strategies[i], "direct", collective};
+            }
     }
 }
 
