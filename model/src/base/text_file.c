@@ -9,9 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 
-enum { FIRST_CAPACITY = 1 << 14 };
+enum { READ_BYTES_MIN = 1 << 14 }; /* and room for the end of the text */
 
 /* Opening such a name does not wait for another process, unlike opening a named pipe. */
 static bool is_open_file(const char *path) {
@@ -54,14 +55,9 @@ static pto_status_t read_all(int file, const char *path, size_t limit_bytes, cha
     ssize_t more = 1;
     char *buffer = NULL;
     while (more > 0 && used <= limit_bytes) {
-        if (used + 1 >= capacity) {
-            capacity = capacity > 0 ? 2 * capacity : FIRST_CAPACITY;
-            char *larger = realloc(buffer, capacity);
-            if (!larger) {
-                free(buffer);
-                return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
-            }
-            buffer = larger;
+        if (!PTO_RESERVE(buffer, capacity, used + READ_BYTES_MIN)) {
+            free(buffer);
+            return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
         }
         do
             more = read(file, buffer + used, capacity - used - 1);
