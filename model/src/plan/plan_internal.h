@@ -239,6 +239,8 @@ bool pto_step_depends_on_core(const pto_step_t *step);
 
 /* Returns whether any step is for this core; processes of other cores need not walk the stages. */
 bool pto_core_acts(const pto_plan_t *plan, int64_t core);
+/* Returns the number of such cores of a GPU. */
+int64_t pto_acting_cores(const pto_plan_t *plan);
 
 /* Check that the plan can be read rank by rank. `what` begins the message, as in "a plan is read". Errors:
  * PTO_ERR_TOO_LARGE with the count and the limit. */

@@ -58,6 +58,13 @@ bool pto_core_acts(const pto_plan_t *plan, int64_t core) {
     return false;
 }
 
+int64_t pto_acting_cores(const pto_plan_t *plan) {
+    int64_t count = 0;
+    for (int64_t core = 0; core < plan->request.layout.procs_per_gpu; core++)
+        count += pto_core_acts(plan, core);
+    return count;
+}
+
 static bool varies(const pto_expr_t *expr) { return expr->loop || expr->power || expr->inverse; }
 
 static bool varies_equally(const pto_expr_t *a, const pto_expr_t *b) {
@@ -121,11 +128,8 @@ static bool next_stages(pto_walk_t *walk, int64_t *times) {
 
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     const pto_layout_t *layout = &plan->request.layout;
-    int64_t cores = 0, times;
-    for (int64_t core = 0; core < layout->procs_per_gpu; core++)
-        cores += pto_core_acts(plan, core);
-    int64_t actors = 0;
-    add_product(&actors, layout->nodes * layout->gpus_per_node, cores);
+    int64_t actors = 0, times;
+    add_product(&actors, layout->nodes * layout->gpus_per_node, pto_acting_cores(plan));
     pto_plan_size_t size = {0};
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);

@@ -94,10 +94,15 @@ static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step
     return largest;
 }
 
+/* Returns whether a step is of the kind of the action's and has members on its core. */
+static bool is_of_class(const pto_step_t *step, const pto_action_t *action) {
+    return step->kind == action->step->kind && action->core >= step->core_first &&
+           action->core < step->core_first + step->core_count;
+}
+
 /* Returns whether a step is an exchange with neighbors of the action's class and direction. */
 static bool is_same_exchange(const pto_step_t *step, const pto_action_t *action) {
-    return step->kind == action->step->kind && step->peers.kind == PTO_PEERS_CART &&
-           action->core >= step->core_first && action->core < step->core_first + step->core_count;
+    return step->peers.kind == PTO_PEERS_CART && is_of_class(step, action);
 }
 
 static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner, const pto_action_t *first,
@@ -212,12 +217,6 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
 /* In a tree, the root may send from one buffer and the others from another, and each level has steps of its
  * own. A class whose members take part in different steps pays for those of one member, the most expensive
  * ones. */
-
-/* Returns whether a step is of the kind of the action's and has members on its core. */
-static bool is_of_class(const pto_step_t *step, const pto_action_t *action) {
-    return step->kind == action->step->kind && action->core >= step->core_first &&
-           action->core < step->core_first + step->core_count;
-}
 
 /* Returns whether members that take part in the action's step also take part in this one. */
 static bool share_members(const pto_step_t *step, const pto_action_t *action) {

@@ -7,14 +7,6 @@
 #include "machine/registry.h"
 #include "plan/plan_internal.h"
 
-/* Returns the number of processes of a GPU that take part in any step. */
-static int64_t acting_cores(const pto_plan_t *plan) {
-    int64_t count = 0;
-    for (int64_t core = 0; core < pto_plan_request(plan)->layout.procs_per_gpu; core++)
-        count += pto_core_acts(plan, core);
-    return count;
-}
-
 static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pto_explanation_t *explanation,
                                 pto_energy_t *energy) {
     const pto_layout_t *layout = &pto_plan_request(plan)->layout;
@@ -27,7 +19,7 @@ static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pt
     energy->part[PTO_POWER_GPU_COPY].device_s = gpus * copy_s;
     energy->part[PTO_POWER_GPU_KERNEL].device_s = gpus * kernel_s;
     energy->part[PTO_POWER_CPU_IDLE].device_s = (double)layout->nodes * seconds;
-    energy->part[PTO_POWER_CPU_CORE].device_s = places * (double)acting_cores(plan) * seconds;
+    energy->part[PTO_POWER_CPU_CORE].device_s = places * (double)pto_acting_cores(plan) * seconds;
 }
 
 /* The price's interval is multiplied by the plan's mean power. */

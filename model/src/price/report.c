@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "portolan/strategy.h"
 #include "price/ledger.h"
 
@@ -61,10 +62,8 @@ pto_term_t pto_entry_term(const pto_entry_t *entry, const pto_machine_t *machine
 static pto_status_t explain(const pto_ledger_t *ledger, const pto_machine_t *machine,
                             pto_explanation_t *explanation, pto_error_t *err) {
     if (explanation->capacity < ledger->entry_count) {
-        pto_term_t *grown = realloc(explanation->term, (size_t)ledger->entry_count * sizeof *grown);
-        if (!grown)
+        if (!pto_array_resize(&explanation->term, (size_t)ledger->entry_count, sizeof *explanation->term))
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an explanation");
-        explanation->term = grown;
         explanation->capacity = ledger->entry_count;
     }
     explanation->count = ledger->entry_count;
