@@ -15,7 +15,7 @@ enum {
 static const struct {
     const char *name;
     unsigned contains; /* kinds, a bit each */
-    bool repeats;      /* its body, for k in [from, to) */
+    bool repeats;      /* the body runs for k in [from, to) */
     bool has_lanes;
 } kinds[PTO_NODE_COUNT + 1] = {
     [PTO_NODE_STAGE] = {"a stage", 0, false, false},
@@ -75,7 +75,7 @@ static void enter_stage(pto_walk_t *walk, const pto_node_t *node) {
         walk->lane = 0;
         walk->fork = walk->instance;
     } else if (walk->lanes == walk->loop && !is_either(walk->plan, walk->lanes)) {
-        walk->lane++;
+        walk->lane++; /* in a pipeline, each stage is a lane; else enter_branch has set it */
     }
 }
 
@@ -86,10 +86,10 @@ static void enter_branch(pto_walk_t *walk, int index, int end) {
     if (!is_either(walk->plan, walk->lanes))
         return;
     const pto_node_t *either = pto_plan_node(walk->plan, walk->lanes);
-    int first_end = walk->lanes + 2 + pto_plan_node(walk->plan, walk->lanes + 1)->span;
+    int second_branch = walk->lanes + 2 + pto_plan_node(walk->plan, walk->lanes + 1)->span;
     walk->branch = -1;
-    if (index >= first_end)
-        walk->branch = index == first_end ? PTO_BRANCH_A : PTO_BRANCH_B;
+    if (index >= second_branch)
+        walk->branch = index == second_branch ? PTO_BRANCH_A : PTO_BRANCH_B;
     walk->lane = walk->branch < 0 ? 0 : 1 + (int)(walk->k - either->from);
     if (walk->branch < 0 && walk->k > either->from)
         walk->next = end;
@@ -122,7 +122,7 @@ static void enter_node(pto_walk_t *walk, int index, const pto_node_t *node) {
         walk->kernel_end = end;
     } else if (node->kind == PTO_NODE_BRANCH) {
         enter_branch(walk, index, end);
-    } else if (node->kind != PTO_NODE_LOOP) {
+    } else if (kinds[node->kind].has_lanes) {
         enter_lanes(walk, index, end);
     }
 }

@@ -22,7 +22,7 @@ typedef struct {
 struct pto_summed {
     pto_messages_t *messages; /* [step] */
     latest_t *latest;         /* [core] */
-    int64_t follower;         /* the last process that has followed its senders */
+    int64_t follower;         /* the process that followed its latest sender last; each does so once */
 };
 
 /* --- whether messages can be charged by sums ------------------------------------------------------------ */
@@ -30,7 +30,7 @@ struct pto_summed {
 /* Returns whether the blocks are dealt to the cores of a GPU in turn. */
 static bool is_dealt(const pto_messages_t *messages) { return messages->buffer->cyclic != PTO_CYCLIC_NONE; }
 
-/* Returns whether the step's shifts are distances from sender to receiver, for either of them. */
+/* Returns whether shifts lead from sender to receiver: senders (rows) add them, receivers subtract them. */
 static bool goes_forward(const pto_messages_t *messages) {
     return messages->step->peers.sign == (messages->buffer->blocks == PTO_BLOCKS_ROW ? 1 : -1);
 }
@@ -51,7 +51,7 @@ static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64
     return stride == parts && first <= stride;
 }
 
-/* Returns whether the step depends on the core only by its first peer, whose number is that of the core. */
+/* Returns whether the step's first peer is the number of the core, on which nothing else in it depends. */
 static bool is_part_of_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     pto_expr_t first = peers->first;
@@ -78,7 +78,8 @@ static bool can_be_summed(pto_messages_t *messages) {
            (messages->parts.kind != PTO_PARTS_SHARES || messages->part == ALL_PARTS);
 }
 
-/* If latencies are known, all messages must have the same one. */
+/* Returns whether all of a stage's steps can be summed. If latencies are known, all messages must have the
+ * same one, and so be in the same space. */
 static bool is_summed(const pto_pricing_t *pricing, int node) {
     const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     if (!stage || stage->order != PTO_ORDER_AT_ONCE || !pricing->tables || !pto_messages_are_plain(pricing))
@@ -106,8 +107,8 @@ static int64_t messages_of_part(const pto_messages_t *messages, int64_t line, in
 
 /* Returns the messages of a class between nodes, of the parts that both the core and the step have. */
 static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t core, int class) {
-    bool own = messages->sums->parts.kind == PTO_PARTS_SHARES || is_dealt(messages);
-    int64_t part = own ? core : messages->part;
+    bool core_has_part = messages->sums->parts.kind == PTO_PARTS_SHARES || is_dealt(messages);
+    int64_t part = core_has_part ? core : messages->part;
     if (is_dealt(messages) && messages->part != ALL_PARTS && messages->part != core)
         return (pto_sum_t){0, 0};
     if (part != ALL_PARTS)
@@ -125,10 +126,10 @@ static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t
 static int64_t empty_messages(const pto_messages_t *messages, int64_t line, int64_t core) {
     if (!messages->step->send_empty || !is_dealt(messages))
         return 0;
-    if (messages->part != ALL_PARTS && messages->part != core)
-        return messages_of_part(messages, line, messages->part);
+    if (messages->part != ALL_PARTS)
+        return messages->part == core ? 0 : messages_of_part(messages, line, messages->part);
     int64_t off_node = messages->group->size - messages->group->members_per_node;
-    return messages->part == core ? 0 : off_node - messages_of_part(messages, line, core);
+    return off_node - messages_of_part(messages, line, core);
 }
 
 static bool is_on_node(const pto_messages_t *messages, int64_t me, int64_t peer) {
@@ -170,7 +171,8 @@ static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_s
                             postal, count, bytes);
 }
 
-/* Charges a class. If the message that has been charged before belongs to it, that is left out. */
+/* Charges a class. If the first message belongs to it, which has been charged alone, it is left out and
+ * `*charged_bytes`, its bytes, becomes -1. */
 static void charge_class(const pto_messages_t *messages, int64_t from_bytes, int64_t until_bytes,
                          pto_sum_t sum, int64_t *charged_bytes, pto_charge_t *charge) {
     if (sum.messages > 0 && *charged_bytes >= from_bytes && *charged_bytes < until_bytes) {
@@ -226,7 +228,7 @@ static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer
     return messages->part == ALL_PARTS || value % messages->peer_stride == messages->part ? value : -1;
 }
 
-/* In the order of the step's peers: by index, or from the process around the node. */
+/* Charges messages in the order of the step's peers: by index, or by shift, which starts at the process. */
 static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *messages, pto_action_t action,
                            pto_charge_t *charge) {
     const pto_layout_t *layout = &pto_plan_request(messages->plan)->layout;
@@ -244,7 +246,7 @@ static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *m
         pto_level_t level = pto_layout_level(layout, pricing->actors.actor[action.rank].place,
                                              pricing->actors.actor[action.peer_rank].place);
         pto_price_visits++;
-        if (is_sent(messages, bytes)) /* the machine has a cost */
+        if (is_sent(messages, bytes)) /* cannot fail: can_be_summed has checked that there is a cost */
             pto_charge_messages(charge, pricing->machine, messages->space, level, bytes, 1, NULL);
     }
 }
@@ -266,9 +268,10 @@ static latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t
     return latest;
 }
 
-/* Returns whether the group's latest member is the latest sender, `*last`, or not later than the process. */
-static bool latest_is_of_group(const pto_pricing_t *pricing, const pto_messages_t *messages,
-                               const pto_action_t *action, const pto_ledger_t **last) {
+/* Returns whether the group's latest member ends the search for the latest sender: it sends to the process
+ * and becomes `*last` or, without latencies, it arrived no later than the process, so no sender is later. */
+static bool latest_member_decides(const pto_pricing_t *pricing, const pto_messages_t *messages,
+                                  const pto_action_t *action, const pto_ledger_t **last) {
     const pto_ledger_t *before = pricing->clocks.before;
     int64_t first_rank = action->rank - action->me * messages->per_index;
     latest_t *latest = &pricing->summed->latest[action->core];
@@ -285,7 +288,7 @@ static bool latest_is_of_group(const pto_pricing_t *pricing, const pto_messages_
     return true;
 }
 
-/* Finds the latest of all senders; of a sparse table, of the partners. */
+/* Finds the latest of all senders. With a sparse table, it only looks at those that have bytes. */
 static void find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
                         const pto_action_t *action, const pto_ledger_t **last) {
     pto_action_t from = *action;
@@ -333,7 +336,7 @@ static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t a
                 continue;
             const pto_messages_t *messages = messages_of(pricing, &action);
             if (pass == 0)
-                found = latest_is_of_group(pricing, messages, &action, &last);
+                found = latest_member_decides(pricing, messages, &action, &last);
             else
                 find_latest(pricing, messages, &action, &last);
         }
@@ -382,7 +385,7 @@ static bool sum_tables(const pto_pricing_t *pricing, const pto_stage_t *stage, i
                        pto_messages_t *messages) {
     for (int i = 0; i < stage->step_count; i++) {
         messages[i] = pto_messages_of(pricing, pto_step_at(pricing->plan, stage->step_first + i), k);
-        can_be_summed(&messages[i]);
+        can_be_summed(&messages[i]); /* sets `parts` and `part` */
         messages[i].sums = pto_tables_sum(pricing->tables, pto_plan_request(pricing->plan), pricing->machine,
                                           messages[i].parts, messages[i].buffer->blocks == PTO_BLOCKS_ROW);
         if (!messages[i].sums)
