@@ -21,7 +21,7 @@
 #define KIB INT64_C(1024)
 #define MIB (KIB * 1024)
 
-static const int64_t measured_limit_bytes = 64 * MIB;
+static const int64_t measured_file_bytes_max = 64 * MIB;
 
 enum { NOTES_MAX = 4 };
 
@@ -248,8 +248,9 @@ pto_status_t pto_print_serving(const pto_pick_options_t *options, const pto_pred
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "--for is about allreduces of a node: --collective allreduce --nodes 1");
     pto_status_t status =
-        options->measured ? pto_text_read(options->measured, (size_t)measured_limit_bytes, &table, &size, err)
-                          : PTO_OK;
+        options->measured
+            ? pto_text_read(options->measured, (size_t)measured_file_bytes_max, &table, &size, err)
+            : PTO_OK;
     if (status != PTO_OK)
         return status;
     print_as[options->shared.format](options, predictions, table);

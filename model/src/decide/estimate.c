@@ -65,12 +65,13 @@ static bool is_straight(const priced_t *a, const priced_t *middle, const priced_
            fabs(line_s - middle->seconds) <= PTO_ESTIMATE_TOLERANCE * middle->seconds;
 }
 
-/* Appends the sizes that are needed between two, which the caller appends. All strategies are priced between
- * two powers of two, and if the ends differ: a third one may be the cheapest. */
-static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b, bool powers,
+/* Appends the sizes that are needed between `a` and `b`; the caller appends these two. Prices the middle by
+ * the strategy of both ends. If the ends are successive powers of two or have different strategies, another
+ * one may be the cheapest in the middle, so it prices all strategies. */
+static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b, bool are_powers,
                            pto_error_t *err) {
     int64_t half = (b->bytes - a->bytes) / 2 / table->element_bytes * table->element_bytes;
-    const bool any = powers || a->strategy != b->strategy;
+    const bool any = are_powers || a->strategy != b->strategy;
     priced_t middle;
     if (half == 0 || b->bytes - a->bytes <= a->bytes / FINEST)
         return PTO_OK;
@@ -86,7 +87,7 @@ static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b,
     return status == PTO_OK && !straight ? divide(table, &middle, b, false, err) : status;
 }
 
-/* Counts the work as that of a sweep of the powers of two, from the work at its first size. */
+/* Checks the work of pricing the powers of two against the limit, as if each took as much as the first. */
 static pto_status_t check_work(table_t *table, int64_t first, int64_t largest, pto_error_t *err) {
     int64_t sizes = 2;
     for (int64_t bytes = first; bytes > 0 && bytes <= largest / 2; bytes *= 2)

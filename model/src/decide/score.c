@@ -65,7 +65,8 @@ static pto_status_t note(collecting_t *collecting, int64_t count, const char *te
     return PTO_OK;
 }
 
-/* Returns the line that says that split strategies of the row did not do what their names say, or NULL. */
+/* Returns the line of the row's file that says that split strategies of the row's implementation did
+ * something else than their names say; NULL: none. */
 static const pto_provenance_t *caveat_on(const pto_collectives_t *collectives,
                                          const pto_collective_row_t *row) {
     char key[64];
@@ -144,8 +145,8 @@ static bool in_place_of_library(const entry_t *entry) {
     return entry->algorithm && !entry->strategy->by_hand;
 }
 
-/* Compares all but the strategy and its processes. */
-static int compare_cells(const entry_t *a, const entry_t *b) {
+/* Compares all but the candidate and its number of processes. Entries equal in this form a group. */
+static int compare_groups(const entry_t *a, const entry_t *b) {
     const pto_collective_row_t *x = a->row, *y = b->row;
     const int order[] = {order_of(x->collective, y->collective),
                          order_of(x->implementation, y->implementation),
@@ -195,7 +196,7 @@ static int compare_runs(const entry_t *a, const entry_t *b) {
 /* Orders by cell, then candidate, then run. */
 static int compare_entries(const void *left, const void *right) {
     const entry_t *a = left, *b = right;
-    int order = compare_cells(a, b);
+    int order = compare_groups(a, b);
     if (order == 0)
         order = compare_candidates(a, b);
     if (order == 0)
@@ -306,7 +307,8 @@ static pto_score_cell_t *add_cell(collecting_t *collecting) {
     return &score->cell[score->cell_count++];
 }
 
-/* Makes the cell of a group of rows, with `procs` processes per GPU for split strategies. */
+/* Makes a cell from a group: the rows of split strategies with `procs` processes per GPU, and all rows of
+ * others. `timings` is scratch memory for group_count elements. */
 static pto_status_t make_cell(collecting_t *collecting, const entry_t *group, int64_t group_count,
                               int64_t procs, timings_t *timings) {
     int count = 0;
@@ -356,7 +358,8 @@ static int64_t next_procs(const entry_t *group, int64_t group_count, int64_t abo
     return next;
 }
 
-static pto_status_t make_group(collecting_t *collecting, const entry_t *group, int64_t group_count) {
+/* Makes a cell for each process count of split strategies, or one cell if the group has none. */
+static pto_status_t make_cells_of_group(collecting_t *collecting, const entry_t *group, int64_t group_count) {
     timings_t *timings = calloc((size_t)group_count, sizeof *timings);
     if (!timings)
         return out_of_memory(collecting->err);
@@ -375,9 +378,9 @@ static pto_status_t make_cells(collecting_t *collecting) {
     for (int64_t from = 0, to; from < collecting->entry_count && status == PTO_OK; from = to) {
         to = from + 1;
         while (to < collecting->entry_count &&
-               compare_cells(&collecting->entry[from], &collecting->entry[to]) == 0)
+               compare_groups(&collecting->entry[from], &collecting->entry[to]) == 0)
             to++;
-        status = make_group(collecting, &collecting->entry[from], to - from);
+        status = make_cells_of_group(collecting, &collecting->entry[from], to - from);
     }
     return status;
 }

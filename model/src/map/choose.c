@@ -85,7 +85,7 @@ static pto_map_candidate_t *add_candidate(choice_t *choice) {
     return made;
 }
 
-/* Returns an earlier candidate with the same mapping, which mappers often find: pricing takes long. */
+/* Returns an earlier candidate with the same mapping, whose price can be reused; NULL: none. */
 static const pto_map_candidate_t *find_same(const pto_map_result_t *result,
                                             const pto_map_candidate_t *candidate) {
     size_t size = (size_t)result->flows.count * sizeof *candidate->place;
@@ -262,17 +262,18 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, boo
     return status;
 }
 
-/* Swaps gain little, so their prices are few if they are expensive, and more for few processes. */
+/* Returns the maximum number of prices for the refinement. As swaps gain little, their work is at most a
+ * small share of what the candidates leave of the limit. */
 static int64_t budget_of(const choice_t *choice, const pto_strategy_t *strategy) {
     enum { PRICES_MAX = 1000, FEW = 64, SHARE_OF_LIMIT = 256 };
     const int64_t work = pto_cell_work(choice->scenario, choice->machine, 0, strategy);
     const int64_t left = pto_scenario_work_limit(choice->scenario) - choice->candidates_work;
-    const int64_t prices = left / SHARE_OF_LIMIT / (work > 0 ? work : 1);
+    const int64_t affordable = left / SHARE_OF_LIMIT / (work > 0 ? work : 1);
     if (choice->options->refine >= 0)
         return choice->options->refine;
     const int64_t count = choice->result->flows.count;
     const int64_t max_prices = count < FEW ? PRICES_MAX * FEW / count : PRICES_MAX;
-    return prices < max_prices ? prices : max_prices;
+    return affordable < max_prices ? affordable : max_prices;
 }
 
 static void end_progress(choice_t *choice) {
