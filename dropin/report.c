@@ -51,13 +51,12 @@ static int64_t bytes_of(const drop_call_t *call, int procs, int rank) {
         return drop_peer_count(counts, rank) * size;
     if (call->collective == PTO_COLLECTIVE_REDUCE_SCATTER && call->out_counts.count)
         return drop_total_count(&call->out_counts, procs) * size;
-    if (call->collective != PTO_COLLECTIVE_ALLTOALLV) {
-        int64_t bytes = (in_place ? call->out_count : call->in_count) * size;
-        bool by_block =
-            call->collective == PTO_COLLECTIVE_ALLTOALL || call->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
-        return by_block ? bytes * procs : bytes;
-    }
-    return drop_total_count(counts, procs) * size;
+    if (call->collective == PTO_COLLECTIVE_ALLTOALLV)
+        return drop_total_count(counts, procs) * size;
+    int64_t bytes = (in_place ? call->out_count : call->in_count) * size;
+    bool by_block =
+        call->collective == PTO_COLLECTIVE_ALLTOALL || call->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
+    return by_block ? bytes * procs : bytes;
 }
 
 static row_t *row_for(const row_t *like) {
@@ -137,11 +136,11 @@ static void print_gain(void) {
     for (int i = 0; i < row_count; i++) {
         const row_t *r = &row[i];
         bool is_other = r->has_route && strcmp(r->route, "mpi") != 0;
-        bool gains = is_other && r->predicted_s > 0 && r->library_s > 0;
-        gained_s += gains ? (double)r->calls * (r->library_s - r->predicted_s) : 0;
-        by_library_s += gains ? (double)r->calls * r->library_s : 0;
-        calls += gains ? r->calls : 0;
-        unpriced += is_other && !gains ? r->calls : 0;
+        bool is_priced = is_other && r->predicted_s > 0 && r->library_s > 0;
+        gained_s += is_priced ? (double)r->calls * (r->library_s - r->predicted_s) : 0;
+        by_library_s += is_priced ? (double)r->calls * r->library_s : 0;
+        calls += is_priced ? r->calls : 0;
+        unpriced += is_other && !is_priced ? r->calls : 0;
     }
     if (calls > 0)
         fprintf(stderr, "# %lld calls by other routes than MPI's, predicted to save %.2f us of %.2f\n",
@@ -172,8 +171,10 @@ static void explain(void) {
                 (long long)r->calls, 1e6 * r->seconds / (double)r->calls);
         print_us(r->predicted_s);
         print_us(r->library_s);
-        fprintf(stderr, "  %s%s%s\n", r->has_route ? r->route : "mpi (", r->has_route ? "" : r->route,
-                r->has_route ? "" : ")");
+        if (r->has_route)
+            fprintf(stderr, "  %s\n", r->route);
+        else
+            fprintf(stderr, "  mpi (%s)\n", r->route);
     }
     if (calls_lost > 0)
         fprintf(stderr, "# and %lld calls of other kinds\n", (long long)calls_lost);

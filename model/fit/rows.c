@@ -1,4 +1,4 @@
-/* Fits cost tables: a row with its own line for each range of sizes, with given or fitted limits. */
+/* Fits cost tables: an alpha and a beta for each range of sizes (a row), with given or fitted limits. */
 #include <stdio.h>
 
 #include "parts.h"

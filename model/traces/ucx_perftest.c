@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* Tests of UCP, by which MPI libraries send; a test is the first of these that its name contains. */
+/* Tests of UCP, by which MPI libraries send. A test is the first one whose name the line
+ * "Test:" contains. */
 static const pto_bench_test_t tests[] = {
     {"tag match latency", PTO_COLLECTIVE_PAIR, false},
     {"tag sync match latency", PTO_COLLECTIVE_PAIR, false},
@@ -18,8 +19,9 @@ static const pto_bench_test_t tests[] = {
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* The numbers of a row: count, percentile, average and overall time, average and overall rate, average and
- * overall rate of messages; of several threads, only the count and the overall ones. */
+/* The numbers of a row, by index: 0 count, 1 percentile, 2 average and 3 overall time, 4 average and 5
+ * overall rate, 6 average and 7 overall message rate. With several threads, only the count and the overall
+ * ones. */
 enum { NUMBERS = 8, TIME = 3, RATE = 5, NUMBERS_OF_THREADS = 4, TIME_OF_THREADS = 1, RATE_OF_THREADS = 2 };
 
 static const double mebi = 1.048576; /* 2^20 / 10^6 */
@@ -51,7 +53,8 @@ static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) 
     return pto_bench_name(reader, name, test);
 }
 
-/* Reads where the buffers of sender or receiver are. They count as on the host only if both are. */
+/* Reads where the buffers of the sender or, in the line after it, of the receiver are. They count as on the
+ * host only if both are. */
 static void read_memory(pto_recording_reader_t *reader, const char *send, const char *receive) {
     pto_bench_t *benchmark = &reader->benchmark;
     const bool is_host = pto_text_begins(send ? send : receive, "host");
