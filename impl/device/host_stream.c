@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     event_t after;
     pto_host_step_t step;
-    void *what; /* of the step */
+    void *what; /* the step's argument */
     bool begun;
     pto_move_t move;
     void *target;
@@ -48,12 +48,12 @@ struct stream {
     uint64_t completed;   /* items since the stream was created */
     /* If the stream is being captured: */
     stream_t *graph;    /* where its items go; NULL: it is not */
-    stream_t *captured; /* the stream that joined the capture before; of the graph, the last that joined */
+    stream_t *captured; /* list of the capture's streams: the next one; of the graph, the first */
     uint64_t in_graph;  /* number of its items in the graph */
     uint64_t followed;  /* number of those that another stream of the capture follows */
     /* Of a graph: */
     bool is_invalid;  /* a captured stream was destroyed, or followed an event that it may not follow */
-    uint64_t capture; /* number of the capture */
+    uint64_t capture; /* identifies the capture */
     /* The list of streams that contain steps: */
     bool in_step_list;
     stream_t *next_with_steps;
@@ -281,7 +281,8 @@ static pto_status_t refuse(const stream_t *stream, const char *why, pto_error_t 
     return pto_error_set(err, PTO_ERR_RANGE, "%s", why);
 }
 
-/* The stream joins the capture. Nothing has to wait: a graph's items run in the order of their capture. */
+/* The stream joins the capture. Nothing has to wait: a graph's items run in the order of their capture.
+ * Refuses NULL, a stream of another capture, and an event whose capture has ended. */
 static pto_status_t follow_in_graph(const event_t *after, stream_t *stream, pto_error_t *err) {
     if (!stream || (stream->graph && stream->graph != after->graph) || after->stream->graph != after->graph)
         return refuse(stream, "a stream outside a graph can't follow its event", err);
@@ -339,17 +340,17 @@ uint64_t pto_host_stream_capture(const void *stream) {
 }
 
 pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err) {
-    stream_t *first = stream, *ended = first->graph;
+    stream_t *origin = stream, *ended = origin->graph;
     if (!ended)
         return pto_error_set(err, PTO_ERR_RANGE, "the stream is not being captured");
-    bool joined = !ended->is_invalid;
+    bool all_joined = !ended->is_invalid;
     for (stream_t *one = ended->captured, *next; one; one = next) {
         next = one->captured;
-        joined = joined && (one == first || one->followed == one->in_graph);
+        all_joined = all_joined && (one == origin || one->followed == one->in_graph);
         one->captured = one->graph = NULL;
     }
     ended->captured = NULL;
-    if (!joined) {
+    if (!all_joined) {
         pto_host_stream_destroy(ended, NULL);
         return pto_error_set(err, PTO_ERR_RANGE,
                              "another stream's work was captured, which this stream does not follow");

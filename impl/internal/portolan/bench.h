@@ -21,8 +21,8 @@ typedef struct {
     pto_mps_t mps;             /* _UNKNOWN: the driver cannot tell */
 } pto_gpu_info_t;
 
-/* How a copy learns where its memory is: from the addresses (cudaMemcpyDefault), from the caller, or by a
- * query of the GPU's address before the copy. */
+/* How a copy learns where its memory is: from the addresses (cudaMemcpyDefault), from the caller, or from
+ * a query of the address in GPU memory before the copy (cudaPointerGetAttributes). */
 typedef enum {
     PTO_BENCH_COPY_DEFAULT,
     PTO_BENCH_COPY_EXPLICIT,
@@ -51,7 +51,7 @@ typedef struct {
     uint32_t from;
     int rounds;
     double limit_s;             /* of each wait */
-    pto_bench_rounds_t *result; /* staging memory; valid once the stream is finished */
+    pto_bench_rounds_t *result; /* in staging memory (exec.h); valid once the stream is finished */
 } pto_bench_ping_pong_t;
 
 struct pto_device_bench {
@@ -76,7 +76,8 @@ struct pto_device_bench {
      * blocks; either may be another GPU's memory. When it ends, all see its stores. */
     pto_status_t (*move)(void *target, const void *source, size_t count, int width, int stride, int blocks,
                          void *stream, pto_error_t *err);
-    /* Stores the j-th `bytes` of `source` in `target[j]`, in all of them at once. A multiple of 16 bytes. */
+    /* Stores bytes [j * bytes, (j + 1) * bytes) of `source` in `target[j]`, in all targets at once. `bytes`
+     * is a multiple of 16. */
     pto_status_t (*store_all)(void *const *target, int target_count, const void *source, size_t bytes,
                               int blocks, void *stream, pto_error_t *err);
     /* A kernel of one block that stores a word of each thread in the other side's memory, raises a flag
@@ -90,9 +91,9 @@ struct pto_device_bench {
     pto_status_t (*graph_launch)(void *graph, void *stream, pto_error_t *err);
     /* *target = the sum of `count` values, both in the selected GPU's memory. One sum at a time. */
     pto_status_t (*sum)(double *target, const double *source, size_t count, void *stream, pto_error_t *err);
-    /* One step of a nine-point stencil in place: `field` has rows x columns cells and a halo of one cell,
-     * which stays; `scratch` is as large. Weights: 0.25 for the cell, 0.15 for its sides, 0.05 for its
-     * corners. */
+    /* One step of a nine-point stencil in place: `field` has rows x columns cells within a halo of one cell,
+     * which is not changed; `scratch` is as large. Weights: 0.25 for the cell, 0.15 for its sides, 0.05 for
+     * its corners. */
     pto_status_t (*stencil)(double *field, double *scratch, size_t rows, size_t columns, void *stream,
                             pto_error_t *err);
 };
