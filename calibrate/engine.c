@@ -42,7 +42,7 @@ typedef struct {
     sizes_t *sizes;     /* of the current case, at its lead */
     visit_t visit;
     bool estimates;         /* estimate times instead of measuring */
-    double case_estimate_s; /* of the current case without its set-up, at rank 0 and its lead */
+    double case_estimate_s; /* of the current case, less the time spent on probes; at rank 0 and its lead */
     bool shows_progress;    /* at rank 0 */
     int point_count;
     int points_done;
@@ -108,7 +108,7 @@ static double *series_seconds(const run_t *run, int series) {
 }
 
 /* Makes one repetition. Returns, at the lead, the seconds of one iteration in the slowest member; 0
- * elsewhere. The lead stores those of the parts as their `index`-th samples. */
+ * elsewhere. Stores, at the lead, the seconds of each part as its sample number `index`. */
 static double repeat(run_t *run, int64_t bytes, int iterations, int index) {
     double began_s = now_s();
     guard_tick(repetition_limit_s(run));
@@ -132,8 +132,8 @@ static int agree_on(run_t *run, int value) {
 }
 
 /* Warms up, and returns how many iterations make a repetition long enough. The first iteration, which loads
- * code and touches memory, is ignored. `once`: the last repetition's seconds of an iteration, which are the
- * visit's first `sample` if that repetition was long enough; otherwise `sample` is negative. */
+ * code and touches memory, is ignored. `once`: the seconds of an iteration in the last repetition. If that
+ * was long enough, they are also the visit's first `sample`; otherwise `sample` is negative. */
 static int find_iterations(run_t *run, const visit_t *visit, int iterations, double *once, double *sample) {
     (void)repeat(run, visit->bytes, 1, visit->earlier_samples);
     for (;;) {
@@ -147,14 +147,15 @@ static int find_iterations(run_t *run, const visit_t *visit, int iterations, dou
     }
 }
 
-/* Warms up. While the machine is slower than before, tries again: first at once, as it may have been an
- * outlier, then after waits, each twice as long as the one before. */
+/* Warms up. While iterations are slow (see visit_t), tries again: first at once, as it may have been an
+ * outlier, then up to max_rests times after a wait, each twice as long as the one before. */
 static int warm_up(run_t *run, const visit_t *visit, double *sample) {
     double rest_s = 0.0, once;
     int iterations = find_iterations(run, visit, visit->iterations, &once, sample);
-    for (int i = 0; i <= visit->max_rests && visit->max_rests > 0; i++) {
-        bool waits = leads(run) && once > visit->slow_s && now_s() + rest_s < run->case_end_s;
-        if (!agree_on(run, waits))
+    int max_retries = visit->max_rests > 0 ? 1 + visit->max_rests : 0;
+    for (int i = 0; i < max_retries; i++) {
+        bool retries = leads(run) && once > visit->slow_s && now_s() + rest_s < run->case_end_s;
+        if (!agree_on(run, retries))
             break;
         if (leads(run))
             rest(rest_s);
@@ -174,24 +175,24 @@ static bool more_needed(run_t *run, const visit_t *visit, int count, double visi
     return !sizes_enough(run->sizes, visit, run->sorted, count);
 }
 
-/* Measures a size, at the lead into run->seconds. Returns the number of samples, earlier ones included. */
+/* Measures a size. At the lead, run->seconds has the samples. Returns their number, with earlier ones. */
 static int measure_visit(run_t *run, visit_t *visit) {
-    double visit_end_s = 0.0, seconds;
+    double visit_end_s = 0.0, sample; /* negative: not measured yet */
     if (leads(run)) {
         sizes_recall(run->sizes, visit, run->seconds);
         visit_end_s = now_s() + (run->case_end_s - now_s()) / sizes_left(run->sizes);
     }
-    visit->iterations = warm_up(run, visit, &seconds);
+    visit->iterations = warm_up(run, visit, &sample);
     int count = visit->earlier_samples;
     int more = 1;
     while (more) {
-        if (seconds < 0.0)
-            seconds = repeat(run, visit->bytes, visit->iterations, count);
+        if (sample < 0.0)
+            sample = repeat(run, visit->bytes, visit->iterations, count);
         if (leads(run)) {
-            run->seconds[count] = seconds;
+            run->seconds[count] = sample;
             more = more_needed(run, visit, count + 1, visit_end_s);
         }
-        seconds = -1.0;
+        sample = -1.0;
         count++;
         more = agree_on(run, more);
     }
@@ -323,8 +324,9 @@ static probe_t time_size(run_t *run, int64_t bytes, double *meeting_s) {
     return probe_of(bytes, seconds);
 }
 
-/* Estimates the time of a case from a few sizes, upwards as long as that takes little of the budget. Only the
- * lead keeps the probes. */
+/* Estimates how long a case takes from probes of a few sizes, in ascending order, until the next would take
+ * too much of the budget. Only the lead keeps them. The time that they took is subtracted, since
+ * engine_estimate adds the time of this call. */
 static double member_estimate_s(run_t *run) {
     enum { STEP = 256, SHARE = 40 };
     sizes_options_t ladder = ladder_of(run->options, run->work.bench_case);
@@ -442,15 +444,15 @@ int engine_run(const job_t *job, const pto_calibrate_options_t *options, const b
     return job->rank == 0 ? left_out : 0;
 }
 
-/* Only a few cases are timed. Each stands for its neighbours in the list, which resemble it. */
+/* Only a few cases are timed. Each stands for `stride` neighbours in the list, which resemble it. */
 double engine_estimate(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                        const case_list_t *list) {
-    enum { STANDS_FOR = 6, FEW = 4 };
+    enum { TIMED_MAX = 6, FEW = 4 };
     run_t run = {.options = options, .benchmark = benchmark, .work = {.job = job}, .estimates = true};
     run.seconds = must_allocate((size_t)options->repeats * SERIES_COUNT, sizeof *run.seconds);
     run.end_s = now_s() + budget_s(options, benchmark);
     double sum_s = 0.0;
-    int stride = list->case_count > FEW ? (list->case_count + STANDS_FOR - 1) / STANDS_FOR : 1;
+    int stride = list->case_count > FEW ? (list->case_count + TIMED_MAX - 1) / TIMED_MAX : 1;
     for (int first = 0; first < list->case_count; first += stride) {
         int past = first + stride < list->case_count ? first + stride : list->case_count;
         double began_s = now_s();

@@ -1,9 +1,9 @@
 /* NCCL's own collectives, with one process per GPU, on the GPUs of one node and of several. They are timed as
  * plans run them: all processes start at a barrier, call NCCL once and synchronize the stream, and the time
- * ends when the last process of the node has finished. With --runs, calls that are not waited for follow each
- * other. In the samples, `procs` is the number of GPUs on all nodes and `messages` the number of nodes.
- * alltoall is one group of sends and receives that includes the process's own block, and allgatherv one group
- * of broadcasts, one from each process. */
+ * ends when the last process of the node has finished. With `--runs enqueued` or `--runs graph`, the calls
+ * follow each other in the stream instead. In the samples, `procs` is the number of GPUs on all nodes and
+ * `messages` the number of nodes. alltoall is one group of sends and receives that includes the process's own
+ * block, and allgatherv one group of broadcasts, one from each process. */
 #include <stdio.h>
 
 #include "fatal.h"
