@@ -38,18 +38,20 @@ static void build_vector(pto_builder_t *builder, const pto_exchange_t *exchange,
 
 /* --- gather and scatter --------------------------------------------------------------------------------- */
 
-/* The edges of one length, and the blocks of the subtree below each; the last may have fewer. */
+/* The edges of one length, and the number of blocks in the subtree below each. The last subtree may have
+ * fewer. */
 typedef struct {
     pto_expr_t distance;
     pto_expr_t blocks;
 } edges_t;
 
-/* Builds the messages along edges. Members with a subtree hold its blocks in `inner`. `leaf` is the buffer at
- * the lower ends: that of a single block at edges to leaves, else `inner`. */
+/* Builds the messages along edges. Members with a subtree hold its blocks in `inner`. The lower ends use the
+ * buffer `lower`: at edges to leaves, the one of their single block; at others, `inner`, too. Slices of
+ * subtrees are relative to the peer: the upper end for `below`, the lower end for `above`. */
 static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchange, bool up, int inner,
-                           int leaf, edges_t edges) {
-    bool leaves = leaf != inner;
-    pto_slice_t below = leaves ? pto_slice_all(builder, leaf)
+                           int lower, edges_t edges) {
+    bool leaves = lower != inner;
+    pto_slice_t below = leaves ? pto_slice_all(builder, lower)
                                : pto_slice_subtree(inner, exchange->n, edges.distance, edges.blocks);
     pto_slice_t above = pto_slice_subtree(inner, exchange->n, pto_constant(0), edges.blocks);
     pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, up, edges.distance);

@@ -6,7 +6,7 @@
  * the value at which that happens. ppn equal messages that start together are through after ppn b / R, as in
  * the max-rate model.
  *
- * Links are updated only on demand: a message limited by its own rate never makes the link an event. */
+ * Links are updated only on demand: a message limited by its own rate never causes an event of its link. */
 #include <math.h>
 
 #include "simulate/simulate_internal.h"
@@ -15,7 +15,7 @@ static bool sooner(const pto_link_job_t *a, const pto_link_job_t *b) {
     return a->until_s < b->until_s || (a->until_s == b->until_s && a->proc < b->proc);
 }
 
-/* Puts a job among the `count` others, of which the soonest is the last. */
+/* Inserts a job into the `count` others, which are sorted with the soonest last. */
 static void insert(pto_link_job_t *job, int32_t count, pto_link_job_t added) {
     for (; count > 0 && sooner(&job[count - 1], &added); count--)
         job[count] = job[count - 1];
@@ -47,7 +47,7 @@ void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
 
 static void end_first(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, double end_s) {
     pto_link_t *link = pto_link_of(sim, kind, node);
-    uint32_t rank = first_job(link)->proc;
+    uint32_t rank = first_job(link)->proc; /* number over all plans, then in its own plan */
     pto_sim_t *owner = pto_sim_owner(sim, &rank);
     link->at_s = end_s > link->at_s ? end_s : link->at_s;
     link->progress_s = first_job(link)->until_s;
