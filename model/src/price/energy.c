@@ -14,6 +14,7 @@ static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pt
     double busy_s[PTO_POWER_COUNT] = {0};
     for (int i = 0; i < explanation->count; i++)
         busy_s[explanation->term[i].power] += explanation->term[i].seconds;
+    /* Where a price extrapolates loops, terms can be negative. */
     double copy_s = fmax(busy_s[PTO_POWER_GPU_COPY], 0), kernel_s = busy_s[PTO_POWER_GPU_KERNEL];
     energy->part[PTO_POWER_GPU_IDLE].device_s = gpus * fmax(seconds - copy_s - kernel_s, 0);
     energy->part[PTO_POWER_GPU_COPY].device_s = gpus * copy_s;
@@ -22,7 +23,7 @@ static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pt
     energy->part[PTO_POWER_CPU_CORE].device_s = places * (double)pto_acting_cores(plan) * seconds;
 }
 
-/* The price's interval is multiplied by the plan's mean power. */
+/* The price's interval is multiplied by the plan's mean power. Independent deviations add in quadrature. */
 static void carry_intervals(const pto_price_t *price, pto_energy_t *energy) {
     double mean_w = price->seconds > 0 ? energy->joules / price->seconds : 0;
     double below = 0, above = 0;
@@ -64,7 +65,7 @@ pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, co
         result.joules += part->joules;
     }
     carry_intervals(price, &result);
-    double largest = result.high_joules * fmax(price->high_s, 1); /* picking may multiply by seconds */
+    double largest = result.high_joules * fmax(price->high_s, 1); /* pick: energy-delay product */
     if (!isfinite(largest) || !isfinite(result.low_joules))
         return pto_error_set(err, PTO_ERR_RANGE, "the energy is not a finite number of joules");
     *energy = result;

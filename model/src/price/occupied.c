@@ -7,7 +7,7 @@
 #include "price/nccl.h"
 #include "price/pricing.h"
 
-/* Lanes share all of these but the NICs. */
+/* Lanes share all resources but the NICs. Theirs have the same numbers, so that one converts to the other. */
 _Static_assert((int)PTO_OCCUPIED_OUT == (int)PTO_LANE_OUT && (int)PTO_OCCUPIED_IN == (int)PTO_LANE_IN &&
                    (int)PTO_OCCUPIED_GPU == (int)PTO_LANE_GPU && (int)PTO_OCCUPIED_CPU == (int)PTO_LANE_CPU &&
                    (int)PTO_OCCUPIED_SEND == (int)PTO_LANE_SEND &&
@@ -72,12 +72,14 @@ void pto_occupied_stage(pto_pricing_t *pricing) {
                 pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, pricing->actors.priced[i]).time.s);
 }
 
-/* How long the NICs are busy in a call of NCCL is unknown; it counts as all of it. */
+/* The part of an NCCL call in which the NICs are busy is unknown, so all of it counts. */
 void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds) {
+    if (!pricing->outcome.occupied_s)
+        return;
     bool leaves_node = pricing->plan->request.layout.nodes > 1;
-    for (int64_t i = 0; pricing->outcome.occupied_s && leaves_node && i < pricing->actors.node_count; i++)
+    for (int64_t i = 0; leaves_node && i < pricing->actors.node_count; i++)
         *nics_of(pricing, i) += seconds;
-    for (int64_t i = 0; pricing->outcome.occupied_s && !leaves_node && i < pricing->actors.priced_count; i++)
+    for (int64_t i = 0; !leaves_node && i < pricing->actors.priced_count; i++)
         if (pto_nccl_takes_core(node, pricing->actors.actor[pricing->actors.priced[i]].place.core))
             add(pricing, pricing->actors.priced[i], PTO_OCCUPIED_GPU, seconds);
 }

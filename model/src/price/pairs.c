@@ -1,6 +1,6 @@
 /* Prices a loop of pairwise exchanges of a table of byte counts: in a round, each process sends one message
- * and receives one. The operations on each number are those of by_rank.c, but each process has only its time,
- * in an array, and, for explanations, counts of the terms on its longest path. */
+ * and receives one. Times are computed as in by_rank.c, with the same results, but instead of a ledger each
+ * process has its time in an array and, for explanations, counts of the terms on its longest path. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +20,11 @@ typedef struct {
     int64_t *next_origin;
 } terms_t;
 
-/* Counts of the limits that replaced costs, after those of the rows, which are messages and bytes. */
+/* A process's counts are the messages and bytes of each row, then these of the limits that replaced costs. */
 typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
 
-/* The processes of one core are a group, or all owners are one, whose members exchange with each other. */
+/* The members of a group exchange with each other. The processes with the same core of all GPUs are a group,
+ * or all owners are a single one. */
 typedef struct {
     pto_pricing_t *pricing;
     const pto_stage_t *stage;
@@ -32,7 +33,7 @@ typedef struct {
     pto_parts_t parts;
     bool dealt;       /* a core has only the blocks of its part */
     int64_t size;     /* number of members of a group */
-    int64_t per_node; /* of these, on each node */
+    int64_t per_node; /* number of them on each node */
     int64_t first_core;
     int64_t groups;
     /* The current round: */
@@ -100,8 +101,8 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs
     pairs->size = pairs->out.group->size;
     pairs->per_node = pairs->out.group->members_per_node;
     pairs->first_core = pairs->out.step->core_first;
-    bool by_core = pto_group_traits[pairs->out.group->kind].index & PTO_BY_CORE;
-    pairs->groups = by_core ? 1 : pairs->out.step->core_count;
+    bool single = pto_group_traits[pairs->out.group->kind].index & PTO_BY_CORE;
+    pairs->groups = single ? 1 : pairs->out.step->core_count;
     pairs->dealt = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
     const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
     const pto_expr_t *distance = &pairs->out.step->peers.first;
@@ -110,7 +111,7 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs
            has_one_message_each(&pairs->out) && has_one_message_each(&in) && are_matched(&pairs->out, &in) &&
            pairs->size == pto_layout_owner_count(layout) &&
            pairs->dealt == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
-           (!by_core || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
+           (!single || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
            pto_buffer_parts(pricing->plan, pairs->out.buffer, &pairs->parts) &&
            pto_buffer_parts(pricing->plan, in.buffer, &in_parts) &&
            pto_parts_are_same(&pairs->parts, &in_parts);
@@ -239,7 +240,7 @@ static void begin_round(pairs_t *pairs, int64_t k) {
     pairs->block_core = pairs->distance % pairs->parts.count;
 }
 
-/* Reads the entries of `count` senders from `first` on, which may be negative: that many before the end. */
+/* Reads the entries of `count` senders from `first` on; a negative `first` counts from the end. */
 static void read_bytes(pairs_t *pairs, int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; i++) {
         int64_t sender = pto_messages_wrap(i, pairs->size);
@@ -299,8 +300,8 @@ static end_t end_of(const pairs_t *pairs, int64_t group, int64_t sender, const p
     return end;
 }
 
-/* Advances the members on a node from `time_s` to `next_s`; `never_wait`: from `next_s` on, as if none waited
- * for its sender. */
+/* Advances the members on a node from `time_s` to `next_s`. `never_wait`: instead adds the round to `next_s`,
+ * as if no member waited for its sender. */
 static void advance_node(pairs_t *pairs, int64_t node, bool never_wait) {
     pto_outflow_t *outflow = &pairs->pricing->shared.outflow[node];
     int64_t first = node * pairs->per_node;
@@ -343,18 +344,19 @@ static void set_times(const pairs_t *pairs, const double *time_s) {
 
 /* --- the bound ------------------------------------------------------------------------------------------ */
 
-/* Messages that are sent all at once often cost less, and give a bound. Then all rounds of one node are
- * priced as if its processes never waited, and what follows the loop after that. If that exceeds the bound,
- * so do the rounds of all nodes, which take much more work. */
+/* The bound is the price of another plan, often of one that sends all messages at once. To test it early, the
+ * remaining rounds of one node are priced as if its processes never waited, and then what follows the
+ * loop. If that exceeds the bound, so do the rounds of all nodes, which would take much more work. */
 
-/* Returns whether only stages follow that do not depend on the order in which processes arrive. */
+/* Returns whether no stage after the loop depends on the order in which processes arrive at it. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     const pto_plan_t *plan = pricing->plan;
     bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte &&
                  pricing->flags.count == 0;
     for (int i = 0; i < pto_plan_node_count(plan) && plain; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
-        bool matters = i > loop + pto_node_at(plan, loop)->span || (i < loop && i + node->span >= loop);
+        bool encloses = i < loop && i + node->span >= loop;
+        bool matters = encloses || i > loop + pto_node_at(plan, loop)->span;
         if (matters && node->kind != PTO_NODE_STAGE)
             plain = node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_NCCL;
         const pto_stage_t *stage = pto_node_stage(plan, i);
@@ -365,7 +367,7 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     return plain;
 }
 
-/* Returns whether the price exceeds its bound if processes leave the rounds when next_s says. Prices what
+/* Returns whether the price exceeds its bound if processes leave the loop at the times in next_s. Prices what
  * follows the loop, and restores the state. */
 static bool rest_exceeds(pairs_t *pairs, int loop) {
     pto_pricing_t *pricing = pairs->pricing;
@@ -387,8 +389,8 @@ static bool rest_exceeds(pairs_t *pairs, int loop) {
     return exceeded;
 }
 
-/* Returns the node to compute. Any would do; that of the latest process in the price that made the bound is
- * likely to be the latest here, too, as its messages are the same in another order. */
+/* Returns the node whose rounds are priced. Any node would do. The last one to end in the previous price is
+ * likely to end last here, too, as its messages are the same in another order. */
 static int64_t choose_node(const pto_pricing_t *pricing) {
     int64_t latest = pto_tables_latest_node(pricing->tables);
     return latest >= 0 && latest < pricing->actors.node_count ? latest : 0;
@@ -436,8 +438,8 @@ static void release(pairs_t *pairs) {
     free(pairs->behind);
 }
 
-/* The bound is checked before the first round, after FIRST_CHECK rounds, and then after CHECK_FACTOR times as
- * many: with more rounds, processes that wait are ever later than those that never do. */
+/* The bound is checked before the first round, after FIRST_CHECK rounds, then after CHECK_FACTOR times as
+ * many, and so on. Rounds that are already priced include waits, so later checks are stricter. */
 enum { FIRST_CHECK = 16, CHECK_FACTOR = 4 };
 
 static pto_status_t price_pairs(pto_pricing_t *pricing, int loop, int64_t outer) {
