@@ -15,7 +15,7 @@ static __device__ void copy_rest(const part &source, const part &target, size_t 
         target.at[i] = source.at[i];
 }
 
-/* Loads that one thread keeps in flight over all pairs. */
+/* Loads that one thread keeps in flight, over all pairs (source, target) of a move. */
 enum { IN_FLIGHT = 8, ROW_WORDS_IN_FLIGHT = 4 };
 
 /* Copies a part in words narrower than a unit. */
@@ -120,7 +120,7 @@ template <typename W> static __device__ void move_row_words(const part *pairs, u
     for (unsigned i = 0; i < count; i++)
         all += words_in<W>(pairs[2 * i]);
     unsigned pair = 0;
-    uint32_t first = 0; /* word of the pair */
+    uint32_t first = 0; /* the pair's first word, as its number in the list */
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < all; i += ROW_WORDS_IN_FLIGHT * THREADS) {
         W value[ROW_WORDS_IN_FLIGHT] = {};
@@ -130,8 +130,11 @@ template <typename W> static __device__ void move_row_words(const part *pairs, u
             const uint32_t word = i + j * THREADS;
             if (word >= all)
                 break;
-            for (uint32_t words; word - first >= (words = words_in<W>(pairs[2 * pair])); first += words)
+            uint32_t words; /* of the pair */
+            while (word - first >= (words = words_in<W>(pairs[2 * pair]))) {
                 pair++;
+                first += words;
+            }
             const uint32_t offset = (word - first) * static_cast<uint32_t>(sizeof(W));
             value[j] = *reinterpret_cast<const W *>(in_rows(pairs[2 * pair], offset));
             target[j] = in_rows(pairs[2 * pair + 1], offset);
@@ -196,7 +199,7 @@ template <> __device__ void copy_element<word, chosen>(const char *from, char *t
         to[j] = from[j];
 }
 
-/* Combines the sources in their order, so that all GPUs get equal bits. The result goes to all targets. */
+/* Operands: a target, sources, more targets. All GPUs combine in this order, and so get equal bits. */
 template <typename T, typename Op>
 static __device__ void reduce_units(const part *operands, const op &now, unsigned units, Op combine) {
     const unsigned sources_end = now.count - now.copies;
@@ -221,7 +224,7 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
                     combine_into(value[j], other[j], combine);
         }
 #pragma unroll 1
-        for (unsigned k = 0, all = now.count; k < all; k = max(k + 1, sources_end)) { /* skips the sources */
+        for (unsigned k = 0, all = now.count; k < all; k = max(k + 1, sources_end)) { /* all targets */
             char *target = operands[k].at;
 #pragma unroll
             for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)

@@ -1,4 +1,4 @@
-/* A program (kernel.h) in the form that it is passed to kernels in, and the parts of its operands. */
+/* A program (kernel.h) in the form of a kernel's parameter, and the parts of its operands. */
 #ifndef PTO_KERNEL_PROGRAM_CUH
 #define PTO_KERNEL_PROGRAM_CUH
 
@@ -20,8 +20,8 @@ struct row_shape {
     uint32_t pitch_bytes;
 };
 
-/* A thread loads and stores units. Parts consist of pieces of one unit for each thread of a warp (parts.h),
- * so that they are aligned to cache lines and each warp needs as few accesses as possible. */
+/* A thread loads and stores units. Parts (parts.h) consist of pieces of PART_BYTES, one unit for each thread
+ * of a warp, so that they are aligned to cache lines and each warp needs as few accesses as possible. */
 enum { UNIT_BYTES = 16, PART_BYTES = 512 };
 
 /* An operand with the division of parts.h already done: the pieces of PART_BYTES in each part, how many of
@@ -42,8 +42,8 @@ struct op {
     uint8_t kind : 3;  /* pto_kernel_kind_t, or MOVE_ROWS */
     uint8_t width : 5; /* access width that the addresses allow: 16; 8 in rows; 4; 1 */
     uint8_t copies;    /* additional targets of a reduction */
-    uint16_t count;
-    uint16_t first;
+    uint16_t count;    /* of operands */
+    uint16_t first;    /* index of the first operand */
 };
 
 enum { MOVE_ROWS = PTO_KERNEL_KIND_COUNT }; /* a MOVE with operands in rows */
@@ -89,7 +89,7 @@ struct exchange_peer {
     const char *sent; /* the vector to send */
     char *to;         /* the peer's lines */
     char *from;       /* this GPU's lines, in which the peer's vector arrives */
-    char *target;     /* where that is copied to; of a sum, the first peer has the result's */
+    char *target;     /* where that vector is copied to; in a sum, peer 0 has the result's target */
 };
 
 /* The parameter of an exchange's kernel, except its peers. All vectors have `units`. */
