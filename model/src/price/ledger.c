@@ -161,6 +161,7 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
                                 "machine %s has no messages.%s.%s, which the plan needs", machine->name,
                                 pto_space_name(space), pto_level_name(level));
     bool off_node = level == PTO_LEVEL_OFF_NODE;
+    /* Of messages in flight at once, all but the first at this level cost the gap. */
     const pto_cost_table_t *gap = charge->at_once ? pto_machine_gap(machine, space, level) : NULL;
     int64_t additional = gap ? count - (charge->moved[level] ? 0 : 1) : 0;
     if (count > additional)
@@ -205,7 +206,8 @@ bool pto_queued_copies_cost(const pto_machine_t *machine) {
     return any;
 }
 
-static const pto_time_t one_time = {.s = 1};
+/* A count of 1. Counts that may depend on parameters have the type of times, which a tape records. */
+static const pto_time_t once = {.s = 1};
 
 /* Charges `times` the cost of a copy that follows another one in its stream, without its bytes. */
 static void charge_queued_start(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
@@ -234,7 +236,7 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
         return status;
     bool queued = behind == PTO_BEHIND_COPY && has_queued_start(machine, PTO_COPY_D2D);
     if (queued)
-        charge_queued_start(charge, machine, PTO_COPY_D2D, behind, one_time);
+        charge_queued_start(charge, machine, PTO_COPY_D2D, behind, once);
     const pto_postal_t *postal = &machine->peer[reach];
     const pto_param_t *all = &machine->peer_all_s_per_byte;
     const bool all_known = pto_param_known(all);
@@ -275,7 +277,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
                                                .space = space_of(copy.kind),
                                                .count = 1});
     if (queued)
-        charge_queued_start(charge, machine, copy.kind, copy.behind, one_time);
+        charge_queued_start(charge, machine, copy.kind, copy.behind, once);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
                       (double)(copy.kind == PTO_COPY_H2H ? copy.bytes : engine_bytes));
     return PTO_OK;
@@ -368,7 +370,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_o
         return;
     }
     if (copy.behind)
-        charge_queued_start(charge, machine, copy.kind, copy.behind, one_time);
+        charge_queued_start(charge, machine, copy.kind, copy.behind, once);
     if (waiting > 0 &&
         !pto_time_less(shared_time(machine, copy, waiting), shared_time(machine, copy, waiting + 1)))
         return;
@@ -389,9 +391,9 @@ pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_one_copy_t copy) {
                                                      : (pto_time_t){0};
 }
 
-/* The driver sends copies within the GPU, and small ones to it, in the command stream, which waits for the
- * time slice of its process. In the measurements, a second copy then adds more than the start of a single
- * one, whatever its size. Copies to the host never wait for a time slice. */
+/* The driver sends copies within the GPU, and small copies from the host, in the command stream, which waits
+ * for the time slice of its process. In the measurements, a second copy then adds more than the start of a
+ * single one, whatever its size. Copies to the host never wait for a time slice. */
 pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_one_copy_t copy) {
     if (copy.kind == PTO_COPY_D2H)
         return PTO_COPY_OUT;
@@ -467,7 +469,7 @@ double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *ma
 /* What bounds one actor's off-node messages: its own rate, or its node's limit of bytes or of messages. */
 typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 
-/* Sets `*time` to the largest of the three. Which one it is is compared off the tape. */
+/* Sets `*time` to the largest of the three and returns which one it is. A tape does not record the latter. */
 static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow,
                           pto_time_t *time) {
     *time = pto_time_add(charge->off_node_alpha, charge->off_node);

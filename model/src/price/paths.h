@@ -1,11 +1,11 @@
 /* Finds the links that a message, a copy or a reduction occupies: those of its node's topology, the memory of
  * its node's sockets, and those of the fabric between nodes. links.c counts the bytes of each.
  *
- * A link between a GPU and anything but a GPU is the GPU's port. Each link on a message's path is counted at
- * one of its ends, since the two ends are charged separately: the sender counts the port that the message
+ * A link between a GPU and anything but a GPU is the GPU's port. Sender and receiver are charged separately,
+ * so each link on a message's path is counted by one of them: the sender counts the port that the message
  * leaves by; the receiver counts its own port and all links between the two ports. A copy never counts ports,
  * as the engines of the GPUs (copies.h) stand for them. So sharing adds no time where each GPU has one
- * process and one link, which is as fast as its messages and copies.
+ * process, and one link that is as fast as the GPU's messages and copies.
  *
  * The memory of a socket is one more link. It carries each byte that is read from it and each that is written
  * to it: twice for a message or a copy within host memory. A sender counts its reads, a receiver its writes.

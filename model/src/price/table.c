@@ -59,8 +59,9 @@ static int add_limits(const pto_cost_table_t *cost, int count, int64_t *limit) {
     return count;
 }
 
-/* Drops limits that all entries reach, or that none does: they separate nothing. Returns their number. */
-static int drop_unreached(int64_t least_bytes, int64_t most_bytes, int64_t *limit, int count) {
+/* Drops limits that separate nothing: those that no entry reaches, and those that all entries reach except
+ * the largest one, with which the first class begins. Returns the number of the others. */
+static int drop_needless(int64_t least_bytes, int64_t most_bytes, int64_t *limit, int count) {
     int kept = 0;
     for (int i = 0; i < count; i++) {
         if (limit[i] > most_bytes || (kept > 0 && limit[i] == limit[kept - 1]))
@@ -93,11 +94,11 @@ static bool find_classes(const pto_table_t *table, const pto_machine_t *machine,
     bool bounded = table->is_skewed && !in_shares;
     int64_t least_bytes = bounded ? table->skew.least_bytes : 0;
     int64_t most_bytes = bounded ? least_bytes + (int64_t)(table->skew.width - 1) : INT64_MAX;
-    *classes = (pto_classes_t){drop_unreached(least_bytes, most_bytes, limit, count), limit};
+    *classes = (pto_classes_t){drop_needless(least_bytes, most_bytes, limit, count), limit};
     return true;
 }
 
-/* Sums the entries from `from` on with a stride, by class. */
+/* Sums entries by class. Each pass counts the higher classes, too; the next pass takes them off again. */
 static void sum_entries(const pto_classes_t *classes, const int64_t *bytes, int64_t from, int64_t stride,
                         int64_t until, pto_sum_t *sum) {
     for (int c = 0; c < classes->count; c++) {
@@ -154,7 +155,7 @@ static void sum_part(const summing_t *summing, int64_t line, int64_t part, const
     sums->bytes[line * sums->parts.count + part] = total;
     int64_t first = node_first(table, line);
     for (int64_t other = first; other < first + table->owners_per_node; other++) {
-        int64_t d = distance_to(summing, line, other);
+        int64_t d = distance_to(summing, line, other); /* of an entry on the node: take it off */
         if (dealt && d % sums->parts.count != part)
             continue;
         pto_sum_t *on_node = &sum[class_of(&sums->classes, bytes[d])];
@@ -228,12 +229,13 @@ static void sum_line_of_grid(const summing_t *summing, int64_t line) {
         sum[part * sums->classes.count].messages =
             dealt ? (n - part + parts - 1) / parts : n - table->owners_per_node;
     int64_t first = node_first(table, line);
-    for (int64_t other = first; other < first + table->owners_per_node && dealt; other++)
+    for (int64_t other = first; other < first + table->owners_per_node && dealt; other++) /* not off node */
         sum[distance_to(summing, line, other) % parts * sums->classes.count].messages--;
     int64_t count = pto_counts_peers(table->request->counts, n, process_of(table, line), summing->entry);
     pto_blocks_summed += count;
+    const int64_t *partner = summing->entry, *owner_of = summing->share;
     for (int64_t i = 0; i < count; i++)
-        add_entry(summing, line, summing->share[summing->entry[i]]);
+        add_entry(summing, line, owner_of[partner[i]]);
 }
 
 /* --- the cache ------------------------------------------------------------------------------------------ */
@@ -348,18 +350,19 @@ static entries_t list_entries(const pto_request_t *request, bool by_row) {
     int64_t owners = table.owners, count = 0;
     int64_t most = owners * (owners / 8 < PARTNERS_MAX ? owners / 8 : PARTNERS_MAX);
     /* The owner of each process, then, from `owners` on, the partners of one process: */
-    int64_t *peer = malloc((size_t)(2 * owners + 2 * PTO_DIMS_MAX) * sizeof *peer);
-    const summing_t owner_of = {.table = &table, .share = peer};
+    int64_t *owner_of = malloc((size_t)(2 * owners + 2 * PTO_DIMS_MAX) * sizeof *owner_of);
+    const summing_t to_find = {.table = &table, .share = owner_of};
     entries_t entries = {.first = calloc((size_t)owners + 1, sizeof *entries.first),
                          .partner = malloc((size_t)(most + 1) * sizeof *entries.partner)};
-    bool sparse = entries.first && entries.partner && peer && request->counts->kind != PTO_COUNTS_SKEW;
+    bool sparse = entries.first && entries.partner && owner_of && request->counts->kind != PTO_COUNTS_SKEW;
     if (sparse)
-        find_owners(&owner_of);
+        find_owners(&to_find);
     for (int64_t line = 0; line < owners && sparse; line++) {
-        int64_t peers = pto_counts_peers(request->counts, owners, process_of(&table, line), peer + owners);
+        int64_t *partner = owner_of + owners;
+        int64_t peers = pto_counts_peers(request->counts, owners, process_of(&table, line), partner);
         pto_blocks_summed += peers;
         for (int64_t i = 0; i < peers && sparse; i++) {
-            int64_t other = peer[peer[owners + i]];
+            int64_t other = owner_of[partner[i]];
             if (pto_request_bytes(request, by_row ? line : other, by_row ? other : line) > 0) {
                 entries.partner[count++] = other; /* there is room for one more than `most` */
                 sparse = count <= most;
@@ -369,7 +372,7 @@ static entries_t list_entries(const pto_request_t *request, bool by_row) {
               sizeof *entries.partner, compare);
         entries.first[line + 1] = count;
     }
-    free(peer);
+    free(owner_of);
     if (!sparse)
         free_entries(&entries);
     return entries;
@@ -432,13 +435,13 @@ bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_pa
     const pto_request_t *request = &plan->request;
     int64_t owners = pto_layout_owner_count(&request->layout), procs = request->layout.procs_per_gpu;
     bool row = buffer->blocks == PTO_BLOCKS_ROW, column = buffer->blocks == PTO_BLOCKS_COLUMN;
-    pto_cyclic_t in_step = row ? PTO_CYCLIC_FORWARD : PTO_CYCLIC_BACKWARD;
+    pto_cyclic_t dealt_order = row ? PTO_CYCLIC_FORWARD : PTO_CYCLIC_BACKWARD; /* sender to receiver */
     bool dealt = buffer->cyclic != PTO_CYCLIC_NONE, in_shares = buffer->split > 1;
     if (!(row || column) || !pto_plan_has_tables(plan) || !pto_collective_is_by_pair(request->collective) ||
         pto_role_is_host(buffer->role) || buffer->chunks > 0 || buffer->block_count != owners ||
         pto_group_shape(&request->layout, buffer->group).size != owners)
         return false;
-    if (dealt && (in_shares || buffer->cyclic != in_step || buffer->cyclic_count != procs))
+    if (dealt && (in_shares || buffer->cyclic != dealt_order || buffer->cyclic_count != procs))
         return false;
     *parts = in_shares ? (pto_parts_t){PTO_PARTS_SHARES, buffer->split, buffer->granularity_bytes}
                        : (pto_parts_t){PTO_PARTS_DEALT, procs, 0};
@@ -469,7 +472,7 @@ static bool has_one_part(const pto_buffer_t *buffer) {
 }
 
 /* Returns the part of a line that a slice is, ALL_PARTS or NO_PART. Sets `*parts` to shares if the slice is a
- * share of each block. */
+ * share of each block. `dealt`: blocks first, first + parts->count, ..., in the order of PTO_PARTS_DEALT. */
 static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                        int64_t core, pto_parts_t *parts) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
@@ -481,15 +484,15 @@ static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const p
     bool dealt = run == 1 && stride == parts->count && parts->kind == PTO_PARTS_DEALT && first >= 0 &&
                  first < stride && until == buffer->block_count && slice->anchor == PTO_ANCHOR_HOLDER &&
                  slice->reversed == (buffer->blocks == PTO_BLOCKS_COLUMN);
-    bool own = has_one_part(buffer);
+    bool holds_one_part = has_one_part(buffer);
     if (slice->share != PTO_SHARE_ALL) {
         *parts = (pto_parts_t){PTO_PARTS_SHARES, slice->share_count, buffer->granularity_bytes};
-        if (!all || own || slice->share_count < 1)
+        if (!all || holds_one_part || slice->share_count < 1)
             return NO_PART;
         return slice->share == PTO_SHARE_MINE ? action->core
                                               : action->peer_rank % plan->request.layout.procs_per_gpu;
     }
-    if (own)
+    if (holds_one_part)
         return all || (dealt && first == core) ? core : NO_PART;
     if (all)
         return ALL_PARTS;
