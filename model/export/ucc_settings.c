@@ -8,8 +8,8 @@
  *     score     = digits | "inf"
  *     algorithm = "@" name or number
  *
- * UCC skips empty parts. It ignores a setting with neither score nor algorithm, empty ranges, and ranges that
- * overlap, except the last ones; these are errors here. */
+ * UCC skips empty parts. It ignores a setting with neither score nor algorithm, empty ranges, and all but the
+ * last of ranges that overlap; these are errors here. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -60,7 +60,7 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, const cha
                             "'%.40s' %s", at, message);
 }
 
-/* An error about the setting that begins at `at`, whose text is no longer whole. */
+/* An error about the setting that begins at `at`, without its text, which next_part has cut. */
 static pto_status_t setting_fault(const reader_t *reader, const char *at, const char *message) {
     return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->path, reader->variable->line,
                             column_of(reader, at), "%s", message);
@@ -130,7 +130,7 @@ static pto_status_t add_range(const reader_t *reader, const char *at, pto_export
     return PTO_OK;
 }
 
-/* Reads ranges of sizes or of teams, where a number of ranks alone is a range as well. */
+/* Reads ranges A-B of sizes or of teams. Of teams, a number A alone is a range as well. */
 static pto_status_t read_ranges(const reader_t *reader, char *list, bool of_teams, pto_ucc_ranges_t *ranges) {
     pto_status_t status = PTO_OK;
     ranges->begin = reader->rules->range_count;
@@ -138,14 +138,15 @@ static pto_status_t read_ranges(const reader_t *reader, char *list, bool of_team
         pto_export_range_t range = {0};
         const char *begin = part;
         char *first = next_part(&part, "-"), *last = first ? next_part(&part, "-") : NULL;
-        if (!(of_teams ? first : last) || *part)
+        const bool is_complete = last || (of_teams && first);
+        if (!is_complete || *part)
             return fault(reader, PTO_ERR_SYNTAX, begin,
                          of_teams ? "is not a size of teams or a range of them"
                                   : "is not a range of sizes A-B");
         status = of_teams ? read_ranks(reader, first, false, &range.first)
                           : read_size(reader, first, &range.first);
         if (status == PTO_OK)
-            status = of_teams ? read_ranks(reader, last ? last : first, last, &range.last)
+            status = of_teams ? read_ranks(reader, last ? last : first, last != NULL, &range.last)
                               : read_size(reader, last, &range.last);
         if (status == PTO_OK && (range.first > range.last || (!of_teams && range.first == range.last)))
             status = fault(reader, PTO_ERR_RANGE, first,
@@ -173,7 +174,7 @@ static pto_status_t read_teams(const reader_t *reader, char *list) {
 /* --- words ---------------------------------------------------------------------------------------------- */
 
 static pto_status_t read_words(const reader_t *reader, char *list) {
-    unsigned found[2] = {0};
+    unsigned found_collectives = 0, found_memories = 0;
     char *begin = list;
     for (char *word; (word = next_part(&list, ","));) {
         int collective = pto_ucc_collective(word);
@@ -182,15 +183,16 @@ static pto_status_t read_words(const reader_t *reader, char *list) {
                                                             : index_of(memories, PTO_UCC_MEMORY_COUNT, word);
         if (collective < 0 && memory < 0)
             return fault(reader, PTO_ERR_SYNTAX, word, "is not something that UCC knows");
-        found[memory >= 0] |= 1u << (memory >= 0 ? memory : collective);
+        unsigned *found = memory >= 0 ? &found_memories : &found_collectives;
+        *found |= 1u << (memory >= 0 ? memory : collective);
     }
-    if (!found[0] == !found[1])
+    if (!found_collectives == !found_memories)
         return fault(reader, PTO_ERR_SYNTAX, begin,
-                     found[0] ? "mixes collectives and memories" : "names nothing");
-    unsigned *known = found[1] ? &reader->setting->memories : &reader->setting->collectives;
+                     found_collectives ? "mixes collectives and memories" : "names nothing");
+    unsigned *known = found_memories ? &reader->setting->memories : &reader->setting->collectives;
     if (*known)
         return fault(reader, PTO_ERR_SYNTAX, begin, "is a second list of the same kind");
-    *known = found[0] | found[1];
+    *known = found_collectives | found_memories;
     return PTO_OK;
 }
 
@@ -272,13 +274,14 @@ static pto_status_t read_setting(const reader_t *reader, char *text) {
 
 /* --- settings that overlap ------------------------------------------------------------------------------ */
 
-/* Whether two lists have a value in common, or two ranges of one list. Ranges of sizes may share an end. */
+/* Returns whether two lists have a value in common or, if `a` and `b` are one list, two of its ranges. */
 static bool ranges_overlap(const pto_ucc_rules_t *rules, pto_ucc_ranges_t a, pto_ucc_ranges_t b,
-                           bool of_sizes) {
+                           bool may_share_end) {
+    const bool is_one_list = a.begin == b.begin;
     for (int i = a.begin; i < a.end; i++)
-        for (int k = a.begin == b.begin ? i + 1 : b.begin; k < b.end; k++)
-            if (rules->range[i].first <= rules->range[k].last - of_sizes &&
-                rules->range[k].first <= rules->range[i].last - of_sizes)
+        for (int k = is_one_list ? i + 1 : b.begin; k < b.end; k++)
+            if (rules->range[i].first <= rules->range[k].last - may_share_end &&
+                rules->range[k].first <= rules->range[i].last - may_share_end)
                 return true;
     return false;
 }

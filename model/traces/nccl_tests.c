@@ -1,4 +1,4 @@
-/* Reads nccl-tests and rccl-tests, as a table and (-J) as JSON. */
+/* Reads the output of nccl-tests and rccl-tests: tables or, with -J, JSON. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static const char *const experiments[TEST_COUNT] = {"AllReduce", "ReduceScatter"
 /* Returns whether a program is named after a test: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
 static bool is_named(const char *program, const char *test) {
     const char *found = strstr(program, test);
-    const char *end = found ? found + strlen(test) : "-";
-    return *end == '\0' || pto_text_begins(end, "_perf");
+    const char *end = found ? found + strlen(test) : NULL;
+    return end && (*end == '\0' || pto_text_begins(end, "_perf"));
 }
 
 /* Sets the test by the path or name of a program, which ends at the first blank. */
@@ -78,7 +78,7 @@ static bool is_rank(const char *line) {
     return *line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Rank ");
 }
 
-/* Returns whether a line is one of those above the rows, of which the first may be missing. */
+/* Returns whether a line is one of those above the rows. A file may begin with any of them. */
 static bool is_heading(const char *line) {
     return pto_text_begins(line, "# nThread") || pto_text_begins(line, "# nccl-tests") ||
            pto_text_begins(line, starting) || pto_text_begins(line, "# Using devices") ||
@@ -93,28 +93,26 @@ static pto_status_t check_group(pto_recording_reader_t *reader, double group) {
                      : PTO_OK;
 }
 
-/* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". Of a line that other
- * output tears, letters may be lost: then the rank is that behind the last one, or the host is not known. */
+/* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". If other output tears
+ * the line, letters may be lost: a lost rank is taken to be the next, a lost host is unknown. */
 static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) {
     pto_recording_listed_t *listed = &reader->listed;
     const char *on = strstr(line, " on "), *bus = strstr(line, "] "), *number = strstr(line, "Rank ");
     const char *host = on ? on + 4 + strspn(on + 4, " ") : "", *end = host + strcspn(host, " ");
     const char *torn = line + listed->torn_at;
     number = number ? number + 5 + strspn(number + 5, " ") : "";
-    const bool is_torn = listed->torn_at > 0 && (*host == '\0' || (torn >= on && torn <= end));
-    listed->has_torn_host = listed->has_torn_host || is_torn;
+    const bool is_host_lost = listed->torn_at > 0 && (*host == '\0' || (torn >= on && torn <= end));
+    listed->has_torn_host = listed->has_torn_host || is_host_lost;
     if (bus && listed->torn_at == 0)
         pto_recording_note_gpu(reader, bus + 2 + strspn(bus + 2, " "));
     const char *group = strstr(line, " Group ");
     pto_status_t status = check_group(reader, group ? atof(group + 7) : 0);
     if (status != PTO_OK)
         return status;
-    const bool is_lost = listed->torn_at > 0 && !isdigit((unsigned char)*number);
-    return pto_bench_process(reader,
-                             !is_lost                      ? atoll(number)
-                             : listed->processes.count > 0 ? listed->last_rank + 1
-                                                           : 0,
-                             is_torn ? "" : host, is_torn ? 0 : (size_t)(end - host));
+    const int64_t next_rank = listed->processes.count > 0 ? listed->last_rank + 1 : 0;
+    const bool is_rank_lost = listed->torn_at > 0 && !isdigit((unsigned char)*number);
+    return pto_bench_process(reader, is_rank_lost ? next_rank : atoll(number), is_host_lost ? "" : host,
+                             is_host_lost ? 0 : (size_t)(end - host));
 }
 
 static void read_columns(pto_bench_t *benchmark, char *line) {
@@ -129,7 +127,7 @@ static void read_columns(pto_bench_t *benchmark, char *line) {
     benchmark->wrong_column = 0;
     for (int i = benchmark->columns - 1; i >= 0; i--)
         if (is_word(field[i], "time"))
-            benchmark->column = i; /* the first is out of place */
+            benchmark->column = i; /* the leftmost of two remains: that out of place */
         else if (is_word(field[i], "size"))
             benchmark->size_column = i;
         else if (strcmp(field[i], "#wrong") == 0)
@@ -169,7 +167,7 @@ static bool may_be_rank(const char *line) {
     return is_rank(line) || (*line == '#' && strncmp(word, "Rank ", strlen(word)) == 0);
 }
 
-/* Reads the line of a process that other output has torn, when all parts of it are there. */
+/* Reads the line of a process that other output has torn, once no other part of it can follow. */
 static pto_status_t end_rank(pto_recording_reader_t *reader) {
     pto_recording_listed_t *listed = &reader->listed;
     const bool is_process = strstr(listed->torn, " Pid ") || strstr(listed->torn, "] ");
@@ -179,16 +177,16 @@ static pto_status_t end_rank(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* Stores parts of a process's line, which debug lines of NCCL interrupt. False if the line is none. */
+/* Stores a part of a process's line that debug lines of NCCL interrupt. Returns whether the line is one. */
 static bool store_rank(pto_recording_reader_t *reader, char *line, pto_status_t *status) {
     pto_recording_listed_t *listed = &reader->listed;
     const size_t length = strlen(line);
-    if (*listed->torn && *line == '#')
+    if (*listed->torn && *line == '#') /* the next line begins */
         *status = end_rank(reader);
     if (*status != PTO_OK || (!*listed->torn && *line != '#'))
         return false;
     const char *part = pto_bench_uninterrupted(reader, line);
-    const bool is_cut = part == line && strlen(part) < length;
+    const bool is_cut = part == line && strlen(part) < length; /* a debug line follows the part */
     if (!*listed->torn && (!is_cut || !may_be_rank(part)))
         return false;
     const size_t before = strlen(listed->torn);
