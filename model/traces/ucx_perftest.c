@@ -30,8 +30,10 @@ static bool is_heading(const char *line) { return pto_text_begins(line, "| API: 
 
 /* Returns the value of the frame's line with that label; NULL if it is another line. */
 static const char *value_of(const char *line, const char *label) {
+    if (*line != '|')
+        return NULL;
     const char *text = line + 1 + strspn(line + 1, " ");
-    if (*line != '|' || !pto_text_begins(text, label))
+    if (!pto_text_begins(text, label))
         return NULL;
     text += strlen(label);
     return text + strspn(text, " ");

@@ -35,6 +35,7 @@ static pto_status_t price(choice_t *choice, const pto_strategy_t *only, int64_t 
     pto_scenario_t placed = *choice->scenario; /* borrows everything but the mapping */
     pto_price_cache_t cache = {0};
     pto_error_t reason = {.status = PTO_ERR_NOT_APPLICABLE};
+    placed.mapping = (pto_mapping_t){0};
     pto_status_t status = pto_mapping_make(&choice->layout, priced->place, &placed.mapping, choice->err);
     priced->strategy = NULL;
     placed.chunks = chunks > 0 ? chunks : placed.chunks;

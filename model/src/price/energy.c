@@ -15,7 +15,7 @@ static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pt
     for (int i = 0; i < explanation->count; i++)
         busy_s[explanation->term[i].power] += explanation->term[i].seconds;
     /* Where a price extrapolates loops, terms can be negative. */
-    double copy_s = fmax(busy_s[PTO_POWER_GPU_COPY], 0), kernel_s = busy_s[PTO_POWER_GPU_KERNEL];
+    double copy_s = fmax(busy_s[PTO_POWER_GPU_COPY], 0), kernel_s = fmax(busy_s[PTO_POWER_GPU_KERNEL], 0);
     energy->part[PTO_POWER_GPU_IDLE].device_s = gpus * fmax(seconds - copy_s - kernel_s, 0);
     energy->part[PTO_POWER_GPU_COPY].device_s = gpus * copy_s;
     energy->part[PTO_POWER_GPU_KERNEL].device_s = gpus * kernel_s;
