@@ -44,28 +44,50 @@ static const struct {
                  "libportolan-nccl.so is in front of its calls through PyTorch, not of those that it makes "
                  "to NCCL itself in graphs"}}};
 
-/* The size limit of the server's own kernels; 0: it has none for this number of GPUs. vLLM's is smaller on
- * many GPUs, as it has symmetric memory for larger sizes. */
-static int64_t own_limit_bytes(bool is_vllm, const char *gpu, int64_t gpus) {
-    const bool is_blackwell = gpu && strstr(gpu, "B200");
-    const int64_t limit_bytes = 8 * MIB;
-    if (gpus != 2 && gpus != 4 && gpus != 6 && gpus != 8)
-        return 0;
-    if (!is_vllm || !gpu)
-        return limit_bytes;
-    if (is_blackwell)
-        return gpus <= 4 ? 2 * MIB : MIB;
-    return gpus <= 4 ? limit_bytes : gpus == 6 ? 512 * KIB : 256 * KIB;
+/* vLLM's size limits on 2, 4, 6 and 8 GPUs; it has them for the GPUs of two compute capabilities. */
+typedef struct {
+    const char *gpu[3]; /* part of the names of such GPUs */
+    int64_t own_bytes[4];
+    int64_t symmetric_bytes[4]; /* of PyTorch's symmetric memory, for bfloat16 */
+} vllm_limits_t;
+
+static const vllm_limits_t vllm_limits[] = {
+    {{"H100", "H200", "H800"},
+     {64 * MIB, 32 * MIB, 512 * KIB, 256 * KIB},
+     {64 * MIB, 32 * MIB, 64 * MIB, 64 * MIB}},
+    {{"B200"}, {2 * MIB, 2 * MIB, MIB, MIB}, {8 * MIB, 32 * MIB, 128 * MIB, 128 * MIB}}};
+
+static bool is_named(const vllm_limits_t *limits, const char *gpu) {
+    for (int i = 0; gpu && i < 3; i++)
+        if (limits->gpu[i] && strstr(gpu, limits->gpu[i]))
+            return true;
+    return false;
 }
 
-/* The size limit of PyTorch's symmetric memory in vLLM, for bfloat16. */
-static int64_t symmetric_limit_bytes(const char *gpu, int64_t gpus) {
-    const bool is_blackwell = gpu && strstr(gpu, "B200");
-    if (gpus != 2 && gpus != 4 && gpus != 6 && gpus != 8)
+static const vllm_limits_t *limits_of(const char *gpu) {
+    for (size_t i = 0; i < sizeof vllm_limits / sizeof *vllm_limits; i++)
+        if (is_named(&vllm_limits[i], gpu))
+            return &vllm_limits[i];
+    return NULL;
+}
+
+/* Neither server has own kernels or symmetric memory for other numbers of GPUs. */
+static bool is_served(int64_t gpus) { return gpus == 2 || gpus == 4 || gpus == 6 || gpus == 8; }
+
+/* The size limit of the server's own kernels; 0: it has none for this number of GPUs. */
+static int64_t own_limit_bytes(bool is_vllm, const char *gpu, int64_t gpus) {
+    const vllm_limits_t *limits = is_vllm ? limits_of(gpu) : NULL;
+    const int64_t limit_bytes = 8 * MIB;
+    if (!is_served(gpus))
         return 0;
-    if (is_blackwell)
-        return (gpus == 2 ? 8 : gpus == 4 ? 32 : 128) * MIB;
-    return gpus == 4 ? 32 * MIB : 64 * MIB;
+    return limits && limits->own_bytes[gpus / 2 - 1] < limit_bytes ? limits->own_bytes[gpus / 2 - 1]
+                                                                   : limit_bytes;
+}
+
+/* The size limit of PyTorch's symmetric memory in vLLM, for bfloat16; 0: it is not used. */
+static int64_t symmetric_limit_bytes(const char *gpu, int64_t gpus) {
+    const vllm_limits_t *limits = limits_of(gpu);
+    return limits && is_served(gpus) ? limits->symmetric_bytes[gpus / 2 - 1] : 0;
 }
 
 static const char *default_route(const pto_pick_options_t *options, const pto_predictions_t *all,
