@@ -345,8 +345,17 @@ TEST(the_smallest_limit_is_one_byte) {
     assert_int_equal(pto_fit_breaks_parse("0", &options, NULL), PTO_ERR_SYNTAX);
     assert_int_equal(pto_fit_breaks_parse("4,4", &options, NULL), PTO_ERR_RANGE);
     assert_int_equal(pto_fit_breaks_parse("4,5,6", &options, NULL), PTO_ERR_RANGE);
-    static const char *const bad[] = {"tpu=4",   "cpu.far=4", "cpu=",       "cpu=4,",       "cpu=-4",
-                                      "cpu=8,4", "cpu=4k",    "cpu=4,8,16", "cpu.off_node", ""};
+    static const char *const bad[] = {"tpu=4",
+                                      "cpu.far=4",
+                                      "cpu=",
+                                      "cpu=4,",
+                                      "cpu=-4",
+                                      "cpu=8,4",
+                                      "cpu=4k",
+                                      "cpu=4,8,16",
+                                      "cpu.off_node",
+                                      "",
+                                      "cpu.................16..............32..............48...........=4"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_not_equal(pto_fit_breaks_parse(bad[i], &options, NULL), PTO_OK);
 }

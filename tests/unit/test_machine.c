@@ -160,6 +160,7 @@ TEST(malformed_yaml_is_refused) {
         BAD("machine: \"m\n", PTO_ERR_SYNTAX, 2, 1, "malformed YAML"),
         BAD("machine: m\nsource: a: b\n", PTO_ERR_SYNTAX, 2, 10, "mapping values are not allowed"),
         BAD("machine: m\nsource: \xff\n", PTO_ERR_SYNTAX, 2, 9, "malformed YAML", "UTF-8"),
+        BAD("\n\xff\n", PTO_ERR_SYNTAX, 2, 1, "malformed YAML", "UTF-8"),
         BAD("machine: \"a\\0b\"\n", PTO_ERR_SYNTAX, 1, 10, "NUL"),
         BAD("machine: &a m\nsource: *a\n", PTO_ERR_SYNTAX, 1, 10, "anchors"),
         BAD("machine: *a\n", PTO_ERR_SYNTAX, 1, 10, "aliases"),

@@ -68,6 +68,20 @@ TEST(what_a_pair_cannot_have_is_refused) {
     scenario_refused("bytes: 8\nchunks: 0\n", "chunks");
 }
 
+TEST(spaces_name_the_sender_first) {
+    static const struct {
+        const char *text;
+        bool from_host, to_host;
+    } cases[] = {{"bytes: 8\nspaces: [gpu, cpu]\n", false, true},
+                 {"bytes: 8\nspaces: [cpu, gpu]\n", true, false},
+                 {"bytes: 8\nspaces: [gpu, gpu]\n", false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const pto_scenario_t *scenario = pair_of(cases[i].text);
+        assert_int_equal(scenario->ends.from_host, cases[i].from_host);
+        assert_int_equal(scenario->ends.to_host, cases[i].to_host);
+    }
+}
+
 /* cuda_aware's price of 1 MiB from GPU to host memory. */
 static double to_host_s(const pto_machine_t *of) {
     pto_scenario_t *scenario = pair_of("bytes: 1MiB\nspaces: [gpu, cpu]\nstrategies: [cuda_aware]\n");

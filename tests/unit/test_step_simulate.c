@@ -28,8 +28,12 @@ static double simulated(const char *text) {
 /* Which is as long as predicted, too. */
 static double simulated_as_predicted(const char *text) {
     const made_t *made = predict_step(SUMMIT, text);
-    double seconds = simulate_step(made).communication_s;
+    const pto_step_simulation_t simulation = simulate_step(made);
+    double seconds = simulation.communication_s, last_s = 0;
     assert_near(seconds, made->step.mix.communication_s, 0.02);
+    for (int i = 0; i < made->step.workload->call_count; i++)
+        last_s = fmax(last_s, simulation.call_s[i]);
+    assert_near_for(last_s, seconds, 1e-12, "calls of one entry end with the last of them");
     return seconds;
 }
 
