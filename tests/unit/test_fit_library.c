@@ -30,10 +30,11 @@ typedef struct {
 
 /* Of a machine without library tables. */
 static pto_fit_t *open_fit(const char *name) {
-    pto_fit_t *fit = keep_new(sizeof *fit, NULL);
+    pto_fit_t *fit = keep_new(sizeof *fit, end_fit);
     char path[128];
+    pto_error_t err = {0};
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", name);
-    fit->machine = must_open(path);
+    assert_ok(pto_machine_open(path, &fit->machine, &err), &err);
     pto_library_tables_free(fit->machine->library, fit->machine->library_count);
     fit->machine->library = NULL;
     fit->machine->library_count = 0;
