@@ -264,29 +264,38 @@ static pto_status_t allowed(const settings_t *settings, const pto_request_t *req
 
 TEST(a_stencil_exchanges_halos_of_doubles) {
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
-    const pto_request_t usual = stencil_request();
-    pto_request_t right[] = {usual, usual}, wrong[] = {usual, usual, usual, usual, usual};
-    right[1].halo.corners = PTO_CORNERS_TWO_PHASE;
-    wrong[0].halo.corners = PTO_CORNERS_NONE;
-    wrong[1].halo.dim_count = 3;
-    wrong[2].halo.width = 2;
-    wrong[3].bytes = 4;
-    wrong[4].collective = PTO_COLLECTIVE_ALLTOALL;
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(allowed(&settings, &right[i]), PTO_OK);
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(allowed(&settings, &wrong[i]), PTO_ERR_RANGE);
+    pto_request_t right = stencil_request(), request = right;
+    assert_int_equal(allowed(&settings, &request), PTO_OK);
+    request.halo.corners = PTO_CORNERS_TWO_PHASE;
+    assert_int_equal(allowed(&settings, &request), PTO_OK);
+    request.halo.corners = PTO_CORNERS_NONE;
+    assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
+    request = right;
+    request.halo.dim_count = 3;
+    assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
+    request = right;
+    request.halo.width = 2;
+    assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
+    request = right;
+    request.bytes = 4;
+    assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
+    request = right;
+    request.collective = PTO_COLLECTIVE_ALLTOALL;
+    assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
 }
 
 TEST(a_global_sum_is_an_allreduce_of_one_double) {
     settings_t settings = settings_of(PTO_PATTERN_GLOBAL_SUM);
-    pto_request_t right = sum_request(), wrong[] = {right, right, right};
-    wrong[0].bytes = 16;
-    wrong[1].datatype = PTO_DATATYPE_INT64;
-    wrong[2].collective = PTO_COLLECTIVE_REDUCE;
-    assert_int_equal(allowed(&settings, &right), PTO_OK);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(allowed(&settings, &wrong[i]), PTO_ERR_RANGE);
+    pto_request_t right = sum_request(), request = right;
+    assert_int_equal(allowed(&settings, &request), PTO_OK);
+    request.bytes = 16;
+    assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
+    request = right;
+    request.datatype = PTO_DATATYPE_INT64;
+    assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
+    request = right;
+    request.collective = PTO_COLLECTIVE_REDUCE;
+    assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
     settings.op = PTO_OP_MAX;
     assert_int_equal(allowed(&settings, &right), PTO_ERR_RANGE);
 }
