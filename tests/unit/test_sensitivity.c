@@ -101,13 +101,17 @@ static int winner_now(const asked_t *asked, int64_t point) {
     return winner;
 }
 
-static asked_t *read_scenario(const char *path) {
+/* `machine`: in place of the scenario's own unless NULL. */
+static asked_t *read_scenario_on(const char *path, const char *machine) {
     pto_error_t err = {0};
     asked_t *asked = keep_new(sizeof *asked, end_asked);
     assert_ok(pto_scenario_read(path, &asked->scenario, &err), &err);
-    assert_ok(pto_machine_read(asked->scenario.machine_path, &asked->machine, &err), &err);
+    assert_ok(pto_machine_read(machine ? machine : asked->scenario.machine_path, &asked->machine, &err),
+              &err);
     return asked;
 }
+
+static asked_t *read_scenario(const char *path) { return read_scenario_on(path, NULL); }
 
 /* Just before the factor the pick stands, at the factor it is what was said. Returns how many there are. */
 static int try_changes(asked_t *asked, int64_t point) {
@@ -151,6 +155,30 @@ TEST(the_pick_changes_at_the_factor_and_not_before) {
             changes += try_changes(asked, point);
         assert_true(changes >= tried[t].changes);
     }
+}
+
+static double price_now(const asked_t *asked, int64_t point, int strategy) {
+    pto_predictions_t predictions = must_predict(&asked->scenario, &asked->machine, false);
+    return pto_prediction_at(&predictions, point, strategy)->price.seconds;
+}
+
+/* Of injection, too, whose slowdown by contention is a term of its own. */
+TEST(an_elasticity_is_what_a_percent_adds) {
+    asked_t *asked = read_scenario_on("scenarios/problems/alltoall-lassen.yaml",
+                                      "scenarios/machines/lassen-spectrum-refit.yaml");
+    predict_asked(asked);
+    const int64_t point = asked->predictions.point_count - 1;
+    pto_sensitivities_t found = sensitivities_of(asked, point);
+    const double before_s = price_now(asked, point, found.winner);
+    for (int i = 0; i < found.count; i++) {
+        pto_param_t *param = found.item[i].param.param;
+        const double value = param->value;
+        param->value = value * 1.01;
+        const double percent = 100 * (price_now(asked, point, found.winner) / before_s - 1);
+        param->value = value;
+        assert_true(fabs(found.item[i].elasticity - percent) < 1e-9);
+    }
+    assert_true(found.count > 5);
 }
 
 /* Of GPUs with two owners, `mix` stages some of the blocks in and some out. */

@@ -367,11 +367,23 @@ static int compare_items(const void *a, const void *b) {
     return nearer < 0 ? -1 : nearer > 0;
 }
 
+/* Sets `*elasticity` from a new price: the seconds of the parameter's terms lack those of ratios that
+ * multiply them, as messages.both_ways does. */
+static pto_status_t find_elasticity(trial_t *trial, double *elasticity, pto_error_t *err) {
+    const double percent = 0.01, before_s = row_at(trial, 0)[trial->winner];
+    double after_s = 0;
+    trial->param->value = trial->value * (1 + percent);
+    pto_status_t status = price_strategy(trial, trial->winner, &after_s, err);
+    trial->param->value = trial->value;
+    *elasticity = status == PTO_OK && before_s > 0 ? (after_s / before_s - 1) / percent : 0;
+    return status;
+}
+
 static pto_status_t fill_item(trial_t *trial, pto_sensitivity_t *item, pto_error_t *err) {
-    const pto_prediction_t *picked = pto_prediction_at(trial->predictions, trial->point, trial->winner);
     const pto_param_t *param = item->param.param;
-    item->elasticity = picked->price.seconds > 0 ? seconds_of(picked, param) / picked->price.seconds : 0;
-    pto_status_t status = find_nearest(trial, item, err);
+    pto_status_t status = find_elasticity(trial, &item->elasticity, err);
+    if (status == PTO_OK)
+        status = find_nearest(trial, item, err);
     double changed = item->factor * param->value;
     item->inside_interval =
         item->becomes >= 0 && param->has_interval && changed >= param->low && changed <= param->high;
