@@ -101,17 +101,13 @@ static int winner_now(const asked_t *asked, int64_t point) {
     return winner;
 }
 
-/* `machine`: in place of the scenario's own unless NULL. */
-static asked_t *read_scenario_on(const char *path, const char *machine) {
+static asked_t *read_scenario(const char *path) {
     pto_error_t err = {0};
     asked_t *asked = keep_new(sizeof *asked, end_asked);
     assert_ok(pto_scenario_read(path, &asked->scenario, &err), &err);
-    assert_ok(pto_machine_read(machine ? machine : asked->scenario.machine_path, &asked->machine, &err),
-              &err);
+    assert_ok(pto_machine_read(asked->scenario.machine_path, &asked->machine, &err), &err);
     return asked;
 }
-
-static asked_t *read_scenario(const char *path) { return read_scenario_on(path, NULL); }
 
 /* Just before the factor the pick stands, at the factor it is what was said. Returns how many there are. */
 static int try_changes(asked_t *asked, int64_t point) {
@@ -164,21 +160,46 @@ static double price_now(const asked_t *asked, int64_t point, int strategy) {
 
 /* Of injection, too, whose slowdown by contention is a term of its own. */
 TEST(an_elasticity_is_what_a_percent_adds) {
-    asked_t *asked = read_scenario_on("scenarios/problems/alltoall-lassen.yaml",
-                                      "scenarios/machines/lassen-spectrum-refit.yaml");
-    predict_asked(asked);
-    const int64_t point = asked->predictions.point_count - 1;
-    pto_sensitivities_t found = sensitivities_of(asked, point);
-    const double before_s = price_now(asked, point, found.winner);
+    asked_t *asked = ask_file("scenarios/machines/lassen-spectrum-refit.yaml",
+                              "scenario: x\nmachine: m.yaml\ncollective: alltoall\n"
+                              "layout: {nodes: 32, procs_per_gpu: 1}\nbytes: 64KiB\n",
+                              NULL);
+    const pto_sensitivities_t found = sensitivities_of(asked, 0);
+    const double before_s = price_now(asked, 0, found.winner);
     for (int i = 0; i < found.count; i++) {
         pto_param_t *param = found.item[i].param.param;
         const double value = param->value;
         param->value = value * 1.01;
-        const double percent = 100 * (price_now(asked, point, found.winner) / before_s - 1);
+        const double percent = 100 * (price_now(asked, 0, found.winner) / before_s - 1);
         param->value = value;
         assert_true(fabs(found.item[i].elasticity - percent) < 1e-9);
     }
     assert_true(found.count > 5);
+}
+
+/* What has no row changes no pick where it rises: a cost that is hidden behind a larger one has a row. */
+TEST(a_hidden_cost_is_found) {
+    asked_t *asked = ask_file("scenarios/machines/summit-spectrum-refit.yaml",
+                              "scenario: x\nmachine: m.yaml\ncollective: allreduce\n"
+                              "layout: {nodes: 3, procs_per_gpu: 4}\nbytes: 1MiB\n",
+                              NULL);
+    const pto_sensitivities_t found = sensitivities_of(asked, 0);
+    const pto_sensitivity_t *beta = find(&found, "messages.cpu.off_node.rendezvous.beta_s_per_byte");
+    assert_non_null(beta);
+    assert_true(beta->elasticity <= 0 && beta->becomes >= 0 && beta->factor > 1);
+    pto_machine_param_t *param = NULL;
+    int count = 0;
+    assert_int_equal(pto_machine_params(&asked->machine, &param, &count, NULL), PTO_OK);
+    for (int i = 0; i < count; i++) {
+        if (!param[i].param || !pto_param_known(param[i].param) || find(&found, param[i].key))
+            continue;
+        const double value = param[i].param->value;
+        param[i].param->value = value * PTO_SENSITIVITY_FACTOR_MAX;
+        if (winner_now(asked, 0) != found.winner)
+            fail_msg("%s has no row, but changes the pick", param[i].key);
+        param[i].param->value = value;
+    }
+    free(param);
 }
 
 /* Of GPUs with two owners, `mix` stages some of the blocks in and some out. */

@@ -390,6 +390,18 @@ static pto_status_t fill_item(trial_t *trial, pto_sensitivity_t *item, pto_error
     return status;
 }
 
+/* Sets `*hidden`: whether the selected parameter, which today's price of the pick hides behind a larger cost,
+ * raises that price at its largest factor. */
+static pto_status_t is_hidden(trial_t *trial, bool *hidden, pto_error_t *err) {
+    const double before_s = row_at(trial, 0)[trial->winner];
+    double after_s = before_s;
+    trial->param->value = trial->value * PTO_SENSITIVITY_FACTOR_MAX;
+    pto_status_t status = price_strategy(trial, trial->winner, &after_s, err);
+    trial->param->value = trial->value;
+    *hidden = after_s > before_s;
+    return status;
+}
+
 /* Examines each parameter that could matter. `copied`: the same parameters of the machine's copy. */
 static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
                             const pto_machine_param_t *copied, int param_count, pto_sensitivities_t *result,
@@ -398,14 +410,19 @@ static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
     if (!result->item)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
     for (int i = 0; i < param_count; i++) {
-        if (!param[i].param || !could_matter(trial, result, param[i].param))
+        if (!param[i].param)
             continue;
-        pto_sensitivity_t *item = &result->item[result->count++];
-        item->param = param[i];
         select_param(trial, copied[i].param);
-        pto_status_t status = fill_item(trial, item, err);
+        const bool matters = could_matter(trial, result, param[i].param);
+        bool hidden = false;
+        pto_status_t status = matters ? PTO_OK : is_hidden(trial, &hidden, err);
+        pto_sensitivity_t *item = &result->item[result->count];
+        item->param = param[i];
+        if (status == PTO_OK && (matters || hidden))
+            status = fill_item(trial, item, err);
         if (status != PTO_OK)
             return status;
+        result->count += matters || (hidden && item->becomes >= 0);
     }
     if (result->count > 0)
         qsort(result->item, (size_t)result->count, sizeof *result->item, compare_items);
