@@ -307,6 +307,10 @@ static pto_status_t print_model_error(const pto_machine_t *machine, const pto_co
         status = pto_fit_model_error(copy, collectives, train, false, NULL, err);
     if (status == PTO_OK)
         status = pto_machine_error_format(copy, &text, err);
+    if (status == PTO_OK && *text == '\0')
+        status =
+            pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                          "too few measured times with a prediction for the model's error: 19 are needed");
     if (status == PTO_OK)
         fputs(text, stdout);
     free(text);

@@ -31,3 +31,5 @@ bad '4s/$/,extra/'
 bad '2s/.*/# datatype=quarter/'
 sed 's/machine=made-up/machine=another/' "$good" >"$dir/other.csv"
 try --machine summit-spectrum "$good" "$dir/other.csv"
+sed '/^alltoall,/!b; 9q' "$good" >"$dir/few.csv"
+try --machine summit-spectrum "$dir/few.csv" --model-error
