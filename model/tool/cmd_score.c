@@ -183,8 +183,10 @@ static pto_score_options_t score_options(const arguments_t *arguments, const pto
 
 static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "nothing to score: no cell of %lld bytes and up has two strategies measured%s%s",
-                         (long long)score->options.min_bytes, score->note_count > 0 ? "; left out: " : "",
+                         "nothing to score: no cell of %lld bytes and up%s has two strategies measured%s%s",
+                         (long long)score->options.min_bytes,
+                         score->options.nodes.count > 0 ? ", on the node counts that are scored," : "",
+                         score->note_count > 0 ? "; left out: " : "",
                          score->note_count > 0 ? score->note[0].text : "");
 }
 

@@ -33,3 +33,5 @@ sed 's/machine=made-up/machine=another/' "$good" >"$dir/other.csv"
 try --machine summit-spectrum "$good" "$dir/other.csv"
 sed '/^alltoall,/!b; 9q' "$good" >"$dir/few.csv"
 try --machine summit-spectrum "$dir/few.csv" --model-error
+try --machine summit-spectrum "$good" --test nodes=3
+try --machine summit-spectrum "$good" --train nodes=2,4
