@@ -367,14 +367,20 @@ static int compare_items(const void *a, const void *b) {
     return nearer < 0 ? -1 : nearer > 0;
 }
 
+/* Prices the pick with the selected parameter at `factor` times its value. */
+static pto_status_t price_winner(trial_t *trial, double factor, double *seconds, pto_error_t *err) {
+    trial->param->value = trial->value * factor;
+    pto_status_t status = price_strategy(trial, trial->winner, seconds, err);
+    trial->param->value = trial->value;
+    return status;
+}
+
 /* Sets `*elasticity` from a new price: the seconds of the parameter's terms lack those of ratios that
  * multiply them, as messages.both_ways does. */
 static pto_status_t find_elasticity(trial_t *trial, double *elasticity, pto_error_t *err) {
     const double percent = 0.01, before_s = row_at(trial, 0)[trial->winner];
     double after_s = 0;
-    trial->param->value = trial->value * (1 + percent);
-    pto_status_t status = price_strategy(trial, trial->winner, &after_s, err);
-    trial->param->value = trial->value;
+    pto_status_t status = price_winner(trial, 1 + percent, &after_s, err);
     *elasticity = status == PTO_OK && before_s > 0 ? (after_s / before_s - 1) / percent : 0;
     return status;
 }
@@ -393,12 +399,9 @@ static pto_status_t fill_item(trial_t *trial, pto_sensitivity_t *item, pto_error
 /* Sets `*hidden`: whether the selected parameter, which today's price of the pick hides behind a larger cost,
  * raises that price at its largest factor. */
 static pto_status_t is_hidden(trial_t *trial, bool *hidden, pto_error_t *err) {
-    const double before_s = row_at(trial, 0)[trial->winner];
-    double after_s = before_s;
-    trial->param->value = trial->value * PTO_SENSITIVITY_FACTOR_MAX;
-    pto_status_t status = price_strategy(trial, trial->winner, &after_s, err);
-    trial->param->value = trial->value;
-    *hidden = after_s > before_s;
+    double after_s = 0;
+    pto_status_t status = price_winner(trial, PTO_SENSITIVITY_FACTOR_MAX, &after_s, err);
+    *hidden = after_s > row_at(trial, 0)[trial->winner];
     return status;
 }
 
