@@ -8,6 +8,7 @@
 #include "../../calibrate/benchmark.h"
 #include "barrier.h"
 #include "nccl/nccl_dl.h"
+#include "sanitized.h"
 #include "shm.h"
 #include "test.h"
 
@@ -195,17 +196,9 @@ void __wrap_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) 
     __real_pto_shared_destroy(memory, handle);
 }
 
-/* Copies by the CPU, of which no two in a row are of the same place. */
-/* The address sanitizer has a memcpy of its own, which is not wrapped. */
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { SEES_MEMCPY = false };
-#else
-enum { SEES_MEMCPY = true };
-#endif
+enum { SEES_MEMCPY = !ADDRESS_SANITIZED };
 
+/* Copies by the CPU, of which no two in a row are of the same place. */
 static size_t here_bytes; /* copies of so many take time; 0: none does */
 static int here_copies;
 static const char *here_last;
@@ -749,7 +742,7 @@ static int copies_of(const case_t *what, int place) {
 }
 
 static int64_t rows_of(const case_t *what, int64_t bytes) {
-    return begins(what, "memcpy_strided")          ? bytes / what->messages /* of so many bytes */
+    return begins(what, "memcpy_strided")          ? bytes / what->messages /* the bytes of a row */
            : begins(what, "memcpy_shared_strided") ? 8
                                                    : 1;
 }

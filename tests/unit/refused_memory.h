@@ -13,17 +13,13 @@
 #include <errno.h>
 
 #include "portolan/api.h"
+#include "sanitized.h"
 #include "test.h"
 
 /* The sanitizers have an allocator of their own, and guard what it gives. */
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { CAN_REFUSE = 0 };
-#else
+enum { CAN_REFUSE = !ADDRESS_SANITIZED };
+#if !ADDRESS_SANITIZED
 #include "../guarded_memory.h"
-enum { CAN_REFUSE = 1 };
 void *__libc_malloc(size_t size);                /* NOLINT(bugprone-reserved-identifier) */
 void *__libc_calloc(size_t count, size_t size);  /* NOLINT(bugprone-reserved-identifier) */
 void *__libc_realloc(void *memory, size_t size); /* NOLINT(bugprone-reserved-identifier) */
@@ -39,7 +35,7 @@ static struct {
     const void *place[REQUESTS_MAX]; /* in the code */
 } requests;
 
-#if !(defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer))
+#if !ADDRESS_SANITIZED
 /* Also by the C library, for strdup. */
 #define SEEN_BY_ALL __attribute__((visibility("default")))
 
