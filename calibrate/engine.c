@@ -444,15 +444,15 @@ int engine_run(const job_t *job, const pto_calibrate_options_t *options, const b
     return job->rank == 0 ? left_out : 0;
 }
 
-/* Only a few cases are timed. Each stands for `stride` neighbours in the list, which resemble it. */
+/* Times at most TIMED_MAX cases. Each also counts for its neighbors in the list, which are like it. */
 double engine_estimate(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                        const case_list_t *list) {
-    enum { TIMED_MAX = 6, FEW = 4 };
+    enum { TIMED_MAX = 6 };
     run_t run = {.options = options, .benchmark = benchmark, .work = {.job = job}, .estimates = true};
     run.seconds = must_allocate((size_t)options->repeats * SERIES_COUNT, sizeof *run.seconds);
     run.end_s = now_s() + budget_s(options, benchmark);
     double sum_s = 0.0;
-    int stride = list->case_count > FEW ? (list->case_count + TIMED_MAX - 1) / TIMED_MAX : 1;
+    int stride = (list->case_count + TIMED_MAX - 1) / TIMED_MAX;
     for (int first = 0; first < list->case_count; first += stride) {
         int past = first + stride < list->case_count ? first + stride : list->case_count;
         double began_s = now_s();

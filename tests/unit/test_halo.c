@@ -307,7 +307,7 @@ static double copy_s(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t
            (double)(rows - 1) * machine->strided_row_s[kind].value;
 }
 
-/* On a torus of 3 x 4 processes, one a node, of so many cells each, with a halo of so many. */
+/* On a torus of 3 x 4 nodes with a process each, which has rows x columns cells and a halo of `width`. */
 static pto_request_t on_torus(const char *strategy, const char *algorithm, int64_t rows, int64_t columns,
                               int64_t width) {
     const pto_halo_t grid = {
