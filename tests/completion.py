@@ -27,7 +27,11 @@ HOSTILE = {
     "--what-if": "plain-seven",
 }
 SHELLS = {
-    "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(portolan completion bash)"),
+    # A pager or a question before a long list would take the next key.
+    "bash": (
+        ["bash", "--norc", "--noprofile", "-i"],
+        "bind 'set page-completions off' 'set completion-query-items 0'; source <(portolan completion bash)",
+    ),
     "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; source <(portolan completion zsh)"),
 }
 # What is typed, and the names that the shell must then show.
@@ -82,16 +86,15 @@ class Terminal:
     def type(self, text):
         os.write(self.terminal, text.encode())
 
-    def read_to_prompt(self, end, limit_s=60):
+    def read_to_prompt(self, end, limit_s=600):
         """What the shell shows until it prompts after `end`: only then it reads keys one by one, TAB among them."""
         seen = ""
         stop = time.monotonic() + limit_s
-        while PROMPT not in seen.partition(end)[2] and time.monotonic() < stop:
+        while PROMPT not in seen.partition(end)[2]:
+            if time.monotonic() > stop:
+                sys.exit(f"no prompt after {end!r} in {limit_s} s: {seen!r}")
             if select.select([self.terminal], [], [], 1)[0]:
-                try:
-                    seen += os.read(self.terminal, 65536).decode(errors="replace")
-                except OSError:
-                    break
+                seen += os.read(self.terminal, 65536).decode(errors="replace")
         return seen
 
     def run(self, line):
