@@ -542,7 +542,11 @@ test-all: TEST_SAMPLE := 1
 test-all: test ## the same with every case of the exhaustive tests
 
 .PHONY: deps
-deps: ## install everything that any target needs (apt-get as root or through sudo)
+deps: ## install what `make` and `make test` need (apt-get as root or through sudo)
+	@tools/deps.sh install "$(DEPS)" build test
+
+.PHONY: deps-all
+deps-all: ## install what all targets need: also Open MPI, linters, SCOTCH and a browser
 	@tools/deps.sh install "$(DEPS)" build test check mpi map page wheel
 
 # --- single checks -------------------------------------------------------------------------------------------

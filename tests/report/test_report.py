@@ -402,7 +402,7 @@ def check_hostile(page, folder):
 
 def main():
     if not find_browser():
-        print("skipped: no Chromium; `make deps` installs it, and CHROMIUM names another one")
+        print("skipped: no Chromium; `make deps-all` installs it, and CHROMIUM names another one")
         return 77
     if KEEP:
         os.makedirs(KEEP, exist_ok=True)
