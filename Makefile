@@ -521,10 +521,13 @@ $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 
 # --- for newcomers -------------------------------------------------------------------------------------------
 
+# JOBS compilers at a time where the command line has no -j.
+MAKE_PARALLEL = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
+
 .PHONY: demo
 demo: ## install build dependencies (after announcing it), build the tool, and answer the README's two questions
 	@tools/deps.sh install "$(DEPS)" build
-	@$(MAKE) --no-print-directory $(BUILD)/portolan
+	@$(MAKE_PARALLEL) $(BUILD)/portolan
 	$(BUILD)/portolan pick $(DEMO)
 	$(BUILD)/portolan predict $(DEMO) --bytes 1KiB --strategy three_step,cuda_aware --explain
 demo: DEMO := scenarios/problems/alltoall-summit-measured.yaml
@@ -533,9 +536,10 @@ demo: DEMO := scenarios/problems/alltoall-summit-measured.yaml
 # the tables that the cases come from.
 TEST_SAMPLE ?= 13
 .PHONY: test test-all
+test: | $(filter deps deps-all,$(MAKECMDGOALS))
 test: ## build and run the unit, golden and header tests and compare prices with the oracle's, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
-	@$(MAKE) --no-print-directory $(TOOL) $(SHARED_LIBRARIES) unit-programs
+	@$(MAKE_PARALLEL) $(TOOL) $(SHARED_LIBRARIES) unit-programs
 	@$(TEST) unit golden cases accuracy headers oracle schema
 
 test-all: TEST_SAMPLE := 1
