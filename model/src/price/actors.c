@@ -1,5 +1,5 @@
-/* The actors of a plan: which kind of actors it requires, which processes each represents, and in which steps
- * it takes part. */
+/* The actors of a plan (pricing.h): which kind of actors it requires, which processes each represents, and in
+ * which steps it takes part. whole.c calls this before it prices the plan. */
 #include <stdlib.h>
 
 #include "price/pricing.h"
@@ -23,7 +23,7 @@ static int64_t core_of_single_member(const pto_plan_t *plan, const pto_step_t *s
 }
 
 /* Returns whether every step has a single member, such as the sender or the receiver of one message. A class
- * takes part in every step of its cores, so it would do the work of all of them. */
+ * would cost too much then, since it takes part in every step of its cores. */
 static bool has_only_single_members(const pto_plan_t *plan) {
     int i = 0;
     while (i < plan->steps.count && is_of_one_member(plan, pto_step_at(plan, i)))
@@ -68,7 +68,8 @@ static bool depends_on_core(const pto_step_t *step) {
     return false;
 }
 
-/* Marks where shares change size: after the larger ones, and at the last, which may have a partial grain. */
+/* Marks the cores at which shares of `bytes` change size. Shares are whole multiples of the granularity. The
+ * first ones may be larger by one grain, and the last one may have the bytes that do not fill a grain. */
 static void mark_shares(bool *begins, int64_t cores, int64_t bytes, int64_t granularity_bytes,
                         int64_t shares) {
     if (shares != cores)
@@ -78,7 +79,8 @@ static void mark_shares(bool *begins, int64_t cores, int64_t bytes, int64_t gran
         begins[shares - 1] = true;
 }
 
-/* Sets begins[core] where a class begins. */
+/* Sets begins[core] if a class begins at the core, since its processes do something else than those of the
+ * core before it. */
 static void find_boundaries(const pto_plan_t *plan, const pto_machine_t *machine, bool *begins) {
     int64_t cores = plan->request.layout.procs_per_gpu;
     begins[0] = true;
@@ -153,15 +155,13 @@ static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int
     return pto_group_index_at(&pricing->plan->request.layout, &group, *place) >= 0;
 }
 
-bool pto_actors_find_parts(pto_pricing_t *pricing) {
+bool pto_actors_find_participation(pto_pricing_t *pricing) {
     if (pricing->actors.kind == PTO_ACTORS_RANKS)
         return true;
     int steps = pricing->plan->steps.count;
     pricing->actors.takes_part = malloc((size_t)steps * (size_t)pricing->actors.count + 1);
     for (int i = 0; i < steps && pricing->actors.takes_part; i++) {
         const pto_step_t *step = pto_step_at(pricing->plan, i);
-        pricing->actors.any_single_member =
-            pricing->actors.any_single_member || is_of_one_member(pricing->plan, step);
         if (!pto_actors_are_exact(pricing, step))
             for (int64_t actor = 0; actor < pricing->actors.count; actor++)
                 pricing->actors.takes_part[i * pricing->actors.count + actor] =
@@ -189,12 +189,12 @@ static void subtract_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t 
     pto_charge_t early;
     if (!pto_param_known(latency))
         return;
-    pto_charge_begin(&early, pricing->at.stage->name, pto_pricing_terms(pricing, 3));
+    pto_charge_begin(&early, pricing->at.stage->name, pto_pricing_terms(pricing, PTO_TERMS_EXTRA));
     pto_charge_param(&early, latency, space, -1);
     pto_pricing_add(pricing, actor, &early, early.other);
 }
 
-/* In lanes, messages keep their latency: the idle time of their process's two sides is not known. */
+/* In lanes, messages occupy their ends during their latency, too: a lane's idle times are not recorded. */
 bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     int64_t sends = 0, messages = 0;
     pto_space_t space = PTO_SPACE_CPU;

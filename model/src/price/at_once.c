@@ -27,8 +27,8 @@ struct pto_summed {
 
 /* --- whether messages can be charged by sums ------------------------------------------------------------ */
 
-/* Returns whether the blocks are dealt to the cores of a GPU in turn. */
-static bool is_dealt(const pto_messages_t *messages) { return messages->buffer->cyclic != PTO_CYCLIC_NONE; }
+/* Returns whether the blocks are cyclic to the cores of a GPU in turn. */
+static bool is_cyclic(const pto_messages_t *messages) { return messages->buffer->cyclic != PTO_CYCLIC_NONE; }
 
 /* Returns whether shifts lead from sender to receiver: senders (rows) add them, receivers subtract them. */
 static bool goes_forward(const pto_messages_t *messages) {
@@ -107,9 +107,9 @@ static int64_t messages_of_part(const pto_messages_t *messages, int64_t line, in
 
 /* Returns the messages of a class between nodes, of the parts that both the core and the step have. */
 static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t core, int class) {
-    bool core_has_part = messages->sums->parts.kind == PTO_PARTS_SHARES || is_dealt(messages);
+    bool core_has_part = messages->sums->parts.kind == PTO_PARTS_SHARES || is_cyclic(messages);
     int64_t part = core_has_part ? core : messages->part;
-    if (is_dealt(messages) && messages->part != ALL_PARTS && messages->part != core)
+    if (is_cyclic(messages) && messages->part != ALL_PARTS && messages->part != core)
         return (pto_sum_t){0, 0};
     if (part != ALL_PARTS)
         return pto_table_off_node(messages->sums, line, part)[class];
@@ -124,7 +124,7 @@ static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t
 
 /* Returns the number of a step's messages that are sent empty because another core has their blocks. */
 static int64_t empty_messages(const pto_messages_t *messages, int64_t line, int64_t core) {
-    if (!messages->step->send_empty || !is_dealt(messages))
+    if (!messages->step->send_empty || !is_cyclic(messages))
         return 0;
     if (messages->part != ALL_PARTS)
         return messages->part == core ? 0 : messages_of_part(messages, line, messages->part);
@@ -167,7 +167,7 @@ static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_s
     charge->alpha.s += alpha_s;
     charge->off_node_alpha.s += alpha_s;
     charge->off_node.s += bytes * postal->beta_s_per_byte.value;
-    pto_charge_enter_postal(charge, (pto_entry_t){.place = cost, .space = messages->space, .off_node = true},
+    pto_charge_enter_postal(charge, (pto_entry_t){.cell = cost, .space = messages->space, .off_node = true},
                             postal, count, bytes);
 }
 
@@ -234,11 +234,11 @@ static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *m
     const pto_layout_t *layout = &pto_plan_request(messages->plan)->layout;
     const pto_peers_t *peers = &messages->step->peers;
     int64_t first_rank = action.rank - action.me * messages->per_index;
-    int64_t per_node = messages->group->members_per_node, place = action.me % per_node;
-    int64_t node_first = action.me - place;
+    int64_t per_node = messages->group->members_per_node, position = action.me % per_node;
+    int64_t node_first = action.me - position;
     for (int64_t i = 0; i < per_node; i++) {
         int64_t other =
-            peers->kind == PTO_PEERS_INDEX ? i : pto_messages_wrap(place + peers->sign * i, per_node);
+            peers->kind == PTO_PEERS_INDEX ? i : pto_messages_wrap(position + peers->sign * i, per_node);
         int64_t value = value_of(messages, action.me, node_first + other);
         if (value < messages->peer_first || !pto_messages_to_peer(messages, value, first_rank, &action))
             continue;

@@ -1,5 +1,5 @@
-/* Prices of several plans of which only the cheapest counts: each may stop above a bound, and they share
- * data. */
+/* Prices several plans of which only the cheapest matters (pick). Pricing a plan may stop once its price is
+ * above a bound, such as the lowest price so far. The prices share data, such as sums over a table. */
 #ifndef PTO_PRICE_BOUNDED_H
 #define PTO_PRICE_BOUNDED_H
 
@@ -7,8 +7,9 @@
 #include "price/table.h"
 #include "price/traffic.h"
 
-/* Data that prices share: counts of messages, and sums over tables of byte counts. As long as it is used,
- * what the requests' counts and mappings point at must not change. Zeroed: empty. */
+/* Data that prices share: counts of messages, and sums over tables of byte counts. As long as the cache is
+ * used, the memory that the requests' counts and mappings point at must not change. An empty cache is zeroed.
+ */
 typedef struct {
     pto_traffic_cache_t *traffic; /* both NULL until needed */
     pto_tables_t *tables;

@@ -86,19 +86,19 @@ void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_
 /* All copies of a process between GPUs in one step. */
 typedef struct {
     int64_t bytes;
-    int64_t link_bytes; /* what the busiest of their links carries, for other processes, too */
+    int64_t link_bytes; /* what the busiest of their links carries for all processes */
 } between_t;
 
-static between_t all_between(const pto_copying_t *to, pto_action_t *action) {
+static between_t all_between(const pto_copying_t *copying, pto_action_t *action) {
     between_t all = {0};
-    if (pto_step_copy_kind(to->plan, action->step) != PTO_COPY_D2D)
+    if (pto_step_copy_kind(copying->plan, action->step) != PTO_COPY_D2D)
         return all;
-    for (int64_t next = 0; pto_step_next(to->plan, &next, action);) {
-        copy_t copy = copy_of(to->plan, to->machine, to->tables, action);
+    for (int64_t next = 0; pto_step_next(copying->plan, &next, action);) {
+        copy_t copy = copy_of(copying->plan, copying->machine, copying->tables, action);
         if (!copy.between_gpus || copy.bytes == 0)
             continue;
-        int64_t out_bytes = pto_copying_engine(to, copy.source_gpu)->out_bytes;
-        int64_t in_bytes = pto_copying_engine(to, copy.target_gpu)->in_bytes;
+        int64_t out_bytes = pto_copying_engine(copying, copy.source_gpu)->out_bytes;
+        int64_t in_bytes = pto_copying_engine(copying, copy.target_gpu)->in_bytes;
         int64_t link_bytes = out_bytes > in_bytes ? out_bytes : in_bytes;
         all.bytes += copy.bytes;
         all.link_bytes = link_bytes > all.link_bytes ? link_bytes : all.link_bytes;
@@ -107,12 +107,12 @@ static between_t all_between(const pto_copying_t *to, pto_action_t *action) {
 }
 
 /* Copies with several peers together take the time of the busiest link, each in proportion to its bytes. */
-static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy, between_t all) {
+static pto_status_t charge_between(const pto_copying_t *copying, const copy_t *copy, between_t all) {
     int64_t link_bytes = all.link_bytes;
     if (copy->bytes < all.bytes)
         link_bytes = (int64_t)((double)link_bytes * ((double)copy->bytes / (double)all.bytes));
-    return pto_charge_peer_copy(to->charge, to->machine, copy->reach, to->behind, copy->bytes, link_bytes,
-                                to->err);
+    return pto_charge_peer_copy(copying->charge, copying->machine, copy->reach, copying->behind, copy->bytes,
+                                link_bytes, copying->err);
 }
 
 bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step) {
@@ -124,30 +124,32 @@ bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const
     return step->kind == PTO_STEP_COPY && pto_copy_is_queued(machine, pto_step_copy_kind(plan, step));
 }
 
-pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,
-                             int64_t bytes) {
+pto_status_t pto_copy_charge(pto_copying_t *copying, const pto_action_t *action, pto_reach_t reach,
+                             int64_t gpu, int64_t bytes) {
     const pto_step_t *step = action->step;
-    pto_copy_kind_t kind = pto_step_copy_kind(to->plan, step);
+    pto_copy_kind_t kind = pto_step_copy_kind(copying->plan, step);
     if (bytes > 0)
-        pto_charge_rows(to->charge, to->machine, kind, pto_step_rows(to->plan, step));
+        pto_charge_rows(copying->charge, copying->machine, kind, pto_step_rows(copying->plan, step));
     const pto_one_copy_t copy = {.kind = kind,
                                  .reach = reach,
-                                 .behind = to->behind,
-                                 .pageable = pto_step_is_pageable(to->plan, step),
+                                 .behind = copying->behind,
+                                 .pageable = pto_step_is_pageable(copying->plan, step),
                                  .strided = pto_step_is_strided(step, action->k, action->core),
                                  .bytes = bytes,
                                  .piece_bytes = bytes / pto_step_pieces(step, action->k, action->core)};
-    if (bytes == 0 || !pto_step_queues(to->plan, to->machine, step))
-        return pto_charge_one_copy(to->charge, to->machine, copy, to->engine[gpu].bytes[kind], to->err);
-    pto_copy_resource_t resource = pto_copy_resource(to->machine, copy);
-    to->queued |= 1u << resource;
-    if (!pto_copy_queue_enter(&to->engine[gpu].queue[resource], to->machine, copy, action->rank, to->own,
-                              to->charge))
-        return pto_error_set(to->err, PTO_ERR_MEMORY, "out of memory while pricing");
+    if (bytes == 0 || !pto_step_queues(copying->plan, copying->machine, step))
+        return pto_charge_one_copy(copying->charge, copying->machine, copy, copying->engine[gpu].bytes[kind],
+                                   copying->err);
+    pto_copy_resource_t resource = pto_copy_resource(copying->machine, copy);
+    copying->queued |= 1u << resource;
+    if (!pto_copy_queue_enter(&copying->engine[gpu].queue[resource], copying->machine, copy, action->rank,
+                              copying->own, copying->charge))
+        return pto_error_set(copying->err, PTO_ERR_MEMORY, "out of memory while pricing");
     return PTO_OK;
 }
 
-/* If processes share memory, copies are all that a plan consists of, so their cost must be known. */
+/* Checks that a copy in one memory whose ends belong to different processes has a cost: a plan may consist of
+ * nothing else, so that without this cost it would be free. */
 static pto_status_t check_shared(const pto_machine_t *machine, const pto_step_t *step, pto_copy_kind_t kind,
                                  pto_error_t *err) {
     bool shared = step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER;
@@ -159,12 +161,12 @@ static pto_status_t check_shared(const pto_machine_t *machine, const pto_step_t 
                             pto_copy_kind_name(kind));
 }
 
-static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action, between_t all) {
-    copy_t copy = copy_of(to->plan, to->machine, to->tables, action);
+static pto_status_t charge_one(pto_copying_t *copying, const pto_action_t *action, between_t all) {
+    copy_t copy = copy_of(copying->plan, copying->machine, copying->tables, action);
     if (copy.between_gpus)
-        return charge_between(to, &copy, all);
-    pto_status_t status = check_shared(to->machine, action->step, copy.kind, to->err);
-    return status == PTO_OK ? pto_copy_charge(to, action, copy.reach, copy.gpu, copy.bytes) : status;
+        return charge_between(copying, &copy, all);
+    pto_status_t status = check_shared(copying->machine, action->step, copy.kind, copying->err);
+    return status == PTO_OK ? pto_copy_charge(copying, action, copy.reach, copy.gpu, copy.bytes) : status;
 }
 
 pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
@@ -180,16 +182,16 @@ pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machi
     return status;
 }
 
-pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {
+pto_status_t pto_copies_charge(pto_copying_t *copying, pto_action_t *action) {
     if (action->step->in_kernel)
-        return pto_kernel_copy_charge(to, action);
-    const between_t all = all_between(to, action);
+        return pto_kernel_copy_charge(copying, action);
+    const between_t all = all_between(copying, action);
     pto_status_t status = PTO_OK;
-    for (int64_t next = 0; status == PTO_OK && pto_step_next(to->plan, &next, action);) {
-        pto_time_t before = to->charge->other;
-        status = charge_one(to, action, all);
-        if (to->streams && pto_time_less(before, to->charge->other))
-            to->behind = PTO_BEHIND_COPY;
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(copying->plan, &next, action);) {
+        pto_time_t before = copying->charge->other;
+        status = charge_one(copying, action, all);
+        if (copying->streams && pto_time_less(before, copying->charge->other))
+            copying->behind = PTO_BEHIND_COPY;
     }
     return status;
 }
@@ -238,23 +240,26 @@ void pto_copy_queue_fini(pto_copy_queue_t *queue) {
 
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_one_copy_t copy,
                           int64_t actor, pto_ledger_t *own, pto_charge_t *charge) {
-    int64_t waiting = 0;
+    int64_t active = 0;
     for (int i = 0; i < queue->count; i++)
-        waiting += queue->active[i].actor != actor && pto_time_less(own->time, queue->active[i].until);
+        active += queue->active[i].actor != actor && pto_time_less(own->time, queue->active[i].until);
     queue->hold = pto_copy_hold(machine, copy);
     pto_charge_t single = *charge, queued = *charge;
     single.terms = queued.terms = NULL;
     pto_charge_queued(&single, machine, copy, 0);
-    if (waiting > 0)
-        pto_charge_queued(&queued, machine, copy, waiting);
-    bool delayed = waiting > 0 && pto_time_less(pto_time_add(own->time, single.other),
-                                                pto_time_add(queue->last.time, queued.other));
-    pto_charge_queued(charge, machine, copy, delayed ? waiting : 0);
-    /* The longest path goes through the previous copy, even if that ended before `own`. */
+    if (active > 0)
+        pto_charge_queued(&queued, machine, copy, active);
+    bool delayed = active > 0 && pto_time_less(pto_time_add(own->time, single.other),
+                                               pto_time_add(queue->last.time, queued.other));
+    pto_charge_queued(charge, machine, copy, delayed ? active : 0);
+    /* A delayed copy ends when the queue's last copy and its own addition have ended. So the longest path
+     * goes through the last copy, even if that ended before the time of `own`. */
     return !delayed || pto_ledger_copy(own, &queue->last);
 }
 
-/* Removes an actor's earlier copy, so that none counts twice. Returns until when it was active, or 0. */
+/* Removes an actor's earlier copy, so that none counts twice. Returns the time until which it was active, or
+ * 0.
+ */
 static pto_time_t remove_active(pto_copy_queue_t *queue, int64_t actor) {
     int at = 0;
     while (at < queue->count && queue->active[at].actor != actor)

@@ -1,5 +1,6 @@
-/* The copies and reductions of a stage: what the copies demand of GPUs (copy engines and links), and what
- * each actor is charged. A stage counts the copies of all actors first, then charges each. */
+/* The copies and reductions of a stage: how many bytes they move by each GPU's copy engines and links, and
+ * what each actor is charged. price.c counts the copies of all actors in a stage first, then charges each
+ * actor. */
 #ifndef PTO_PRICE_COPIES_H
 #define PTO_PRICE_COPIES_H
 
@@ -18,9 +19,9 @@ typedef struct {
 /* Begins a stage: clears all but the queues. */
 void pto_copies_begin(pto_copies_t *engine);
 
-/* Count the copies of one rank's step with all of its peers, and the copy with the action's peer. `engine` is
- * an array by GPU of the layout, of which only `only_gpu` is counted if it is not PTO_COPIES_ALL_GPUS.
- * `tables`: NULL if there are none. */
+/* Adds the bytes of one rank's step to `engine`, [GPU of the layout]: pto_copies_count those of the copies
+ * with all of its peers, pto_copy_count those of the copy with the action's current peer. Only the element
+ * `only_gpu` is changed, unless that is PTO_COPIES_ALL_GPUS. `tables`: NULL if there are none. */
 enum { PTO_COPIES_ALL_GPUS = -1 };
 void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
                       pto_action_t *action, int64_t only_gpu, pto_copies_t *engine);
@@ -38,21 +39,22 @@ typedef struct {
     pto_charge_t *charge;
     pto_behind_t behind; /* of the next copy */
     bool streams;        /* copies follow each other in the process's stream */
-    unsigned queued;     /* a bit for each resource whose queue they entered; left at the end of the stage */
+    unsigned queued;     /* a bit for each resource whose queue they entered. The caller ends them by
+                            pto_copies_leave at the end of the stage */
     pto_error_t *err;
 } pto_copying_t;
 
 /* Returns what the stage copies at a GPU. */
-static inline const pto_copies_t *pto_copying_engine(const pto_copying_t *to, int64_t gpu) {
-    return &to->engine[to->represented_by ? to->represented_by[gpu] : gpu];
+static inline const pto_copies_t *pto_copying_engine(const pto_copying_t *copying, int64_t gpu) {
+    return &copying->engine[copying->represented_by ? copying->represented_by[gpu] : gpu];
 }
 
-/* Returns whether a step's copies are enqueued in a stream, so that later ones may follow at once. */
+/* Returns whether a step's copies are enqueued in a stream, so that the process does not wait for each. */
 bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Charges the copies of one rank's step with all of its peers. Errors: PTO_ERR_NOT_APPLICABLE if the machine
  * has no cost for them, PTO_ERR_MEMORY. */
-pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action);
+pto_status_t pto_copies_charge(pto_copying_t *copying, pto_action_t *action);
 
 /* Checks that the machine has costs for the copies of one rank's step outside kernels, unless they have no
  * bytes. Errors: PTO_ERR_NOT_APPLICABLE. */
@@ -60,13 +62,15 @@ pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machi
                               pto_error_t *err);
 
 /* Charges one copy of `bytes` by the engine of a GPU. Errors: as above. */
-pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,
-                             int64_t bytes);
+pto_status_t pto_copy_charge(pto_copying_t *copying, const pto_action_t *action, pto_reach_t reach,
+                             int64_t gpu, int64_t bytes);
 
-/* Returns whether source and target of a copy are on one socket, that of their holders' GPUs. */
+/* Returns whether source and target of a copy are on one socket: their holders' GPUs determine the sockets.
+ */
 pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action);
 
-/* The actor's copies in the queues of the resources `queued` have ended. Returns false when out of memory. */
+/* Ends the actor's copies in the queues of the resources `queued`, at the time of `own`, the actor's ledger.
+ * Returns false when out of memory. */
 bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t actor, const pto_ledger_t *own);
 
 void pto_copies_fini(pto_copies_t *engine);
@@ -89,8 +93,9 @@ typedef struct {
 } pto_kernel_copy_t;
 pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action);
 
-/* Charges them, once all copies are counted. Errors: PTO_ERR_NOT_APPLICABLE if the machine has no cost. */
-pto_status_t pto_kernel_copy_charge(const pto_copying_t *to, pto_action_t *action);
+/* Charges the copies of a kernel's step, once those of all actors are counted. Errors: PTO_ERR_NOT_APPLICABLE
+ * if the machine has no cost for them. */
+pto_status_t pto_kernel_copy_charge(const pto_copying_t *copying, pto_action_t *action);
 
 /* Returns whether a step's copies are queued on their GPU, so that they end one after another. */
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step);

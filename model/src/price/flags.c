@@ -1,13 +1,16 @@
 /* Flags: a signal step raises a flag at its peers, and a wait step of a peer lasts until then. A process may
- * raise a flag again before the peer has waited for it, as in a ring of several slots, so the raises are kept
- * in lists and each wait consumes the oldest one of its peer. */
+ * raise a flag again before the peer has waited for it, as in a ring of several slots. So the raises are kept
+ * in a list for each flag and waiting actor, and each wait consumes the oldest raise by its peer. */
 #include <stdlib.h>
 
 #include "base/grow.h"
 #include "price/pricing.h"
 
-enum { BY_ALL = -1 }; /* the only raise if actors are not exact: it is never consumed, only moved forward */
+/* If actors are not exact (pto_actors_are_exact), a flag has a single raise, by all actors. It has the latest
+ * time at which any of them has raised the flag, and is never consumed. */
+enum { BY_ALL = -1 };
 
+/* Returns the raises of a step's flag that an actor waits for. */
 static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
     return &pricing->flags.raised[step->flag * pricing->actors.count +
                                   (pto_actors_are_exact(pricing, step) ? actor : 0)];
@@ -36,7 +39,7 @@ static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from
         raises->unsorted || (raises->count > 0 && raises->item[raises->count - 1].from >= from);
     pto_raise_t *raise = &raises->item[raises->count++];
     *raise = (pto_raise_t){.from = from, .round = pricing->flags.round};
-    pto_pricing_keep(pricing, pto_ledger_copy(&raise->at, own));
+    pto_pricing_require(pricing, pto_ledger_copy(&raise->at, own));
     raises->pending++;
 }
 
@@ -48,7 +51,8 @@ static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pt
         pto_pricing_follow(pricing, &raises->item[0].at, own);
 }
 
-/* Raises the flag at the actors that are priced, for the actor and for all that it represents. */
+/* Raises the flag at each priced actor that a signal reaches from this actor or from one that it represents.
+ */
 static void raise_for_represented(pto_pricing_t *pricing, const pto_action_t *action,
                                   const pto_ledger_t *own) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
@@ -73,24 +77,25 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
         add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank, own);
 }
 
-/* Returns the index of the oldest raise of `from` that is not consumed; raises->count: there is none. */
+/* Returns the index of the oldest raise by `from` that is not consumed; raises->count: there is none. Starts
+ * by bisection if the raises are sorted by actor. */
 static int find_raise(const pto_raises_t *raises, int64_t from) {
-    int low = 0, high = raises->count;
-    while (!raises->unsorted && low < high) {
-        int middle = low + (high - low) / 2;
+    int at = 0, high = raises->count;
+    while (!raises->unsorted && at < high) {
+        int middle = at + (high - at) / 2;
         if (raises->item[middle].from < from)
-            low = middle + 1;
+            at = middle + 1;
         else
             high = middle;
     }
-    while (low < raises->count && (raises->item[low].from != from || raises->item[low].consumed)) {
-        low++;
+    while (at < raises->count && (raises->item[at].from != from || raises->item[at].consumed)) {
+        at++;
         pto_price_visits++;
     }
-    return low;
+    return at;
 }
 
-/* Follows the oldest raise of `from`, and consumes it. */
+/* Advances `own` to the oldest raise by `from`, and consumes that. */
 static void consume_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_ledger_t *own) {
     int at = find_raise(raises, from);
     if (at == raises->count)
@@ -138,8 +143,8 @@ void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
             if (raise->consumed || raise->from == BY_ALL || raise->round <= pricing->flags.round - period)
                 continue;
             int64_t from = pto_actor_priced(pricing, raise->from);
-            pto_pricing_keep(pricing, pto_ledger_shift(&raise->at, &pricing->clocks.ledger[from],
-                                                       &pricing->clocks.snapshot[from], times));
+            pto_pricing_require(pricing, pto_ledger_shift(&raise->at, &pricing->clocks.ledger[from],
+                                                          &pricing->clocks.snapshot[from], times));
         }
 }
 

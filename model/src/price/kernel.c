@@ -5,14 +5,15 @@
 
 /* --- addends -------------------------------------------------------------------------------------------- */
 
-/* If the host waits for each run, the executor launches a plan's kernel as a graph of one node. */
+/* Uses the parameter that is measured most like a run. If the host waits for each run, the executor launches
+ * a plan's kernel as a graph of one node. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
-    const pto_param_t *known[] = {&machine->run_launch_s, &machine->graph_launch_s,
-                                  &machine->kernel_launch_s};
-    int first = 0;
-    while (first < 2 && !pto_param_known(known[first]))
-        first++;
-    pto_charge_param(charge, known[first], PTO_SPACE_GPU, 1);
+    const pto_param_t *launch = &machine->kernel_launch_s;
+    if (pto_param_known(&machine->run_launch_s))
+        launch = &machine->run_launch_s;
+    else if (pto_param_known(&machine->graph_launch_s))
+        launch = &machine->graph_launch_s;
+    pto_charge_param(charge, launch, PTO_SPACE_GPU, 1);
 }
 
 void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step) {
@@ -37,7 +38,7 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
     double pair_bytes = (double)(all_known ? access.most_bytes : access.link_bytes);
     bool by_link = all_known && pto_time_less(pto_time_of(&postal->beta_s_per_byte, pair_bytes),
                                               pto_time_of(all, (double)access.link_bytes));
-    pto_charge_entry(charge, (pto_entry_t){.place = postal,
+    pto_charge_entry(charge, (pto_entry_t){.cell = postal,
                                            .field = PTO_FIELD_ALPHA,
                                            .param = &postal->alpha_s,
                                            .space = PTO_SPACE_GPU,
@@ -45,7 +46,7 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
     if (by_link)
         pto_charge_param(charge, all, PTO_SPACE_GPU, (double)access.link_bytes);
     else
-        pto_charge_entry(charge, (pto_entry_t){.place = postal,
+        pto_charge_entry(charge, (pto_entry_t){.cell = postal,
                                                .field = PTO_FIELD_BETA,
                                                .param = &postal->beta_s_per_byte,
                                                .space = PTO_SPACE_GPU,
@@ -106,27 +107,29 @@ pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action) 
     return copy;
 }
 
-/* Returns the bytes of the busiest link: the own one, or that of a peer, with all GPUs' accesses to it. */
-static int64_t busiest_link(const pto_copying_t *to, pto_action_t *action, const pto_kernel_copy_t *copy) {
-    int64_t cores = to->plan->request.layout.procs_per_gpu;
-    const pto_copies_t *own = pto_copying_engine(to, action->rank / cores);
+/* Returns the bytes of the busiest link: that of the rank's own GPU, or that of a peer's GPU. Both carry the
+ * accesses of all GPUs. */
+static int64_t busiest_link(const pto_copying_t *copying, pto_action_t *action,
+                            const pto_kernel_copy_t *copy) {
+    int64_t cores = copying->plan->request.layout.procs_per_gpu;
+    const pto_copies_t *own = pto_copying_engine(copying, action->rank / cores);
     bool stores = copy->access.how == PTO_REMOTE_STORE;
     int64_t busiest = stores ? own->out_bytes : own->in_bytes;
-    int64_t peers = pto_step_peer_count(to->plan, action);
+    int64_t peers = pto_step_peer_count(copying->plan, action);
     for (int64_t j = 0; j < peers; j++) {
-        if (!pto_step_peer(to->plan, j, action))
+        if (!pto_step_peer(copying->plan, j, action))
             continue;
-        const pto_copies_t *other = pto_copying_engine(to, action->peer_rank / cores);
+        const pto_copies_t *other = pto_copying_engine(copying, action->peer_rank / cores);
         int64_t bytes = stores ? other->in_bytes : other->out_bytes;
         busiest = bytes > busiest ? bytes : busiest;
     }
     return busiest;
 }
 
-pto_status_t pto_kernel_copy_charge(const pto_copying_t *to, pto_action_t *action) {
-    pto_kernel_copy_t copy = pto_kernel_copy(to->plan, action);
+pto_status_t pto_kernel_copy_charge(const pto_copying_t *copying, pto_action_t *action) {
+    pto_kernel_copy_t copy = pto_kernel_copy(copying->plan, action);
     if (copy.access.most_bytes > 0)
-        copy.access.link_bytes = busiest_link(to, action, &copy);
-    pto_charge_kernel_bytes(to->charge, to->machine, copy.local_bytes);
-    return pto_charge_remote(to->charge, to->machine, copy.access, to->err);
+        copy.access.link_bytes = busiest_link(copying, action, &copy);
+    pto_charge_kernel_bytes(copying->charge, copying->machine, copy.local_bytes);
+    return pto_charge_remote(copying->charge, copying->machine, copy.access, copying->err);
 }

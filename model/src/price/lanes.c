@@ -1,12 +1,15 @@
 /* Prices parallel branches and pipelines. A lane is a branch, or a stage of a pipeline. Each lane has a
- * ledger of its own for each actor, and an actor goes on when its last lane has ended.
+ * ledger of its own for each actor, and an actor continues when its last lane has ended.
  *
  * Lanes share the resources of which an actor has only one, such as its CPU and the two directions of its
- * GPU's copies (pto_lane_resource_t). The lanes' demands on each are added up, and the lanes together take at
- * least that long. So c equal chunks through stages t_i, of which those on one resource add up to t_r, cost
- * sum t_i + (c - 1) max t_r. Branches take longer by the least time that any of them has before its first use
- * of the resource, and by the least time that any has after its last use: two branches of a copy to the host
- * and one back end after three copies. */
+ * GPU's copies (pto_lane_resource_t). The demand on a resource is the sum of the times for which lanes use
+ * it. The lanes together take at least as long as the demand on each resource. So c equal chunks through
+ * stages that take t_i, where t_r is the sum of the stages on resource r, cost sum t_i + (c - 1) max t_r.
+ *
+ * Branches begin at the same time, so that the resource is idle until the first use in any branch. It is idle
+ * again after the last use, at least for the shortest time that any branch still takes then. Both times are
+ * added to the demand. For example, two branches, each of a copy to the host and one back, take as long as
+ * three copies. */
 #include <stdlib.h>
 
 #include "price/busy.h"
@@ -20,7 +23,7 @@ static int current_lane(const pto_pricing_t *pricing) {
     return (int)((pricing->clocks.ledger - pricing->clocks.lane) / pricing->actors.count);
 }
 
-/* Returns the index of an array [resource][actor]. */
+/* Returns the index in arrays [resource][actor]. */
 static int64_t use_index(const pto_pricing_t *pricing, pto_lane_resource_t resource, int64_t actor) {
     return (int64_t)resource * pricing->actors.count + actor;
 }
@@ -30,11 +33,11 @@ static pto_ledger_t *last_use_at(const pto_pricing_t *pricing, int lane, int64_t
 }
 
 static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    pto_pricing_keep(pricing, pto_ledger_copy(to, from));
+    pto_pricing_require(pricing, pto_ledger_copy(to, from));
 }
 
 static void reset_demand(pto_pricing_t *pricing) {
-    pto_pricing_remember(pricing, pricing->lanes.base);
+    pto_pricing_copy_ledgers(pricing, pricing->lanes.base);
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actors.count; i++) {
         pricing->lanes.demand[i].time = (pto_time_t){0};
         pricing->lanes.demand[i].entry_count = 0;
@@ -52,10 +55,11 @@ static void reset_behind(pto_pricing_t *pricing) {
         pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
 }
 
+/* Starts all lanes at the actors' current times. */
 static void fork(pto_pricing_t *pricing, int lanes) {
     reset_behind(pricing);
     for (int lane = 1; lane < lanes; lane++)
-        pto_pricing_remember(pricing, lane_at(pricing, lane));
+        pto_pricing_copy_ledgers(pricing, lane_at(pricing, lane));
     reset_demand(pricing);
     pricing->lanes.active = true;
 }
@@ -79,8 +83,10 @@ static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t in
     return shortest;
 }
 
-/* If several lanes use a resource for longer than the slowest lane takes, that decides when an actor goes on.
- * All processes of a node use its memory, so the times before and after one's use do not count. */
+/* Lets an actor continue no earlier than the demand on a resource allows, if several lanes use it: in
+ * branches, at the first use + the demand + the shortest time after a last use; else at the base + the
+ * demand. All processes of a node use its memory, so that the times before and after the actor's own use do
+ * not count. */
 static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
     int64_t index = use_index(pricing, resource, actor);
     const pto_ledger_t *demand = &pricing->lanes.demand[index], *from = &pricing->lanes.base[actor];
@@ -100,16 +106,17 @@ static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resourc
     if (!pto_time_less(pto_time_scale(own->time, 1 + rounding), needed))
         return;
     copy_ledger(pricing, own, from);
-    pto_pricing_keep(pricing, pto_ledger_shift(own, demand, &nothing, 1));
+    pto_pricing_require(pricing, pto_ledger_shift(own, demand, &nothing, 1));
     if (lane >= 0)
-        pto_pricing_keep(pricing, pto_ledger_shift(own, lane_end(pricing, lane, actor),
-                                                   last_use_at(pricing, lane, index), 1));
+        pto_pricing_require(pricing, pto_ledger_shift(own, lane_end(pricing, lane, actor),
+                                                      last_use_at(pricing, lane, index), 1));
 }
 
+/* Lets each actor continue when its last lane has ended, and the demand on each resource is met. */
 static void join(pto_pricing_t *pricing, int lanes) {
     pricing->clocks.ledger = pricing->clocks.lane;
     pricing->lanes.active = false;
-    pto_pricing_remember(pricing, pricing->clocks.before);
+    pto_pricing_copy_ledgers(pricing, pricing->clocks.before);
     reset_behind(pricing);
     for (int lane = 1; lane < lanes; lane++)
         follow_all(pricing, pricing->clocks.lane, lane_at(pricing, lane));
@@ -131,7 +138,9 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
     return status;
 }
 
-/* Sets what copies of this chunk follow: the previous chunk's, if what they wait for was complete by then. */
+/* Sets for each actor whether its lane's copies of this chunk follow those of the previous chunk in the
+ * stream without a gap: if what they wait for, `awaited`, was complete by then. `first`: it is the first
+ * chunk. */
 static void find_predecessors(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
     bool matters = !first && pto_queued_copies_cost(pricing->machine);
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
@@ -143,7 +152,8 @@ static void find_predecessors(pto_pricing_t *pricing, const pto_ledger_t *awaite
     }
 }
 
-/* Prices one chunk. `slot`: the last lane's ledgers when the slot was used before; NULL: no slots. */
+/* Prices chunk k. `slot`, [actor]: the last lane's ledgers at the end of the previous chunk in the same slot
+ * of the buffers, which this chunk waits for and then replaces; NULL: every chunk has buffers of its own. */
 static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pto_ledger_t *slot) {
     int lanes = pto_node_at(pricing->plan, index)->span;
     pto_status_t status = PTO_OK;
@@ -156,7 +166,7 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)
-        pto_pricing_remember(pricing, slot);
+        pto_pricing_copy_ledgers(pricing, slot);
     return status;
 }
 
@@ -167,36 +177,40 @@ void pto_lanes_remember_demand(pto_pricing_t *pricing) {
         copy_ledger(pricing, &pricing->lanes.demand_before[i], &pricing->lanes.demand[i]);
 }
 
-static void repeat(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *before, int64_t count,
-                   double times) {
+/* Adds `times` the growth since `before` to each of `count` ledgers. */
+static void repeat_growth(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *before,
+                          int64_t count, double times) {
     for (int64_t i = 0; i < count; i++)
-        pto_pricing_keep(pricing, pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times));
+        pto_pricing_require(pricing, pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times));
 }
 
-/* Moves last uses of the measured period to its last repetition, before the ledgers are repeated. */
+/* Postpones the last uses that are in the measured iterations of a loop to their last repetition. Call it
+ * before the ledgers are repeated. */
 static void repeat_last_uses(pto_pricing_t *pricing, double times) {
     int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->actors.count;
     for (int64_t index = 0; index < count; index++) {
         int64_t actor = index % pricing->actors.count;
         pto_ledger_t *last_use = last_use_at(pricing, current_lane(pricing), index);
         if (pto_time_less(pricing->clocks.snapshot[actor].time, last_use->time))
-            pto_pricing_keep(pricing, pto_ledger_shift(last_use, &pricing->clocks.ledger[actor],
-                                                       &pricing->clocks.snapshot[actor], times));
+            pto_pricing_require(pricing, pto_ledger_shift(last_use, &pricing->clocks.ledger[actor],
+                                                          &pricing->clocks.snapshot[actor], times));
     }
 }
 
 void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times) {
     if (pricing->lanes.in_branches)
         repeat_last_uses(pricing, times);
-    repeat(pricing, pricing->lanes.demand, pricing->lanes.demand_before,
-           PTO_LANE_RESOURCE_COUNT * pricing->actors.count, times);
+    repeat_growth(pricing, pricing->lanes.demand, pricing->lanes.demand_before,
+                  PTO_LANE_RESOURCE_COUNT * pricing->actors.count, times);
 }
 
-/* A pipeline while its chunks are priced. */
+/* A pipeline while its chunks are priced. A gain is the time by which a ledger advances in a period. Once the
+ * gains of two periods in succession are equal, the remaining periods are not priced, but repeat the gains.
+ */
 typedef struct {
-    int index;
+    int index; /* of its node in the plan */
     int lanes;
-    int64_t slots;  /* of the buffers; 0: every chunk has its own */
+    int64_t slots;  /* number of chunks for which the buffers have room; 0: every chunk has its own */
     int64_t period; /* number of chunks after which the gains may repeat */
     pto_repeat_t repeat;
     bool independent;     /* actors never wait for each other */
@@ -216,8 +230,8 @@ static bool queues_are_empty(const pto_pricing_t *pricing) {
     return true;
 }
 
-/* Returns whether actors never wait for each other: classes that exchange within themselves, without flags.
- */
+/* Returns whether actors never wait for each other: they are classes that send messages only within
+ * themselves and use no flags. `index`: the pipeline's node. */
 static bool are_independent(const pto_pricing_t *pricing, int index) {
     const pto_plan_t *plan = pricing->plan;
     for (int i = index + 1; i <= index + pto_node_at(plan, index)->span; i++) {
@@ -237,9 +251,10 @@ static pto_time_t gain_of(const pto_pricing_t *pricing, const pipeline_t *pipeli
     return pto_time_subtract(pricing->clocks.lane[index].time, pipeline->before[index].time);
 }
 
-/* Returns whether each lane of each actor has gained as much as in the previous period, and all actors the
- * same unless they are independent. A lane must not gain less than the one before it, or it will have to wait
- * for that one later. Lanes that wait for each other's slots must gain the same. */
+/* Returns whether later periods gain the same as the last one. Each lane of each actor must have gained as
+ * much as in the previous period, and no less than the lane before it, or it will have to wait for that one
+ * later. All actors must have gained the same, unless they are independent. So must all lanes, if they wait
+ * for each other's slots. Lanes without a gain do not count. `on_tape`: a tape records the comparisons. */
 static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipeline, bool on_tape) {
     bool steady = pricing->flags.lag == 0 && pto_raises_pending(pricing) == pipeline->pending;
     bool empty = queues_are_empty(pricing), lanes_agree = true, actors_agree = true;
@@ -267,7 +282,8 @@ static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipelin
            (lanes_agree || (pipeline->slots == 0 && empty));
 }
 
-/* A negative result is not recorded on a tape: it is always right to price chunk by chunk. */
+/* Returns gains_repeat, and keeps the gains for the next period. A tape records only the comparisons of a
+ * positive result: it is always right to price chunk by chunk. */
 static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
     bool steady = gains_repeat(pricing, pipeline, false);
     if (steady && pto_tape_recording)
@@ -281,16 +297,17 @@ static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
 static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double times) {
     int64_t actors = pricing->actors.count, last = (pipeline->lanes - 1) * actors;
     for (int64_t i = 0; i < pipeline->slots * actors; i++)
-        pto_pricing_keep(pricing,
-                         pto_ledger_shift(&pipeline->slot[i], &pricing->clocks.lane[last + i % actors],
-                                          &pipeline->before[last + i % actors], times));
+        pto_pricing_require(pricing,
+                            pto_ledger_shift(&pipeline->slot[i], &pricing->clocks.lane[last + i % actors],
+                                             &pipeline->before[last + i % actors], times));
     pto_pricing_shift_queues(pricing, pricing->clocks.lane, pipeline->before, times);
     pto_lanes_repeat_demand(pricing, times);
     pto_occupied_repeat(pricing, times);
-    repeat(pricing, pricing->clocks.lane, pipeline->before, pipeline->lanes * actors, times);
+    repeat_growth(pricing, pricing->clocks.lane, pipeline->before, pipeline->lanes * actors, times);
 }
 
-/* Starts a period at chunk k. Returns the number of chunks that are skipped, as they repeat the last one. */
+/* Starts a period at chunk k. If the last period repeats, adds its gains for all remaining periods instead,
+ * and returns their number of chunks, which are not priced; else returns 0. */
 static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_t k) {
     int64_t periods = (pipeline->repeat.uniform_to - k) / pipeline->period;
     if (k >= pipeline->repeat.uniform_from + pipeline->period && is_steady(pricing, pipeline) &&
@@ -300,7 +317,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
     }
     for (int lane = 0; lane < pipeline->lanes; lane++) {
         pricing->clocks.ledger = lane_at(pricing, lane);
-        pto_pricing_remember(pricing, pipeline->before + lane * pricing->actors.count);
+        pto_pricing_copy_ledgers(pricing, pipeline->before + lane * pricing->actors.count);
     }
     pto_lanes_remember_demand(pricing);
     pto_occupied_remember(pricing);
@@ -309,7 +326,8 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
     return 0;
 }
 
-/* The first chunk has all stages to itself, so demand counts from its end. Single ranks have no periods. */
+/* The first chunk has all stages to itself, so that demand counts from its end. Actors that are single ranks
+ * have no periods (pipeline->before is NULL). */
 static pto_status_t price_each_chunk(pto_pricing_t *pricing, pipeline_t *pipeline) {
     const pto_node_t *node = pto_node_at(pricing->plan, pipeline->index);
     pto_status_t status = PTO_OK;
@@ -363,7 +381,7 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     int64_t slots = pipeline.slots * actors, lanes = pipeline.lanes * actors;
     bool repeats = chunks > 3 * pipeline.period && pricing->actors.kind != PTO_ACTORS_RANKS;
     pipeline.independent = repeats && are_independent(pricing, index);
-    pto_pricing_keep(pricing, allocate_pipeline(&pipeline, slots, lanes, repeats));
+    pto_pricing_require(pricing, allocate_pipeline(&pipeline, slots, lanes, repeats));
     int64_t all_count = pricing->actors.priced_count, *all = pricing->actors.priced;
     const pto_stage_t *first = pto_node_stage(pricing->plan, index + 1);
     const pto_stage_t *last = pto_node_stage(pricing->plan, index + node->span);
@@ -401,7 +419,8 @@ const pto_pricer_t pto_pricer_lanes = {has_lanes, price_lanes};
 
 /* --- the resources of a step ---------------------------------------------------------------------------- */
 
-/* If each GPU has one owner, its peers are on other GPUs. */
+/* Returns whether a copy is between two GPUs, as far as the plan tells: if each GPU has one owner, its peers
+ * are on other GPUs. */
 static bool is_between_gpus(const pto_plan_t *plan, const pto_step_t *step) {
     return pto_step_copy_kind(plan, step) == PTO_COPY_D2D && plan->request.layout.owners_per_gpu == 1 &&
            (step->source.holder == PTO_HOLDER_PEER) != (step->target.holder == PTO_HOLDER_PEER);
@@ -447,5 +466,5 @@ void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t 
             copy_ledger(pricing, &pricing->lanes.first_use[index], own);
         pricing->lanes.uses[index] = true;
     }
-    pto_pricing_keep(pricing, pto_ledger_add(&pricing->lanes.demand[index], charge, time));
+    pto_pricing_require(pricing, pto_ledger_add(&pricing->lanes.demand[index], charge, time));
 }

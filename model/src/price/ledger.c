@@ -1,5 +1,6 @@
 /* Charges and ledgers (ledger.h): the costs of messages, copies and reductions by the machine's parameters
- * (docs/model.md, 'How a plan is priced'), their sum for a stage, and the terms of an actor's time. */
+ * (docs/model.md, 'How a plan is priced'), their sum for a stage, and the terms of an actor's time. If no
+ * explanation is wanted, only times are added up: a charge then has no `terms`, and a ledger no entries. */
 #include "price/ledger.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *ter
 }
 
 static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
-    return a->stage == b->stage && a->place == b->place && a->field == b->field && a->param == b->param &&
+    return a->stage == b->stage && a->cell == b->cell && a->field == b->field && a->param == b->param &&
            a->space == b->space;
 }
 
@@ -62,14 +63,14 @@ void pto_charge_enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_
     pto_charge_enter(charge, entry);
 }
 
-void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal_t *postal, pto_space_t space,
+void pto_charge_postal(pto_charge_t *charge, const void *cell, const pto_postal_t *postal, pto_space_t space,
                        double starts, double bytes) {
     if (postal && pto_postal_known(postal))
         charge->other =
             pto_time_add(charge->other, pto_time_add(pto_time_of(&postal->alpha_s, starts),
                                                      pto_time_of(&postal->beta_s_per_byte, bytes)));
     if (charge->terms)
-        pto_charge_enter_postal(charge, (pto_entry_t){.place = place, .space = space}, postal, starts, bytes);
+        pto_charge_enter_postal(charge, (pto_entry_t){.cell = cell, .space = space}, postal, starts, bytes);
 }
 
 void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry) {
@@ -86,16 +87,16 @@ void pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_
         charge->other = pto_time_add(charge->other, pto_time_multiply(count, pto_time_of(param, 1)));
     pto_charge_enter(
         charge,
-        (pto_entry_t){.place = param, .param = known ? param : NULL, .space = space, .count = count.s});
+        (pto_entry_t){.cell = param, .param = known ? param : NULL, .space = space, .count = count.s});
 }
 
 void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count) {
-    pto_charge_entry(charge, (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
+    pto_charge_entry(charge, (pto_entry_t){.cell = param, .param = param, .space = space, .count = count});
 }
 
-/* Charges `count` messages at a row of `cost`. */
-static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_postal_t *postal,
-                             pto_space_t space, bool off_node, int64_t bytes, double count) {
+/* Charges `count` messages of `bytes` each; `postal` is their row of `cost`. */
+static void charge_message_row(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_postal_t *postal,
+                               pto_space_t space, bool off_node, int64_t bytes, double count) {
     double total_bytes = count * (double)bytes;
     pto_time_t beta = pto_time_of(&postal->beta_s_per_byte, total_bytes);
     pto_time_t alpha = pto_time_of(&postal->alpha_s, count);
@@ -108,7 +109,7 @@ static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost,
         charge->within[space] = pto_time_add(charge->within[space], beta);
     }
     if (charge->terms)
-        pto_charge_enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node},
+        pto_charge_enter_postal(charge, (pto_entry_t){.cell = cost, .space = space, .off_node = off_node},
                                 postal, count, total_bytes);
 }
 
@@ -123,14 +124,14 @@ void pto_charge_mixed(pto_charge_t *charge, const pto_plan_t *plan) {
     charge->to = pto_plan_request(plan)->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
 }
 
-/* A mixed message within the node: no GPU maps another process's host memory, so a library sends it from or
- * to host memory, and copies it at the GPU's end. */
+/* Charges mixed messages within the node. No GPU maps another process's host memory, so a library sends them
+ * from or to host memory, and copies them at the GPU's end. */
 static void charge_by_host(pto_charge_t *charge, const pto_machine_t *machine, pto_level_t level,
                            const pto_postal_t *host, int64_t bytes, int64_t count) {
     pto_copy_kind_t kind = charge->to == PTO_SPACE_CPU ? PTO_COPY_D2H : PTO_COPY_H2D;
     const pto_postal_t *copy = pto_machine_copy(machine, kind, PTO_REACH_ON_SOCKET, true);
-    charge_postal_of(charge, &machine->messages[PTO_SPACE_CPU][level], host, PTO_SPACE_CPU, false, bytes,
-                     (double)count);
+    charge_message_row(charge, &machine->messages[PTO_SPACE_CPU][level], host, PTO_SPACE_CPU, false, bytes,
+                       (double)count);
     pto_charge_postal(charge, copy, copy, PTO_SPACE_GPU, (double)count, (double)count * (double)bytes);
 }
 
@@ -141,8 +142,8 @@ static bool charge_between(pto_charge_t *charge, const pto_machine_t *machine, p
     const pto_cost_row_t *row = pto_machine_mixed(machine, charge->to, level, bytes);
     const pto_cost_row_t *host = pto_machine_message(machine, PTO_SPACE_CPU, level, bytes);
     if (row)
-        charge_postal_of(charge, &machine->mixed_messages[charge->to][level], &row->postal, PTO_SPACE_GPU,
-                         level == PTO_LEVEL_OFF_NODE, bytes, (double)count);
+        charge_message_row(charge, &machine->mixed_messages[charge->to][level], &row->postal, PTO_SPACE_GPU,
+                           level == PTO_LEVEL_OFF_NODE, bytes, (double)count);
     else if (host && level != PTO_LEVEL_OFF_NODE)
         charge_by_host(charge, machine, level, &host->postal, bytes, count);
     else
@@ -165,10 +166,10 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
     const pto_cost_table_t *gap = charge->at_once ? pto_machine_gap(machine, space, level) : NULL;
     int64_t additional = gap ? count - (charge->moved[level] ? 0 : 1) : 0;
     if (count > additional)
-        charge_postal_of(charge, &machine->messages[space][level], &row->postal, space, off_node, bytes,
-                         (double)(count - additional));
+        charge_message_row(charge, &machine->messages[space][level], &row->postal, space, off_node, bytes,
+                           (double)(count - additional));
     if (additional > 0)
-        charge_postal_of(charge, gap, pto_cost_at(gap, bytes), space, off_node, bytes, (double)additional);
+        charge_message_row(charge, gap, pto_cost_at(gap, bytes), space, off_node, bytes, (double)additional);
     charge->moved[level] = true;
     return PTO_OK;
 }
@@ -206,10 +207,10 @@ bool pto_queued_copies_cost(const pto_machine_t *machine) {
     return any;
 }
 
-/* A count of 1. Counts that may depend on parameters have the type of times, which a tape records. */
+/* The count 1, as a time: a count may depend on parameters, and a tape records only times. */
 static const pto_time_t once = {.s = 1};
 
-/* Charges `times` the cost of a copy that follows another one in its stream, without its bytes. */
+/* Charges the cost of a copy that follows another one in its stream, without its bytes, `times` times. */
 static void charge_queued_start(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
                                 pto_behind_t behind, pto_time_t times) {
     pto_charge_share(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
@@ -273,7 +274,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
     /* Several processes of one GPU copy at once, but the machine has no measurement of that. */
     if (copy.kind != PTO_COPY_H2H && !copy.pageable && engine_bytes > copy.bytes &&
         !pto_copy_is_queued(machine, copy.kind))
-        pto_charge_enter(charge, (pto_entry_t){.place = &machine->shared_copies[copy.kind],
+        pto_charge_enter(charge, (pto_entry_t){.cell = &machine->shared_copies[copy.kind],
                                                .space = space_of(copy.kind),
                                                .count = 1});
     if (queued)
@@ -300,21 +301,21 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
     return machine->shared_copies[kind].count > 0;
 }
 
-/* Charges `times` the cost of a row; NULL: that of a single process's copy. */
-static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
-                       const pto_cost_row_t *row, double times) {
+/* Charges `times` the cost of a copy at a row; NULL: the cost if no other process copies. */
+static void charge_copy_row(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
+                            const pto_cost_row_t *row, double times) {
     const pto_postal_t *single = pto_machine_copy(machine, copy.kind, copy.reach, false);
     const pto_postal_t *postal = row ? &row->postal : single;
     double starts = copy.behind ? 0 : times;
     pto_time_t alpha = copy.behind ? (pto_time_t){0} : pto_time_of(&postal->alpha_s, 1);
     pto_time_t one = pto_time_add(alpha, pto_time_of(&postal->beta_s_per_byte, (double)copy.bytes));
     charge->other = pto_time_add(charge->other, pto_time_scale(one, times));
-    const void *place = row ? (const void *)&machine->shared_copies[copy.kind] : single;
-    pto_charge_enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal,
-                            starts, times * (double)copy.bytes);
+    const void *cell = row ? (const void *)&machine->shared_copies[copy.kind] : single;
+    pto_charge_enter_postal(charge, (pto_entry_t){.cell = cell, .space = space_of(copy.kind)}, postal, starts,
+                            times * (double)copy.bytes);
 }
 
-/* Rows of strided copies are last. */
+/* Returns whether the machine has rows of strided copies, which follow all others in the table. */
 static bool has_strided_rows(const pto_machine_t *machine, pto_copy_kind_t kind) {
     const pto_cost_table_t *shared = &machine->shared_copies[kind];
     return shared->count > 0 && shared->row[shared->count - 1].strided;
@@ -339,17 +340,17 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
     }
     if (!above) {
         double share = below ? (double)procs / (double)below->procs : 1;
-        charge_row(charge, machine, copy, below, times * share);
+        charge_copy_row(charge, machine, copy, below, times * share);
         return;
     }
     if (above->procs == procs) {
-        charge_row(charge, machine, copy, above, times);
+        charge_copy_row(charge, machine, copy, above, times);
         return;
     }
     int64_t below_procs = below ? below->procs : 1;
     double share = (double)(procs - below_procs) / (double)(above->procs - below_procs);
-    charge_row(charge, machine, copy, below, times * (1 - share));
-    charge_row(charge, machine, copy, above, times * share);
+    charge_copy_row(charge, machine, copy, below, times * (1 - share));
+    charge_copy_row(charge, machine, copy, above, times * share);
 }
 
 static pto_time_t shared_time(const pto_machine_t *machine, pto_one_copy_t copy, int64_t procs) {
@@ -359,24 +360,25 @@ static pto_time_t shared_time(const pto_machine_t *machine, pto_one_copy_t copy,
     return charge.other;
 }
 
-/* Fits of two rows may cross, so that one more copy would take less time: then it adds nothing. */
+/* A copy whose rows say that one more takes less time adds nothing: the fitted lines of two rows may cross.
+ */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
-                       int64_t waiting) {
-    if (waiting > 0 || !has_queued_start(machine, copy.kind))
+                       int64_t active) {
+    if (active > 0 || !has_queued_start(machine, copy.kind))
         copy.behind = PTO_BEHIND_NOTHING;
-    if (copy.pageable && waiting == 0) {
+    if (copy.pageable && active == 0) {
         const pto_postal_t *single = pto_machine_copy(machine, copy.kind, copy.reach, true);
         pto_charge_postal(charge, single, single, space_of(copy.kind), 1, (double)copy.bytes);
         return;
     }
     if (copy.behind)
         charge_queued_start(charge, machine, copy.kind, copy.behind, once);
-    if (waiting > 0 &&
-        !pto_time_less(shared_time(machine, copy, waiting), shared_time(machine, copy, waiting + 1)))
+    if (active > 0 &&
+        !pto_time_less(shared_time(machine, copy, active), shared_time(machine, copy, active + 1)))
         return;
-    charge_shared(charge, machine, copy, waiting + 1, 1);
-    if (waiting > 0)
-        charge_shared(charge, machine, copy, waiting, -1);
+    charge_shared(charge, machine, copy, active + 1, 1);
+    if (active > 0)
+        charge_shared(charge, machine, copy, active, -1);
 }
 
 pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_one_copy_t copy) {
@@ -416,7 +418,7 @@ pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_spac
 void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              pto_reduction_parts_t parts) {
     if (parts.extra)
-        pto_charge_entry(charge, (pto_entry_t){.place = &machine->reduce[space],
+        pto_charge_entry(charge, (pto_entry_t){.cell = &machine->reduce[space],
                                                .field = PTO_FIELD_EXTRA_INPUT,
                                                .param = parts.extra,
                                                .space = space,
@@ -466,10 +468,12 @@ double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *ma
     return seconds;
 }
 
-/* What bounds one actor's off-node messages: its own rate, or its node's limit of bytes or of messages. */
+/* The cost that decides the time of an actor's off-node messages: its own, its node's limit of bytes, or its
+ * node's limit of messages and bytes. */
 typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 
-/* Sets `*time` to the largest of the three and returns which one it is. A tape does not record the latter. */
+/* Sets `*time` to the time of these messages, starts included, and returns what decides it. A tape records
+ * the time alone. */
 static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow,
                           pto_time_t *time) {
     *time = pto_time_add(charge->off_node_alpha, charge->off_node);
@@ -485,8 +489,8 @@ static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machi
     return bound;
 }
 
-/* Returns whether a limit replaces this term. It replaces the cost of an off-node message's bytes; a bound by
- * the message rate also replaces the cost of its start. */
+/* Returns whether the bound, which is a limit, replaces this term. A limit of bytes replaces the cost of the
+ * bytes of an off-node message; the limit of messages and bytes also replaces the cost of its start. */
 static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
     return entry->off_node && (entry->field == PTO_FIELD_BETA || bound == BOUND_RATE);
 }
@@ -494,7 +498,7 @@ static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
 static void enter_limit(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count) {
     if (pto_param_known(param))
         pto_charge_enter(charge,
-                         (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
+                         (pto_entry_t){.cell = param, .param = param, .space = space, .count = count});
 }
 
 void pto_charge_enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,

@@ -1,7 +1,7 @@
 /* Ledgers and charges. A ledger holds the time that an actor has reached, and the terms that add up to it. A
- * charge collects the cost of one stage for one actor, and is then added to its ledger. An actor is one or
- * several processes that are priced together (pricing.h). The functions that charge messages, copies and
- * reductions are also those of the simulation. */
+ * charge collects the cost of one stage for one actor, and is then added to its ledger. An actor is one
+ * process, or several that are priced together (pricing.h). The simulation (model/src/simulate) also uses the
+ * functions that charge messages, copies and reductions. */
 #ifndef PTO_PRICE_LEDGER_H
 #define PTO_PRICE_LEDGER_H
 
@@ -12,7 +12,7 @@
 /* A term of a time: a parameter of the machine, and how often it counts. */
 typedef struct {
     const char *stage;
-    const void *place;        /* the cell of the machine (registry.h) that holds the parameter, or would */
+    const void *cell;         /* the cell of the machine (registry.h) that holds the parameter, or would */
     pto_field_t field;        /* of the cell's row or postal cost; NONE: the cell as a whole */
     const pto_param_t *param; /* NULL: the machine lacks it */
     pto_space_t space;        /* gpu: it concerns GPU memory or work of the GPU */
@@ -33,25 +33,25 @@ typedef struct {
     const char *stage;
     pto_ledger_t *terms;       /* NULL: no explanation is wanted */
     bool out_of_memory;        /* a term could not be kept */
-    bool at_once;              /* messages are in flight together; the caller sets it */
+    bool at_once;              /* messages are in flight together (PTO_ORDER_AT_ONCE); the caller sets it */
     bool mixed;                /* messages have one end in host and one in GPU memory (pto_charge_mixed) */
     pto_space_t to;            /* where mixed messages end */
-    pto_time_t alpha;          /* of all messages */
+    pto_time_t alpha;          /* the startup costs of all messages */
     pto_time_t off_node_alpha; /* the part of `alpha` of off-node messages */
-    pto_time_t on_node;        /* bytes of messages within the node */
+    pto_time_t on_node;        /* the cost of the bytes of on-node messages */
     pto_time_t max_on_node;    /* of a class: the maximum of `on_node` over its members */
     pto_time_t max_by_cpu;     /* of a class: the maximum of pto_charge_by_cpu over its members, with the cost
                                   of sharing the CPU; 0 if its members do not differ */
     pto_time_t within[PTO_SPACE_COUNT]; /* `on_node` by the memory of the messages */
-    pto_time_t off_node;                /* bytes of off-node messages */
+    pto_time_t off_node;                /* the cost of the bytes of off-node messages */
     bool moved[PTO_LEVEL_COUNT];        /* there is a message at that level */
     pto_time_t other;                   /* everything but messages */
 } pto_charge_t;
 
-/* The off-node traffic of a node in one stage, by space. `contended` bytes go to nodes to which other nodes
- * may be sending too: of n nodes that send to all others, (n - 2) / (n - 1) of the bytes. If all nodes post
- * their messages in the same order, these also count as `waited`: the last node receives nothing until all
- * others have sent to the nodes before it. */
+/* The off-node traffic of a node in one stage, by space. `contended` bytes may meet those of a third node at
+ * their receiver (docs/model.md, 'Contention for receivers'). If all nodes post their messages in the same
+ * order, these bytes also count as `waited`: the last node receives nothing until all others have sent to the
+ * nodes before it. */
 typedef struct {
     double messages[PTO_SPACE_COUNT];
     double bytes[PTO_SPACE_COUNT];
@@ -80,7 +80,7 @@ static inline void pto_outflow_add_sum(pto_outflow_t *outflow, pto_space_t space
     }
 }
 
-/* Sets the limits, unless they are known. */
+/* Computes bytes_limit and rate_limit, unless they are known. */
 void pto_outflow_find_limits(pto_outflow_t *outflow, const pto_machine_t *machine);
 
 /* Returns how long the traffic occupies the node's NICs, by the limits that the machine has. Contention at
@@ -97,9 +97,9 @@ void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 void pto_charge_enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal,
                              double starts, double bytes);
 
-/* Charges a postal cost that is paid `starts` times, for `bytes` in total, and enters its terms, as above.
- * `place` and `space` are those of the entry. */
-void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal_t *postal, pto_space_t space,
+/* Charges a postal cost that is paid `starts` times, for `bytes` in total, and enters both terms.
+ * `cell` and `space` are those of the entry. */
+void pto_charge_postal(pto_charge_t *charge, const void *cell, const pto_postal_t *postal, pto_space_t space,
                        double starts, double bytes);
 
 /* Charges one term. A parameter that is NULL or unknown is entered as lacking and costs nothing. */
@@ -145,13 +145,13 @@ bool pto_queued_copies_cost(const pto_machine_t *machine);
  * host memory, of the queued start and the event. Charges nothing without `both_ways` or `copies.queued`. */
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind);
 
-/* The operation that a copy follows in its stream. A copy that is enqueued before the one that it follows has
- * ended costs `copies.queued`, if that is known, instead of a start. */
+/* The operation that a copy follows in its stream. If a copy is enqueued while the previous one is still in
+ * progress, it costs `copies.queued` instead of a start, if the machine has that parameter. */
 typedef enum {
     PTO_BEHIND_NOTHING,
     PTO_BEHIND_COPY, /* a copy that its process has enqueued without waiting for it */
-    PTO_BEHIND_CHUNK /* the previous chunk's copy; another lane waits for this copy, which adds
-                        `signals.event_s` */
+    PTO_BEHIND_CHUNK /* in a pipeline, the previous chunk's copy of the same stage; the next stage waits for
+                        this copy's event, so that `signals.event_s` is added */
 } pto_behind_t;
 
 /* A copy of one process. */
@@ -159,15 +159,15 @@ typedef struct {
     pto_copy_kind_t kind;
     pto_reach_t reach;
     pto_behind_t behind;
-    bool pageable; /* the host memory */
+    bool pageable; /* its host memory is not pinned */
     bool strided;  /* not contiguous on the GPU */
     int64_t bytes;
     int64_t piece_bytes; /* of each piece, if it is copied in pieces */
 } pto_one_copy_t;
 
-/* Charges a copy on a machine without measured sharing (else: pto_charge_queued). `engine_bytes`: what all
- * processes of the GPU copy in that direction, one after another. If that is more than the process's own
- * bytes, the missing measurement is entered as lacking. */
+/* Charges a copy on a machine that does not know how processes share a GPU's copies (pto_copy_is_queued; else
+ * use pto_charge_queued). `engine_bytes`: what all processes of the GPU copy in that direction, one after
+ * another. If that is more than the process's own bytes, the missing parameter is entered as lacking. */
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                                  int64_t engine_bytes, pto_error_t *err);
 
@@ -177,14 +177,14 @@ void pto_charge_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_cop
 void pto_charge_message_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              int64_t rows);
 
-/* Charges the additional time of one more copy while `waiting` others of its GPU are active: the difference
- * between the measured times of waiting + 1 and of `waiting` copies at once. `pageable`, `reach` and `behind`
- * matter only if no other is active. */
+/* Charges the additional time of one more copy while `active` others of its GPU are active: the difference
+ * between the measured times of active + 1 and of `active` concurrent copies. The copy's members `pageable`,
+ * `reach` and `behind` matter only if no other is active. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
-                       int64_t waiting);
+                       int64_t active);
 
-/* Returns how long after its end a copy still counts as active. If a second copy takes longer than one alone,
- * processes share the GPU in time slices, and a time slice lasts whether it is used or not. */
+/* Returns how long after its end a copy still counts as active. If a second copy adds more time than one copy
+ * takes alone, processes share the GPU in time slices, and a time slice lasts whether it is used or not. */
 pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_one_copy_t copy);
 
 /* What the copies of a GPU's processes wait for. Copies that wait for different resources overlap. */
@@ -218,15 +218,16 @@ typedef struct {
     int64_t bytes;
 } pto_reduction_t;
 
-/* Charges one start, the cost of two inputs, and the machine's cost of each additional input. If the machine
- * has none, the cost of two inputs is charged k - 1 times. */
+/* Charges one start, the bytes of two inputs, and those of each additional input. If the machine has no cost
+ * of additional inputs, they cost as much as the second one. */
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                        pto_reduction_t reduction);
-/* The bytes charged as of two inputs, and those of additional inputs that have a cost of their own. */
+/* A reduction's bytes by what they are charged. */
 typedef struct {
-    int64_t bytes;
-    int64_t extra_bytes;
-    const pto_param_t *extra;
+    int64_t bytes;       /* at the cost of two inputs */
+    int64_t extra_bytes; /* at the cost of additional inputs */
+    const pto_param_t
+        *extra; /* the cost of additional inputs; NULL: the machine has none, extra_bytes is 0 */
 } pto_reduction_parts_t;
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction);
@@ -235,6 +236,7 @@ void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine,
 
 /* --- kernel.c ------------------------------------------------------------------------------------------- */
 
+/* Charges the launch of a kernel. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine);
 /* Charges a wait for a flag: between processes or, in a kernel, between GPUs. */
 void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step);
@@ -264,7 +266,8 @@ static inline bool pto_charge_has_messages(const pto_charge_t *charge) {
     return false;
 }
 
-/* Returns the time of the charge under its node's injection limits. */
+/* Returns the time of the charge under its node's injection limits. The first function is the case of a
+ * charge with messages. */
 pto_time_t pto_charge_time_with_messages(const pto_charge_t *charge, const pto_machine_t *machine,
                                          pto_outflow_t *outflow);
 static inline pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,
@@ -273,7 +276,7 @@ static inline pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_m
                                            : charge->other;
 }
 
-/* Enters the terms of a node's injection limit; `by_rate`: those of its message rate, too. */
+/* Enters the terms of a node's injection limit: of bytes and, if `by_rate` is set, of messages, too. */
 void pto_charge_enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
                              bool by_rate);
 
@@ -305,8 +308,8 @@ static inline bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *f
     return !later || ledger->entry_count + from->entry_count == 0 || pto_ledger_copy_terms(ledger, from);
 }
 
-/* Adds `times` the difference between `now`, which may be `ledger` itself, and `before`, the state of `now`
- * some iterations ago. Returns false when out of memory. */
+/* Adds `times` the difference between two ledgers: `now`, which may be `ledger` itself, and `before`, the
+ * state of `now` some iterations ago. Returns false when out of memory. */
 bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
                       double times);
 
@@ -318,8 +321,8 @@ typedef struct {
     pto_time_t until;
 } pto_active_copy_t;
 
-/* The copies of one GPU's processes that wait for one resource, in order: each takes the time that it adds,
- * by the machine's sharing, to the copies that are active (docs/model.md, 'Shared copies'). */
+/* The queue of the copies of one GPU's processes for one resource. A copy takes the time that it adds to the
+ * copies that are active, by the machine's `copies.shared` (docs/model.md, 'Shared copies'). */
 typedef struct {
     int count;
     size_t capacity;
@@ -330,16 +333,16 @@ typedef struct {
 
 void pto_copy_queue_fini(pto_copy_queue_t *queue);
 
-/* Charges a copy after the other actors' copies that delay it. Returns false when out of memory. */
+/* Charges a copy. If active copies of other actors delay it, first advances `own`, the actor's ledger, to the
+ * end of the last one. Returns false when out of memory. */
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_one_copy_t copy,
                           int64_t actor, pto_ledger_t *own, pto_charge_t *charge);
 
-/* Ends the copy with which an actor has entered last, at the time of `own`. Returns false when out of
- * memory. */
+/* Ends the actor's latest copy in the queue, at the time of `own`. Returns false when out of memory. */
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t actor, const pto_ledger_t *own);
 
-/* Shifts all copies as pto_ledger_shift does their actors' ledgers, of which `now` and `before` are arrays.
- * Returns false when out of memory. */
+/* Postpones each copy by `times` what its actor has gained: the difference of its ledgers in the arrays `now`
+ * and `before`, [actor]. Returns false when out of memory. */
 bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
                           double times);
 

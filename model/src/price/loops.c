@@ -75,7 +75,7 @@ static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from,
 }
 
 static void take_snapshot(pto_pricing_t *pricing) {
-    pto_pricing_remember(pricing, pricing->clocks.snapshot);
+    pto_pricing_copy_ledgers(pricing, pricing->clocks.snapshot);
     pto_occupied_remember(pricing);
     if (pricing->lanes.active)
         pto_lanes_remember_demand(pricing);
@@ -89,7 +89,8 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         int64_t actor = pricing->actors.priced[i];
         pto_ledger_t *ledger = &pricing->clocks.ledger[actor];
-        pto_pricing_keep(pricing, pto_ledger_shift(ledger, ledger, &pricing->clocks.snapshot[actor], times));
+        pto_pricing_require(pricing,
+                            pto_ledger_shift(ledger, ledger, &pricing->clocks.snapshot[actor], times));
     }
 }
 
@@ -115,8 +116,8 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
                               double times) {
     for (int64_t gpu = 0; gpu < pricing->actors.gpu_count; gpu++)
         for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
-            pto_pricing_keep(pricing, pto_copy_queue_shift(&pricing->shared.engine[gpu].queue[resource], now,
-                                                           before, times));
+            pto_pricing_require(pricing, pto_copy_queue_shift(&pricing->shared.engine[gpu].queue[resource],
+                                                              now, before, times));
 }
 
 /* Moves raised flags, and copies in the queues of GPUs, on to later rounds. */

@@ -1,7 +1,7 @@
 /* The messages of one step that exchanges a table of byte counts (messages.h). */
 #include "price/messages.h"
 
-/* --- which messages can be priced so -------------------------------------------------------------------- */
+/* --- conditions ----------------------------------------------------------------------------------------- */
 
 bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout) {
     const pto_param_t *both_ways = machine->both_ways;
@@ -75,13 +75,14 @@ pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *s
             level == PTO_LEVEL_ON_GPU && pricing->machine->messages[messages.space][level].count == 0;
         messages.cost[level] =
             &pricing->machine->messages[messages.space][falls_back ? PTO_LEVEL_ON_SOCKET : level];
-        messages.place[level] = &pricing->machine->messages[messages.space][level];
+        messages.cell[level] = &pricing->machine->messages[messages.space][level];
         messages.gap[level] = pto_machine_gap(pricing->machine, messages.space, (pto_level_t)level);
     }
     return messages;
 }
 
-/* Returns whether a core's buffer has a peer's block: it may not if blocks are dealt to the cores in turn. */
+/* Returns whether a core's buffer has a peer's block: it may not if blocks are distributed cyclically over
+ * the cores. */
 static bool has_block(const pto_messages_t *messages, int64_t me, int64_t peer, int64_t core) {
     const pto_buffer_t *buffer = messages->buffer;
     int64_t ahead = peer - me, distance = peer;

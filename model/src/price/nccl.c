@@ -24,7 +24,7 @@ static int64_t busiest_line(const pto_table_sums_t *sums) {
 /* Sets `*bytes` to the maximum that any owner sends or receives, per destination. False: out of memory. */
 static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *machine,
                           pto_price_cache_t *cache, double *bytes) {
-    pto_parts_t parts = {PTO_PARTS_DEALT, request->layout.procs_per_gpu, 0};
+    pto_parts_t parts = {PTO_PARTS_CYCLIC, request->layout.procs_per_gpu, 0};
     pto_price_cache_t own = {0};
     pto_tables_t *tables = pto_price_cache_tables(cache ? cache : &own);
     const pto_table_sums_t *rows = tables ? pto_tables_sum(tables, request, machine, parts, true) : NULL;
@@ -450,7 +450,7 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, int index, int64_t k) {
     const pto_node_t *node = pto_node_at(pricing->plan, index);
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
-    pto_charge_begin(&charge, pto_nccl_stage, pto_pricing_terms(pricing, 0));
+    pto_charge_begin(&charge, pto_nccl_stage, pto_pricing_terms(pricing, PTO_TERMS_OUT));
     pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->cache,
                                           &pricing->outcome.extrapolated, pricing->err);
     if (status != PTO_OK)
@@ -472,7 +472,7 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, int index, int64_t k) {
         pto_pricing_add(pricing, actor, &charge, charge.other);
     }
     if (last)
-        pto_pricing_keep(pricing, pto_ledger_add(last, &charge, charge.other));
+        pto_pricing_require(pricing, pto_ledger_add(last, &charge, charge.other));
     return status;
 }
 

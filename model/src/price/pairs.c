@@ -31,7 +31,7 @@ typedef struct {
     pto_messages_t out; /* the sends of the first round */
     pto_table_t table;
     pto_parts_t parts;
-    bool dealt;       /* a core has only the blocks of its part */
+    bool cyclic;      /* a core has only the blocks of its part */
     int64_t size;     /* number of members of a group */
     int64_t per_node; /* number of them on each node */
     int64_t first_core;
@@ -39,7 +39,7 @@ typedef struct {
     /* The current round: */
     int64_t distance;     /* from sender to receiver */
     bool all_leave;       /* all messages leave their nodes */
-    int64_t block_core;   /* if blocks are dealt, the core that has those of this round */
+    int64_t block_core;   /* if blocks are cyclic, the core that has those of this round */
     int64_t *bytes;       /* [sender]: of the pair's entry in the table */
     double *time_s;       /* [group][member]: the time that it has reached before the round */
     double *next_s;       /* [group][member]: and after it */
@@ -103,14 +103,14 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs
     pairs->first_core = pairs->out.step->core_first;
     bool single = pto_group_traits[pairs->out.group->kind].index & PTO_BY_CORE;
     pairs->groups = single ? 1 : pairs->out.step->core_count;
-    pairs->dealt = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
+    pairs->cyclic = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
     const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
     const pto_expr_t *distance = &pairs->out.step->peers.first;
     return pto_expr_at(distance, node->from, 0, 0) > 0 &&
            pto_expr_at(distance, node->to - 1, 0, 0) < pairs->size && distance->loop > 0 &&
            has_one_message_each(&pairs->out) && has_one_message_each(&in) && are_matched(&pairs->out, &in) &&
            pairs->size == pto_layout_owner_count(layout) &&
-           pairs->dealt == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
+           pairs->cyclic == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
            (!single || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
            pto_buffer_parts(pricing->plan, pairs->out.buffer, &pairs->parts) &&
            pto_buffer_parts(pricing->plan, in.buffer, &in_parts) &&
@@ -147,7 +147,7 @@ static bool begin_terms(pairs_t *pairs) {
         return false;
     for (size_t i = 0; i < members; i++)
         terms->origin[i] = actor_of(pairs, (int64_t)i);
-    pto_pricing_remember(pairs->pricing, pairs->pricing->clocks.before);
+    pto_pricing_copy_ledgers(pairs->pricing, pairs->pricing->clocks.before);
     return true;
 }
 
@@ -209,7 +209,7 @@ static void enter_terms(const pairs_t *pairs, const double *number, pto_charge_t
         for (int row = 0; row < pairs->out.cost[level]->count; row++) {
             const double *own = number + 2 * (pairs->terms.first_row[level] + row);
             pto_entry_t entry = {
-                .place = pairs->out.place[level], .space = space, .off_node = level == PTO_LEVEL_OFF_NODE};
+                .cell = pairs->out.cell[level], .space = space, .off_node = level == PTO_LEVEL_OFF_NODE};
             pto_charge_enter_postal(charge, entry, &pairs->out.cost[level]->row[row].postal, own[0], own[1]);
         }
     outflow.bytes[space] = limited[LIMITED_BYTES];
@@ -225,10 +225,11 @@ static void end_terms(const pairs_t *pairs) {
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
         pto_ledger_t *ledger = &clocks->ledger[actor_of(pairs, i)];
         pto_charge_t charge;
-        pto_charge_begin(&charge, pairs->stage->name, &clocks->terms[0]);
+        pto_charge_begin(&charge, pairs->stage->name, &clocks->terms[PTO_TERMS_OUT]);
         enter_terms(pairs, pairs->terms.number + (size_t)i * pairs->terms.width, &charge);
-        pto_pricing_keep(pairs->pricing, pto_ledger_copy(ledger, &clocks->before[pairs->terms.origin[i]]) &&
-                                             pto_ledger_add_terms(ledger, &charge));
+        pto_pricing_require(pairs->pricing,
+                            pto_ledger_copy(ledger, &clocks->before[pairs->terms.origin[i]]) &&
+                                pto_ledger_add_terms(ledger, &charge));
     }
 }
 
@@ -255,7 +256,7 @@ static int64_t own_bytes(const pairs_t *pairs, int64_t group, int64_t sender) {
     if (pairs->parts.kind == PTO_PARTS_SHARES)
         return pto_share_bytes(pairs->bytes[sender], pairs->parts.granularity_bytes, pairs->parts.count,
                                core);
-    return pairs->dealt && pairs->block_core != core ? 0 : pairs->bytes[sender];
+    return pairs->cyclic && pairs->block_core != core ? 0 : pairs->bytes[sender];
 }
 
 static pto_level_t level_of(const pairs_t *pairs, int64_t sender) {
@@ -376,7 +377,7 @@ static bool rest_exceeds(pairs_t *pairs, int loop) {
     size_t behind_size = (size_t)pricing->actors.count * sizeof *pairs->behind;
     int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span;
     memcpy(pairs->behind, clocks->behind, behind_size);
-    pto_pricing_remember(pricing, clocks->snapshot);
+    pto_pricing_copy_ledgers(pricing, clocks->snapshot);
     set_times(pairs, pairs->next_s);
     pricing->err = NULL; /* errors are reported when the rest is priced after the rounds */
     pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);

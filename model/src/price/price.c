@@ -1,5 +1,5 @@
-/* The price of a plan: the completion time of the last of its actors, which step through the stages. This
- * file prices the plan's nodes in order and, in a stage, the steps of each actor.
+/* The control flow of a price: prices the plan's nodes in order and, in a stage, the steps of each actor. The
+ * plan's price is the time at which the last actor ends (whole.c).
  *
  * An actor is usually a class of ranks: a range of cores that do the same in every step, priced once for all
  * GPUs. A stage costs a class as much as its most expensive member; docs/decisions/0001 says when that is
@@ -36,6 +36,7 @@ static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     pto_links_count_class_copies(pricing, action, (double)bytes);
 }
 
+/* Counts what all actors send and copy in a stage, since its nodes and GPUs share the cost. */
 static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     for (int64_t node = 0; node < pricing->actors.node_count; node++)
         pricing->shared.outflow[node] = (pto_outflow_t){0};
@@ -50,9 +51,9 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
             pricing->messages->count_step(pricing, step, k);
         if (step->kind == PTO_STEP_COPY && pricing->actors.represented_by)
             pto_gpus_count_copies_with_peers(pricing, step, k);
-        for (int64_t w = 0; w < pricing->actors.priced_count; w++) {
+        for (int64_t a = 0; a < pricing->actors.priced_count; a++) {
             pto_action_t action;
-            if (!pto_actor_acts(pricing, step, pricing->actors.priced[w], k, &action))
+            if (!pto_actor_acts(pricing, step, pricing->actors.priced[a], k, &action))
                 continue;
             if (step->kind == PTO_STEP_SEND)
                 pricing->messages->count(pricing, &action);
@@ -66,13 +67,13 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
 
 /* --- one actor's stage -------------------------------------------------------------------------------- */
 
-/* The costs of a stage for one actor while its steps are looked at. */
+/* The costs of one actor's steps in a stage, so far. */
 typedef struct {
-    pto_charge_t out;
-    pto_charge_t in;
-    pto_charge_t other;
-    pto_time_t copies; /* the part of `other` of copies */
-    /* The busiest links of the messages in both directions, and of the copies. */
+    pto_charge_t out;   /* messages that it sends */
+    pto_charge_t in;    /* messages that it receives */
+    pto_charge_t other; /* copies and all else */
+    pto_time_t copies;  /* the part of `other` of copies */
+    /* The busiest links of the messages in both directions, and of the copies: */
     pto_busiest_links_t out_link;
     pto_busiest_links_t in_link;
     pto_busiest_t copy_link;
@@ -89,6 +90,7 @@ static bool is_in_own_memory(const pto_pricing_t *pricing, const pto_step_t *ste
     return step->in_kernel && !pto_actors_are_exact(pricing, step);
 }
 
+/* Returns the arguments of the functions of copies.h that charge copies to `costs->other`. */
 static pto_copying_t copying_of(const pto_pricing_t *pricing, const pto_action_t *action, costs_t *costs) {
     return (pto_copying_t){.plan = pricing->plan,
                            .machine = pricing->machine,
@@ -104,20 +106,21 @@ static pto_copying_t copying_of(const pto_pricing_t *pricing, const pto_action_t
 }
 
 static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
-    pto_copying_t to = copying_of(pricing, action, costs);
+    pto_copying_t copying = copying_of(pricing, action, costs);
     pto_time_t before = costs->other.other;
     pto_status_t status;
     if (pto_actors_are_exact(pricing, action->step)) {
-        status = pto_copies_charge(&to, action);
+        status = pto_copies_charge(&copying, action);
         pto_links_busiest_of_copies(pricing, action, &costs->copy_link);
     } else {
-        status = pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors.per_gpu,
-                                 pto_class_copy_bytes(pricing->plan, action));
+        status =
+            pto_copy_charge(&copying, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors.per_gpu,
+                            pto_class_copy_bytes(pricing->plan, action));
         pto_links_busiest_of_all(pricing, PTO_LOAD_COPIES, PTO_END_RECEIVER, &costs->copy_link);
     }
-    costs->queued = to.queued;
+    costs->queued = copying.queued;
     costs->copies = pto_time_add(costs->copies, pto_time_subtract(costs->other.other, before));
-    if (to.streams && pto_time_less(before, costs->other.other))
+    if (copying.streams && pto_time_less(before, costs->other.other))
         pricing->clocks.behind[action->rank] = PTO_BEHIND_COPY;
     return status;
 }
@@ -132,13 +135,14 @@ static void charge_reductions(const pto_pricing_t *pricing, pto_action_t *action
                                pto_class_slice_bytes(plan, &action->step->source, action), charge);
 }
 
-/* Begins three charges; faster than pto_charge_begin for each. */
+/* Begins three charges at once, which is faster than pto_charge_begin for each. */
 static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
-    pto_charge_t *const charge[] = {&costs->out, &costs->in, &costs->other};
+    pto_charge_t *const charge[] = {
+        [PTO_TERMS_OUT] = &costs->out, [PTO_TERMS_IN] = &costs->in, [PTO_TERMS_OTHER] = &costs->other};
     *costs = (costs_t){.queued = 0};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i <= PTO_TERMS_OTHER; i++) {
         charge[i]->stage = stage->name;
-        charge[i]->terms = pto_pricing_terms(pricing, i);
+        charge[i]->terms = pto_pricing_terms(pricing, (pto_terms_t)i);
         pricing->clocks.terms[i].entry_count = 0;
     }
     costs->out.at_once = stage->order == PTO_ORDER_AT_ONCE;
@@ -196,12 +200,12 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
     if (!pto_param_known(both_ways) || !pto_time_positive(by_cpu))
         return;
     pto_charge_t charge;
-    pto_charge_begin(&charge, costs->out.stage, pto_pricing_terms(pricing, 3));
+    pto_charge_begin(&charge, costs->out.stage, pto_pricing_terms(pricing, PTO_TERMS_EXTRA));
     pto_charge_share(&charge, both_ways, PTO_SPACE_CPU, by_cpu);
     pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other);
 }
 
-/* Adds the costs so far to the actor's ledger. */
+/* Adds the costs so far to the actor's ledger: the longer one of sending and receiving, then all else. */
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
     charge_sharing(pricing, costs);
     pto_outflow_t *outflow = &pricing->shared.outflow[pto_actor_node(pricing, actor)];
@@ -219,8 +223,8 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     pto_pricing_add(pricing, actor, messages, longer);
     pto_pricing_add(pricing, actor, &costs->other, other);
     if (costs->queued)
-        pto_pricing_keep(pricing, pto_copies_leave(engine_of(pricing, actor), costs->queued, actor,
-                                                   &pricing->clocks.ledger[actor]));
+        pto_pricing_require(pricing, pto_copies_leave(engine_of(pricing, actor), costs->queued, actor,
+                                                      &pricing->clocks.ledger[actor]));
     pto_lane_ended(pricing, actor);
 }
 
@@ -258,23 +262,25 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
     return PTO_OK;
 }
 
-/* In a lane, the cost of the step is also a demand on its resource. */
+/* In a lane, the cost of the step is also a demand on its resource. So the step is charged alone first, and
+ * then added to the other costs. */
 static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
-    pto_charge_t before = costs->other;
-    pto_charge_begin(&costs->other, before.stage, pto_pricing_terms(pricing, 3));
+    pto_charge_t sum = costs->other;
+    pto_charge_t *own = &costs->other;
+    pto_ledger_t *own_terms = pto_pricing_terms(pricing, PTO_TERMS_EXTRA);
+    pto_charge_begin(own, sum.stage, own_terms);
     if (action->step->kind == PTO_STEP_COPY) {
-        pto_charge_queueing(&costs->other, pricing->machine, pto_step_copy_kind(pricing->plan, action->step));
-        pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, &costs->other, costs->other.other);
-        pto_charge_begin(&costs->other, before.stage, pto_pricing_terms(pricing, 3));
+        pto_charge_queueing(own, pricing->machine, pto_step_copy_kind(pricing->plan, action->step));
+        pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, own, own->other);
+        pto_charge_begin(own, sum.stage, own_terms);
     }
     pto_status_t status = charge_step(pricing, action, costs);
-    pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
-                    costs->other.other);
-    before.other = pto_time_add(before.other, costs->other.other);
-    before.out_of_memory = before.out_of_memory || costs->other.out_of_memory;
-    for (int i = 0; before.terms && i < pricing->clocks.terms[3].entry_count; i++)
-        pto_charge_enter(&before, pricing->clocks.terms[3].entry[i]);
-    costs->other = before;
+    pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), own, own->other);
+    sum.other = pto_time_add(sum.other, own->other);
+    sum.out_of_memory = sum.out_of_memory || own->out_of_memory;
+    for (int i = 0; own_terms && i < own_terms->entry_count; i++)
+        pto_charge_enter(&sum, own_terms->entry[i]);
+    costs->other = sum;
     return status;
 }
 
@@ -286,13 +292,15 @@ static pto_status_t charge_action(pto_pricing_t *pricing, pto_action_t *action, 
     return status;
 }
 
-/* Returns whether a flag is raised or seen only after costs of earlier steps. */
+/* Returns whether a step raises or awaits a flag after earlier steps that take time. These must be added to
+ * the actor's ledger first. */
 static bool is_after_costs(const pto_stage_t *stage, const pto_step_t *step, const costs_t *costs) {
     return pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
            pto_time_positive(costs->other.other);
 }
 
-/* `begun`: the actor has taken part in a step since its costs were settled; many have no part in a stage. */
+/* Prices one actor's steps. `begun`: it has taken part in a step since its costs were settled. Costs are
+ * begun only then, since many actors take no part in a stage. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
     bool begun = false, early = pto_pricing_begin_early(pricing, stage, actor, k);
@@ -335,16 +343,18 @@ static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *s
     return false;
 }
 
-/* Sorts the actors of each GPU by arrival, the order of their copies; off the tape if none is queued. */
+/* Sorts the actors of each GPU by arrival, which is the order of their copies. If copies are not queued, the
+ * order changes nothing, so that a tape need not record the comparisons. */
 static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     int64_t *order = pricing->clocks.order;
     bool matters = has_queued_copies(pricing, stage);
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         int64_t at = i, actor = pricing->actors.priced[i];
+        pto_time_t own = pricing->clocks.before[actor].time;
         for (; at % pricing->actors.per_gpu > 0; at--) {
-            pto_time_t other = pricing->clocks.before[order[at - 1]].time,
-                       own = pricing->clocks.before[actor].time;
-            if (!(matters ? pto_time_less(own, other) : own.s < other.s))
+            pto_time_t other = pricing->clocks.before[order[at - 1]].time;
+            bool earlier = matters ? pto_time_less(own, other) : own.s < other.s;
+            if (!earlier)
                 break;
             order[at] = order[at - 1];
         }
@@ -371,20 +381,22 @@ static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsi
     return false;
 }
 
-/* Stretches an actor's `duration` as much as its node's memory takes longer than `longest`. */
+/* Extends an actor's `duration` by the ratio of the time that its node's memory needs to `longest`, the
+ * longest duration on the node. */
 static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t duration,
                       pto_time_t longest) {
     pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
     pto_charge_t charge;
     if (pto_time_positive(longest))
         memory.time = pto_time_multiply(memory.time, pto_time_divide(duration, longest));
-    pto_charge_begin(&charge, stage->name, pto_pricing_terms(pricing, 2));
+    pto_charge_begin(&charge, stage->name, pto_pricing_terms(pricing, PTO_TERMS_OTHER));
     pto_charge_busiest(&charge, &memory, duration);
     pto_pricing_add(pricing, actor, &charge, charge.other);
 }
 
 /* A stage's copies and reductions take at least as long as their node's memory needs for them. If the longest
- * takes less, all are slower in the same proportion, even those that follow each other. */
+ * takes less, all are slower in the same proportion, even those that follow each other. The first pass finds
+ * the longest duration on each node, the second one extends all. */
 static void apply_memory_limit(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_time_t *longest = pricing->shared.loads.longest;
     for (int64_t node = 0; node < pricing->shared.loads.nodes; node++)
@@ -409,7 +421,7 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         int64_t actor = pricing->actors.priced[i];
         pto_charge_t charge;
-        pto_charge_begin(&charge, stage->name, pto_pricing_terms(pricing, 3));
+        pto_charge_begin(&charge, stage->name, pto_pricing_terms(pricing, PTO_TERMS_EXTRA));
         for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
             pto_busiest_t memory = pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor);
             pto_charge_busiest(&charge, &memory, (pto_time_t){0});
@@ -418,12 +430,13 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
     }
 }
 
-/* Actors that only signal go first, so that those that wait find the flag raised. */
+/* If the stage has waits, actors that wait are priced in a second pass, so that they find their flags raised.
+ */
 pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
     const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     pricing->at.stage = stage;
     pricing->at.both_ways = goes_both_ways(pricing, stage, k);
-    pto_pricing_remember(pricing, pricing->clocks.before);
+    pto_pricing_copy_ledgers(pricing, pricing->clocks.before);
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);
     bool memory = pricing->shared.loads.links.memory_s_per_byte != NULL;
@@ -433,10 +446,12 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
     pto_status_t status = PTO_OK;
     bool waits = has_waits(pricing, stage);
     for (int pass = 0; pass < (waits ? 2 : 1); pass++)
-        for (int64_t i = 0; i < pricing->actors.priced_count && status == PTO_OK; i++)
-            if (!waits ||
-                acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->clocks.order[i], k) == (pass == 1))
-                status = price_actor(pricing, stage, pricing->clocks.order[i], k);
+        for (int64_t i = 0; i < pricing->actors.priced_count && status == PTO_OK; i++) {
+            int64_t actor = pricing->clocks.order[i];
+            int pass_of_actor = waits && acts_in(pricing, stage, 1u << PTO_STEP_WAIT, actor, k) ? 1 : 0;
+            if (pass_of_actor == pass)
+                status = price_actor(pricing, stage, actor, k);
+        }
     if (memory)
         apply_memory_limit(pricing, stage, k);
     return status;
@@ -444,7 +459,8 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
 
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
-/* Returns whether the price surely exceeds its bound: actors only advance, and lanes end with the last. */
+/* Returns whether the price surely exceeds its bound: an actor's time never falls, and an actor continues
+ * after the last of its lanes. */
 static bool exceeds_bound(const pto_pricing_t *pricing) {
     if (isinf(pricing->bound_s))
         return false;
@@ -471,12 +487,13 @@ static const pto_pricer_t *const pricers[] = {
     NULL};
 
 static const pto_pricer_t *find_pricer(const pto_pricing_t *pricing, int node) {
-    const pto_pricer_t *const *at = pricers;
-    while (*at && !(*at)->applies(pricing, node))
-        at++;
-    return *at;
+    const pto_pricer_t *const *pricer = pricers;
+    while (*pricer && !(*pricer)->applies(pricing, node))
+        pricer++;
+    return *pricer;
 }
 
+/* Notes whether the node is in a collective that the MPI library runs. */
 static void note_library(pto_pricing_t *pricing, const pto_node_t *node, int index) {
     if (node->by == PTO_DONE_BY_LIBRARY && node->kind == PTO_NODE_COLLECTIVE)
         pricing->at.library_end = index + node->span;

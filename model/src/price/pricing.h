@@ -1,9 +1,10 @@
-/* The state of one price while it is computed, and the functions of this folder that share it.
+/* The state of one price while it is computed (pto_pricing_t), and the functions of this folder that share
+ * it. whole.c allocates the state, and price.c has the control flow.
  *
- * An actor is one process, or several that cost the same and are priced once. The actors go through the
- * plan's stages one after another. Each has a ledger: the time that it has reached, and the terms that add up
- * to it. price.c has the control flow. The messages of a step are counted process by process if the actors
- * are the members of its group (by_rank.c), otherwise by arithmetic (by_class.c). */
+ * An actor is one process, or several that cost the same and are priced once. In each stage of the plan, the
+ * actors are priced one after another. Each has a ledger (ledger.h): the time that it has reached, and the
+ * terms that add up to it. If an actor is one process, its messages are counted peer by peer (by_rank.c),
+ * otherwise by arithmetic (by_class.c). */
 #ifndef PTO_PRICE_PRICING_H
 #define PTO_PRICE_PRICING_H
 
@@ -28,7 +29,8 @@ typedef struct {
     int64_t gpus;     /* number of GPUs of each node that it represents, from that of `place` on */
 } pto_actor_t;
 
-/* A resource that an actor has only one of, so that its lanes share it. */
+/* A lane is a branch of a parallel node, or a stage of a pipeline: an actor executes its lanes concurrently
+ * (portolan/plan.h). This is a resource that an actor has only one of, so that its lanes share it. */
 typedef enum {
     PTO_LANE_OUT,    /* its GPU's copies to the host */
     PTO_LANE_IN,     /* its GPU's copies from the host */
@@ -56,9 +58,9 @@ typedef struct {
 /* A raise of a flag. */
 typedef struct {
     int64_t from;    /* the actor that raised it */
-    int64_t round;   /* pto_flags_t's at that time */
+    int64_t round;   /* pto_flags_t.round at that time */
     pto_ledger_t at; /* the actor's ledger at that time */
-    bool consumed;   /* by a wait */
+    bool consumed;   /* a wait has ended by this raise */
 } pto_raise_t;
 
 /* The raises of one flag for one actor, oldest first. Consumed ones may stay in the list for a while. */
@@ -81,20 +83,27 @@ typedef struct {
     int64_t priced_count;
     int64_t *priced;         /* the actors that are priced, in order: those that no other represents */
     int64_t *represented_by; /* [GPU]: the first GPU that does the same (gpus.c); NULL: all are priced */
-    bool *takes_part;        /* [step][actor], for actors that are not exact; see pto_actor_acts */
-    bool any_single_member;  /* a step has a single member; not set for PTO_ACTORS_RANKS */
+    bool *takes_part;        /* [step][actor], for actors that are not exact (pto_actors_are_exact) */
 } pto_actors_t;
+
+/* Charges that an actor has at the same time. Each needs scratch of its own for its terms. */
+typedef enum {
+    PTO_TERMS_OUT,   /* what it sends in a stage */
+    PTO_TERMS_IN,    /* what it receives */
+    PTO_TERMS_OTHER, /* copies and all else */
+    PTO_TERMS_EXTRA, /* one step in a lane, or a correction */
+    PTO_TERMS_COUNT
+} pto_terms_t;
 
 /* The ledgers of all actors. */
 typedef struct {
-    bool explain;           /* ledgers keep the terms of their times */
-    pto_ledger_t terms[4];  /* scratch: the charges of an actor's stage, and of one step in a lane */
-    pto_ledger_t *lane;     /* [lane][actor] */
-    pto_ledger_t *ledger;   /* [actor]: the current lane's part of `lane` */
-    pto_ledger_t *before;   /* [actor]: `ledger` as it was before the stage */
-    pto_ledger_t *snapshot; /* [actor]: `ledger` as it was before a loop's measured iterations */
-    pto_behind_t *behind;   /* [actor]: what its next copy follows without a gap; in lanes, that may be the
-                               previous chunk's copy of the same stage */
+    bool explain;                        /* ledgers keep the terms of their times */
+    pto_ledger_t terms[PTO_TERMS_COUNT]; /* scratch for the current actor's charges */
+    pto_ledger_t *lane;                  /* [lane][actor] */
+    pto_ledger_t *ledger;                /* [actor]: the current lane's part of `lane` */
+    pto_ledger_t *before;                /* [actor]: `ledger` as it was before the stage */
+    pto_ledger_t *snapshot; /* [actor]: `ledger` as it was before a loop's measured iterations (loops.c) */
+    pto_behind_t *behind;   /* [actor]: the copy that its next copy follows in a stream, if any */
     int64_t *order;         /* the actors in the order in which they arrive at a stage */
     bool out_of_memory;
 } pto_clocks_t;
@@ -104,21 +113,21 @@ typedef struct {
     int64_t count;
     pto_raises_t *raised; /* [flag][actor] */
     int64_t round;        /* number of iterations of loops so far */
-    int64_t lag;          /* maximum number of rounds from a raise to its wait, since it was set to 0 */
+    int64_t lag;          /* maximum number of rounds from a raise to its wait, since `lag` was set to 0 */
 } pto_flags_t;
 
 /* The lanes' use of the resources that they share (lanes.c). */
 typedef struct {
     bool active;
-    bool in_branches;            /* the lanes are the branches of a parallel node */
-    pto_ledger_t *base;          /* [actor]: its ledger when `demand` was 0 */
-    pto_ledger_t *demand;        /* [resource][actor]: the use of it by all lanes of the current node */
+    bool in_branches;     /* the lanes are the branches of a parallel node */
+    pto_ledger_t *base;   /* [actor]: its ledger when `demand` was reset to 0 */
+    pto_ledger_t *demand; /* [resource][actor]: the sum of the times for which lanes use the resource */
     pto_ledger_t *demand_before; /* `demand` as it was before a loop's measured iterations */
-    uint64_t *users;             /* [resource][actor]: a bit for each lane that has used it */
+    uint64_t *users;             /* [resource][actor]: a bit for each lane that has used the resource */
     /* For branches: */
-    pto_ledger_t *first_use; /* [resource][actor]: before the first use by any lane */
-    pto_ledger_t *last_use;  /* [lane][resource][actor]: after the lane's last stage that used it */
-    bool *uses;              /* [resource][actor]: the current stage uses it */
+    pto_ledger_t *first_use; /* [resource][actor]: the ledger before the first use by any lane */
+    pto_ledger_t *last_use; /* [lane][resource][actor]: the ledger after the lane's last stage that used it */
+    bool *uses;             /* [resource][actor]: the current stage uses the resource */
 } pto_lanes_t;
 
 /* The demand of a stage on GPUs and nodes. */
@@ -131,15 +140,17 @@ typedef struct {
 /* The stage that is being priced. */
 typedef struct {
     const pto_stage_t *stage;
-    bool both_ways;  /* some process sends and receives within its node at the same time, at its own cost */
+    bool both_ways;  /* some process sends and receives within its node at the same time, which the machine's
+                        parameter `both_ways` makes slower */
     bool in_library; /* the stage belongs to a collective that the MPI library runs */
     int library_end; /* the last node of the last such collective; -1: there was none */
 } pto_at_t;
 
 /* The results, besides the ledgers. */
 typedef struct {
-    double *occupied_s; /* how long the plan occupies resources (occupied.c), now and, in the second half,
-                           before a loop's measured iterations; NULL: no explanation is wanted */
+    double
+        *occupied_s; /* how long the plan has occupied resources (occupied.c). The second half of the array
+                        is a copy from before a loop's measured iterations. NULL: no explanation is wanted */
     pto_extrapolation_t extrapolated;
     bool exceeded; /* the price is above bound_s, so pricing ends with PTO_ERR_INTERRUPTED */
 } pto_outcome_t;
@@ -151,10 +162,10 @@ typedef struct {
     /* The request, which does not change while the plan is priced. */
     const pto_plan_t *plan;
     const pto_machine_t *machine;
-    const pto_cost_row_t *lines; /* the costs found by pto_runs_by_lines */
-    double bound_s;              /* pricing may stop above this; INFINITY: it never does */
+    const pto_cost_row_t *run_cost; /* of a whole run (pto_runs_by_lines); NULL: its steps are priced */
+    double bound_s;                 /* pricing may stop above this; INFINITY: it never does */
     pto_price_cache_t *cache;
-    pto_tables_t *tables; /* the cache's; NULL: there is no table */
+    pto_tables_t *tables; /* the cache's; NULL: the request has no table of byte counts */
     pto_error_t *err;
     /* Its price so far. */
     const pto_message_rules_t *messages;
@@ -168,7 +179,7 @@ typedef struct {
     pto_outcome_t outcome;
 } pto_pricing_t;
 
-/* The work in this thread: stages of actors, and steps with peers that were priced one by one, for tests. */
+/* The work in this thread, for tests: number of (actor, stage) and (actor, peer) pairs that were priced. */
 extern _Thread_local int64_t pto_price_visits;
 
 /* For tests: prices the actors of every GPU of a node, even if another GPU does the same (gpus.c). */
@@ -201,10 +212,10 @@ typedef struct {
     int64_t period;
 } pto_repeat_t;
 
-/* Returns them for the loop or pipeline at a node of the plan; uniform_from >= uniform_to: there are none. */
+/* Finds them for the loop or pipeline at a node of the plan; uniform_from >= uniform_to: there are none. */
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 
-/* Shifts the copies in the queues of GPUs by `times` the time that their actors have gained. */
+/* Postpones each copy in the queues of GPUs by `times` what its actor has gained from `before` to `now`. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times);
 
@@ -212,7 +223,7 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 
 /* Copies `demand` to `demand_before`. */
 void pto_lanes_remember_demand(pto_pricing_t *pricing);
-/* Adds `times` the growth of `demand` since then. */
+/* Adds `times` the growth of `demand` since pto_lanes_remember_demand. */
 void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
 /* Returns the resource of a step that is not a message. */
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
@@ -228,7 +239,7 @@ void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
 bool pto_occupied_allocate(pto_pricing_t *pricing);
 /* Copies `occupied_s` before a loop's measured iterations. */
 void pto_occupied_remember(pto_pricing_t *pricing);
-/* Adds `times` the growth of `occupied_s` since then. */
+/* Adds `times` the growth of `occupied_s` since pto_occupied_remember. */
 void pto_occupied_repeat(pto_pricing_t *pricing, double times);
 /* Each adds one kind of use: by a step that is not a message; by an actor's messages of a stage; by a stage
  * on all nodes, once its sends are counted; by a call of NCCL. */
@@ -247,7 +258,8 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 /* Returns the number of raises that have not been waited for. */
 int64_t pto_raises_pending(const pto_pricing_t *pricing);
-/* Shifts the raises of the last `period` rounds by `times` their actors' gains since the snapshot. */
+/* Postpones each raise of the last `period` rounds by `times` what its actor has gained since the snapshot.
+ */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
 /* Returns an array without raises for all flags and actors; NULL: out of memory. */
 pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing);
@@ -256,7 +268,7 @@ void pto_raises_fini(const pto_pricing_t *pricing);
 /* --- gpus.c --------------------------------------------------------------------------------------------- */
 
 /* Finds the GPUs of a node that do the same, so that one of them is priced for all. Call it after
- * pto_actors_find_parts. Returns false when out of memory. */
+ * pto_actors_find_participation. Returns false when out of memory. */
 bool pto_gpus_find(pto_pricing_t *pricing);
 
 /* Returns the actor that represents this one. */
@@ -281,8 +293,8 @@ bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* Fills in the actors of the pricing's kind. Returns false when out of memory. */
 bool pto_actors_find(pto_pricing_t *pricing);
-/* Then finds in which steps they take part. Returns false when out of memory. */
-bool pto_actors_find_parts(pto_pricing_t *pricing);
+/* Finds in which steps they take part. Call it after pto_actors_find. Returns false when out of memory. */
+bool pto_actors_find_participation(pto_pricing_t *pricing);
 
 /* Returns whether the actors are all members of the step's groups, so that each is priced with its own peers.
  * Such actors are called exact. */
@@ -313,43 +325,44 @@ static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t
     return true;
 }
 
-/* Takes the result of a function of ledgers: false means out of memory, which ends the pricing later. */
-static inline void pto_pricing_keep(pto_pricing_t *pricing, bool kept) {
-    pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !kept;
+/* Notes that memory has run out unless a function of ledgers has succeeded. The pricing ends later then. */
+static inline void pto_pricing_require(pto_pricing_t *pricing, bool succeeded) {
+    pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !succeeded;
 }
 
 /* Returns scratch for the terms of a charge; NULL: no explanation is wanted. */
-static inline pto_ledger_t *pto_pricing_terms(pto_pricing_t *pricing, int which) {
+static inline pto_ledger_t *pto_pricing_terms(pto_pricing_t *pricing, pto_terms_t which) {
     return pricing->clocks.explain ? &pricing->clocks.terms[which] : NULL;
 }
 
 /* Adds a charge to an actor's ledger. */
 static inline void pto_pricing_add(pto_pricing_t *pricing, int64_t actor, const pto_charge_t *charge,
                                    pto_time_t time) {
-    pto_pricing_keep(pricing, pto_ledger_add(&pricing->clocks.ledger[actor], charge, time));
+    pto_pricing_require(pricing, pto_ledger_add(&pricing->clocks.ledger[actor], charge, time));
 }
 
 /* Advances `ledger` to the time of `from` if that is later. */
 static inline void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger,
                                       const pto_ledger_t *from) {
-    pto_pricing_keep(pricing, pto_ledger_follow(ledger, from));
+    pto_pricing_require(pricing, pto_ledger_follow(ledger, from));
 }
 
-/* Lets an actor begin a stage one message latency earlier, but not before the processes that it receives
- * from. So a message takes its whole cost from the time when its sender began, and occupies its two ends
- * without the latency. This applies if the latency is known, the stage has messages between nodes, and the
- * actor sends at most one of them: the last of several arrives when the actor has paid for all of them. Call
- * this before the actor follows others. If it returns true, let the actor follow its ledger from before the
- * stage once the stage is added, since the latency may be longer than the stage. */
+/* Lets an actor begin a stage one message latency earlier, since neither end of a message is busy during its
+ * latency. Both ends are then charged the whole cost of the message. So the sender is busy for this cost less
+ * the latency. The receiver also follows the sender (pto_pricing_follow), so that the message arrives its
+ * whole cost after the sender began. This applies if the latency is known, the stage has messages between
+ * nodes, and the actor sends at most one of them: the last of several arrives when the actor has paid for all
+ * of them. Call this before the actor follows others. If it returns true, let the actor follow its ledger
+ * from before the stage once the stage is added, since the latency may be longer than the stage. */
 bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
 /* Returns whether the machine has the latency of messages between nodes. */
 bool pto_latency_known(const pto_machine_t *machine);
 
-/* Copies the current ledgers. */
-static inline void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
+/* Copies the current ledgers of all priced actors. */
+static inline void pto_pricing_copy_ledgers(pto_pricing_t *pricing, pto_ledger_t *copies) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         int64_t actor = pricing->actors.priced[i];
-        pto_pricing_keep(pricing, pto_ledger_copy(&copies[actor], &pricing->clocks.ledger[actor]));
+        pto_pricing_require(pricing, pto_ledger_copy(&copies[actor], &pricing->clocks.ledger[actor]));
     }
 }
 
@@ -367,7 +380,7 @@ void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_
 
 /* Counts the copies of an exact actor with each of its peers. */
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action);
-/* Counts those of an actor that represents several processes; `bytes` is their sum on one GPU. */
+/* Counts the copies of an actor that represents several processes; `bytes` is their sum on one GPU. */
 void pto_links_count_class_copies(pto_pricing_t *pricing, const pto_action_t *action, double bytes);
 /* Counts the reductions of an actor's CPUs. */
 void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action);

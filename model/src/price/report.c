@@ -44,7 +44,7 @@ static void name_level(const pto_fabric_t *fabric, const pto_param_t *param, cha
 pto_term_t pto_entry_term(const pto_entry_t *entry, const pto_machine_t *machine) {
     pto_term_t term = {.stage = entry->stage, .param = entry->param, .count = entry->count};
     pto_cell_t cell;
-    if (pto_cell_at(machine, entry->place, &cell)) {
+    if (pto_cell_at(machine, entry->cell, &cell)) {
         pto_cell_explain(&cell, entry->param, entry->field, term.key);
         term.power = power_of(entry, cell.family);
     } else if (name_link(machine->topology, entry->param, term.key)) {

@@ -48,7 +48,7 @@ void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine,
 }
 
 static bool is_by_lines(const pto_pricing_t *pricing, int node) {
-    return pricing->lines && pto_node_at(pricing->plan, node)->kind == PTO_NODE_KERNEL;
+    return pricing->run_cost && pto_node_at(pricing->plan, node)->kind == PTO_NODE_KERNEL;
 }
 
 /* The plan's only kernel; its first stage launches it. All processes take the same time. */
@@ -58,8 +58,8 @@ static pto_status_t price_lines(pto_pricing_t *pricing, int kernel, int64_t k) {
     const pto_stage_t *first = pto_plan_stage(plan, pto_plan_node(plan, kernel + 1)->stage);
     const pto_step_t *launch = pto_plan_step(plan, first->step_first);
     pto_charge_t charge;
-    pto_charge_begin(&charge, first->name, pto_pricing_terms(pricing, 0));
-    pto_charge_run_by_lines(&charge, pricing->machine, plan, pricing->lines);
+    pto_charge_begin(&charge, first->name, pto_pricing_terms(pricing, PTO_TERMS_OUT));
+    pto_charge_run_by_lines(&charge, pricing->machine, plan, pricing->run_cost);
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         pto_action_t action;
         int64_t actor = pricing->actors.priced[i];

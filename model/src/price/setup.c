@@ -97,7 +97,7 @@ static void begin_bill(bill_t *bill) {
 
 static void add_cost(bill_t *bill, const pto_cost_table_t *cost, const char *stage, int64_t bytes) {
     const pto_postal_t *postal = pto_cost_at(cost, bytes);
-    pto_entry_t entry = {.stage = stage, .place = cost, .count = 1};
+    pto_entry_t entry = {.stage = stage, .cell = cost, .count = 1};
     if (postal) {
         entry.field = PTO_FIELD_ALPHA;
         entry.param = &postal->alpha_s;
@@ -259,7 +259,7 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     if (pto_plan_flag_count(plan) > 0) {
         const pto_param_t *segment_s = &machine->setup_segment_s;
         add_entry(&result, (pto_entry_t){.stage = "flag segment",
-                                         .place = segment_s,
+                                         .cell = segment_s,
                                          .param = pto_param_known(segment_s) ? segment_s : NULL,
                                          .count = 1});
     }

@@ -59,8 +59,9 @@ static int add_limits(const pto_cost_table_t *cost, int count, int64_t *limit) {
     return count;
 }
 
-/* Drops limits that separate nothing: those that no entry reaches, and those that all entries reach except
- * the largest one, with which the first class begins. Returns the number of the others. */
+/* Drops limits that separate no entries from others: equal ones, those above `most_bytes`, and those up to
+ * `least_bytes` except the largest, which is the start of the first class. Returns the number of those left.
+ */
 static int drop_needless(int64_t least_bytes, int64_t most_bytes, int64_t *limit, int count) {
     int kept = 0;
     for (int i = 0; i < count; i++) {
@@ -73,7 +74,8 @@ static int drop_needless(int64_t least_bytes, int64_t most_bytes, int64_t *limit
     return kept;
 }
 
-/* False: out of memory. */
+/* Finds the sizes at which classes begin: 0, 1, and where a row of a cost or gap begins. If the table's
+ * smallest and largest entries are known, only sizes between them count. False: out of memory. */
 static bool find_classes(const pto_table_t *table, const pto_machine_t *machine, bool in_shares,
                          pto_classes_t *classes) {
     int room = 2;
@@ -98,7 +100,9 @@ static bool find_classes(const pto_table_t *table, const pto_machine_t *machine,
     return true;
 }
 
-/* Sums entries by class. Each pass counts the higher classes, too; the next pass takes them off again. */
+/* Sums the entries bytes[from], bytes[from + stride], ... below `until` by class. The pass of class c sums
+ * all entries of c and higher classes. The next pass subtracts those of the higher ones from sum[c]. So the
+ * inner loop has no branches. */
 static void sum_entries(const pto_classes_t *classes, const int64_t *bytes, int64_t from, int64_t stride,
                         int64_t until, pto_sum_t *sum) {
     for (int c = 0; c < classes->count; c++) {
@@ -124,15 +128,20 @@ static int class_of(const pto_classes_t *classes, int64_t bytes) {
 
 /* --- lines ---------------------------------------------------------------------------------------------- */
 
+/* The state of summing a table by lines. */
 typedef struct {
     const pto_table_t *table;
     bool by_row;
-    int64_t *entry; /* of the current line; of a grid: the line's partners */
-    int64_t *share; /* of each entry; of a grid: the owner of each process */
+    /* [distance from sender to receiver], if all entries of a line are read: */
+    int64_t *entry; /* the entries of the current line */
+    int64_t *share; /* a share of each of them */
+    /* If only the entries of partners are read, in the same memory: */
+    int64_t *partner;  /* the processes that exchange with the line's */
+    int64_t *owner_of; /* [process] */
     pto_table_sums_t *sums;
 } summing_t;
 
-/* Returns the distance from sender to receiver of the entry of a line and another owner. */
+/* Returns the distance from sender to receiver of the entry that a line has for another owner. */
 static int64_t distance_to(const summing_t *summing, int64_t line, int64_t other) {
     int64_t ahead = summing->by_row ? other - line : line - other;
     return ahead < 0 ? ahead + summing->table->owners : ahead;
@@ -142,21 +151,22 @@ static int64_t node_first(const pto_table_t *table, int64_t line) {
     return line / table->owners_per_node * table->owners_per_node;
 }
 
-/* Sums a part of a line. `bytes`: the entries of the line, or this share of each. */
+/* Sums a part of a line: all its entries, then subtracts those of owners on the line's own node. `bytes`: the
+ * entries of the line, or this part's share of each. */
 static void sum_part(const summing_t *summing, int64_t line, int64_t part, const int64_t *bytes) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;
-    bool dealt = sums->parts.kind == PTO_PARTS_DEALT;
+    bool cyclic = sums->parts.kind == PTO_PARTS_CYCLIC;
     pto_sum_t *sum = sums->off_node + (line * sums->parts.count + part) * sums->classes.count;
-    sum_entries(&sums->classes, bytes, dealt ? part : 0, dealt ? sums->parts.count : 1, table->owners, sum);
+    sum_entries(&sums->classes, bytes, cyclic ? part : 0, cyclic ? sums->parts.count : 1, table->owners, sum);
     int64_t total = 0;
     for (int c = 0; c < sums->classes.count; c++)
         total += sum[c].bytes;
     sums->bytes[line * sums->parts.count + part] = total;
     int64_t first = node_first(table, line);
     for (int64_t other = first; other < first + table->owners_per_node; other++) {
-        int64_t d = distance_to(summing, line, other); /* of an entry on the node: take it off */
-        if (dealt && d % sums->parts.count != part)
+        int64_t d = distance_to(summing, line, other);
+        if (cyclic && d % sums->parts.count != part)
             continue;
         pto_sum_t *on_node = &sum[class_of(&sums->classes, bytes[d])];
         on_node->messages--;
@@ -177,9 +187,10 @@ static void sum_line(const summing_t *summing, int64_t line) {
     }
 }
 
-/* --- lines of grids ------------------------------------------------------------------------------------- */
+/* --- lines with few partners ---------------------------------------------------------------------------- */
 
-/* Returns whether processes have few partners, as on a grid. Only these entries of a line are read. */
+/* Returns whether processes have few partners, as on a grid. Only the partners' entries of a line are read.
+ */
 static bool has_partners(const pto_request_t *request) {
     return request->counts->kind == PTO_COUNTS_STENCIL || request->counts->kind == PTO_COUNTS_GROUPS;
 }
@@ -191,21 +202,21 @@ static int64_t process_of(const pto_table_t *table, int64_t owner) {
 
 static void find_owners(const summing_t *summing) {
     for (int64_t owner = 0; owner < summing->table->owners; owner++)
-        summing->share[process_of(summing->table, owner)] = owner;
+        summing->owner_of[process_of(summing->table, owner)] = owner;
 }
 
-/* Adds the entry of a line and another owner, which was counted as empty before. */
+/* Adds the entry that a line has for another owner, which was counted as an empty message before. */
 static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;
     int64_t entry =
         summing->by_row ? pto_table_entry(table, line, other) : pto_table_entry(table, other, line);
-    bool dealt = sums->parts.kind == PTO_PARTS_DEALT;
+    bool cyclic = sums->parts.kind == PTO_PARTS_CYCLIC;
     bool off_node = node_first(table, line) != node_first(table, other);
-    int64_t first = dealt ? distance_to(summing, line, other) % sums->parts.count : 0;
-    for (int64_t part = first; part < (dealt ? first + 1 : sums->parts.count); part++) {
+    int64_t first = cyclic ? distance_to(summing, line, other) % sums->parts.count : 0;
+    for (int64_t part = first; part < (cyclic ? first + 1 : sums->parts.count); part++) {
         int64_t bytes =
-            dealt ? entry : pto_share_bytes(entry, sums->parts.granularity_bytes, sums->parts.count, part);
+            cyclic ? entry : pto_share_bytes(entry, sums->parts.granularity_bytes, sums->parts.count, part);
         pto_sum_t *sum = sums->off_node + (line * sums->parts.count + part) * sums->classes.count;
         sums->bytes[line * sums->parts.count + part] += bytes;
         if (!off_node)
@@ -216,26 +227,26 @@ static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
     }
 }
 
-/* Sums a line with few partners: first all its entries as empty messages, then corrects those of partners. */
-static void sum_line_of_grid(const summing_t *summing, int64_t line) {
+/* Sums a line with few partners: counts all its off-node entries as empty messages, then corrects those of
+ * partners. */
+static void sum_line_of_partners(const summing_t *summing, int64_t line) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;
     int64_t n = table->owners, parts = sums->parts.count;
-    bool dealt = sums->parts.kind == PTO_PARTS_DEALT;
+    bool cyclic = sums->parts.kind == PTO_PARTS_CYCLIC;
     pto_sum_t *sum = sums->off_node + line * parts * sums->classes.count;
     memset(sum, 0, (size_t)(parts * sums->classes.count) * sizeof *sum);
     memset(sums->bytes + line * parts, 0, (size_t)parts * sizeof *sums->bytes);
     for (int64_t part = 0; part < parts; part++)
         sum[part * sums->classes.count].messages =
-            dealt ? (n - part + parts - 1) / parts : n - table->owners_per_node;
+            cyclic ? (n - part + parts - 1) / parts : n - table->owners_per_node;
     int64_t first = node_first(table, line);
-    for (int64_t other = first; other < first + table->owners_per_node && dealt; other++) /* not off node */
+    for (int64_t other = first; other < first + table->owners_per_node && cyclic; other++) /* not off node */
         sum[distance_to(summing, line, other) % parts * sums->classes.count].messages--;
-    int64_t count = pto_counts_peers(table->request->counts, n, process_of(table, line), summing->entry);
+    int64_t count = pto_counts_peers(table->request->counts, n, process_of(table, line), summing->partner);
     pto_blocks_summed += count;
-    const int64_t *partner = summing->entry, *owner_of = summing->share;
     for (int64_t i = 0; i < count; i++)
-        add_entry(summing, line, owner_of[partner[i]]);
+        add_entry(summing, line, summing->owner_of[summing->partner[i]]);
 }
 
 /* --- the cache ------------------------------------------------------------------------------------------ */
@@ -256,7 +267,8 @@ typedef struct {
     pto_table_sums_t sums;
 } cached_sums_t;
 
-/* The entries of a sparse table with bytes: of line i, partner[first[i]] to partner[first[i + 1] - 1]. */
+/* The entries of a sparse table that have bytes. Those of line i are for the owners partner[first[i]] to
+ * partner[first[i + 1] - 1]. */
 typedef struct {
     int64_t *first; /* NULL: the table is not sparse, or out of memory */
     int64_t *partner;
@@ -292,21 +304,23 @@ static bool sum_table(const table_key_t *key, const pto_request_t *request, bool
         pto_table_init(request, &table) && find_classes(&table, key->machine, in_shares, &sums->classes);
     summing_t summing = {.table = &table, .by_row = by_row, .sums = sums};
     size_t all_parts = (size_t)(table.owners * key->parts.count);
-    bool on_grid = has_partners(request);
+    bool few_partners = has_partners(request);
     sums->lines = table.owners;
     sums->parts = key->parts;
     if (ready) {
         assert(all_parts > 0 && sums->classes.count > 0);
         summing.entry = calloc(2 * (size_t)table.owners, sizeof *summing.entry);
         summing.share = summing.entry ? summing.entry + table.owners : NULL;
+        summing.partner = summing.entry;
+        summing.owner_of = summing.share;
         sums->off_node = malloc(all_parts * (size_t)sums->classes.count * sizeof *sums->off_node);
         sums->bytes = malloc(all_parts * sizeof *sums->bytes);
         ready = summing.entry && sums->off_node && sums->bytes;
     }
-    if (ready && on_grid)
+    if (ready && few_partners)
         find_owners(&summing);
     for (int64_t line = 0; ready && line < table.owners; line++)
-        (on_grid ? sum_line_of_grid : sum_line)(&summing, line);
+        (few_partners ? sum_line_of_partners : sum_line)(&summing, line);
     free(summing.entry);
     pto_table_fini(&table);
     return ready;
@@ -344,19 +358,20 @@ static void free_entries(entries_t *entries) {
     *entries = (entries_t){NULL, NULL};
 }
 
-/* Lists the entries of all rows, or of all columns. Partners are mutual, so both are found alike. */
+/* Lists the entries of all rows, or of all columns; none if the table is not sparse. If i is a partner of j,
+ * so is j of i. So rows and columns have the same partners. */
 static entries_t list_entries(const pto_request_t *request, bool by_row) {
     pto_table_t table = {.request = request, .owners = pto_layout_owner_count(&request->layout)};
     int64_t owners = table.owners, count = 0;
     int64_t most = owners * (owners / 8 < PARTNERS_MAX ? owners / 8 : PARTNERS_MAX);
     /* The owner of each process, then, from `owners` on, the partners of one process: */
     int64_t *owner_of = malloc((size_t)(2 * owners + 2 * PTO_DIMS_MAX) * sizeof *owner_of);
-    const summing_t to_find = {.table = &table, .share = owner_of};
+    const summing_t owners_only = {.table = &table, .owner_of = owner_of};
     entries_t entries = {.first = calloc((size_t)owners + 1, sizeof *entries.first),
                          .partner = malloc((size_t)(most + 1) * sizeof *entries.partner)};
     bool sparse = entries.first && entries.partner && owner_of && request->counts->kind != PTO_COUNTS_SKEW;
     if (sparse)
-        find_owners(&to_find);
+        find_owners(&owners_only);
     for (int64_t line = 0; line < owners && sparse; line++) {
         int64_t *partner = owner_of + owners;
         int64_t peers = pto_counts_peers(request->counts, owners, process_of(&table, line), partner);
@@ -435,16 +450,16 @@ bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_pa
     const pto_request_t *request = &plan->request;
     int64_t owners = pto_layout_owner_count(&request->layout), procs = request->layout.procs_per_gpu;
     bool row = buffer->blocks == PTO_BLOCKS_ROW, column = buffer->blocks == PTO_BLOCKS_COLUMN;
-    pto_cyclic_t dealt_order = row ? PTO_CYCLIC_FORWARD : PTO_CYCLIC_BACKWARD; /* sender to receiver */
-    bool dealt = buffer->cyclic != PTO_CYCLIC_NONE, in_shares = buffer->split > 1;
+    pto_cyclic_t cyclic_order = row ? PTO_CYCLIC_FORWARD : PTO_CYCLIC_BACKWARD; /* sender to receiver */
+    bool cyclic = buffer->cyclic != PTO_CYCLIC_NONE, in_shares = buffer->split > 1;
     if (!(row || column) || !pto_plan_has_tables(plan) || !pto_collective_is_by_pair(request->collective) ||
         pto_role_is_host(buffer->role) || buffer->chunks > 0 || buffer->block_count != owners ||
         pto_group_shape(&request->layout, buffer->group).size != owners)
         return false;
-    if (dealt && (in_shares || buffer->cyclic != dealt_order || buffer->cyclic_count != procs))
+    if (cyclic && (in_shares || buffer->cyclic != cyclic_order || buffer->cyclic_count != procs))
         return false;
     *parts = in_shares ? (pto_parts_t){PTO_PARTS_SHARES, buffer->split, buffer->granularity_bytes}
-                       : (pto_parts_t){PTO_PARTS_DEALT, procs, 0};
+                       : (pto_parts_t){PTO_PARTS_CYCLIC, procs, 0};
     return true;
 }
 
@@ -466,13 +481,13 @@ static int64_t bytes_of_part(const pto_table_sums_t *sums, int64_t line, int64_t
     return part == ALL_PARTS ? pto_table_line_bytes(sums, line) : pto_table_bytes(sums, line, part);
 }
 
-/* Returns whether each holder has a part of its line alone. */
+/* Returns whether each process holds only one part of its GPU's line. */
 static bool has_one_part(const pto_buffer_t *buffer) {
     return buffer->split > 1 || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
-/* Returns the part of a line that a slice is, ALL_PARTS or NO_PART. Sets `*parts` to shares if the slice is a
- * share of each block. `dealt`: blocks first, first + parts->count, ..., in the order of PTO_PARTS_DEALT. */
+/* Returns the part of a line that a slice is; ALL_PARTS: it is the whole line; NO_PART: it is none. `core` is
+ * that of the process that holds the slice. Sets `*parts` to shares if the slice is a share of each block. */
 static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                        int64_t core, pto_parts_t *parts) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
@@ -481,9 +496,11 @@ static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const p
     int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
     int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
     bool all = run == until - first && run == buffer->block_count;
-    bool dealt = run == 1 && stride == parts->count && parts->kind == PTO_PARTS_DEALT && first >= 0 &&
-                 first < stride && until == buffer->block_count && slice->anchor == PTO_ANCHOR_HOLDER &&
-                 slice->reversed == (buffer->blocks == PTO_BLOCKS_COLUMN);
+    /* Blocks first, first + parts->count, ... from the holder on, in the direction from sender to receiver:
+     */
+    bool cyclic = run == 1 && stride == parts->count && parts->kind == PTO_PARTS_CYCLIC && first >= 0 &&
+                  first < stride && until == buffer->block_count && slice->anchor == PTO_ANCHOR_HOLDER &&
+                  slice->reversed == (buffer->blocks == PTO_BLOCKS_COLUMN);
     bool holds_one_part = has_one_part(buffer);
     if (slice->share != PTO_SHARE_ALL) {
         *parts = (pto_parts_t){PTO_PARTS_SHARES, slice->share_count, buffer->granularity_bytes};
@@ -493,12 +510,13 @@ static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const p
                                               : action->peer_rank % plan->request.layout.procs_per_gpu;
     }
     if (holds_one_part)
-        return all || (dealt && first == core) ? core : NO_PART;
+        return all || (cyclic && first == core) ? core : NO_PART;
     if (all)
         return ALL_PARTS;
-    return dealt ? first : NO_PART;
+    return cyclic ? first : NO_PART;
 }
 
+/* pto_slice_bytes, which looks only at the blocks that have bytes if the table is sparse. */
 static int64_t sparse_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, const pto_slice_t *slice,
                                   const pto_action_t *action) {
     pto_held_t held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
@@ -534,10 +552,11 @@ int64_t pto_tables_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, con
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    pto_tables_t *tables;
+    pto_tables_t *tables; /* NULL: out of memory */
     const pto_machine_t *machine;
 } memory_t;
 
+/* pto_buffer_bytes, from the sums if the buffer is a line or a part of one. `context`: a memory_t. */
 static int64_t buffer_bytes(void *context, const pto_plan_t *plan, int index, int64_t rank) {
     const memory_t *memory = context;
     const pto_buffer_t *buffer = pto_plan_buffer(plan, index);

@@ -1,9 +1,11 @@
-/* Sums over the rows and columns of a table of byte counts, which has an entry for each pair of owners.
+/* Sums over the rows and columns of a table of byte counts, which has an entry for each pair of owners: row i
+ * is what owner i sends, column j what owner j receives. In this folder, a line of the table is a row or a
+ * column.
  *
  * The price of a stage with all messages in flight at once depends only on how many messages of a process pay
- * each row of a cost, and on their total bytes; a copy of a row depends only on the row's bytes. So each
- * entry is read once for its row and once for its column, and the sums serve all strategies. In this file, a
- * line is a row or a column. Internal to libportolan. */
+ * each row of a cost, and on their total bytes. The price of a copy of a line depends only on the line's
+ * bytes. So each entry is read once for its row and once for its column, and the sums serve all strategies.
+ * Internal to libportolan. */
 #ifndef PTO_PRICE_TABLE_H
 #define PTO_PRICE_TABLE_H
 
@@ -34,16 +36,16 @@ static inline int64_t pto_table_entry(const pto_table_t *table, int64_t source, 
 
 /* --- sums ----------------------------------------------------------------------------------------------- */
 
-/* How the processes of a GPU divide a line among them. */
+/* How the processes of a GPU divide a line among them: part p is that of core p. */
 typedef enum {
-    PTO_PARTS_DEALT, /* part p: the entries whose distance from sender to receiver is p modulo the parts */
-    PTO_PARTS_SHARES /* part p: the p-th share of every entry */
+    PTO_PARTS_CYCLIC, /* part p: the entries whose distance from sender to receiver is p modulo the parts */
+    PTO_PARTS_SHARES  /* part p: the p-th share of the bytes of every entry */
 } pto_parts_kind_t;
 
 typedef struct {
     pto_parts_kind_t kind;
     int64_t count;
-    int64_t granularity_bytes; /* of shares; 0 if dealt */
+    int64_t granularity_bytes; /* shares are multiples of this; 0 if cyclic */
 } pto_parts_t;
 
 static inline bool pto_parts_are_same(const pto_parts_t *a, const pto_parts_t *b) {
@@ -56,11 +58,11 @@ typedef struct {
     int64_t bytes;
 } pto_sum_t;
 
-/* Classes of messages between nodes, in ascending order: those of a class pay the same row of each of the
+/* Classes of messages between nodes by size: all messages of a class pay the same row of each of the
  * machine's costs. Messages without bytes are a class of their own if there can be any. */
 typedef struct {
     int count;
-    int64_t *from_bytes;
+    int64_t *from_bytes; /* [class]: the smallest size, ascending */
 } pto_classes_t;
 
 typedef struct {
@@ -86,7 +88,7 @@ static inline int64_t pto_table_line_bytes(const pto_table_sums_t *sums, int64_t
     return bytes;
 }
 
-/* Sums of one table at a time, by rows and by columns, in dealt parts and in shares. */
+/* Sums of one table at a time, by rows and by columns, in cyclic parts and in shares. */
 typedef struct pto_tables pto_tables_t;
 
 /* NULL: out of memory. */
@@ -97,17 +99,19 @@ void pto_tables_destroy(pto_tables_t *tables);
 const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row);
 
-/* Lists the blocks with bytes of a buffer that has a line of a sparse table, in ascending order. False: the
- * buffer has no line, the table is not sparse, or a tape records; then any block may have bytes. */
+/* Lists the blocks with bytes of a buffer that holds a line of a sparse table, in ascending order. `*partner`
+ * is borrowed. False: the buffer holds no line, the table is not sparse, or a tape records; then any block
+ * may have bytes. */
 bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int64_t **partner,
                          int64_t *count);
 
-/* The node of the slowest process in the latest price with these tables; -1: there was none. */
+/* Set and return the node of the slowest process in the latest price with these tables; -1: there was none.
+ */
 void pto_tables_note_latest(pto_tables_t *tables, int64_t node);
 int64_t pto_tables_latest_node(const pto_tables_t *tables);
 
-/* Finds the parts by which a buffer's lines are summed: those that each process has, or dealt ones if
- * processes have whole lines. False: the buffer has no lines of the table. */
+/* Finds the parts by which a buffer's lines are summed: the parts that processes hold or, if they hold whole
+ * lines, cyclic parts. False: the buffer holds no lines of the table. */
 bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts);
 
 /* Returns whether a slice selects whole blocks of such a buffer, so that sums may have its bytes. */

@@ -43,7 +43,7 @@ static bool allocate(pto_pricing_t *pricing) {
     pto_clocks_t *clocks = &pricing->clocks;
     pto_lanes_t *lanes = &pricing->lanes;
     pto_shared_t *shared = &pricing->shared;
-    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
+    if (!pto_actors_find_participation(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
         !pto_occupied_allocate(pricing))
         return false;
     if (pricing->actors.kind != PTO_ACTORS_RANKS && !pricing->cache->traffic &&
@@ -175,7 +175,7 @@ static pto_status_t price_with_cache(pto_pricing_t pricing, pto_price_t *price,
     pto_price_cache_t own = {0};
     if (!pricing.cache)
         pricing.cache = &own;
-    pricing.lines = pto_runs_by_lines(pricing.plan, pricing.machine);
+    pricing.run_cost = pto_runs_by_lines(pricing.plan, pricing.machine);
     pricing.messages =
         pricing.actors.kind == PTO_ACTORS_RANKS ? &pto_messages_by_rank : &pto_messages_by_class;
     pricing.clocks.explain = explanation != NULL;
