@@ -1,10 +1,10 @@
 /* Prices a stage in which all processes exchange a table of byte counts with all others, with all messages in
- * flight at once.
+ * flight at once (PTO_ORDER_AT_ONCE). The stage is priced as any other, except for the rules of messages.
  *
- * Messages between nodes that pay the same row of a cost form a class. What a class costs depends only on how
- * many messages it has and on their total bytes, and sums over the table (table.h) have both, so that no
- * message is looked at. Messages within a node are charged one by one. As costs are added class by class, a
- * price can differ from that of by_rank.c in its last digits. */
+ * Messages between nodes that pay the same row of a cost form a class. The cost of a class depends only on
+ * the number of its messages and on their total bytes. Sums over lines of the table (rows or columns,
+ * table.h) have both, so that no message is looked at. Messages within a node are charged one by one. As
+ * costs are added class by class, a price can differ from that of by_rank.c in its last digits. */
 #include <stdlib.h>
 
 #include "price/messages.h"
@@ -18,24 +18,26 @@ typedef struct {
     int64_t rank;
 } latest_t;
 
-/* The current stage. */
+/* The current stage. A process follows its latest sender once, when its first receive is charged. */
 struct pto_summed {
     pto_messages_t *messages; /* [step] */
     latest_t *latest;         /* [core] */
-    int64_t follower;         /* the process that followed its latest sender last; each does so once */
+    int64_t follower;         /* the latest process to have followed its latest sender; -1: none */
 };
 
 /* --- whether messages can be charged by sums ------------------------------------------------------------ */
 
-/* Returns whether the blocks are cyclic to the cores of a GPU in turn. */
+/* Returns whether the blocks are distributed cyclically over the cores of a GPU. */
 static bool is_cyclic(const pto_messages_t *messages) { return messages->buffer->cyclic != PTO_CYCLIC_NONE; }
 
-/* Returns whether shifts lead from sender to receiver: senders (rows) add them, receivers subtract them. */
+/* Returns whether the step's shifts are distances from sender to receiver: a sender, which holds a row, must
+ * add them, and a receiver subtract them. */
 static bool goes_forward(const pto_messages_t *messages) {
     return messages->step->peers.sign == (messages->buffer->blocks == PTO_BLOCKS_ROW ? 1 : -1);
 }
 
-/* Returns whether the step's peers are all others, or all at distances that are `*part` modulo `parts`. */
+/* Returns whether the step's peers are all others (`*part` is ALL_PARTS), or all at distances that are
+ * `*part` modulo `parts`. */
 static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64_t *part) {
     int64_t first = messages->peer_first, stride = messages->peer_stride, size = messages->group->size;
     *part = ALL_PARTS;
@@ -51,7 +53,8 @@ static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64
     return stride == parts && first <= stride;
 }
 
-/* Returns whether the step's first peer is the number of the core, on which nothing else in it depends. */
+/* Returns whether the step's first peer is the core's number, and nothing else in the step depends on the
+ * core. */
 static bool is_part_of_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     pto_expr_t first = peers->first;
@@ -105,7 +108,8 @@ static int64_t messages_of_part(const pto_messages_t *messages, int64_t line, in
     return count;
 }
 
-/* Returns the messages of a class between nodes, of the parts that both the core and the step have. */
+/* Returns the sum of a class of messages between nodes, over the parts of the line that both the core holds
+ * and the step exchanges. `line`: the process's index. */
 static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t core, int class) {
     bool core_has_part = messages->sums->parts.kind == PTO_PARTS_SHARES || is_cyclic(messages);
     int64_t part = core_has_part ? core : messages->part;
@@ -122,7 +126,8 @@ static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t
     return all;
 }
 
-/* Returns the number of a step's messages that are sent empty because another core has their blocks. */
+/* Returns the number of a step's messages that are sent without bytes because another core holds their
+ * blocks. */
 static int64_t empty_messages(const pto_messages_t *messages, int64_t line, int64_t core) {
     if (!messages->step->send_empty || !is_cyclic(messages))
         return 0;
@@ -141,9 +146,14 @@ static bool is_sent(const pto_messages_t *messages, int64_t bytes) {
     return bytes > 0 || messages->step->send_empty;
 }
 
+/* Returns the rank of member 0 of the group of an action. */
+static int64_t first_rank_of(const pto_messages_t *messages, const pto_action_t *action) {
+    return action->rank - action->me * messages->per_index;
+}
+
 /* Returns the bytes of the first message between nodes; -1: there is none. */
 static int64_t first_bytes(const pto_messages_t *messages, pto_action_t action) {
-    int64_t first_rank = action.rank - action.me * messages->per_index, value = messages->peer_first;
+    int64_t first_rank = first_rank_of(messages, &action), value = messages->peer_first;
     for (int64_t j = 0; j < messages->peer_count; j++, value += messages->peer_stride) {
         if (!pto_messages_to_peer(messages, value, first_rank, &action) ||
             is_on_node(messages, action.me, action.peer))
@@ -155,7 +165,7 @@ static int64_t first_bytes(const pto_messages_t *messages, pto_action_t action) 
     return -1;
 }
 
-/* Charges messages of a class, to which a message of `each_bytes` belongs. */
+/* Charges messages of a class; `each_bytes` is any size that belongs to the class. */
 static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_sum_t sum,
                        pto_charge_t *charge) {
     const pto_cost_table_t *gap =
@@ -171,8 +181,10 @@ static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_s
                             postal, count, bytes);
 }
 
-/* Charges a class. If the first message belongs to it, which has been charged alone, it is left out and
- * `*charged_bytes`, its bytes, becomes -1. */
+/* Charges the class of sizes [from_bytes, until_bytes). `*charged_bytes` is the size of the first message,
+ * which has been charged alone; -1: none has. If that message is of this class, it is left out of the sum,
+ * and
+ * `*charged_bytes` becomes -1. */
 static void charge_class(const pto_messages_t *messages, int64_t from_bytes, int64_t until_bytes,
                          pto_sum_t sum, int64_t *charged_bytes, pto_charge_t *charge) {
     if (sum.messages > 0 && *charged_bytes >= from_bytes && *charged_bytes < until_bytes) {
@@ -184,7 +196,7 @@ static void charge_class(const pto_messages_t *messages, int64_t from_bytes, int
         charge_sum(messages, from_bytes, sum, charge);
 }
 
-/* Returns whether a class's messages are sent: those without bytes need not be. */
+/* Returns whether a class's messages are sent. Empty ones are only if the step sends empty messages. */
 static bool is_class_sent(const pto_messages_t *messages, int class) {
     return messages->sums->classes.from_bytes[class] > 0 || messages->step->send_empty;
 }
@@ -199,7 +211,8 @@ static pto_sum_t sum_off_node(const pto_messages_t *messages, const pto_action_t
     return all;
 }
 
-/* The first message pays its whole cost, the others the machine's gap, if it has one. */
+/* Charges all messages between nodes. If the machine has a gap, the first message pays its whole cost, and
+ * each other one the gap. */
 static void charge_off_node(const pto_messages_t *messages, const pto_action_t *action,
                             pto_charge_t *charge) {
     const pto_classes_t *classes = &messages->sums->classes;
@@ -219,7 +232,7 @@ static void charge_off_node(const pto_messages_t *messages, const pto_action_t *
 
 /* --- messages within a node ----------------------------------------------------------------------------- */
 
-/* Returns the index or shift by which the step's set of peers has this peer; -1: it does not have it. */
+/* Returns the index or shift by which the step's set of peers contains this peer; -1: it does not. */
 static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer) {
     const pto_peers_t *peers = &messages->step->peers;
     if (peers->kind == PTO_PEERS_INDEX)
@@ -233,7 +246,7 @@ static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *m
                            pto_charge_t *charge) {
     const pto_layout_t *layout = &pto_plan_request(messages->plan)->layout;
     const pto_peers_t *peers = &messages->step->peers;
-    int64_t first_rank = action.rank - action.me * messages->per_index;
+    int64_t first_rank = first_rank_of(messages, &action);
     int64_t per_node = messages->group->members_per_node, position = action.me % per_node;
     int64_t node_first = action.me - position;
     for (int64_t i = 0; i < per_node; i++) {
@@ -273,7 +286,7 @@ static latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t
 static bool latest_member_decides(const pto_pricing_t *pricing, const pto_messages_t *messages,
                                   const pto_action_t *action, const pto_ledger_t **last) {
     const pto_ledger_t *before = pricing->clocks.before;
-    int64_t first_rank = action->rank - action->me * messages->per_index;
+    int64_t first_rank = first_rank_of(messages, action);
     latest_t *latest = &pricing->summed->latest[action->core];
     if (!latest->known)
         *latest = latest_member(pricing, messages, first_rank);
@@ -288,13 +301,14 @@ static bool latest_member_decides(const pto_pricing_t *pricing, const pto_messag
     return true;
 }
 
-/* Finds the latest of all senders. With a sparse table, it only looks at those that have bytes. */
+/* Replaces `*last` by the latest of all senders to the action's process, if one is later. With a sparse
+ * table, it only looks at those that have bytes. */
 static void find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
                         const pto_action_t *action, const pto_ledger_t **last) {
     pto_action_t from = *action;
     pto_held_t held = pto_held_by(messages->plan, messages->slice->buffer, action->rank);
     const int64_t *partner = NULL;
-    int64_t first_rank = action->rank - action->me * messages->per_index, count = messages->peer_count;
+    int64_t first_rank = first_rank_of(messages, action), count = messages->peer_count;
     bool sparse =
         !messages->step->send_empty && pto_tables_partners(pricing->tables, &held, &partner, &count);
     pto_price_visits += count;

@@ -1,5 +1,5 @@
-/* Pipelines whose chunk k is the exchange with the k-th group of partners: if the table is sparse, few
- * processes have bytes in a chunk (busy.h). */
+/* Pipelines whose chunk k is each process's exchange with its k-th group of partners: if the table is sparse,
+ * few processes have bytes in a chunk (busy.h). */
 #include "price/busy.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool is_linear(const pto_expr_t *expr, int64_t constant, int64_t loop) {
     return expr->constant == constant && expr->loop == loop && pto_expr_is_constant(&rest);
 }
 
-/* Returns whether the step is the messages of each chunk with its group. */
+/* Returns whether the step sends or receives, in chunk k, one block for each partner of group k. */
 static bool are_messages(const groups_t *groups, const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     return pto_step_is_message(step) && !step->send_empty && peers->kind == PTO_PEERS_SHIFT &&

@@ -1,11 +1,11 @@
-/* The processes that have bytes in each chunk of a pipeline that exchanges a sparse table. lanes.c prices
- * only these. Internal to libportolan. */
+/* Finds the processes that have bytes in each chunk of a pipeline that exchanges a sparse table (alltoallv
+ * with few partners). lanes.c prices only these, from the second chunk on. Internal to libportolan. */
 #ifndef PTO_PRICE_BUSY_H
 #define PTO_PRICE_BUSY_H
 
 #include "price/pricing.h"
 
-/* A GPU one of whose processes has bytes in a chunk. */
+/* A chunk, and a GPU of which a process has bytes in it. */
 typedef struct {
     int64_t chunk;
     int64_t gpu;

@@ -1,5 +1,6 @@
 /* Counts and charges the messages of actors that represent several processes (a class, or one process of each
- * node), by arithmetic instead of peer by peer. The most expensive process of an actor counts. */
+ * node), by arithmetic instead of peer by peer. price.c calls it by pto_messages_by_class. An actor is
+ * charged as much as its most expensive process. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +15,8 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     int64_t bytes = buffer->block_bytes;
     if (slice->bundle > 1)
         blocks *= slice->bundle;
-    blocks += blocks < slice->fold ? blocks : slice->fold; /* of the member with the most blocks */
+    /* Up to `fold` of the blocks stand for two each; all can, for the member with the most blocks: */
+    blocks += blocks < slice->fold ? blocks : slice->fold;
     if (buffer->blocks == PTO_BLOCKS_SHARE)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes,
                                 pto_group_shape(&plan->request.layout, buffer->group).size, 0);
@@ -38,15 +40,17 @@ int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action)
     const pto_buffer_t *source = pto_buffer_at(plan, action->step->source.buffer);
     const pto_buffer_t *target = pto_buffer_at(plan, action->step->target.buffer);
     int64_t bytes = pto_class_slice_bytes(plan, &action->step->source, action);
-    bool onto_itself = pto_copy_joins_user_buffers(plan, action->step) && target->user_stride <= 1 &&
-                       bytes == source->block_bytes * source->block_count &&
-                       bytes == target->block_bytes * target->block_count;
+    bool whole_buffers = bytes == source->block_bytes * source->block_count &&
+                         bytes == target->block_bytes * target->block_count;
+    bool onto_itself =
+        pto_copy_joins_user_buffers(plan, action->step) && target->user_stride <= 1 && whole_buffers;
     return onto_itself ? 0 : bytes;
 }
 
 /* --- neighbors on a grid -------------------------------------------------------------------------------- */
 
-enum { GRID_NODES_MAX = 125 };
+/* At most 5 coordinates in each of 3 dimensions. */
+enum { GRID_COORDINATES = 5, GRID_NODES_MAX = 125 };
 
 /* Lists nodes that include the busiest one: all, or those at the corners, at the edges and in the middle. */
 static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRID_NODES_MAX]) {
@@ -56,13 +60,14 @@ static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRI
     for (; nodes <= GRID_NODES_MAX && count < nodes; count++)
         node[count] = count;
     for (int number = 0; nodes > GRID_NODES_MAX && number < GRID_NODES_MAX; number++) {
-        int64_t index = 0, rest = number;
-        for (int d = 0; d < grid->dim_count; d++, rest /= 5) {
-            const int64_t at[] = {0, 1, grid->dims[d] / 2, grid->dims[d] - 2, grid->dims[d] - 1};
-            index = index * grid->dims[d] + pto_floor_mod(at[rest % 5], grid->dims[d]);
+        int64_t owner = 0, rest = number; /* a digit of `number` to the base 5 for each dimension */
+        for (int d = 0; d < grid->dim_count; d++, rest /= GRID_COORDINATES) {
+            const int64_t coordinate[GRID_COORDINATES] = {0, 1, grid->dims[d] / 2, grid->dims[d] - 2,
+                                                          grid->dims[d] - 1};
+            owner = owner * grid->dims[d] + pto_floor_mod(coordinate[rest % GRID_COORDINATES], grid->dims[d]);
         }
         if (rest == 0)
-            node[count++] = index / per_node;
+            node[count++] = owner / per_node;
     }
     return count;
 }
@@ -94,17 +99,19 @@ static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step
     return largest;
 }
 
-/* Returns whether a step is of the kind of the action's and has members on its core. */
-static bool is_of_class(const pto_step_t *step, const pto_action_t *action) {
+/* Returns whether a step has the same kind as the action's step, and members on the action's core. */
+static bool is_same_kind(const pto_step_t *step, const pto_action_t *action) {
     return step->kind == action->step->kind && action->core >= step->core_first &&
            action->core < step->core_first + step->core_count;
 }
 
-/* Returns whether a step is an exchange with neighbors of the action's class and direction. */
+/* Returns whether a step sends to grid neighbors, or receives from them, as the action's step does. */
 static bool is_same_exchange(const pto_step_t *step, const pto_action_t *action) {
-    return step->peers.kind == PTO_PEERS_CART && is_of_class(step, action);
+    return step->peers.kind == PTO_PEERS_CART && is_same_kind(step, action);
 }
 
+/* Charges all messages of an owner to grid neighbors in the stage, or all from them, in the direction of the
+ * action `first`. */
 static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner, const pto_action_t *first,
                                      pto_charge_t *charge) {
     const pto_stage_t *stage = pricing->at.stage;
@@ -127,7 +134,7 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner
     return status;
 }
 
-/* Returns whether the action's step is the first such exchange of its stage. */
+/* Returns whether the action's step is the first of its stage for which is_same_exchange holds. */
 static bool is_first(const pto_pricing_t *pricing, const pto_action_t *action) {
     int i = pricing->at.stage->step_first;
     while (pto_step_at(pricing->plan, i) != action->step &&
@@ -141,7 +148,8 @@ static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of_
         *time = pto_time_add(*time, pto_time_multiply(of_time, pto_time_of(share, 1)));
 }
 
-/* Returns `time` with the additional cost of on-node messages if the member also receives or copies. */
+/* Returns `time` with the additional cost of on-node messages in both directions, and between copies in
+ * lanes. */
 static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *charge, pto_time_t time) {
     const pto_machine_t *machine = pricing->machine;
     for (int space = 0; space < PTO_SPACE_COUNT && pricing->at.both_ways; space++)
@@ -160,7 +168,8 @@ static pto_time_t cpu_time(const pto_pricing_t *pricing, const pto_charge_t *cha
     return with_shares(pricing, charge, pto_charge_by_cpu(charge));
 }
 
-/* Charges all exchanges with neighbors of a stage, at its first one: those of the most expensive owner. */
+/* Charges the messages of a stage with grid neighbors when its first such step is charged: those of the most
+ * expensive owner. */
 static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
                                            pto_charge_t *charge) {
     int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
@@ -192,7 +201,8 @@ static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
     return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
 }
 
-/* Returns the levels of a step's messages, valid until the next call, and their bytes; NULL: none. */
+/* Returns the counts of a step's messages by level, valid until the next call; NULL: there are none. Sets the
+ * bytes of each message. */
 static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
     const pto_step_t *step = action->step;
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
@@ -202,7 +212,8 @@ static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_
                : pto_traffic_count(pricing->plan, step, action->k, action->core, pricing->cache->traffic);
 }
 
-/* Returns the number of groups on a node that are counted for an actor: those whose first member it is. */
+/* Returns the number of groups of a node that are counted for an actor, so that each group is counted for one
+ * actor: a group's first GPU and first core decide. */
 static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_actor_t *actor = &pricing->actors.actor[action->rank];
@@ -215,24 +226,28 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
 /* --- alternative steps --------------------------------------------------------------------------------- */
 
 /* In a tree, the root may send from one buffer and the others from another, and each level has steps of its
- * own. A class whose members take part in different steps pays for those of one member, the most expensive
- * ones. */
+ * own. If members of a class take part in different steps of a stage, the class is charged the steps of one
+ * member: of the one whose steps have the largest sum of a measure, such as their time. */
+
+/* Returns the measure of one step. */
+typedef pto_time_t (*measure_t)(pto_pricing_t *pricing, pto_action_t action);
 
 /* Returns whether members that take part in the action's step also take part in this one. */
 static bool share_members(const pto_step_t *step, const pto_action_t *action) {
     return step == action->step || pto_steps_share_members(step, action->step, action->k, action->core);
 }
 
-/* Returns the measure of the action's step and of those that its members also take; `first` is the first. */
-static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action,
-                              pto_time_t (*measure)(pto_pricing_t *, pto_action_t), int *first) {
+/* Returns the sum of the measure over the steps of the members of the action's step. Sets `*first` to the
+ * index of the first of these steps. */
+static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action, measure_t measure,
+                              int *first) {
     const pto_stage_t *stage = pricing->at.stage;
     pto_time_t sum = {.s = 0};
     *first = -1;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
         other.step = pto_step_at(pricing->plan, i);
-        if (!is_of_class(other.step, action) || !share_members(other.step, action))
+        if (!is_same_kind(other.step, action) || !share_members(other.step, action))
             continue;
         sum = pto_time_add(sum, measure(pricing, other));
         *first = *first < 0 ? i : *first;
@@ -240,16 +255,16 @@ static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action
     return sum;
 }
 
-/* Returns whether the steps of the action's members have the largest measure; of equal ones, the first do. */
-static bool is_costliest(pto_pricing_t *pricing, const pto_action_t *action,
-                         pto_time_t (*measure)(pto_pricing_t *, pto_action_t)) {
+/* Returns whether the steps of the members of the action's step have the largest sum; of equal sums, the
+ * first steps count as the largest. */
+static bool is_costliest(pto_pricing_t *pricing, const pto_action_t *action, measure_t measure) {
     const pto_stage_t *stage = pricing->at.stage;
     int first, other_first;
     pto_time_t own = measure_all(pricing, action, measure, &first);
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
         other.step = pto_step_at(pricing->plan, i);
-        if (!is_of_class(other.step, action) || share_members(other.step, action))
+        if (!is_same_kind(other.step, action) || share_members(other.step, action))
             continue;
         pto_time_t others = measure_all(pricing, &other, measure, &other_first);
         if (pto_time_less(own, others) || (other_first < first && !pto_time_less(others, own)))
@@ -265,11 +280,12 @@ static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
     return (pto_time_t){.s = traffic ? (double)(traffic->off_per_node * bytes) : 0};
 }
 
+/* Returns whether other members of the class take part in another step of the same kind. */
 static bool has_alternative(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_stage_t *stage = pricing->at.stage;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         const pto_step_t *step = pto_step_at(pricing->plan, i);
-        if (is_of_class(step, action) && !share_members(step, action))
+        if (is_same_kind(step, action) && !share_members(step, action))
             return true;
     }
     return false;
@@ -293,6 +309,7 @@ static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
                         (double)(traffic->off_per_node * groups_per_node(pricing, action)), (double)bytes);
 }
 
+/* Charges one member's messages at each level. */
 static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mix, pto_space_t space,
                                int64_t bytes, pto_charge_t *charge) {
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
@@ -324,7 +341,8 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* Finds the most expensive mix of the step's members, and adds the maxima over all mixes to the charge's. */
+/* Finds the most expensive mix of the step's members. Adds the maxima over all mixes of the on-node cost and
+ * of the CPU time to the charge. */
 static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                    pto_space_t space, int64_t bytes, pto_charge_t *charge,
                                    const pto_mix_t **costliest) {
@@ -377,7 +395,9 @@ static void follow_sender(pto_pricing_t *pricing, int64_t actor, int64_t sender)
     pto_pricing_follow(pricing, &pricing->clocks.ledger[actor], &pricing->clocks.before[sender]);
 }
 
-/* Follows the actors that a receive may depend on: those of the cores that its peers may have. */
+/* Follows the actors that a receive may depend on: those with a core that one of its peers may have. If a
+ * group has one process of each GPU or node, a process's peers have its own core, so that the class follows
+ * itself. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     pto_group_kind_t kind = pto_group_at(pricing->plan, step->group)->kind;
@@ -436,7 +456,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
 
-/* Returns the distance of each member's only peer; 0: it has several, or no fixed distance. */
+/* Returns the distance from each member to its only peer; 0: it has several, or no fixed distance. */
 static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_peers_t *peers = &step->peers;
     const pto_action_t action = {.step = step, .k = k};
@@ -460,7 +480,8 @@ static bool meet_within(const pto_plan_t *plan, const pto_step_t *send, const pt
     return members > 0;
 }
 
-/* Compares steps, since a class may contain processes that send and others that receive. */
+/* Returns whether a process may send and receive within its node. Compares steps, since a class may contain
+ * some processes that only send and others that only receive. */
 static bool both_ways(const pto_plan_t *plan, const pto_stage_t *stage, int64_t k) {
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         const pto_step_t *send = pto_step_at(plan, i);

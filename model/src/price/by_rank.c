@@ -1,15 +1,16 @@
 /* Counts and charges the messages of actors that are single processes: peer by peer or, if the table of byte
- * counts is sparse, only with the peers whose messages may have bytes. */
+ * counts is sparse, only with the peers whose messages may have bytes. price.c calls it by
+ * pto_messages_by_rank. */
 #include "price/pricing.h"
 
-/* The messages of one step: the slice that each sends or receives, and the ranks that hold it. */
+/* The messages of one process in a step. */
 typedef struct {
-    const pto_slice_t *slice;
-    pto_held_t held;
-    bool peers_block;       /* pto_slice_is_peers_block of `slice` */
-    bool of_lines;          /* the slice is a row or column of a table, or a part of one */
-    int64_t peers;          /* number of peers of the step */
-    const int64_t *partner; /* of a sparse table: the peers with bytes; NULL: any peer may have some */
+    const pto_slice_t *slice; /* what each message sends or receives */
+    pto_held_t held;          /* the buffer of the slice, as its holder has it */
+    bool peers_block;         /* pto_slice_is_peers_block of `slice` */
+    bool of_lines;            /* the slice is a row or column of a table, or a part of one */
+    int64_t peers;            /* number of peers of the step */
+    const int64_t *partner;   /* of a sparse table: the peers with bytes; NULL: any peer may have some */
     int64_t partner_count;
     int64_t partner_first; /* the first partner from the process's own index on */
 } messages_t;
@@ -41,26 +42,35 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *
     return messages;
 }
 
-/* Finds the step's next peer, of a sparse table the next that may have bytes. False: there is none. */
-static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
-                      pto_action_t *action) {
+/* Finds the next partner that is a peer of the step, in the order of the step's shifts, which start at the
+ * process itself. False: there is none. */
+static bool next_partner(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
+                         pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
     int64_t count = messages->partner_count, size = messages->held.buffer->block_count;
-    while (!messages->partner && *next < messages->peers)
-        if (pto_step_peer(pricing->plan, (*next)++, action))
-            return true;
-    while (messages->partner && *next < count) {
-        /* In the order of the step's shifts, which start at the process itself: */
+    int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
+    int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
+    while (*next < count) {
         int64_t ahead = peers->sign > 0 ? *next : -1 - *next;
         int64_t peer = messages->partner[pto_floor_mod(messages->partner_first + ahead, count)];
-        int64_t shift = pto_floor_mod(peers->sign * (peer - action->me), size) -
-                        pto_expr_at(&peers->first, action->k, action->core, 0);
-        int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
+        int64_t beyond_first = pto_floor_mod(peers->sign * (peer - action->me), size) - first;
         (*next)++;
-        if (shift >= 0 && shift % stride == 0 && shift / stride < messages->peers &&
-            pto_step_peer(pricing->plan, shift / stride, action))
+        if (beyond_first >= 0 && beyond_first % stride == 0 && beyond_first / stride < messages->peers &&
+            pto_step_peer(pricing->plan, beyond_first / stride, action))
             return true;
     }
+    return false;
+}
+
+/* Finds the step's next peer, of a sparse table the next that may have bytes. `*next` is 0 at first. False:
+ * there is none. */
+static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
+                      pto_action_t *action) {
+    if (messages->partner)
+        return next_partner(pricing, messages, next, action);
+    while (*next < messages->peers)
+        if (pto_step_peer(pricing->plan, (*next)++, action))
+            return true;
     return false;
 }
 

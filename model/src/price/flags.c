@@ -39,7 +39,7 @@ static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from
         raises->unsorted || (raises->count > 0 && raises->item[raises->count - 1].from >= from);
     pto_raise_t *raise = &raises->item[raises->count++];
     *raise = (pto_raise_t){.from = from, .round = pricing->flags.round};
-    pto_pricing_require(pricing, pto_ledger_copy(&raise->at, own));
+    pto_pricing_must(pricing, pto_ledger_copy(&raise->at, own));
     raises->pending++;
 }
 
@@ -143,8 +143,8 @@ void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
             if (raise->consumed || raise->from == BY_ALL || raise->round <= pricing->flags.round - period)
                 continue;
             int64_t from = pto_actor_priced(pricing, raise->from);
-            pto_pricing_require(pricing, pto_ledger_shift(&raise->at, &pricing->clocks.ledger[from],
-                                                          &pricing->clocks.snapshot[from], times));
+            pto_pricing_must(pricing, pto_ledger_shift(&raise->at, &pricing->clocks.ledger[from],
+                                                       &pricing->clocks.snapshot[from], times));
         }
 }
 

@@ -1,4 +1,5 @@
-/* Finds GPUs of a node that do the same, so that one of them is priced for all (docs/decisions/0058).
+/* Finds GPUs of a node that do the same, so that one of them is priced for all (docs/decisions/0058). whole.c
+ * calls it before it prices a plan.
  *
  * The GPUs of a node are split into ranges. The GPUs of a range do the same: in each step, they move the same
  * bytes, with the same number of peers in each range. This is derived from the members, peers and slices of
@@ -29,15 +30,16 @@ static void split_before_gpu(survey_t *survey, int64_t gpu) {
         survey->begins[gpu] = true;
 }
 
-/* Splits the ranges at a member, whose GPU is a range of its own if it is not the first process there. */
+/* Splits the ranges before a member. If it is not the first process of its GPU, that GPU becomes a range of
+ * its own, since its processes are on both sides. */
 static void split_at_member(survey_t *survey, pto_group_kind_t kind, int64_t index) {
     int64_t per_gpu = pto_group_members_per_gpu(&survey->plan->request.layout, kind);
     split_before_gpu(survey, index / per_gpu);
     split_before_gpu(survey, (index + per_gpu - 1) / per_gpu);
 }
 
-/* Splits the ranges before the first and after the last member that an expression selects, if it selects
- * some. False: which ones depends on more than constants, or there are gaps between them. */
+/* Splits the ranges before the first and after the last of the members first, first + stride, ... below
+ * `until`, unless these are all members. False: the expressions are not constants, or there are gaps. */
 static bool split_around_members(survey_t *survey, const pto_group_t *group, const pto_expr_t *first,
                                  const pto_expr_t *stride, const pto_expr_t *until) {
     if (pto_range_is_all(first, stride, until, group->size))
@@ -63,8 +65,8 @@ static bool adds_up_peers(const pto_step_t *step) {
     return step->kind == PTO_STEP_REDUCE || (step->kind == PTO_STEP_COPY && !step->in_kernel);
 }
 
-/* Returns whether a step is a single member's wait. It costs its peers nothing, so that GPUs with and without
- * peers may be in one range. */
+/* Returns whether a step is a wait of a single member. It costs its peers nothing, so that GPUs on which it
+ * has peers and others may be in one range. */
 static bool waits_alone(const pto_step_t *step) {
     return step->kind == PTO_STEP_WAIT && step->peers.kind == PTO_PEERS_INDEX &&
            pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
@@ -79,7 +81,8 @@ static bool survey_peers(survey_t *survey, const pto_step_t *step, const pto_gro
         return true;
     }
     if (peers->kind == PTO_PEERS_INDEX) {
-        /* All have the same order of peers, but the peers on the own GPU come earlier or later in it. */
+        /* All members have the same order of peers, but a member's peers on its own GPU come earlier or
+         * later. */
         bool several = peers->until.constant > peers->first.constant + 1;
         int64_t per_gpu = pto_group_members_per_gpu(&survey->plan->request.layout, group->kind);
         if (several && per_gpu > 1 && adds_up_peers(step))

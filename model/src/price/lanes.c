@@ -33,11 +33,11 @@ static pto_ledger_t *last_use_at(const pto_pricing_t *pricing, int lane, int64_t
 }
 
 static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    pto_pricing_require(pricing, pto_ledger_copy(to, from));
+    pto_pricing_must(pricing, pto_ledger_copy(to, from));
 }
 
 static void reset_demand(pto_pricing_t *pricing) {
-    pto_pricing_copy_ledgers(pricing, pricing->lanes.base);
+    pto_pricing_save(pricing, pricing->lanes.base);
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actors.count; i++) {
         pricing->lanes.demand[i].time = (pto_time_t){0};
         pricing->lanes.demand[i].entry_count = 0;
@@ -59,7 +59,7 @@ static void reset_behind(pto_pricing_t *pricing) {
 static void fork(pto_pricing_t *pricing, int lanes) {
     reset_behind(pricing);
     for (int lane = 1; lane < lanes; lane++)
-        pto_pricing_copy_ledgers(pricing, lane_at(pricing, lane));
+        pto_pricing_save(pricing, lane_at(pricing, lane));
     reset_demand(pricing);
     pricing->lanes.active = true;
 }
@@ -106,17 +106,17 @@ static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resourc
     if (!pto_time_less(pto_time_scale(own->time, 1 + rounding), needed))
         return;
     copy_ledger(pricing, own, from);
-    pto_pricing_require(pricing, pto_ledger_shift(own, demand, &nothing, 1));
+    pto_pricing_must(pricing, pto_ledger_shift(own, demand, &nothing, 1));
     if (lane >= 0)
-        pto_pricing_require(pricing, pto_ledger_shift(own, lane_end(pricing, lane, actor),
-                                                      last_use_at(pricing, lane, index), 1));
+        pto_pricing_must(pricing, pto_ledger_shift(own, lane_end(pricing, lane, actor),
+                                                   last_use_at(pricing, lane, index), 1));
 }
 
 /* Lets each actor continue when its last lane has ended, and the demand on each resource is met. */
 static void join(pto_pricing_t *pricing, int lanes) {
     pricing->clocks.ledger = pricing->clocks.lane;
     pricing->lanes.active = false;
-    pto_pricing_copy_ledgers(pricing, pricing->clocks.before);
+    pto_pricing_save(pricing, pricing->clocks.before);
     reset_behind(pricing);
     for (int lane = 1; lane < lanes; lane++)
         follow_all(pricing, pricing->clocks.lane, lane_at(pricing, lane));
@@ -166,7 +166,7 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)
-        pto_pricing_copy_ledgers(pricing, slot);
+        pto_pricing_save(pricing, slot);
     return status;
 }
 
@@ -181,7 +181,7 @@ void pto_lanes_remember_demand(pto_pricing_t *pricing) {
 static void repeat_growth(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *before,
                           int64_t count, double times) {
     for (int64_t i = 0; i < count; i++)
-        pto_pricing_require(pricing, pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times));
+        pto_pricing_must(pricing, pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times));
 }
 
 /* Postpones the last uses that are in the measured iterations of a loop to their last repetition. Call it
@@ -192,8 +192,8 @@ static void repeat_last_uses(pto_pricing_t *pricing, double times) {
         int64_t actor = index % pricing->actors.count;
         pto_ledger_t *last_use = last_use_at(pricing, current_lane(pricing), index);
         if (pto_time_less(pricing->clocks.snapshot[actor].time, last_use->time))
-            pto_pricing_require(pricing, pto_ledger_shift(last_use, &pricing->clocks.ledger[actor],
-                                                          &pricing->clocks.snapshot[actor], times));
+            pto_pricing_must(pricing, pto_ledger_shift(last_use, &pricing->clocks.ledger[actor],
+                                                       &pricing->clocks.snapshot[actor], times));
     }
 }
 
@@ -297,9 +297,9 @@ static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
 static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double times) {
     int64_t actors = pricing->actors.count, last = (pipeline->lanes - 1) * actors;
     for (int64_t i = 0; i < pipeline->slots * actors; i++)
-        pto_pricing_require(pricing,
-                            pto_ledger_shift(&pipeline->slot[i], &pricing->clocks.lane[last + i % actors],
-                                             &pipeline->before[last + i % actors], times));
+        pto_pricing_must(pricing,
+                         pto_ledger_shift(&pipeline->slot[i], &pricing->clocks.lane[last + i % actors],
+                                          &pipeline->before[last + i % actors], times));
     pto_pricing_shift_queues(pricing, pricing->clocks.lane, pipeline->before, times);
     pto_lanes_repeat_demand(pricing, times);
     pto_occupied_repeat(pricing, times);
@@ -317,7 +317,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
     }
     for (int lane = 0; lane < pipeline->lanes; lane++) {
         pricing->clocks.ledger = lane_at(pricing, lane);
-        pto_pricing_copy_ledgers(pricing, pipeline->before + lane * pricing->actors.count);
+        pto_pricing_save(pricing, pipeline->before + lane * pricing->actors.count);
     }
     pto_lanes_remember_demand(pricing);
     pto_occupied_remember(pricing);
@@ -381,7 +381,7 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     int64_t slots = pipeline.slots * actors, lanes = pipeline.lanes * actors;
     bool repeats = chunks > 3 * pipeline.period && pricing->actors.kind != PTO_ACTORS_RANKS;
     pipeline.independent = repeats && are_independent(pricing, index);
-    pto_pricing_require(pricing, allocate_pipeline(&pipeline, slots, lanes, repeats));
+    pto_pricing_must(pricing, allocate_pipeline(&pipeline, slots, lanes, repeats));
     int64_t all_count = pricing->actors.priced_count, *all = pricing->actors.priced;
     const pto_stage_t *first = pto_node_stage(pricing->plan, index + 1);
     const pto_stage_t *last = pto_node_stage(pricing->plan, index + node->span);
@@ -466,5 +466,5 @@ void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t 
             copy_ledger(pricing, &pricing->lanes.first_use[index], own);
         pricing->lanes.uses[index] = true;
     }
-    pto_pricing_require(pricing, pto_ledger_add(&pricing->lanes.demand[index], charge, time));
+    pto_pricing_must(pricing, pto_ledger_add(&pricing->lanes.demand[index], charge, time));
 }

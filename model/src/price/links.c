@@ -1,7 +1,7 @@
 /* Links that processes share (paths.h): counts the bytes that each link, and the memory of each socket,
  * carries in a stage, and charges an actor if the busiest link on its paths takes longer than its own bytes.
- * Bytes are counted on every node that has actors; if an actor represents processes of all nodes, on as many
- * nodes as can differ. */
+ * If each process is an actor, the bytes of all nodes are counted. If actors represent processes of all
+ * nodes, only as many nodes are counted as can differ. */
 #include <stdlib.h>
 
 #include "price/pricing.h"
@@ -113,8 +113,8 @@ void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action,
     add_to_path(&pricing->shared.loads, PTO_LOAD_MESSAGES, action->rank / ranks, path, (double)bytes);
 }
 
-/* Counts the messages of one rank within its node, of the size that its class is charged. Peers are looked
- * for among the node's ranks, since most of a large group's peers are elsewhere. */
+/* Counts the messages of one rank to the ranks [first, until) of its node, of the size that its class is
+ * charged. Tries each rank of the node, since most peers of a large group are elsewhere. */
 static void count_within(pto_pricing_t *pricing, pto_action_t *action, int64_t first, int64_t until) {
     for (int64_t peer = first; peer < until; peer++) {
         if (!pto_step_reaches(pricing->plan, action, peer))

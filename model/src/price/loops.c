@@ -1,34 +1,39 @@
-/* Prices loops. Rounds that cost the same are called uniform: after a few of them, the time that each actor
- * gained in the last ones is added for all others. */
+/* Prices loops. Rounds (iterations) that cost the same are called uniform. Only a few of them are priced. The
+ * time that each actor gained in the last ones is then added for all remaining ones. The functions limit_...
+ * reduce the range of rounds that are taken to be uniform. */
 #include "price/pricing.h"
 
-/* Leaves only the rounds k in which a shift by c + l * k takes every message off the node. */
+/* Leaves only the rounds k in which all shifts, from first + loop * k to farthest + loop * k, send every
+ * message to another node: no shift is below the members per node, or reaches the same node around the
+ * group's end. */
 static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const pto_group_t *group) {
     int64_t step = peers->first.loop, farthest = peers->until.constant - 1;
     int64_t from = (group->members_per_node - peers->first.constant + step - 1) / step;
-    int64_t last = group->size - group->members_per_node - farthest;
+    int64_t room = group->size - group->members_per_node - farthest;
     if (repeat->uniform_from < from)
         repeat->uniform_from = from;
-    if (repeat->uniform_to > last / step + 1)
-        repeat->uniform_to = last < 0 ? repeat->uniform_from : last / step + 1;
+    if (repeat->uniform_to > room / step + 1)
+        repeat->uniform_to = room < 0 ? repeat->uniform_from : room / step + 1;
 }
 
-/* A slice may become or cease to be empty at some round. Leaves the rounds on the side with more of them. */
+/* A slice whose end moves with the round becomes empty at some round (if the end falls) or ceases to be.
+ * Leaves the rounds on the side with more of them. */
 static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const pto_node_t *loop) {
     int64_t per_round = slice->until.loop;
     if (per_round == 0)
         return;
-    int64_t at = per_round < 0 ? (slice->until.constant - 1) / -per_round + 1
-                               : (per_round - slice->until.constant) / per_round;
-    if (at - loop->from <= loop->to - at && repeat->uniform_from < at)
-        repeat->uniform_from = at;
-    else if (at - loop->from > loop->to - at && repeat->uniform_to > at)
-        repeat->uniform_to = at;
+    int64_t change = per_round < 0 ? (slice->until.constant - 1) / -per_round + 1
+                                   : (per_round - slice->until.constant) / per_round;
+    bool more_after = change - loop->from <= loop->to - change;
+    if (more_after && repeat->uniform_from < change)
+        repeat->uniform_from = change;
+    else if (!more_after && repeat->uniform_to > change)
+        repeat->uniform_to = change;
 }
 
 /* The range of a step's members may depend on the round. If both of its ends move, they are at the same
- * positions in their nodes again after as many rounds as a node has members: that is the period. If one end
- * moves, all members are on one node in at most that many rounds: leaves the others. */
+ * positions in their nodes again after as many rounds as a node has members, which is the period. If one end
+ * moves, all members are on one node in at most that many rounds, which are left out. */
 static void limit_to_members(pto_repeat_t *repeat, const pto_step_t *step, const pto_group_t *group,
                              const pto_node_t *loop) {
     bool first_moves = step->who_first.loop != 0, until_moves = step->who_until.loop != 0;
@@ -75,13 +80,13 @@ static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from,
 }
 
 static void take_snapshot(pto_pricing_t *pricing) {
-    pto_pricing_copy_ledgers(pricing, pricing->clocks.snapshot);
+    pto_pricing_save(pricing, pricing->clocks.snapshot);
     pto_occupied_remember(pricing);
     if (pricing->lanes.active)
         pto_lanes_remember_demand(pricing);
 }
 
-/* Adds `times` what the ledgers have gained since the snapshot. */
+/* Adds `times` the gains since the snapshot to all ledgers. */
 static void repeat_gains(pto_pricing_t *pricing, double times) {
     pto_occupied_repeat(pricing, times);
     if (pricing->lanes.active)
@@ -89,12 +94,11 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         int64_t actor = pricing->actors.priced[i];
         pto_ledger_t *ledger = &pricing->clocks.ledger[actor];
-        pto_pricing_require(pricing,
-                            pto_ledger_shift(ledger, ledger, &pricing->clocks.snapshot[actor], times));
+        pto_pricing_must(pricing, pto_ledger_shift(ledger, ledger, &pricing->clocks.snapshot[actor], times));
     }
 }
 
-/* --- loops with waits for earlier rounds ---------------------------------------------------------------- */
+/* --- loops in which flags of earlier rounds are awaited ------------------------------------------------- */
 
 /* Returns whether all actors that have gained time from `before` to `now` have gained the same, `*gain`. */
 static bool same_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
@@ -116,8 +120,8 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
                               double times) {
     for (int64_t gpu = 0; gpu < pricing->actors.gpu_count; gpu++)
         for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
-            pto_pricing_require(pricing, pto_copy_queue_shift(&pricing->shared.engine[gpu].queue[resource],
-                                                              now, before, times));
+            pto_pricing_must(pricing, pto_copy_queue_shift(&pricing->shared.engine[gpu].queue[resource], now,
+                                                           before, times));
 }
 
 /* Moves raised flags, and copies in the queues of GPUs, on to later rounds. */
@@ -126,9 +130,10 @@ static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times)
     pto_pricing_shift_queues(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, times);
 }
 
-/* Processes that wait for flags of earlier rounds, as a sender does for one of r slots, depend on the last r
- * rounds. So rounds are priced until, twice in succession, r of them take all actors equally long and leave
- * as many flags raised as they found. Then the remaining uniform rounds cost the same. */
+/* Processes that wait for flags of earlier rounds, as a sender does for one of r slots of a buffer, depend on
+ * the last r rounds. So rounds are priced until, twice in succession, r of them take equally long, for all
+ * actors, and leave as many flags raised as they found. The remaining uniform rounds then cost the same. k:
+ * the next round to price. */
 static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
     int64_t to = pto_node_at(pricing->plan, index)->to, period = pricing->flags.lag * repeat.period;
     pto_time_t gain, earlier = {.s = -1};
@@ -155,7 +160,8 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 
 /* --- loops ---------------------------------------------------------------------------------------------- */
 
-/* Prices two periods of uniform rounds, and repeats the gains of the second. Single ranks have none. */
+/* Prices two periods of uniform rounds, and repeats the gains of the second. If actors are single ranks, all
+ * rounds are priced. */
 static pto_status_t price_loop(pto_pricing_t *pricing, int index, int64_t outer) {
     (void)outer;
     const pto_node_t *loop = pto_node_at(pricing->plan, index);

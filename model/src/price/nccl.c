@@ -1,7 +1,8 @@
 /* The cost of a collective that NCCL runs (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the
- * row that was measured with the same numbers of GPUs and nodes. For other numbers, the nearest measured job
- * is extrapolated by what NCCL does (its src/graph/tuning.cc, 2.28.3): the hops of its rings and trees, by
- * protocol, and the bytes that links and nodes carry. */
+ * row that was measured with the same numbers of GPUs and nodes, a job. For other numbers, the nearest
+ * measured job is extrapolated by NCCL's own model (its src/graph/tuning.cc, 2.28.3): the hops of its rings
+ * and trees, by protocol, and the bytes that links and nodes carry. The first part prices a call, the second
+ * finds a plan's calls. */
 #include "price/nccl.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 
 const char pto_nccl_stage[] = "NCCL";
 
+/* Returns the bytes of the line (row or column, table.h) with the most. */
 static int64_t busiest_line(const pto_table_sums_t *sums) {
     int64_t max_bytes = 0;
     for (int64_t line = 0; line < sums->lines; line++) {
@@ -52,22 +54,18 @@ static bool call_bytes(const pto_plan_t *plan, const pto_machine_t *machine, pto
 }
 
 /* Lists the numbers of GPUs that were measured, as far as there is room. */
-static void list_measured(const pto_machine_t *machine, pto_nccl_kind_t kind, char *text, size_t text_size) {
-    int used = snprintf(text, text_size, "has none");
-    for (int i = 0; i < machine->nccl[kind].count && (size_t)used < text_size; i++) {
-        const pto_cost_row_t *row = &machine->nccl[kind].row[i];
-        used = i == 0 ? 0 : used;
-        if (row->from_bytes == 0)
-            used += snprintf(text + used, text_size - (size_t)used, "%s%lld on %lld",
-                             i == 0 ? "knows GPUs on nodes: " : ", ", (long long)row->gpus,
-                             (long long)row->nodes);
-    }
+static void list_measured(const pto_cost_table_t *cost, char *text, size_t text_size) {
+    int used = snprintf(text, text_size, "%s", cost->count > 0 ? "knows GPUs on nodes: " : "has none");
+    for (int i = 0; i < cost->count && (size_t)used < text_size; i++)
+        if (cost->row[i].from_bytes == 0) /* the first row of a job */
+            used += snprintf(text + used, text_size - (size_t)used, "%s%lld on %lld", i == 0 ? "" : ", ",
+                             (long long)cost->row[i].gpus, (long long)cost->row[i].nodes);
 }
 
 static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus, int64_t nodes,
                            pto_error_t *err) {
     char measured[96];
-    list_measured(machine, kind, measured, sizeof measured);
+    list_measured(&machine->nccl[kind], measured, sizeof measured);
     return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                             "the plan needs nccl.%s for %lld GPUs on %lld node%s, and machine %s %s; "
                             "`portolan-calibrate --only nccl` there measures it",
@@ -75,7 +73,8 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
-/* Returns the cost of a byte between nodes: injection.gpu, else one process's message; NULL: unknown. */
+/* Returns the cost of a byte between nodes: injection.gpu or, if that is unknown, the beta of messages; NULL:
+ * both are unknown. */
 static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
     const pto_cost_row_t *message =
@@ -93,7 +92,7 @@ bool pto_nccl_has_network(const pto_machine_t *machine) { return net_byte(machin
 static const double flags_per_byte[PTO_NCCL_PROTOCOL_COUNT] = {
     [PTO_NCCL_PROTOCOL_LL] = 1, [PTO_NCCL_PROTOCOL_LL128] = 8.0 / 120};
 
-/* The hops of a call's data, and the bytes that a link and a node carry per byte of the call. */
+/* The hops of a call's data, and the bytes that a link and a node carry for each byte of the call. */
 typedef struct {
     double hops;     /* within nodes; for alltoall: peers */
     double net_hops; /* between nodes */
@@ -101,7 +100,8 @@ typedef struct {
     double per_node;
 } shape_t;
 
-/* As NCCL counts (tuning.cc): a ring's slowest block passes all of its links between nodes. */
+/* Counts as NCCL does (tuning.cc): in a ring of n GPUs, the slowest block passes n - 1 links, among them all
+ * links between nodes. In an allreduce, it does so twice. */
 static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pto_nccl_job_t job) {
     double gpus = (double)job.gpus, nodes = (double)job.nodes, steps = gpus - 1, rounds = 1;
     shape_t shape = {.per_link = 1, .per_node = 1};
@@ -131,10 +131,10 @@ static double ll_bytes(pto_nccl_kind_t kind, pto_nccl_job_t job, const shape_t *
     return job.nodes > 1 && kind != PTO_NCCL_ALLTOALL ? bytes * shape->per_link : 0;
 }
 
-/* Returns the protocol that NCCL uses, the one whose hops and bytes together are the cheapest: any between
- * nodes, within a node LL or LL128 below `simple_bytes`, and Simple above. A protocol without a time for a
- * hop is not used on such GPUs. `carried`: the time of the bytes without flags; `by_ll`: the least time of
- * LL's bytes; `more_s`: the additional time of each protocol. */
+/* Returns the protocol that NCCL uses: the one whose hops and bytes together are the cheapest. Within a node,
+ * only Simple is used from `simple_bytes` on, and only the others below. A protocol without a time for a hop
+ * is not used on such GPUs. `carried`: the time of the bytes without flags; `by_ll`: the least time of LL's
+ * bytes; `more_s`: as in pto_nccl_route_t. */
 static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
                                        const shape_t *shape, double bytes, pto_time_t carried,
                                        pto_time_t by_ll, double more_s[PTO_NCCL_PROTOCOL_COUNT]) {
@@ -175,8 +175,9 @@ static double fixed_value(const pto_param_t *param) {
     return param->value;
 }
 
-/* Returns the bytes of a call in flight: a chunk of each channel. Between nodes there are two channels per
- * NIC (ncclTopoPostset doubles those that were found), but not more than within a node. */
+/* Returns the bytes of a call that are in flight: a chunk of each channel. Sets the number of channels.
+ * Between nodes there are two per NIC (ncclTopoPostset doubles those found), but not more than within a node.
+ * A NIC is taken to carry one message at its full rate. */
 static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                              double *channels) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
@@ -190,8 +191,9 @@ static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, d
     return fmin(bytes, *channels * fixed_value(&machine->nccl_chunk_bytes));
 }
 
-/* Each node of a chain forwards a chunk when all of it has arrived. The first node does not wait, and the
- * wait of the last one is the time of the call's bytes. LL's chunks are small. */
+/* Adds the times for which the nodes of a chain wait. Each forwards a chunk when all of it has arrived. The
+ * first node does not wait, and the wait of the last one is the time of the call's bytes. LL's chunks are
+ * small. */
 static void add_waits(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                       pto_nccl_route_t *route) {
     if (!pto_param_known(&machine->nccl_channels) || route->protocol == PTO_NCCL_PROTOCOL_LL) {
@@ -331,7 +333,7 @@ static bool next_smaller(const pto_cost_table_t *cost, pto_nccl_job_t base, pto_
     return found->nodes > 0;
 }
 
-/* Multiplies what a route adds to its row for hops and for waiting. */
+/* Multiplies the hops and waits that a route adds to its row. */
 static void scale_growth(pto_nccl_route_t *route, double times) {
     route->hops *= times;
     route->net_hops *= times;
@@ -346,9 +348,10 @@ static double fixed_s(pto_time_t time) {
     return time.s;
 }
 
-/* Returns the measured growth from the next smaller number of nodes to the base, in units of what hops and
- * chunks add there by NCCL's structure, from 0 to 2; 1 where `base` is the only number of several nodes.
- * Calls that follow one another, as nccl-tests makes them, hide most hops of a chain. */
+/* Returns the ratio of the measured to the modelled growth of a call's time from the next smaller number of
+ * nodes to the base, limited to [0, 2]; 1 if no other job on several nodes was measured. The growth is what
+ * hops and waits add. It can be smaller than modelled, since calls in succession, as in nccl-tests, hide most
+ * hops of a chain. */
 static double measured_growth(const pto_machine_t *machine, pto_nccl_kind_t kind,
                               pto_nccl_algorithm_t algorithm, pto_nccl_job_t base, double bytes) {
     pto_nccl_job_t smaller;
@@ -379,7 +382,8 @@ bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, p
     return true;
 }
 
-/* Charges the cheaper of ring and tree; an alltoall has only sends. False: nothing to extrapolate from. */
+/* Charges the cheaper of ring and tree; an alltoall has only sends. False: there is nothing to extrapolate
+ * from. */
 static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                         pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
     bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;
@@ -472,7 +476,7 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, int index, int64_t k) {
         pto_pricing_add(pricing, actor, &charge, charge.other);
     }
     if (last)
-        pto_pricing_require(pricing, pto_ledger_add(last, &charge, charge.other));
+        pto_pricing_must(pricing, pto_ledger_add(last, &charge, charge.other));
     return status;
 }
 

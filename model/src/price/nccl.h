@@ -15,27 +15,29 @@ typedef struct {
     int64_t nodes;
 } pto_nccl_job_t;
 
-/* How a job is extrapolated from a measured one, the base: the base's row, and what the job has beyond it. */
+/* How a call is extrapolated from a measured job, the base: the base's row, and what is added to its time.
+ * Hops, channels, chunks and protocols are NCCL's. */
 typedef struct {
     pto_nccl_job_t base;
     pto_nccl_algorithm_t algorithm;
     pto_nccl_protocol_t protocol;
     const pto_cost_row_t *row; /* of the base, for `row_bytes` */
-    double row_bytes;   /* a call of these bytes on the base has the same bytes on its links as the job */
+    double row_bytes;   /* a call of this size on the base puts as many bytes on each link as the call here */
     double hops;        /* additional hops within nodes; for alltoall: peers */
     double net_hops;    /* additional hops between nodes */
     double chunk_bytes; /* bytes that a channel waits for before it forwards them, at all hops within nodes */
     double net_bytes;   /* bytes that a node sends to others; 0: the row includes them */
     double wait_bytes;  /* bytes that the nodes of a chain wait for before they forward them */
     double ll_bytes;    /* bytes that the protocol LL carries between nodes; 0: another protocol is used */
-    double more_s[PTO_NCCL_PROTOCOL_COUNT]; /* additional time of each other protocol, as NCCL compares them;
-                                               INFINITY: NCCL does not use it on such GPUs */
+    double more_s[PTO_NCCL_PROTOCOL_COUNT]; /* by how much each protocol is slower than the one used, as NCCL
+                                               compares them; INFINITY: not used on such GPUs */
 } pto_nccl_route_t;
 
 /* Returns whether bytes between nodes have a cost; else nothing can be extrapolated to more nodes. */
 bool pto_nccl_has_network(const pto_machine_t *machine);
 
-/* Sets the route by one algorithm; false: the machine lacks the collective, or parameters for it. */
+/* Sets the route from `base` to `job`, for a call of `bytes` by one algorithm. False: the machine lacks the
+ * collective, or parameters for it. */
 bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                     pto_nccl_job_t base, pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);
 

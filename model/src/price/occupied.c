@@ -1,6 +1,6 @@
-/* How long a plan occupies the resources that concurrent calls share (workloads): each process's copy
- * engines, CPU and two sides of messages, and each node's memory and NICs. Unlike the terms of the longest
- * path, this counts every lane and every process, even if no other waits for them. */
+/* How long a plan occupies the resources that concurrent calls of a workload share (`portolan step`): each
+ * process's copy engines, CPU, sending and receiving, and each node's memory and NICs. Unlike the terms of
+ * the longest path, this counts every lane and every process, even if no other waits for them. */
 #include <math.h>
 #include <stdlib.h>
 

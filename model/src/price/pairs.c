@@ -1,26 +1,29 @@
 /* Prices a loop of pairwise exchanges of a table of byte counts: in a round, each process sends one message
- * and receives one. Times are computed as in by_rank.c, with the same results, but instead of a ledger each
- * process has its time in an array and, for explanations, counts of the terms on its longest path. */
+ * and receives one. Times are computed as in by_rank.c, with the same results. But instead of a ledger, each
+ * process has its time in an array and, for explanations, counts of the terms on its longest path. Pricing
+ * ends early if a lower bound of the price exceeds the bound of the request. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "price/messages.h"
 
-/* Explanations: for each process, the messages and bytes on its longest path by row of the machine's costs,
- * and the limits that replaced costs. A process that waits for another one takes over its counts. */
+/* Explanations: counts for each process. A process that waits for another one takes over its counts, so that
+ * they are those of its longest path. The counts are, for each row of the machine's costs, a number of
+ * messages and of bytes; then follow the numbers of limited_t. */
 typedef struct {
     bool wanted;
-    int first_row[PTO_LEVEL_COUNT]; /* of the level's cost, among the rows of all */
-    int rows;
-    size_t width;    /* number of counts of each process */
-    double *number;  /* [group][member][width]: the counts before the round */
-    double *next;    /* and after it */
-    int64_t *origin; /* [group][member]: the actor with which its longest path began */
-    int64_t *next_origin;
+    int first_row[PTO_LEVEL_COUNT]; /* of the level's cost, among the rows of all levels */
+    int rows;                       /* of all levels */
+    size_t width;                   /* number of counts of each process */
+    double *number;                 /* [group][member][width]: the counts before the round */
+    double *next;                   /* [group][member][width]: the counts after the round */
+    int64_t *origin;                /* [group][member]: the actor with which its longest path began */
+    int64_t *next_origin;           /* [group][member]: the same after the round */
 } terms_t;
 
-/* A process's counts are the messages and bytes of each row, then these of the limits that replaced costs. */
+/* The members of pto_outflow_t that the injection limits multiply where these replace the cost of messages.
+ */
 typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
 
 /* The members of a group exchange with each other. The processes with the same core of all GPUs are a group,
@@ -53,13 +56,13 @@ typedef struct {
     const pto_postal_t *postal;
     int64_t bytes;
     double time_s;
-    bool by_bytes; /* the node's limit of bytes, or that of messages and bytes, replaces the message's cost */
-    bool by_rate;
+    bool by_bytes; /* the node's limit of bytes replaces the cost of the message's bytes */
+    bool by_rate;  /* the node's limit of messages and bytes replaces the message's whole cost */
 } end_t;
 
 static double larger(double a, double b) { return b > a ? b : a; }
 
-/* Returns the actor of an index of arrays [group][member]. */
+/* Returns the actor of an index in arrays [group][member]. */
 static int64_t actor_of(const pairs_t *pairs, int64_t index) {
     return pairs->first_core + index / pairs->size + index % pairs->size * pairs->out.per_index;
 }
@@ -106,12 +109,15 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs
     pairs->cyclic = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
     const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
     const pto_expr_t *distance = &pairs->out.step->peers.first;
-    return pto_expr_at(distance, node->from, 0, 0) > 0 &&
-           pto_expr_at(distance, node->to - 1, 0, 0) < pairs->size && distance->loop > 0 &&
-           has_one_message_each(&pairs->out) && has_one_message_each(&in) && are_matched(&pairs->out, &in) &&
-           pairs->size == pto_layout_owner_count(layout) &&
+    bool others_in_turn = pto_expr_at(distance, node->from, 0, 0) > 0 &&
+                          pto_expr_at(distance, node->to - 1, 0, 0) < pairs->size && distance->loop > 0;
+    bool is_pairwise =
+        has_one_message_each(&pairs->out) && has_one_message_each(&in) && are_matched(&pairs->out, &in);
+    bool all_owners =
+        pairs->size == pto_layout_owner_count(layout) &&
+        (!single || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu));
+    return others_in_turn && is_pairwise && all_owners &&
            pairs->cyclic == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
-           (!single || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
            pto_buffer_parts(pricing->plan, pairs->out.buffer, &pairs->parts) &&
            pto_buffer_parts(pricing->plan, in.buffer, &in_parts) &&
            pto_parts_are_same(&pairs->parts, &in_parts);
@@ -147,7 +153,7 @@ static bool begin_terms(pairs_t *pairs) {
         return false;
     for (size_t i = 0; i < members; i++)
         terms->origin[i] = actor_of(pairs, (int64_t)i);
-    pto_pricing_copy_ledgers(pairs->pricing, pairs->pricing->clocks.before);
+    pto_pricing_save(pairs->pricing, pairs->pricing->clocks.before);
     return true;
 }
 
@@ -158,7 +164,8 @@ static void free_terms(terms_t *terms) {
     free(terms->next_origin);
 }
 
-/* Counts a message at one of its ends, or the limit that replaces it, as pto_charge_settle does. */
+/* Adds a message at one of its ends to counts, or the limit that replaces its cost, as pto_charge_settle
+ * does. */
 static void count_end(const pairs_t *pairs, const end_t *end, const pto_outflow_t *outflow, double *number) {
     pto_space_t space = pairs->out.space;
     int row = 0;
@@ -200,7 +207,7 @@ static void end_round_of_terms(pairs_t *pairs) {
     terms->next_origin = origin;
 }
 
-/* Charges the terms that are counted. */
+/* Enters a process's counts as terms of a charge. */
 static void enter_terms(const pairs_t *pairs, const double *number, pto_charge_t *charge) {
     const double *limited = number + 2 * pairs->terms.rows;
     pto_space_t space = pairs->out.space;
@@ -219,7 +226,8 @@ static void enter_terms(const pairs_t *pairs, const double *number, pto_charge_t
     pto_charge_enter_limits(charge, pairs->pricing->machine, &outflow, limited[LIMITED_MESSAGES] > 0);
 }
 
-/* Sets all processes' ledgers except for the times. */
+/* Sets the terms of all processes' ledgers: those of the actor with which the longest path began, then the
+ * counts. */
 static void end_terms(const pairs_t *pairs) {
     pto_clocks_t *clocks = &pairs->pricing->clocks;
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
@@ -227,9 +235,8 @@ static void end_terms(const pairs_t *pairs) {
         pto_charge_t charge;
         pto_charge_begin(&charge, pairs->stage->name, &clocks->terms[PTO_TERMS_OUT]);
         enter_terms(pairs, pairs->terms.number + (size_t)i * pairs->terms.width, &charge);
-        pto_pricing_require(pairs->pricing,
-                            pto_ledger_copy(ledger, &clocks->before[pairs->terms.origin[i]]) &&
-                                pto_ledger_add_terms(ledger, &charge));
+        pto_pricing_must(pairs->pricing, pto_ledger_copy(ledger, &clocks->before[pairs->terms.origin[i]]) &&
+                                             pto_ledger_add_terms(ledger, &charge));
     }
 }
 
@@ -241,7 +248,7 @@ static void begin_round(pairs_t *pairs, int64_t k) {
     pairs->block_core = pairs->distance % pairs->parts.count;
 }
 
-/* Reads the entries of `count` senders from `first` on; a negative `first` counts from the end. */
+/* Reads the entries of the current distance for `count` senders from `first` on, modulo the group's size. */
 static void read_bytes(pairs_t *pairs, int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; i++) {
         int64_t sender = pto_messages_wrap(i, pairs->size);
@@ -345,11 +352,13 @@ static void set_times(const pairs_t *pairs, const double *time_s) {
 
 /* --- the bound ------------------------------------------------------------------------------------------ */
 
-/* The bound is the price of another plan, often of one that sends all messages at once. To test it early, the
- * remaining rounds of one node are priced as if its processes never waited, and then what follows the
- * loop. If that exceeds the bound, so do the rounds of all nodes, which would take much more work. */
+/* The bound is usually the price of another plan, often of one that sends all messages at once. To test early
+ * whether this price exceeds it, the remaining rounds of one node are priced as if its processes never
+ * waited, and then the stages after the loop. This is a lower bound of the price, for much less work than the
+ * rounds of all nodes. */
 
-/* Returns whether no stage after the loop depends on the order in which processes arrive at it. */
+/* Returns whether the stages after the loop can be priced and undone by rest_exceeds: their state is only the
+ * ledgers' times and `behind`, without explanations, flags, queues, or loops and calls of NCCL. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     const pto_plan_t *plan = pricing->plan;
     bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte &&
@@ -368,8 +377,8 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     return plain;
 }
 
-/* Returns whether the price exceeds its bound if processes leave the loop at the times in next_s. Prices what
- * follows the loop, and restores the state. */
+/* Returns whether the price exceeds its bound if processes leave the loop at the times in next_s. Prices the
+ * stages after the loop, and restores the state. */
 static bool rest_exceeds(pairs_t *pairs, int loop) {
     pto_pricing_t *pricing = pairs->pricing;
     const pto_pricing_t before = *pricing;
@@ -377,7 +386,7 @@ static bool rest_exceeds(pairs_t *pairs, int loop) {
     size_t behind_size = (size_t)pricing->actors.count * sizeof *pairs->behind;
     int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span;
     memcpy(pairs->behind, clocks->behind, behind_size);
-    pto_pricing_copy_ledgers(pricing, clocks->snapshot);
+    pto_pricing_save(pricing, clocks->snapshot);
     set_times(pairs, pairs->next_s);
     pricing->err = NULL; /* errors are reported when the rest is priced after the rounds */
     pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);
@@ -440,7 +449,7 @@ static void release(pairs_t *pairs) {
 }
 
 /* The bound is checked before the first round, after FIRST_CHECK rounds, then after CHECK_FACTOR times as
- * many, and so on. Rounds that are already priced include waits, so later checks are stricter. */
+ * many, and so on. Rounds that are already priced include waits, so that later checks find more. */
 enum { FIRST_CHECK = 16, CHECK_FACTOR = 4 };
 
 static pto_status_t price_pairs(pto_pricing_t *pricing, int loop, int64_t outer) {

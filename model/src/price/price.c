@@ -223,8 +223,8 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     pto_pricing_add(pricing, actor, messages, longer);
     pto_pricing_add(pricing, actor, &costs->other, other);
     if (costs->queued)
-        pto_pricing_require(pricing, pto_copies_leave(engine_of(pricing, actor), costs->queued, actor,
-                                                      &pricing->clocks.ledger[actor]));
+        pto_pricing_must(pricing, pto_copies_leave(engine_of(pricing, actor), costs->queued, actor,
+                                                   &pricing->clocks.ledger[actor]));
     pto_lane_ended(pricing, actor);
 }
 
@@ -436,7 +436,7 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
     const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     pricing->at.stage = stage;
     pricing->at.both_ways = goes_both_ways(pricing, stage, k);
-    pto_pricing_copy_ledgers(pricing, pricing->clocks.before);
+    pto_pricing_save(pricing, pricing->clocks.before);
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);
     bool memory = pricing->shared.loads.links.memory_s_per_byte != NULL;

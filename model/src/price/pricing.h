@@ -326,7 +326,7 @@ static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t
 }
 
 /* Notes that memory has run out unless a function of ledgers has succeeded. The pricing ends later then. */
-static inline void pto_pricing_require(pto_pricing_t *pricing, bool succeeded) {
+static inline void pto_pricing_must(pto_pricing_t *pricing, bool succeeded) {
     pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !succeeded;
 }
 
@@ -338,13 +338,13 @@ static inline pto_ledger_t *pto_pricing_terms(pto_pricing_t *pricing, pto_terms_
 /* Adds a charge to an actor's ledger. */
 static inline void pto_pricing_add(pto_pricing_t *pricing, int64_t actor, const pto_charge_t *charge,
                                    pto_time_t time) {
-    pto_pricing_require(pricing, pto_ledger_add(&pricing->clocks.ledger[actor], charge, time));
+    pto_pricing_must(pricing, pto_ledger_add(&pricing->clocks.ledger[actor], charge, time));
 }
 
 /* Advances `ledger` to the time of `from` if that is later. */
 static inline void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger,
                                       const pto_ledger_t *from) {
-    pto_pricing_require(pricing, pto_ledger_follow(ledger, from));
+    pto_pricing_must(pricing, pto_ledger_follow(ledger, from));
 }
 
 /* Lets an actor begin a stage one message latency earlier, since neither end of a message is busy during its
@@ -359,10 +359,10 @@ bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, i
 bool pto_latency_known(const pto_machine_t *machine);
 
 /* Copies the current ledgers of all priced actors. */
-static inline void pto_pricing_copy_ledgers(pto_pricing_t *pricing, pto_ledger_t *copies) {
+static inline void pto_pricing_save(pto_pricing_t *pricing, pto_ledger_t *copies) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         int64_t actor = pricing->actors.priced[i];
-        pto_pricing_require(pricing, pto_ledger_copy(&copies[actor], &pricing->clocks.ledger[actor]));
+        pto_pricing_must(pricing, pto_ledger_copy(&copies[actor], &pricing->clocks.ledger[actor]));
     }
 }
 

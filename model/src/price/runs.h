@@ -1,5 +1,6 @@
-/* Costs that depend on how runs of a plan follow each other: whether the host waits for each, and kernels
- * whose data carry flags, in lines ("by lines"), which are charged as a whole, also in simulations. */
+/* Costs that depend on how runs of a plan follow each other: whether the host waits for each run, and kernels
+ * by lines. A kernel by lines stores data in lines that carry their own flags (portolan/lines.h), as in
+ * NCCL's LL protocol. It is charged as a whole, also in simulations. */
 #ifndef PTO_PRICE_RUNS_H
 #define PTO_PRICE_RUNS_H
 

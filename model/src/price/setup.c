@@ -39,7 +39,7 @@ static void temporary_bytes(const survey_t *survey, int64_t rank, int64_t bytes[
     }
 }
 
-/* --- bills ---------------------------------------------------------------------------------------------- */
+/* --- sums of costs -------------------------------------------------------------------------------------- */
 
 static const char *const allocation_stage[PTO_SPACE_COUNT] = {
     [PTO_SPACE_CPU] = "allocate host memory", [PTO_SPACE_GPU] = "allocate GPU memory"};
@@ -49,10 +49,10 @@ typedef struct {
     double seconds;
 } item_t;
 
-/* A setup whose terms are not named yet. Naming takes longer than all else, and only the terms of the busiest
- * process need names. */
+/* The costs of one process's setup: the sum and its items, whose terms have no names yet. Naming takes longer
+ * than all else, and only the terms of the busiest process need names. */
 typedef struct {
-    bool known;
+    bool known; /* the machine file has all costs */
     double seconds;
     int count;
     item_t item[PTO_SETUP_TERM_MAX];
@@ -117,8 +117,8 @@ static void add_allocations(bill_t *bill, const pto_machine_t *machine, const in
             add_cost(bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
 }
 
-/* Bills the allocations of the process that takes the longest. If a cost that some process needs is lacking,
- * bills only that. */
+/* Adds the allocations of the process that takes the longest to the bill. If the machine lacks a cost that
+ * some process needs, adds only that. */
 static void bill_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                              bill_t *bill) {
     int64_t longest[PTO_SPACE_COUNT] = {0}, lacking[PTO_SPACE_COUNT] = {0};

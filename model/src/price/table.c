@@ -352,6 +352,14 @@ const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t
 /* The maximum mean number of a process's partners in a table that counts as sparse. */
 enum { PARTNERS_MAX = 32 };
 
+/* Returns whether a buffer holds lines of the table: a block for each owner, with bytes by pair of owners. */
+static bool holds_lines(const pto_plan_t *plan, const pto_buffer_t *buffer) {
+    const pto_request_t *request = &plan->request;
+    return (buffer->blocks == PTO_BLOCKS_ROW || buffer->blocks == PTO_BLOCKS_COLUMN) &&
+           pto_plan_has_tables(plan) && pto_collective_is_by_pair(request->collective) &&
+           !pto_role_is_host(buffer->role) && buffer->block_count == pto_layout_owner_count(&request->layout);
+}
+
 static void free_entries(entries_t *entries) {
     free(entries->first);
     free(entries->partner);
@@ -406,10 +414,7 @@ bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int
                          int64_t *count) {
     const pto_request_t *request = &held->plan->request;
     const pto_buffer_t *buffer = held->buffer;
-    bool row = buffer->blocks == PTO_BLOCKS_ROW, column = buffer->blocks == PTO_BLOCKS_COLUMN;
-    if (!tables || pto_tape_recording || !(row || column) || !pto_plan_has_tables(held->plan) ||
-        held->index < 0 || !pto_collective_is_by_pair(request->collective) ||
-        pto_role_is_host(buffer->role) || buffer->block_count != pto_layout_owner_count(&request->layout))
+    if (!tables || pto_tape_recording || held->index < 0 || !holds_lines(held->plan, buffer))
         return false;
     table_key_t key = {.counts = request->counts,
                        .mapping = request->mapping,
@@ -417,7 +422,7 @@ bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int
                        .layout = request->layout};
     if (!tables->entries_known || !same_key(&tables->entries_key, &key))
         find_entries(tables, request, &key);
-    const entries_t *entries = &tables->entries[row];
+    const entries_t *entries = &tables->entries[buffer->blocks == PTO_BLOCKS_ROW];
     if (!entries->first || held->index >= buffer->block_count)
         return false;
     *partner = entries->partner + entries->first[held->index];
@@ -448,15 +453,14 @@ int64_t pto_tables_latest_node(const pto_tables_t *tables) { return tables->late
 
 bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts) {
     const pto_request_t *request = &plan->request;
-    int64_t owners = pto_layout_owner_count(&request->layout), procs = request->layout.procs_per_gpu;
-    bool row = buffer->blocks == PTO_BLOCKS_ROW, column = buffer->blocks == PTO_BLOCKS_COLUMN;
-    pto_cyclic_t cyclic_order = row ? PTO_CYCLIC_FORWARD : PTO_CYCLIC_BACKWARD; /* sender to receiver */
+    int64_t procs = request->layout.procs_per_gpu;
     bool cyclic = buffer->cyclic != PTO_CYCLIC_NONE, in_shares = buffer->split > 1;
-    if (!(row || column) || !pto_plan_has_tables(plan) || !pto_collective_is_by_pair(request->collective) ||
-        pto_role_is_host(buffer->role) || buffer->chunks > 0 || buffer->block_count != owners ||
-        pto_group_shape(&request->layout, buffer->group).size != owners)
+    /* From sender to receiver: */
+    pto_cyclic_t order = buffer->blocks == PTO_BLOCKS_ROW ? PTO_CYCLIC_FORWARD : PTO_CYCLIC_BACKWARD;
+    if (!holds_lines(plan, buffer) || buffer->chunks > 0 ||
+        pto_group_shape(&request->layout, buffer->group).size != buffer->block_count)
         return false;
-    if (cyclic && (in_shares || buffer->cyclic != cyclic_order || buffer->cyclic_count != procs))
+    if (cyclic && (in_shares || buffer->cyclic != order || buffer->cyclic_count != procs))
         return false;
     *parts = in_shares ? (pto_parts_t){PTO_PARTS_SHARES, buffer->split, buffer->granularity_bytes}
                        : (pto_parts_t){PTO_PARTS_CYCLIC, procs, 0};

@@ -1,10 +1,13 @@
 /* Counts the messages of a step by locality level (traffic.h).
  *
- * Nodes hold consecutive indices of a group. A shift by d keeps only |d| < members per node on the node, and
- * the levels that one node's members meet repeat on every node. In an exchange with index xor k, and in steps
- * of every 2^j-th member, the levels repeat every lcm(members per node, 4k) indices (twice that for folded
- * groups). Large groups are scanned only in windows of that length: at their start, at the end of their
- * folded part, and at their end. */
+ * Nodes hold consecutive indices of a group. A shift by d stays on the node only for |d| < members per node,
+ * and the levels of the messages of one node's members repeat on every node. In an exchange with index xor k,
+ * and in steps of every 2^j-th member, the levels repeat every lcm(members per node, 4k) indices (twice that
+ * for folded groups). Large groups are scanned only in windows of that length: at their start, at the end of
+ * their folded part, and at their end.
+ *
+ * In a folded group (portolan/plan.h), only every second process of the first part is a member. A member's
+ * position is its index before folding, which determines its node, GPU and socket. */
 #include "price/traffic.h"
 
 #include <stdlib.h>
@@ -12,8 +15,10 @@
 
 #include "base/hash.h"
 
+/* Steps of up to this many acting members are scanned whole. */
 enum { COUNT_ALL_MAX = 256 };
 
+/* Returns the level of a message between two positions on one node, counted from the node's first. */
 static pto_level_t position_level(const pto_layout_t *layout, int64_t per_gpu, int64_t a, int64_t b) {
     int64_t gpu_a = a / per_gpu;
     int64_t gpu_b = b / per_gpu;
@@ -50,7 +55,8 @@ static void add_one_message(pto_traffic_t *traffic, pto_level_t level) {
     add_mix(traffic, &mix);
 }
 
-/* The values of a peer set at one iteration. */
+/* The values first, first + stride, ... below `until`: of a peer set, or of acting members, at one iteration.
+ */
 typedef struct {
     int64_t first;
     int64_t stride;
@@ -65,6 +71,7 @@ static bool in_set(set_t set, int64_t value) {
     return value >= set.first && value < set.until && (value - set.first) % set.stride == 0;
 }
 
+/* Returns the number of the set's values in [from, until). */
 static int64_t set_within(set_t set, int64_t from, int64_t until) {
     set_t head = set, tail = set;
     head.until = until < set.until ? until : set.until;
@@ -101,7 +108,8 @@ static neighbors_t neighbors_of(const pto_layout_t *layout, const pto_group_t *g
         members_around(me, per_gpu, per_node), members_around(me, per_socket, per_node), {0, per_node}};
 }
 
-/* Sets the levels of members at a distance. `first`: of member 0, whose GPU and socket are the largest. */
+/* Sets the levels at which some member of a node has another at a distance on this node. `first`: the
+ * neighbors of member 0, whose GPU and socket have as many members as any. */
 static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
     int64_t gpu = first->gpu.until, socket = first->socket.until, node = first->node.until;
     met[PTO_LEVEL_ON_GPU] = met[PTO_LEVEL_ON_GPU] || distance < gpu;
@@ -109,7 +117,8 @@ static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
     met[PTO_LEVEL_ON_NODE] = met[PTO_LEVEL_ON_NODE] || (distance < node && node > socket);
 }
 
-/* Each member sends to the one at a distance: on its node, another one, or its own again around the end. */
+/* Counts a shift: each member sends to the one at a distance, modulo the group's size. That is on its own
+ * node, on another one, or around the group's end on its own node again. */
 static void count_shift(const pto_layout_t *layout, const pto_group_t *group, int64_t distance,
                         pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node;
@@ -128,6 +137,7 @@ static void count_shift(const pto_layout_t *layout, const pto_group_t *group, in
             add_one_message(traffic, (pto_level_t)level);
 }
 
+/* `on_socket` includes `on_gpu`, and so on. */
 static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int64_t all) {
     pto_mix_t mix = {{0}};
     mix.messages[PTO_LEVEL_ON_GPU] = on_gpu;
@@ -137,7 +147,8 @@ static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int6
     return mix;
 }
 
-/* Returns the number of other members whose shift, sign (other - me) modulo the size, is in the set. */
+/* Returns the number of the other `members` at whose shift, sign * (other - me) modulo the size, the set has
+ * a value. */
 static int64_t shifts_within(set_t set, int64_t sign, int64_t me, members_t members, int64_t size) {
     int64_t below = me - members.first, above = members.until - 1 - me;
     int64_t forwards = sign > 0 ? above : below, backwards = sign > 0 ? below : above;
@@ -168,18 +179,19 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a;
 }
 
-/* A scan over members that have one partner each: its input, and the levels and messages that it finds. */
+/* A scan over members that have one partner each. */
 typedef struct {
     const pto_layout_t *layout;
     const pto_group_t *group;
-    set_t acting_set;
+    set_t acting_set; /* the members that act */
     bool is_xor;
     int64_t distance; /* xor operand, or signed shift */
-    bool met[PTO_LEVEL_COUNT];
-    int64_t off_per_node;
+    /* Results: */
+    bool met[PTO_LEVEL_COUNT]; /* a member has its partner at that level */
+    int64_t off_per_node;      /* maximum number of members of a node with a partner on another node */
 } scan_t;
 
-/* Scans the acting members [from, to). Their places ascend, so nodes come in order. */
+/* Scans the acting members [from, to). Their positions ascend, so nodes come in order. */
 static void scan_range(scan_t *scan, int64_t from, int64_t to) {
     const pto_group_t *group = scan->group;
     int64_t per_node = group->members_per_node;
@@ -192,27 +204,27 @@ static void scan_range(scan_t *scan, int64_t from, int64_t to) {
     for (int64_t i = from; i < to; i++) {
         int64_t me = scan->acting_set.first + i * scan->acting_set.stride;
         int64_t peer = scan->is_xor ? me ^ scan->distance : pto_floor_mod(me + scan->distance, group->size);
-        int64_t place = pto_fold_out(group->fold, me);
-        int64_t peer_place = pto_fold_out(group->fold, peer);
-        if (place >= node_end) {
-            node_end = (place / per_node + 1) * per_node;
+        int64_t position = pto_fold_out(group->fold, me);
+        int64_t peer_position = pto_fold_out(group->fold, peer);
+        if (position >= node_end) {
+            node_end = (position / per_node + 1) * per_node;
             leaving = 0;
         }
-        if (peer_place >= node_end || peer_place < node_end - per_node) {
+        if (peer_position >= node_end || peer_position < node_end - per_node) {
             scan->met[PTO_LEVEL_OFF_NODE] = true;
             leaving++;
             scan->off_per_node = leaving > scan->off_per_node ? leaving : scan->off_per_node;
         } else if (peer != me) {
             int64_t node_start = node_end - per_node;
-            scan->met[position_level(scan->layout, per_gpu, place - node_start, peer_place - node_start)] =
-                true;
+            scan->met[position_level(scan->layout, per_gpu, position - node_start,
+                                     peer_position - node_start)] = true;
         }
     }
 }
 
-/* Returns the number of members of a folded group whose places are before this one. */
-static int64_t members_before(const pto_group_t *group, int64_t place) {
-    return place <= 2 * group->fold ? place / 2 : place - group->fold;
+/* Returns the number of members whose positions are before this one. */
+static int64_t members_before(const pto_group_t *group, int64_t position) {
+    return position <= 2 * group->fold ? position / 2 : position - group->fold;
 }
 
 /* Returns the number of members on the last node, where folding leaves out the fewest. */
@@ -221,9 +233,10 @@ static int64_t max_members_per_node(const pto_layout_t *layout, const pto_group_
     return members_before(group, node_end) - members_before(group, node_end - group->members_per_node);
 }
 
-/* Returns the maximum number of consecutive members on a node. The nodes between the first and the last one
- * have all of their members. A folded node has no more than one that is not folded, and of two folded
- * neighbors, one may have one member more than the other. */
+/* Returns the maximum number of acting members on a node, if all members from the first to the last acting
+ * one act. Nodes between the first and the last one then have all of their members. A folded node has no more
+ * members than one that is not folded, and of two neighboring folded nodes, one may have one member more than
+ * the other. So the busiest node is one of the first two or last three. */
 static int64_t max_on_a_node(const pto_group_t *group, set_t acting_set) {
     int64_t per_node = group->members_per_node, most = 0;
     int64_t first = pto_fold_out(group->fold, acting_set.first) / per_node;
@@ -240,7 +253,8 @@ static int64_t max_on_a_node(const pto_group_t *group, set_t acting_set) {
     return most;
 }
 
-/* Partners at a distance of the members per node share no node: xor k is at least k away, folded or not. */
+/* Counts partners at a distance of at least the members per node: all are on other nodes, since index xor k
+ * is at least k away, folded or not. */
 static void count_far(scan_t *scan) {
     int64_t acting = set_size(scan->acting_set);
     int64_t stride = scan->acting_set.stride;
@@ -254,6 +268,7 @@ static void count_far(scan_t *scan) {
     scan->off_per_node = acting < scan->off_per_node ? acting : scan->off_per_node;
 }
 
+/* Scans all members, or the windows that the head of this file derives. */
 static void scan_members(scan_t *scan) {
     int64_t acting = set_size(scan->acting_set);
     int64_t per_node = scan->group->members_per_node;
@@ -266,11 +281,12 @@ static void scan_members(scan_t *scan) {
     } else {
         int64_t stride = scan->acting_set.stride;
         int64_t step = 4 * (distance > stride ? distance : stride);
-        int64_t period = per_node / gcd(per_node, step) * step;
-        int64_t window = 2 * period / stride + 1; /* acting members */
-        int64_t folded = (scan->group->fold - scan->acting_set.first) / stride;
+        int64_t period = per_node / gcd(per_node, step) * step; /* the least common multiple, in indices */
+        /* In acting members: */
+        int64_t window = 2 * period / stride + 1;
+        int64_t folded_end = (scan->group->fold - scan->acting_set.first) / stride;
         scan_range(scan, 0, window);
-        scan_range(scan, folded - window, folded + window);
+        scan_range(scan, folded_end - window, folded_end + window);
         scan_range(scan, acting - window, acting);
     }
 }
@@ -284,17 +300,18 @@ static int64_t indices_within(set_t set, int64_t node_start, members_t members, 
 /* One member's messages to the members of a set. */
 static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, int64_t me, set_t set,
                          pto_traffic_t *traffic) {
-    int64_t place = me % group->members_per_node, node_start = me - place;
-    neighbors_t neighbors = neighbors_of(layout, group, place);
-    int64_t on_gpu = indices_within(set, node_start, neighbors.gpu, place);
-    int64_t on_socket = indices_within(set, node_start, neighbors.socket, place);
-    int64_t on_node = indices_within(set, node_start, neighbors.node, place);
+    int64_t position = me % group->members_per_node, node_start = me - position;
+    neighbors_t neighbors = neighbors_of(layout, group, position);
+    int64_t on_gpu = indices_within(set, node_start, neighbors.gpu, position);
+    int64_t on_socket = indices_within(set, node_start, neighbors.socket, position);
+    int64_t on_node = indices_within(set, node_start, neighbors.node, position);
     pto_mix_t mix = mix_of(on_gpu, on_socket, on_node, set_size(set) - (in_set(set, me) ? 1 : 0));
     traffic->off_per_node += mix.messages[PTO_LEVEL_OFF_NODE];
     add_mix(traffic, &mix);
 }
 
-/* Each member's message to one. Of the other nodes, one of the first or last three is the busiest. */
+/* Counts the messages of all acting members to one, the target. Its own node's are counted one by one. Of the
+ * other nodes with acting members, the busiest is one of the first three or last three. */
 static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, set_t acting_set,
                          int64_t target, pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node, home = target / per_node;
@@ -333,12 +350,14 @@ static void count_on_gpu(const pto_step_t *step, set_t set, int64_t core, pto_tr
     add_mix(traffic, &mix);
 }
 
+/* Returns the members that take part in a step. */
 static set_t members_of(const pto_step_t *step, int64_t k, int64_t core) {
     return (set_t){pto_expr_at(&step->who_first, k, core, 0), pto_expr_at(&step->who_stride, k, core, 0),
                    pto_expr_at(&step->who_until, k, core, 0)};
 }
 
-/* Common members repeat every lcm of the two strides. */
+/* Tries the members of the step with the larger stride. Common members repeat every least common multiple of
+ * the strides, so that a few tries suffice. */
 bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k, int64_t core) {
     set_t wide = members_of(a, k, core), narrow = members_of(b, k, core);
     if (a->group != b->group)
@@ -362,6 +381,13 @@ bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step) {
     return peers->kind == PTO_PEERS_INDEX && group->size > 1 && group->fold == 0 &&
            pto_range_is_all(&peers->first, &peers->stride, &peers->until, group->size) &&
            pto_range_is_all(&step->who_first, &step->who_stride, &step->who_until, group->size);
+}
+
+/* The numbers of a key. A set has three: first, stride, until. */
+enum { KEY_SIGN, KEY_PEERS, KEY_ACTING = KEY_PEERS + 3, KEY_CORE = KEY_ACTING + 3, KEY_FOLD };
+
+static set_t set_of_key(const pto_traffic_key_t *key, int first) {
+    return (set_t){key->number[first], key->number[first + 1], key->number[first + 2]};
 }
 
 static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {
@@ -389,8 +415,8 @@ static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traf
     const pto_layout_t *layout = &plan->request.layout;
     const pto_group_t *group = pto_group_at(plan, step->group);
     const pto_peers_t *peers = &step->peers;
-    set_t set = {key->number[1], key->number[2], key->number[3]};
-    set_t acting_set = {key->number[4], key->number[5], key->number[6]};
+    set_t set = set_of_key(key, KEY_PEERS);
+    set_t acting_set = set_of_key(key, KEY_ACTING);
     traffic->mix_count = 0;
     traffic->off_per_node = 0;
     if (set_size(set) == 0 || set_size(acting_set) == 0)
@@ -441,8 +467,8 @@ bool pto_layouts_are_same(const pto_layout_t *a, const pto_layout_t *b) {
            a->gpus_per_socket == b->gpus_per_socket;
 }
 
-/* Fibonacci hashing. */
-static int place_of(const pto_traffic_key_t *key) {
+/* Returns the place of a key in the cache, by Fibonacci hashing. */
+static int slot_of(const pto_traffic_key_t *key) {
     uint64_t hash = (uint64_t)key->group << 8 | (uint64_t)key->kind;
     for (int i = 0; i < PTO_TRAFFIC_KEY_NUMBERS; i++)
         hash = ((hash << 5 | hash >> 59) ^ (uint64_t)key->number[i]) * PTO_GOLDEN_GAMMA;
@@ -456,13 +482,13 @@ const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t 
         memset(cache->known, 0, sizeof cache->known);
         cache->layout = plan->request.layout;
     }
-    int place = place_of(&key);
-    if (cache->known[place] && same_key(&cache->key[place], &key))
-        return &cache->traffic[place];
-    cache->known[place] = true;
-    cache->key[place] = key;
-    count(plan, step, &key, core, &cache->traffic[place]);
-    return &cache->traffic[place];
+    int slot = slot_of(&key);
+    if (cache->known[slot] && same_key(&cache->key[slot], &key))
+        return &cache->traffic[slot];
+    cache->known[slot] = true;
+    cache->key[slot] = key;
+    count(plan, step, &key, core, &cache->traffic[slot]);
+    return &cache->traffic[slot];
 }
 
 /* --- caches --------------------------------------------------------------------------------------------- */

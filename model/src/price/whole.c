@@ -1,5 +1,5 @@
-/* Prices a whole plan: allocates the state of pricing.h, has price.c price all nodes, and reports the ledger
- * of the slowest actor. The public functions are at the end. */
+/* Prices a whole plan: allocates the state of pricing.h, calls price.c to price all nodes, and reports the
+ * ledger of the slowest actor. The public functions are at the end. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,13 +29,13 @@ static bool has_branches(const pto_plan_t *plan) {
     return any;
 }
 
-/* Returns the number of an actor's ledgers, without those of flags and queues. */
+/* Returns the number of an actor's ledgers, without those of flags and queues, as `allocate` divides them. */
 static int64_t ledgers_each(const pto_plan_t *plan) {
-    int64_t lanes = pto_plan_lane_count(plan), count = 2 + lanes;
+    int64_t lanes = pto_plan_lane_count(plan), count = lanes + 2; /* before, snapshot */
     if (lanes > 1)
-        count += 1 + 2 * PTO_LANE_RESOURCE_COUNT;
+        count += 1 + 2 * PTO_LANE_RESOURCE_COUNT; /* base; demand, demand_before */
     if (lanes > 1 && has_branches(plan))
-        count += (1 + lanes) * PTO_LANE_RESOURCE_COUNT;
+        count += (1 + lanes) * PTO_LANE_RESOURCE_COUNT; /* first_use; last_use */
     return count;
 }
 
@@ -106,7 +106,8 @@ static void release(pto_pricing_t *pricing) {
 
 /* --- the price ---------------------------------------------------------------------------------------- */
 
-/* Records the end of each actor: with other parameters, another one may be the slowest. */
+/* Records the largest end of all actors on the tape: with other parameters, another one may be the slowest.
+ */
 static pto_status_t record_end(const pto_pricing_t *pricing) {
     size_t count = (size_t)pricing->actors.priced_count;
     pto_time_t *end = malloc(count * sizeof *end);
@@ -135,7 +136,7 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
 }
 
-/* The price is above its bound. */
+/* Ends the pricing of a plan whose price is above its bound. */
 static pto_status_t give_up(pto_pricing_t *pricing, pto_price_t *price) {
     pto_tape_result((pto_time_t){0});
     *price = (pto_price_t){.seconds = INFINITY};
