@@ -177,6 +177,35 @@ TEST(times_of_no_algorithm_are_flagged) {
         flags(rule_at(fit, &from_root, PTO_SPACE_CPU, 80, 1048576), "a factor of 5 from the nearest"));
 }
 
+/* Of one size and habit on one or two nodes, where calls last `later_s` longer than their price. */
+static const pto_library_rule_t *rule_of_late_calls(const habit_t *habit, members_t members, double later_s) {
+    pto_fit_t *fit = open_fit("summit-spectrum-refit");
+    pto_samples_t *samples = no_samples();
+    uint64_t state = 1;
+    double price_s = time_of(fit->machine, habit->collective, PTO_SPACE_CPU, members, sizes[0], habit->small,
+                             habit->staged);
+    add_times_of(fit->machine, habit, PTO_SPACE_CPU, members, sizes[0], 1 + later_s / price_s, 0.001, &state,
+                 samples);
+    infer(samples, fit);
+    return rule_at(fit, habit, PTO_SPACE_CPU, members.procs, sizes[0]);
+}
+
+/* A microsecond of each call is its overhead, which no price contains. */
+TEST(calls_a_little_longer_than_their_price_are_explained) {
+    static const members_t eight_of_one = {.nodes = 1, .procs = 8}, two_of_two = {.nodes = 2, .procs = 2};
+    static const habit_t halving = HABIT(REDUCE_SCATTER, "recursive_halving", "", INT64_MAX, false),
+                         ring = HABIT(ALLREDUCE, "ring", "", INT64_MAX, false);
+    const pto_library_rule_t *late = rule_of_late_calls(&halving, eight_of_one, 1.4e-6);
+    assert_non_null(late);
+    assert_null(late->flagged);
+    assert_string_equal(late->algorithm, "recursive_halving");
+    /* With its overhead, recursive doubling would take as long as a ring. */
+    const pto_library_rule_t *exact = rule_of_late_calls(&ring, two_of_two, 0);
+    assert_true(flags(exact, "do not tell which"));
+    assert_true(flags(exact, "recursive_doubling"));
+    assert_true(flags(exact, "ring"));
+}
+
 /* Beside the machines whose library it names. */
 static pto_machine_t *read_again(const pto_fit_t *fit) {
     const char *text = must_format(fit->machine);
