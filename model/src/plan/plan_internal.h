@@ -280,9 +280,6 @@ typedef struct {
     pto_skew_t skew;
 } pto_held_t;
 
-/* Returns whether each block is what one owner sends to another. */
-bool pto_blocks_are_of_pairs(pto_blocks_t blocks);
-
 /* Returns whether a buffer's blocks have random sizes; if so, sets `*skew`. */
 bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew);
 

@@ -4,16 +4,17 @@
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
-bool pto_blocks_are_of_pairs(pto_blocks_t blocks) {
+/* Returns whether each block is what one owner sends to another. */
+static bool are_of_pairs(pto_blocks_t blocks) {
     return blocks == PTO_BLOCKS_ROW || blocks == PTO_BLOCKS_COLUMN || blocks == PTO_BLOCKS_RAIL ||
            blocks == PTO_BLOCKS_NODE_ROW || blocks == PTO_BLOCKS_NODE_COLUMN;
 }
 
 bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew) {
     const pto_request_t *request = &plan->request;
-    if (!pto_blocks_are_of_pairs(buffer->blocks) || !request->counts ||
-        request->counts->kind != PTO_COUNTS_SKEW || pto_role_is_host(buffer->role) ||
-        !pto_collective_is_by_pair(request->collective) || (request->mapping && request->mapping->count > 0))
+    if (!are_of_pairs(buffer->blocks) || !request->counts || request->counts->kind != PTO_COUNTS_SKEW ||
+        pto_role_is_host(buffer->role) || !pto_collective_is_by_pair(request->collective) ||
+        (request->mapping && request->mapping->count > 0))
         return false;
     *skew = pto_skew_of(request->counts, request->bytes);
     return true;
