@@ -6,8 +6,8 @@
 #include "portolan/check.h"
 #include "portolan/strategy.h"
 
-/* Writes a rank's messages. They are numbered from 1: those of the last stage that had any are [first, end).
- */
+/* Writes a rank's messages. Their labels count from 1. Those of the previous stage with messages are [first,
+ * end), those of the current one follow. A walk numbers stages of all iterations as instances. */
 static void write_rank(FILE *stream, const pto_plan_t *plan, int64_t rank) {
     int64_t first = 1, end = 1, label = 1, instance = -1;
     pto_actions_t messages;

@@ -1,4 +1,5 @@
-/* Prints what one rank does in a plan (pto_print, `portolan plan`). */
+/* Prints what one rank does in a plan (pto_print, `portolan plan`): each step as a function of the loop's k
+ * or, if the plan is unrolled, each action of each iteration with its byte ranges. */
 #include "portolan/check.h"
 
 #include <stdlib.h>
@@ -12,8 +13,8 @@ typedef struct {
     const pto_plan_t *plan;
     const pto_request_t *request;
     int64_t rank;
-    bool unroll;
-    int depth; /* of indentation */
+    bool unroll; /* print the actions of each iteration */
+    int depth;   /* of indentation */
     pto_text_t text;
 } printer_t;
 
@@ -23,6 +24,7 @@ static void print_indent(printer_t *printer, int additional) {
 
 /* --- header --------------------------------------------------------------------------------------------- */
 
+/* Returns what the size of a request is the size of. */
 static PTO_NAME_FUNCTION(size_of, pto_data_t, PTO_DATA_COUNT, "",
                          {[PTO_DATA_VECTOR] = "the vector",
                           [PTO_DATA_BLOCKS] = "to each destination",
@@ -173,6 +175,7 @@ static void add_sizes(printer_t *printer, const pto_step_t *step, int64_t k, siz
     }
 }
 
+/* Prints the sizes in a column, which needs a text of its own to be padded. */
 static void print_size_range(printer_t *printer, const sizes_t *sizes) {
     pto_text_t size = {0};
     pto_text_bytes(&size, sizes->min);
@@ -204,6 +207,58 @@ static void print_iterations(printer_t *printer, const pto_step_t *step, int64_t
         pto_text_add(&printer->text, ", ... and %lld more", (long long)(acts - printed));
 }
 
+typedef struct {
+    pto_text_t *text;
+    int64_t count;
+} ranges_t;
+
+static bool print_range(void *context, int64_t offset_bytes, int64_t bytes) {
+    ranges_t *ranges = context;
+    if (ranges->count++ < PTO_PRINT_RANGES_MAX)
+        pto_text_add(ranges->text, "%s%lld..%lld", ranges->count > 1 ? ", " : "", (long long)offset_bytes,
+                     (long long)(offset_bytes + bytes - 1));
+    return true;
+}
+
+static void print_slice(printer_t *printer, const pto_slice_t *slice, const pto_action_t *action) {
+    ranges_t ranges = {.text = &printer->text};
+    if (!printer->unroll) {
+        pto_text_slice(&printer->text, printer->plan, slice, action);
+        return;
+    }
+    if (slice->holder == PTO_HOLDER_PEER) {
+        pto_text_rank(&printer->text, printer->plan, action->peer_rank);
+        pto_text_add(&printer->text, "'s ");
+    }
+    pto_text_add(&printer->text, "%s%s[", slice->holder == PTO_HOLDER_OWNER ? "the owner's " : "",
+                 pto_plan_buffer(printer->plan, slice->buffer)->name);
+    pto_slice_visit(printer->plan, slice, action, print_range, &ranges);
+    if (ranges.count > PTO_PRINT_RANGES_MAX)
+        pto_text_add(&printer->text, ", ... and %lld more ranges",
+                     (long long)(ranges.count - PTO_PRINT_RANGES_MAX));
+    pto_text_add(&printer->text, "]");
+}
+
+/* Prints a step of the rank: in words or, if the plan is unrolled, one action of it in numbers. */
+static void print_words(printer_t *printer, const pto_action_t *action, const sizes_t *sizes) {
+    const pto_step_t *step = action->step;
+    print_indent(printer, 1);
+    pto_text_add(&printer->text, "%-6s ", pto_step_name(step->kind));
+    if (pto_step_is_signal(step)) {
+        pto_text_add(&printer->text, "'%s'", pto_plan_flag_name(printer->plan, step->flag));
+    } else {
+        print_size_range(printer, sizes);
+        print_slice(printer, pto_message_slice(step), action);
+    }
+    pto_text_add(&printer->text, " %s ", relation(step->kind));
+    if (pto_step_is_local(step))
+        print_slice(printer, &step->target, action);
+    else if (printer->unroll)
+        pto_text_rank(&printer->text, printer->plan, action->peer_rank);
+    else
+        pto_text_peers(&printer->text, printer->plan, action);
+}
+
 static void print_launch(printer_t *printer) {
     print_indent(printer, 1);
     pto_text_add(&printer->text, "%-6s the kernel\n", pto_step_name(PTO_STEP_LAUNCH));
@@ -228,70 +283,16 @@ static void print_step(printer_t *printer, const pto_step_t *step, int64_t from,
     }
     if (sizes.max == 0 && !pto_step_is_signal(step) && !step->send_empty)
         return;
-    print_indent(printer, 1);
-    pto_text_add(&printer->text, "%-6s ", pto_step_name(step->kind));
-    if (pto_step_is_signal(step)) {
-        pto_text_add(&printer->text, "'%s'", pto_plan_flag_name(printer->plan, step->flag));
-    } else {
-        print_size_range(printer, &sizes);
-        pto_text_slice(&printer->text, printer->plan, pto_message_slice(step), &action);
-    }
-    pto_text_add(&printer->text, " %s ", relation(step->kind));
-    if (pto_step_is_local(step))
-        pto_text_slice(&printer->text, printer->plan, &step->target, &action);
-    else
-        pto_text_peers(&printer->text, printer->plan, &action);
+    print_words(printer, &action, &sizes);
     print_iterations(printer, step, from, to);
     pto_text_add(&printer->text, "\n");
 }
 
-/* --- steps in numbers ----------------------------------------------------------------------------------- */
-
-typedef struct {
-    pto_text_t *text;
-    int64_t count;
-} ranges_t;
-
-static bool print_range(void *context, int64_t offset_bytes, int64_t bytes) {
-    ranges_t *ranges = context;
-    if (ranges->count++ < PTO_PRINT_RANGES_MAX)
-        pto_text_add(ranges->text, "%s%lld..%lld", ranges->count > 1 ? ", " : "", (long long)offset_bytes,
-                     (long long)(offset_bytes + bytes - 1));
-    return true;
-}
-
-static void print_ranges(printer_t *printer, const pto_slice_t *slice, const pto_action_t *action) {
-    ranges_t ranges = {.text = &printer->text};
-    if (slice->holder == PTO_HOLDER_PEER) {
-        pto_text_rank(&printer->text, printer->plan, action->peer_rank);
-        pto_text_add(&printer->text, "'s ");
-    }
-    pto_text_add(&printer->text, "%s%s[", slice->holder == PTO_HOLDER_OWNER ? "the owner's " : "",
-                 pto_plan_buffer(printer->plan, slice->buffer)->name);
-    pto_slice_visit(printer->plan, slice, action, print_range, &ranges);
-    if (ranges.count > PTO_PRINT_RANGES_MAX)
-        pto_text_add(&printer->text, ", ... and %lld more ranges",
-                     (long long)(ranges.count - PTO_PRINT_RANGES_MAX));
-    pto_text_add(&printer->text, "]");
-}
-
 static void print_action(printer_t *printer, const pto_action_t *action) {
-    const pto_step_t *step = action->step;
-    print_indent(printer, 1);
-    pto_text_add(&printer->text, "%-6s ", pto_step_name(step->kind));
-    if (pto_step_is_signal(step)) {
-        pto_text_add(&printer->text, "'%s'", pto_plan_flag_name(printer->plan, step->flag));
-    } else {
-        int64_t bytes = pto_slice_bytes(printer->plan, pto_message_slice(step), action);
-        sizes_t sizes = {.count = 1, .min = bytes, .max = bytes};
-        print_size_range(printer, &sizes);
-        print_ranges(printer, pto_message_slice(step), action);
-    }
-    pto_text_add(&printer->text, " %s ", relation(step->kind));
-    if (pto_step_is_local(step))
-        print_ranges(printer, &step->target, action);
-    else
-        pto_text_rank(&printer->text, printer->plan, action->peer_rank);
+    sizes_t sizes = {.count = 0};
+    if (!pto_step_is_signal(action->step))
+        add_size(printer, action, &sizes);
+    print_words(printer, action, &sizes);
     pto_text_add(&printer->text, "\n");
 }
 
@@ -347,26 +348,30 @@ static void print_stage(printer_t *printer, const pto_stage_t *stage, int64_t fr
             print_step(printer, step, from, to);
     }
     if (printer->text.length == before && !printer->text.out_of_memory) {
-        printer->text.length--; /* continue the line */
+        printer->text.length--; /* drop the newline after the stage's name */
         pto_text_add(&printer->text, ": nothing\n");
     }
 }
 
+/* Prints the stages of a loop's iteration k. An either node has three branches (PTO_NODE_EITHER), whose
+ * stages are indented. The first one does not depend on k, so that it is printed once. */
 static void print_loop_body(printer_t *printer, int index, const pto_node_t *loop, int64_t k) {
     static const char *const branch_name[] = {"lane 0, for all", "branch A", "branch B"};
-    int branch = 0;
+    int branches = 0; /* so far */
     printer->depth++;
     for (int i = index + 1; i <= index + loop->span; i++) {
         const pto_node_t *node = pto_plan_node(printer->plan, i);
-        printer->depth += branch > 0;
-        if (node->kind == PTO_NODE_STAGE)
+        bool printed_before = node->kind == PTO_NODE_BRANCH && branches == 0 && k > loop->from;
+        if (node->kind == PTO_NODE_STAGE) {
+            printer->depth += branches > 0;
             print_stage(printer, pto_plan_stage(printer->plan, node->stage), k, loop->to);
-        printer->depth -= branch > 0;
-        if (node->kind == PTO_NODE_BRANCH && branch == 0 && k > loop->from)
-            i += node->span; /* it has been printed */
-        else if (node->kind == PTO_NODE_BRANCH)
-            print_line(printer, branch_name[branch]);
-        branch += node->kind == PTO_NODE_BRANCH;
+            printer->depth -= branches > 0;
+        } else if (printed_before) {
+            i += node->span;
+        } else if (node->kind == PTO_NODE_BRANCH) {
+            print_line(printer, branch_name[branches]);
+        }
+        branches += node->kind == PTO_NODE_BRANCH;
     }
     printer->depth--;
 }

@@ -1,4 +1,4 @@
-/* Words a plan's arithmetic for printing: expressions, sets of peers and slices (text.h). */
+/* Describes a plan's arithmetic in words: expressions, sets of peers and slices (text.h). */
 #include "print/text.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ void pto_text_rank(pto_text_t *text, const pto_plan_t *plan, int64_t rank) {
 
 /* --- expressions ---------------------------------------------------------------------------------------- */
 
-/* One term of a sum: its sign, then `coefficient` of `unit`. `begun`: the sum already has terms. */
+/* Adds a term of a sum: `coefficient` times `unit`, after its sign. `begun`: the sum already has terms. */
 static void add_term(pto_text_t *text, int64_t coefficient, const char *unit, bool *begun) {
     if (coefficient == 0)
         return;
@@ -38,7 +38,7 @@ static void add_term(pto_text_t *text, int64_t coefficient, const char *unit, bo
     *begun = true;
 }
 
-/* The remaining terms of a sum, for a known core of the rank. */
+/* Adds the terms of an expression to a sum. The rank's core is known: its term is part of the constant. */
 static void add_expr_terms(pto_text_t *text, pto_expr_t expr, int64_t core, bool *begun) {
     add_term(text, expr.loop, "k", begun);
     add_term(text, expr.power, "2^k", begun);
@@ -68,10 +68,8 @@ static bool follows(pto_expr_t a, pto_expr_t b) {
     return pto_expr_same(&a, &b);
 }
 
-static bool is_number(pto_expr_t expr, int64_t number) { return pto_expr_is(&expr, number); }
-
 static void add_every(pto_text_t *text, pto_expr_t stride, int64_t core) {
-    if (is_number(stride, 1))
+    if (pto_expr_is(&stride, 1))
         return;
     pto_text_add(text, ", one every ");
     add_expr(text, stride, core);
@@ -193,7 +191,7 @@ static PTO_NAME_FUNCTION(anchor_name, pto_anchor_t, PTO_ANCHOR_COUNT, "",
                           [PTO_ANCHOR_HOLDER] = "holder",
                           [PTO_ANCHOR_ORDINAL] = "j"});
 
-/* The position from which a slice counts: "me - k", "peer", "reversed bits of me". */
+/* The block number from which a slice counts, plus `also`: "me - k", "peer", "bit-reversed me". */
 static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also, int64_t core) {
     bool begun = slice->anchor != PTO_ANCHOR_ABSOLUTE;
     if (slice->reverse_bits > 0)
@@ -212,12 +210,12 @@ static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also
 /* Several blocks: their numbers, start and order. */
 static void add_runs(pto_text_t *text, const pto_slice_t *slice, const char *noun, int64_t core) {
     pto_expr_t first = slice->reversed ? negated(slice->first) : slice->first;
-    if (pto_expr_same(&slice->run, &slice->until) && is_number(slice->first, 0)) {
+    if (pto_expr_same(&slice->run, &slice->until) && pto_expr_is(&slice->first, 0)) {
         add_expr(text, slice->run, core);
-        pto_text_add(text, " %ss %s ", noun, is_number(slice->align, 0) ? "from" : "around");
+        pto_text_add(text, " %ss %s ", noun, pto_expr_is(&slice->align, 0) ? "from" : "around");
         add_base(text, slice, first, core);
     } else {
-        if (!is_number(slice->run, 1)) {
+        if (!pto_expr_is(&slice->run, 1)) {
             pto_text_add(text, "runs of ");
             add_expr(text, slice->run, core);
             pto_text_add(text, " ");
@@ -237,11 +235,12 @@ static void add_share(pto_text_t *text, const pto_slice_t *slice, const pto_acti
         pto_text_add(text, ", the peer's share of %lld", (long long)slice->share_count);
 }
 
-/* A slice that is a single block in some iterations and empty in the others (as in staged_ring.c). */
+/* Returns whether a slice is a single block in some iterations and empty in the others (as in staged_ring.c):
+ * its only value, 0, is below `until` then. `available`: the number of blocks, which the stride exceeds. */
 static bool is_of_some_rounds(const pto_slice_t *slice, int64_t available) {
     int64_t per_round = slice->until.loop;
-    return (per_round == 1 || per_round == -1) && is_number(slice->first, 0) && is_number(slice->run, 1) &&
-           slice->stride.constant > available;
+    return (per_round == 1 || per_round == -1) && pto_expr_is(&slice->first, 0) &&
+           pto_expr_is(&slice->run, 1) && slice->stride.constant > available;
 }
 
 void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t *slice,
@@ -258,9 +257,9 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
         pto_text_add(text, "'s ");
     }
     pto_text_add(text, "%s%s[", slice->holder == PTO_HOLDER_OWNER ? "the owner's " : "", buffer->name);
-    bool all = is_number(slice->first, 0) && is_number(slice->run, available) &&
-               is_number(slice->until, available) && slice->anchor == PTO_ANCHOR_ABSOLUTE &&
-               is_number(slice->offset, 0);
+    bool all = pto_expr_is(&slice->first, 0) && pto_expr_is(&slice->run, available) &&
+               pto_expr_is(&slice->until, available) && slice->anchor == PTO_ANCHOR_ABSOLUTE &&
+               pto_expr_is(&slice->offset, 0);
     if (slice->cells != PTO_CELLS_NONE) {
         add_cells(text, plan, slice, action);
     } else if (all) {
