@@ -8,7 +8,7 @@
 #include "base/grow.h"
 #include "base/slots.h"
 
-/* A record in a table by content. */
+/* The place of a record in a hash table by content, which finds operations that were recorded before. */
 typedef struct {
     uint64_t key[4]; /* 1 + the operation, the operands, the parameter, the number */
     int64_t index;   /* of the record; 0: not set yet */
@@ -177,8 +177,6 @@ const pto_tape_record_t *pto_tape_records(const pto_tape_t *tape, int *count, in
     return tape->record;
 }
 
-/* --- replaying ------------------------------------------------------------------------------------------ */
-
 /* Returns the result of an operation; `number` is that of its record. */
 static inline double operate(pto_tape_op_t op, double number, double param, double a, double b) {
     switch (op) {
@@ -230,14 +228,13 @@ typedef struct {
     int b;
 } operation_t;
 
-/* The values of a replay are in the order parameters, numbers, results of operations; an index of them is a
- * place. The places are scratch that all tapes share. */
+/* A replay has one array of values: parameters, constants, results of operations. A place is its index. */
 struct pto_short_tape {
     int params;
-    int first; /* place of the first operation */
+    int first; /* place of the first operation's result */
     int operations;
-    int result;
-    double *constant; /* the numbers */
+    int result;       /* place of the price */
+    double *constant; /* [place - params] */
     operation_t *operation;
 };
 
@@ -248,15 +245,16 @@ static int index_of(const pto_param_t *param, const pto_param_t *const *among, i
     return -1;
 }
 
-/* What a short tape does with a record. */
+/* How a short tape uses a record. */
 typedef struct {
     bool varies; /* it depends on the few parameters */
     bool needed; /* by the price, or by a comparison that varies */
-    int place;
+    int place;   /* of its result; set if it is needed */
 } record_info_t;
 
 static bool is_comparison(pto_tape_op_t op) { return op >= PTO_TAPE_LESS; }
 
+/* Finds which records vary, in their order, and then which are needed, from the last one back. */
 static void find_needed(const pto_tape_t *tape, const pto_param_t *const *param, int count,
                         record_info_t *info) {
     for (int i = 1; i < tape->count; i++) {
@@ -286,7 +284,7 @@ static pto_short_tape_t *short_tape_create(int params, int numbers, int operatio
     return NULL;
 }
 
-/* Numbers and operations keep the order of their records. In a short tape, a parameter is an operand. */
+/* Constants and operations keep the order of their records. A record of a parameter scales its place. */
 static void fill(const pto_tape_t *tape, const pto_param_t *const *param, record_info_t *info,
                  pto_short_tape_t *reduced) {
     int number = reduced->params, operation = reduced->first;
@@ -315,9 +313,10 @@ pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *co
         return NULL;
     find_needed(tape, param, count, info);
     int numbers = 0, operations = 0;
-    for (int i = 0; i < tape->count; i++)
-        if (info[i].needed)
-            ++*(info[i].varies ? &operations : &numbers);
+    for (int i = 0; i < tape->count; i++) {
+        operations += info[i].needed && info[i].varies;
+        numbers += info[i].needed && !info[i].varies;
+    }
     pto_short_tape_t *reduced = short_tape_create(count, numbers, operations);
     if (reduced)
         fill(tape, param, info, reduced);

@@ -10,10 +10,10 @@
 
 #include "machine/machine_internal.h"
 
-/* A time. `node`: the index of its operation on the tape; 0: it depends on no parameter, or none records. */
+/* A time, with the operation on the tape that computes it. */
 typedef struct {
     double s;
-    int node;
+    int node; /* index of the operation; 0: the time depends on no parameter, or no tape records */
 } pto_time_t;
 
 typedef struct pto_tape pto_tape_t;
@@ -34,17 +34,18 @@ typedef enum {
     PTO_TAPE_SAME
 } pto_tape_op_t;
 
-/* An operation on two operands, each an earlier operation; the result of a comparison is `number`. */
+/* An operation. Its operands are the results of earlier operations. */
 typedef struct {
     pto_tape_op_t op;
-    int a;
+    int a; /* index of the first operand's operation */
     int b;
     const pto_param_t *param;
-    double number;
+    double number; /* as pto_tape_op_t says; of a comparison: its result, 0 or 1 */
 } pto_tape_record_t;
 
 /* --- times ---------------------------------------------------------------------------------------------- */
 
+/* Record the operations of the functions below, which compute the results `s` and `holds`. */
 pto_time_t pto_tape_param(const pto_param_t *param, double count);
 pto_time_t pto_tape_scale(pto_time_t time, double times, double s);
 pto_time_t pto_tape_combine(pto_tape_op_t op, pto_time_t a, pto_time_t b, double s);
@@ -53,7 +54,7 @@ void pto_tape_compare(pto_tape_op_t op, pto_time_t a, pto_time_t b, bool holds);
  * would have to wait for the one before it in a replay. */
 pto_time_t pto_tape_largest(pto_time_t *time, size_t count);
 
-/* `count` times a parameter. */
+/* Returns `count` times a parameter. */
 static inline pto_time_t pto_time_of(const pto_param_t *param, double count) {
     return pto_tape_recording ? pto_tape_param(param, count) : (pto_time_t){.s = count * param->value};
 }
@@ -83,7 +84,7 @@ static inline pto_time_t pto_time_divide(pto_time_t a, pto_time_t b) {
     return a.node | b.node ? pto_tape_combine(PTO_TAPE_DIVIDE, a, b, s) : (pto_time_t){.s = s};
 }
 
-/* `a` if they are equal. */
+/* Returns the maximum; `a` if they are equal. */
 static inline pto_time_t pto_time_max(pto_time_t a, pto_time_t b) {
     double s = b.s > a.s ? b.s : a.s;
     return a.node | b.node ? pto_tape_combine(PTO_TAPE_MAXIMUM, a, b, s) : (pto_time_t){.s = s};
@@ -126,9 +127,9 @@ bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
 
 /* --- short tapes ---------------------------------------------------------------------------------------- */
 
-/* A tape reduced to a few parameters: all others keep the values of the tape's last replay (pto_tape_end does
- * one). It has only the operations that depend on the few; their other operands are numbers. The price is the
- * same. */
+/* A tape reduced to a few parameters that vary. All others keep the values of the tape's last replay
+ * (pto_tape_end does one). A short tape has only the operations that depend on the few parameters. The other
+ * operands of these operations are constants. The price is the same. */
 typedef struct pto_short_tape pto_short_tape_t;
 
 /* `param` has `count` entries, NULL for those that are not in the machine. NULL: out of memory. */
@@ -136,7 +137,7 @@ pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *co
 void pto_short_tape_destroy(pto_short_tape_t *tape);
 
 /* Computes the price with other values of the parameters, in the order of pto_tape_shorten. `place` is
- * scratch for pto_short_tape_places numbers. False: a comparison has another result. */
+ * scratch, with room for pto_short_tape_places results. False: a comparison has another result. */
 bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *value, double *place, double *seconds);
 size_t pto_short_tape_places(const pto_short_tape_t *tape);
 

@@ -1,6 +1,6 @@
-/* The traffic of a plan (portolan/traffic.h): counts the messages, and the accesses to other processes'
- * memory, between each pair of ranks. Each rank of a node steps through the plan and appends to a table,
- * which is sorted and condensed when it is full. */
+/* The traffic of a plan (portolan/traffic.h), for `portolan traffic` and mappings: counts the messages, and
+ * the accesses to other processes' memory, between each pair of ranks. Each rank of a node steps through the
+ * plan and appends to a table of pairs. When the table is full, it is sorted, and equal pairs are merged. */
 #include "portolan/traffic.h"
 
 #include <stdlib.h>
@@ -13,8 +13,6 @@
 PTO_NAME_FUNCTION(
     pto_traffic_kind_name, pto_traffic_kind_t, PTO_TRAFFIC_COUNT, "unknown",
     {[PTO_TRAFFIC_MESSAGE] = "message", [PTO_TRAFFIC_ACCESS] = "access", [PTO_TRAFFIC_NCCL] = "nccl"});
-
-/* --- the table ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     pto_traffic_pair_t *pair;
@@ -39,6 +37,7 @@ static void add_to(pto_traffic_pair_t *sum, const pto_traffic_pair_t *pair) {
     sum->bytes = pto_saturating_sum(sum->bytes, pair->bytes);
 }
 
+/* Sorts the table, and merges equal pairs. */
 static void condense(table_t *table) {
     size_t kept = 0;
     if (table->count > 0)
@@ -51,7 +50,8 @@ static void condense(table_t *table) {
     table->count = kept;
 }
 
-/* If condensing frees less than half of the table, it grows, so that the cost stays proportional. */
+/* Makes room for another pair. If condensing frees less than half of the table, it also grows, so that it is
+ * not sorted again for a few pairs. False: out of memory. */
 static bool make_room(table_t *table) {
     condense(table);
     if (table->count < table->capacity / 2)
@@ -70,8 +70,6 @@ static bool add_pair(table_t *table, const pto_traffic_pair_t *pair) {
     return true;
 }
 
-/* --- one stage ------------------------------------------------------------------------------------------ */
-
 typedef struct {
     const pto_plan_t *plan;
     pto_actions_t at; /* the rank's current action */
@@ -88,16 +86,18 @@ static const pto_step_t *step_at(const count_t *count, int i) {
     return pto_plan_step(count->plan, count->at.walk.stage->step_first + i);
 }
 
+/* Returns whether a message is sent, and sets its bytes. */
 static bool is_sent(const count_t *count, const pto_action_t *action, int64_t *bytes) {
     *bytes = pto_slice_bytes(count->plan, pto_message_slice(action->step), action);
     return *bytes > 0 || action->step->send_empty;
 }
 
-/* Counts a rank's sends or receives with a peer in the stage, in order, up to one message: the action `until`
- * or, if that is NULL, the one with the number `*place`. Sets that message's number and space. */
+/* Finds one of the messages that a rank sends to a peer in the stage, or receives from it: that of the action
+ * `wanted` or, if that is NULL, the one with the number `*number`. Messages are numbered from 0 in the order
+ * of the steps. Sets that message's number and its space at this end. */
 static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t rank, int64_t peer,
-                         const pto_action_t *until, int64_t *place, pto_space_t *space) {
-    int64_t number = 0, bytes;
+                         const pto_action_t *wanted, int64_t *number, pto_space_t *space) {
+    int64_t messages = 0, bytes;
     for (int i = 0; i < count->at.walk.stage->step_count; i++) {
         const pto_step_t *step = step_at(count, i);
         pto_action_t action;
@@ -106,18 +106,20 @@ static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t ran
         for (int64_t next = 0; pto_step_next(count->plan, &next, &action);) {
             if (action.peer_rank != peer || !is_sent(count, &action, &bytes))
                 continue;
-            if (until ? step == until->step && action.ordinal == until->ordinal : number == *place) {
-                *place = number;
+            bool is_wanted =
+                wanted ? step == wanted->step && action.ordinal == wanted->ordinal : messages == *number;
+            if (is_wanted) {
+                *number = messages;
                 *space = space_of(count, pto_message_slice(step));
                 return true;
             }
-            number++;
+            messages++;
         }
     }
     return false;
 }
 
-/* Returns whether all receives of the stage write to one space. */
+/* Returns whether all receives of the stage write to one memory space, and sets that. */
 static bool one_space(const count_t *count, pto_space_t *space) {
     bool any = false;
     for (int i = 0; i < count->at.walk.stage->step_count; i++) {
@@ -133,13 +135,13 @@ static bool one_space(const count_t *count, pto_space_t *space) {
     return any;
 }
 
-/* Finds the space in which a message is received. The messages of a pair of ranks match in order. */
+/* Finds the space in which a message is received: a pair's n-th send matches its n-th receive. */
 static pto_status_t find_arrival(const count_t *count, const pto_action_t *send, pto_space_t *space) {
-    int64_t place = 0;
+    int64_t number = 0;
     if (one_space(count, space))
         return PTO_OK;
-    if (find_message(count, PTO_STEP_SEND, send->rank, send->peer_rank, send, &place, space) &&
-        find_message(count, PTO_STEP_RECV, send->peer_rank, send->rank, NULL, &place, space))
+    if (find_message(count, PTO_STEP_SEND, send->rank, send->peer_rank, send, &number, space) &&
+        find_message(count, PTO_STEP_RECV, send->peer_rank, send->rank, NULL, &number, space))
         return PTO_OK;
     return pto_error_set(count->err, PTO_ERR_INVALID_PLAN,
                          "stage '%s': rank %lld sends a message that rank %lld does not receive",
@@ -179,8 +181,6 @@ static pto_status_t count_access(count_t *count, const pto_action_t *action) {
     pair.bytes = pto_slice_bytes(count->plan, &step->source, action);
     return pair.bytes > 0 ? add(count, pair) : PTO_OK;
 }
-
-/* --- all ranks ------------------------------------------------------------------------------------------ */
 
 static pto_status_t count_rank(count_t *count) {
     pto_status_t status = PTO_OK;
