@@ -4,8 +4,6 @@
 
 #include "price/pricing.h"
 
-/* --- their kind ----------------------------------------------------------------------------------------- */
-
 /* Returns whether the step has a single member, selected by its index, of a group of several. */
 static bool is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
     return pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
@@ -57,8 +55,6 @@ bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine) {
     return one_sided && pto_plan_size(plan).messages <= PTO_PRICE_LATENCY_MESSAGES_MAX;
 }
 
-/* --- classes ------------------------------------------------------------------------------------------ */
-
 static bool depends_on_core(const pto_step_t *step) {
     const pto_expr_t expr[] = {step->peers.first,  step->peers.until,   step->source.first,
                                step->target.first, step->source.offset, step->target.offset};
@@ -79,8 +75,7 @@ static void mark_shares(bool *begins, int64_t cores, int64_t bytes, int64_t gran
         begins[shares - 1] = true;
 }
 
-/* Sets begins[core] if a class begins at the core, since its processes do something else than those of the
- * core before it. */
+/* Sets begins[core] if a class begins at the core, since its processes act unlike those before it. */
 static void find_boundaries(const pto_plan_t *plan, const pto_machine_t *machine, bool *begins) {
     int64_t cores = plan->request.layout.procs_per_gpu;
     begins[0] = true;
@@ -125,8 +120,6 @@ static bool find_classes(pto_pricing_t *pricing) {
     return count > 0;
 }
 
-/* --- processes ---------------------------------------------------------------------------------------- */
-
 static bool find_processes(pto_pricing_t *pricing) {
     pto_actors_t *actors = &pricing->actors;
     const pto_layout_t *layout = &pricing->plan->request.layout;
@@ -139,8 +132,6 @@ static bool find_processes(pto_pricing_t *pricing) {
         actors->actor[rank] = (pto_actor_t){.place = pto_layout_rank(layout, rank), .cores = 1, .gpus = 1};
     return actors->actor != NULL;
 }
-
-/* --- steps -------------------------------------------------------------------------------------------- */
 
 /* Returns whether an actor that is not exact takes part in a step, in any iteration. */
 static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
@@ -176,8 +167,6 @@ bool pto_actors_find(pto_pricing_t *pricing) {
     actors->count = found ? actors->gpu_count * actors->per_gpu : 0;
     return found;
 }
-
-/* --- latency ------------------------------------------------------------------------------------------ */
 
 bool pto_latency_known(const pto_machine_t *machine) {
     return pto_param_known(&machine->latency_s[PTO_SPACE_CPU]) ||

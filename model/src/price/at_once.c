@@ -30,14 +30,12 @@ struct pto_summed {
 /* Returns whether the blocks are distributed cyclically over the cores of a GPU. */
 static bool is_cyclic(const pto_messages_t *messages) { return messages->buffer->cyclic != PTO_CYCLIC_NONE; }
 
-/* Returns whether the step's shifts are distances from sender to receiver: a sender, which holds a row, must
- * add them, and a receiver subtract them. */
+/* Returns whether shifts lead from sender to receiver: senders (rows) add them, receivers subtract them. */
 static bool goes_forward(const pto_messages_t *messages) {
     return messages->step->peers.sign == (messages->buffer->blocks == PTO_BLOCKS_ROW ? 1 : -1);
 }
 
-/* Returns whether the step's peers are all others (`*part` is ALL_PARTS), or all at distances that are
- * `*part` modulo `parts`. */
+/* Returns whether the peers are all others (ALL_PARTS), or all at distances of `*part` modulo `parts`. */
 static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64_t *part) {
     int64_t first = messages->peer_first, stride = messages->peer_stride, size = messages->group->size;
     *part = ALL_PARTS;
@@ -53,8 +51,7 @@ static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64
     return stride == parts && first <= stride;
 }
 
-/* Returns whether the step's first peer is the core's number, and nothing else in the step depends on the
- * core. */
+/* Returns whether the core's number is the step's first peer, and nothing else in the step depends on it. */
 static bool is_part_of_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     pto_expr_t first = peers->first;
@@ -81,8 +78,7 @@ static bool can_be_summed(pto_messages_t *messages) {
            (messages->parts.kind != PTO_PARTS_SHARES || messages->part == ALL_PARTS);
 }
 
-/* Returns whether all of a stage's steps can be summed. If latencies are known, all messages must have the
- * same one, and so be in the same space. */
+/* Returns whether all of a stage's steps can be summed. If latencies are known, all must be of one space. */
 static bool is_summed(const pto_pricing_t *pricing, int node) {
     const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     if (!stage || stage->order != PTO_ORDER_AT_ONCE || !pricing->tables || !pto_messages_are_plain(pricing))
@@ -126,8 +122,7 @@ static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t
     return all;
 }
 
-/* Returns the number of a step's messages that are sent without bytes because another core holds their
- * blocks. */
+/* Returns the number of messages that are sent without bytes because another core holds their blocks. */
 static int64_t empty_messages(const pto_messages_t *messages, int64_t line, int64_t core) {
     if (!messages->step->send_empty || !is_cyclic(messages))
         return 0;
@@ -182,9 +177,7 @@ static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_s
 }
 
 /* Charges the class of sizes [from_bytes, until_bytes). `*charged_bytes` is the size of the first message,
- * which has been charged alone; -1: none has. If that message is of this class, it is left out of the sum,
- * and
- * `*charged_bytes` becomes -1. */
+ * which has been charged alone; -1: none has. A message of this class is left out, and the size set to -1. */
 static void charge_class(const pto_messages_t *messages, int64_t from_bytes, int64_t until_bytes,
                          pto_sum_t sum, int64_t *charged_bytes, pto_charge_t *charge) {
     if (sum.messages > 0 && *charged_bytes >= from_bytes && *charged_bytes < until_bytes) {
@@ -211,8 +204,7 @@ static pto_sum_t sum_off_node(const pto_messages_t *messages, const pto_action_t
     return all;
 }
 
-/* Charges all messages between nodes. If the machine has a gap, the first message pays its whole cost, and
- * each other one the gap. */
+/* Charges all messages between nodes. If the machine has a gap, all but the first cost only the gap. */
 static void charge_off_node(const pto_messages_t *messages, const pto_action_t *action,
                             pto_charge_t *charge) {
     const pto_classes_t *classes = &messages->sums->classes;
@@ -336,8 +328,7 @@ static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_actio
     return messages;
 }
 
-/* Returns the ledger of the latest sender of any step; NULL: none is later. First tries to find it without
- * looking at each sender. */
+/* Returns the ledger of the latest sender of any step; NULL: none is later. Avoids looking at each sender. */
 static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t actor, int64_t k) {
     const pto_stage_t *stage = pricing->at.stage;
     const pto_ledger_t *last = NULL;

@@ -7,9 +7,8 @@
 #include "price/table.h"
 #include "price/traffic.h"
 
-/* Data that prices share: counts of messages, and sums over tables of byte counts. As long as the cache is
- * used, the memory that the requests' counts and mappings point at must not change. An empty cache is zeroed.
- */
+/* Data that prices share: counts of messages, and sums over tables of byte counts. While it is used, the
+ * memory that the requests' counts and mappings point at must not change. An empty cache is zeroed. */
 typedef struct {
     pto_traffic_cache_t *traffic; /* both NULL until needed */
     pto_tables_t *tables;

@@ -6,8 +6,6 @@
 
 #include "price/pricing.h"
 
-/* --- bytes -------------------------------------------------------------------------------------------- */
-
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
     const pto_buffer_t *buffer = pto_buffer_at(plan, slice->buffer);
     int64_t core = action->core;
@@ -110,8 +108,7 @@ static bool is_same_exchange(const pto_step_t *step, const pto_action_t *action)
     return step->peers.kind == PTO_PEERS_CART && is_same_kind(step, action);
 }
 
-/* Charges all messages of an owner to grid neighbors in the stage, or all from them, in the direction of the
- * action `first`. */
+/* Charges all messages of an owner to grid neighbors in the stage, or from them, as `first` is. */
 static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner, const pto_action_t *first,
                                      pto_charge_t *charge) {
     const pto_stage_t *stage = pricing->at.stage;
@@ -148,8 +145,7 @@ static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of_
         *time = pto_time_add(*time, pto_time_multiply(of_time, pto_time_of(share, 1)));
 }
 
-/* Returns `time` with the additional cost of on-node messages in both directions, and between copies in
- * lanes. */
+/* Returns `time` with the costs of on-node messages in both directions and, in lanes, between copies. */
 static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *charge, pto_time_t time) {
     const pto_machine_t *machine = pricing->machine;
     for (int space = 0; space < PTO_SPACE_COUNT && pricing->at.both_ways; space++)
@@ -168,8 +164,7 @@ static pto_time_t cpu_time(const pto_pricing_t *pricing, const pto_charge_t *cha
     return with_shares(pricing, charge, pto_charge_by_cpu(charge));
 }
 
-/* Charges the messages of a stage with grid neighbors when its first such step is charged: those of the most
- * expensive owner. */
+/* Charges the messages of the most expensive owner with grid neighbors, all at the first such step. */
 static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
                                            pto_charge_t *charge) {
     int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
@@ -201,8 +196,7 @@ static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
     return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
 }
 
-/* Returns the counts of a step's messages by level, valid until the next call; NULL: there are none. Sets the
- * bytes of each message. */
+/* Returns the counts of a step's messages, valid until the next call; NULL: none. Sets the bytes of each. */
 static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
     const pto_step_t *step = action->step;
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
@@ -237,8 +231,7 @@ static bool share_members(const pto_step_t *step, const pto_action_t *action) {
     return step == action->step || pto_steps_share_members(step, action->step, action->k, action->core);
 }
 
-/* Returns the sum of the measure over the steps of the members of the action's step. Sets `*first` to the
- * index of the first of these steps. */
+/* Returns the sum of the measure over the steps that the action's members take. `*first`: the first one. */
 static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action, measure_t measure,
                               int *first) {
     const pto_stage_t *stage = pricing->at.stage;
@@ -255,8 +248,7 @@ static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action
     return sum;
 }
 
-/* Returns whether the steps of the members of the action's step have the largest sum; of equal sums, the
- * first steps count as the largest. */
+/* Returns whether the steps of the action's members have the largest sum; of equal sums, the first wins. */
 static bool is_costliest(pto_pricing_t *pricing, const pto_action_t *action, measure_t measure) {
     const pto_stage_t *stage = pricing->at.stage;
     int first, other_first;
@@ -341,8 +333,7 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* Finds the most expensive mix of the step's members. Adds the maxima over all mixes of the on-node cost and
- * of the CPU time to the charge. */
+/* Finds the most expensive mix of the step's members. Sets the charge's maxima over all mixes. */
 static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                    pto_space_t space, int64_t bytes, pto_charge_t *charge,
                                    const pto_mix_t **costliest) {
@@ -395,9 +386,8 @@ static void follow_sender(pto_pricing_t *pricing, int64_t actor, int64_t sender)
     pto_pricing_follow(pricing, &pricing->clocks.ledger[actor], &pricing->clocks.before[sender]);
 }
 
-/* Follows the actors that a receive may depend on: those with a core that one of its peers may have. If a
- * group has one process of each GPU or node, a process's peers have its own core, so that the class follows
- * itself. */
+/* Follows the actors that a receive may depend on: those with a core that one of its peers may have. In
+ * groups of one process of each GPU or node, all have the same core, so that the class follows itself. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     pto_group_kind_t kind = pto_group_at(pricing->plan, step->group)->kind;

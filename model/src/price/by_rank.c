@@ -1,6 +1,5 @@
 /* Counts and charges the messages of actors that are single processes: peer by peer or, if the table of byte
- * counts is sparse, only with the peers whose messages may have bytes. price.c calls it by
- * pto_messages_by_rank. */
+ * counts is sparse, only with the peers whose messages may have bytes. */
 #include "price/pricing.h"
 
 /* The messages of one process in a step. */
@@ -42,8 +41,7 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *
     return messages;
 }
 
-/* Finds the next partner that is a peer of the step, in the order of the step's shifts, which start at the
- * process itself. False: there is none. */
+/* Finds the next partner that is a peer of the step, in the order of its shifts. False: there is none. */
 static bool next_partner(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
                          pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
@@ -62,8 +60,7 @@ static bool next_partner(const pto_pricing_t *pricing, const messages_t *message
     return false;
 }
 
-/* Finds the step's next peer, of a sparse table the next that may have bytes. `*next` is 0 at first. False:
- * there is none. */
+/* Finds the step's next peer or, in a sparse table, partner. `*next` is 0 at first. False: there is none. */
 static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
                       pto_action_t *action) {
     if (messages->partner)

@@ -196,8 +196,6 @@ pto_status_t pto_copies_charge(pto_copying_t *copying, pto_action_t *action) {
     return status;
 }
 
-/* --- reductions ----------------------------------------------------------------------------------------- */
-
 void pto_step_charge_reduce(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
                             int64_t target_bytes, int64_t source_bytes, pto_charge_t *charge) {
     pto_reduction_t reduction = {.input_bytes = target_bytes, .bytes = source_bytes};
@@ -216,8 +214,6 @@ void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, 
         pto_step_charge_reduce(plan, machine, step, pto_slice_bytes(plan, &step->target, action),
                                pto_slice_bytes(plan, &step->source, action), charge);
 }
-
-/* --- the queues of a GPU -------------------------------------------------------------------------------- */
 
 bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t actor, const pto_ledger_t *own) {
     bool kept = true;

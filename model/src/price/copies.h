@@ -1,6 +1,5 @@
 /* The copies and reductions of a stage: how many bytes they move by each GPU's copy engines and links, and
- * what each actor is charged. price.c counts the copies of all actors in a stage first, then charges each
- * actor. */
+ * what each actor is charged. price.c first counts the copies of all actors, then charges each actor. */
 #ifndef PTO_PRICE_COPIES_H
 #define PTO_PRICE_COPIES_H
 
@@ -65,12 +64,10 @@ pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machi
 pto_status_t pto_copy_charge(pto_copying_t *copying, const pto_action_t *action, pto_reach_t reach,
                              int64_t gpu, int64_t bytes);
 
-/* Returns whether source and target of a copy are on one socket: their holders' GPUs determine the sockets.
- */
+/* Returns whether source and target of a copy are on one socket, by the GPUs of their holders. */
 pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action);
 
-/* Ends the actor's copies in the queues of the resources `queued`, at the time of `own`, the actor's ledger.
- * Returns false when out of memory. */
+/* Ends an actor's copies in the queues of `queued`, at the time of its ledger. False: out of memory. */
 bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t actor, const pto_ledger_t *own);
 
 void pto_copies_fini(pto_copies_t *engine);
@@ -93,8 +90,7 @@ typedef struct {
 } pto_kernel_copy_t;
 pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action);
 
-/* Charges the copies of a kernel's step, once those of all actors are counted. Errors: PTO_ERR_NOT_APPLICABLE
- * if the machine has no cost for them. */
+/* Charges a kernel's copies, once all are counted. Errors: PTO_ERR_NOT_APPLICABLE if there is no cost. */
 pto_status_t pto_kernel_copy_charge(const pto_copying_t *copying, pto_action_t *action);
 
 /* Returns whether a step's copies are queued on their GPU, so that they end one after another. */

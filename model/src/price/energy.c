@@ -1,5 +1,4 @@
-/* The energy of a run of a plan (docs/model.md, 'Energy'): the powers of GPUs and CPUs, each times the time
- * for which its price says that it is drawn. */
+/* The energy of a run of a plan (docs/model.md, 'Energy'): the powers of GPUs and CPUs times their times. */
 #include "portolan/price.h"
 
 #include <math.h>

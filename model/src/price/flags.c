@@ -51,8 +51,7 @@ static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pt
         pto_pricing_follow(pricing, &raises->item[0].at, own);
 }
 
-/* Raises the flag at each priced actor that a signal reaches from this actor or from one that it represents.
- */
+/* Raises the flag at each priced actor that a signal reaches from this actor or one that it represents. */
 static void raise_for_represented(pto_pricing_t *pricing, const pto_action_t *action,
                                   const pto_ledger_t *own) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
@@ -123,10 +122,6 @@ void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t 
             pto_pricing_follow(pricing, own, &raises->item[i].at);
     }
     pto_charge_wait(charge, pricing->machine, action->step);
-}
-
-pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing) {
-    return calloc((size_t)(pricing->flags.count) + 1, sizeof *pricing->flags.raised);
 }
 
 int64_t pto_raises_pending(const pto_pricing_t *pricing) {

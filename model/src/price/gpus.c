@@ -65,8 +65,7 @@ static bool adds_up_peers(const pto_step_t *step) {
     return step->kind == PTO_STEP_REDUCE || (step->kind == PTO_STEP_COPY && !step->in_kernel);
 }
 
-/* Returns whether a step is a wait of a single member. It costs its peers nothing, so that GPUs on which it
- * has peers and others may be in one range. */
+/* Returns whether a step is a wait of a single member. It costs its peers nothing. */
 static bool waits_alone(const pto_step_t *step) {
     return step->kind == PTO_STEP_WAIT && step->peers.kind == PTO_PEERS_INDEX &&
            pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
@@ -277,8 +276,6 @@ bool pto_gpus_find(pto_pricing_t *pricing) {
     free(survey.begins);
     return found;
 }
-
-/* --- their copies --------------------------------------------------------------------------------------- */
 
 void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
     const pto_plan_t *plan = pricing->plan;

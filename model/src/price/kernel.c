@@ -3,10 +3,7 @@
 #include "plan/plan_internal.h"
 #include "price/copies.h"
 
-/* --- addends -------------------------------------------------------------------------------------------- */
-
-/* Uses the parameter that is measured most like a run. If the host waits for each run, the executor launches
- * a plan's kernel as a graph of one node. */
+/* Prefers a graph's launch: if the host waits for each run, the executor launches a graph of one node. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
     const pto_param_t *launch = &machine->kernel_launch_s;
     if (pto_param_known(&machine->run_launch_s))
@@ -66,16 +63,6 @@ void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine
     pto_charge_extra_inputs(charge, machine, PTO_SPACE_GPU, parts);
 }
 
-/* --- steps ---------------------------------------------------------------------------------------------- */
-
-static pto_reach_t reach_of(const pto_plan_t *plan, int64_t rank, int64_t other) {
-    const pto_layout_t *layout = &plan->request.layout;
-    return pto_layout_level(layout, pto_layout_rank(layout, rank), pto_layout_rank(layout, other)) ==
-                   PTO_LEVEL_ON_SOCKET
-               ? PTO_REACH_ON_SOCKET
-               : PTO_REACH_OFF_SOCKET;
-}
-
 static void add_peer(const pto_plan_t *plan, const pto_action_t *action, pto_kernel_copy_t *copy) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;
@@ -89,12 +76,11 @@ static void add_peer(const pto_plan_t *plan, const pto_action_t *action, pto_ker
         return;
     }
     bool stores = target != action->rank;
-    int64_t other = stores ? target : source;
     copy->access.how = stores ? PTO_REMOTE_STORE : PTO_REMOTE_LOAD;
     copy->remote_bytes += bytes;
     copy->peers++;
-    copy->other_gpu = other / cores;
-    if (reach_of(plan, action->rank, other) == PTO_REACH_OFF_SOCKET)
+    copy->other_gpu = (stores ? target : source) / cores;
+    if (pto_copy_reach(plan, action) == PTO_REACH_OFF_SOCKET)
         copy->access.reach = PTO_REACH_OFF_SOCKET;
     if (bytes > copy->access.most_bytes)
         copy->access.most_bytes = bytes;
@@ -107,8 +93,7 @@ pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action) 
     return copy;
 }
 
-/* Returns the bytes of the busiest link: that of the rank's own GPU, or that of a peer's GPU. Both carry the
- * accesses of all GPUs. */
+/* Returns the bytes, of all GPUs' accesses, of the busiest link of the rank's GPU and its peers' GPUs. */
 static int64_t busiest_link(const pto_copying_t *copying, pto_action_t *action,
                             const pto_kernel_copy_t *copy) {
     int64_t cores = copying->plan->request.layout.procs_per_gpu;

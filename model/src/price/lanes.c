@@ -8,8 +8,7 @@
  *
  * Branches begin at the same time, so that the resource is idle until the first use in any branch. It is idle
  * again after the last use, at least for the shortest time that any branch still takes then. Both times are
- * added to the demand. For example, two branches, each of a copy to the host and one back, take as long as
- * three copies. */
+ * added to the demand. So two branches, each of a copy to the host and one back, take three copies. */
 #include <stdlib.h>
 
 #include "price/busy.h"
@@ -85,8 +84,7 @@ static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t in
 
 /* Lets an actor continue no earlier than the demand on a resource allows, if several lanes use it: in
  * branches, at the first use + the demand + the shortest time after a last use; else at the base + the
- * demand. All processes of a node use its memory, so that the times before and after the actor's own use do
- * not count. */
+ * demand. All processes of a node use its memory, so that one's first and last use do not count. */
 static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
     int64_t index = use_index(pricing, resource, actor);
     const pto_ledger_t *demand = &pricing->lanes.demand[index], *from = &pricing->lanes.base[actor];
@@ -138,9 +136,8 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
     return status;
 }
 
-/* Sets for each actor whether its lane's copies of this chunk follow those of the previous chunk in the
- * stream without a gap: if what they wait for, `awaited`, was complete by then. `first`: it is the first
- * chunk. */
+/* Sets for each actor whether its lane's copies of this chunk follow those of the previous chunk without a
+ * gap: if what they wait for, `awaited`, was complete by then. `first`: this chunk has none. */
 static void find_predecessors(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
     bool matters = !first && pto_queued_copies_cost(pricing->machine);
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
@@ -184,8 +181,7 @@ static void repeat_growth(pto_pricing_t *pricing, pto_ledger_t *ledger, const pt
         pto_pricing_must(pricing, pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times));
 }
 
-/* Postpones the last uses that are in the measured iterations of a loop to their last repetition. Call it
- * before the ledgers are repeated. */
+/* Postpones last uses in the measured iterations to the last repetition. Call it before repeating ledgers. */
 static void repeat_last_uses(pto_pricing_t *pricing, double times) {
     int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->actors.count;
     for (int64_t index = 0; index < count; index++) {
@@ -204,9 +200,8 @@ void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times) {
                   PTO_LANE_RESOURCE_COUNT * pricing->actors.count, times);
 }
 
-/* A pipeline while its chunks are priced. A gain is the time by which a ledger advances in a period. Once the
- * gains of two periods in succession are equal, the remaining periods are not priced, but repeat the gains.
- */
+/* A pipeline while its chunks are priced. A gain is the time by which a ledger advances in a period. Once two
+ * successive periods have the same gains, the remaining periods are not priced, but repeat them. */
 typedef struct {
     int index; /* of its node in the plan */
     int lanes;
@@ -326,8 +321,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
     return 0;
 }
 
-/* The first chunk has all stages to itself, so that demand counts from its end. Actors that are single ranks
- * have no periods (pipeline->before is NULL). */
+/* The first chunk has all stages to itself: demand counts from its end. Single ranks have no periods. */
 static pto_status_t price_each_chunk(pto_pricing_t *pricing, pipeline_t *pipeline) {
     const pto_node_t *node = pto_node_at(pricing->plan, pipeline->index);
     pto_status_t status = PTO_OK;
@@ -419,8 +413,7 @@ const pto_pricer_t pto_pricer_lanes = {has_lanes, price_lanes};
 
 /* --- the resources of a step ---------------------------------------------------------------------------- */
 
-/* Returns whether a copy is between two GPUs, as far as the plan tells: if each GPU has one owner, its peers
- * are on other GPUs. */
+/* Returns whether a copy is between two GPUs. If each GPU has one owner, its peers are on other GPUs. */
 static bool is_between_gpus(const pto_plan_t *plan, const pto_step_t *step) {
     return pto_step_copy_kind(plan, step) == PTO_COPY_D2D && plan->request.layout.owners_per_gpu == 1 &&
            (step->source.holder == PTO_HOLDER_PEER) != (step->target.holder == PTO_HOLDER_PEER);
@@ -446,9 +439,9 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
 void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
     for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT && pricing->lanes.in_branches; resource++) {
         int64_t index = use_index(pricing, (pto_lane_resource_t)resource, actor);
+        pto_ledger_t *last_use = last_use_at(pricing, current_lane(pricing), index);
         if (pricing->lanes.uses[index])
-            copy_ledger(pricing, last_use_at(pricing, current_lane(pricing), index),
-                        &pricing->clocks.ledger[actor]);
+            copy_ledger(pricing, last_use, &pricing->clocks.ledger[actor]);
         pricing->lanes.uses[index] = false;
     }
 }

@@ -81,13 +81,17 @@ void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry) {
     pto_charge_enter(charge, entry);
 }
 
-void pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, pto_time_t count) {
-    bool known = pto_param_known(param);
-    if (known)
-        charge->other = pto_time_add(charge->other, pto_time_multiply(count, pto_time_of(param, 1)));
-    pto_charge_enter(
-        charge,
-        (pto_entry_t){.cell = param, .param = known ? param : NULL, .space = space, .count = count.s});
+pto_time_t pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space,
+                            pto_time_t count) {
+    pto_entry_t entry = {.cell = param, .space = space, .count = count.s};
+    pto_time_t added = {0};
+    if (pto_param_known(param)) {
+        entry.param = param;
+        added = pto_time_multiply(count, pto_time_of(param, 1));
+        charge->other = pto_time_add(charge->other, added);
+    }
+    pto_charge_enter(charge, entry);
+    return added;
 }
 
 void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count) {
@@ -182,8 +186,7 @@ pto_time_t pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_m
         if (!pto_param_known(both_ways) || !pto_time_positive(shorter))
             continue;
         pto_charge_share(out, both_ways, (pto_space_t)i, shorter);
-        pto_charge_share(in, both_ways, (pto_space_t)i, shorter);
-        added = pto_time_add(added, pto_time_multiply(shorter, pto_time_of(both_ways, 1)));
+        added = pto_time_add(added, pto_charge_share(in, both_ways, (pto_space_t)i, shorter));
     }
     return added;
 }
@@ -192,8 +195,7 @@ pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine)
     pto_time_t within = charge->within[PTO_SPACE_CPU];
     if (!pto_param_known(&machine->staged_message) || !pto_time_positive(within))
         return (pto_time_t){0};
-    pto_charge_share(charge, &machine->staged_message, PTO_SPACE_CPU, within);
-    return pto_time_multiply(within, pto_time_of(&machine->staged_message, 1));
+    return pto_charge_share(charge, &machine->staged_message, PTO_SPACE_CPU, within);
 }
 
 static bool has_queued_start(const pto_machine_t *machine, pto_copy_kind_t kind) {
@@ -360,8 +362,7 @@ static pto_time_t shared_time(const pto_machine_t *machine, pto_one_copy_t copy,
     return charge.other;
 }
 
-/* A copy whose rows say that one more takes less time adds nothing: the fitted lines of two rows may cross.
- */
+/* A copy adds nothing if, by its rows, one more takes less time: the fitted lines of two rows may cross. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                        int64_t active) {
     if (active > 0 || !has_queued_start(machine, copy.kind))
@@ -468,12 +469,10 @@ double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *ma
     return seconds;
 }
 
-/* The cost that decides the time of an actor's off-node messages: its own, its node's limit of bytes, or its
- * node's limit of messages and bytes. */
+/* The bound that decides the time of an actor's off-node messages: its own cost, or a limit of its node. */
 typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 
-/* Sets `*time` to the time of these messages, starts included, and returns what decides it. A tape records
- * the time alone. */
+/* Sets the time of these messages, starts included. Returns what decides it, which no tape records. */
 static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow,
                           pto_time_t *time) {
     *time = pto_time_add(charge->off_node_alpha, charge->off_node);

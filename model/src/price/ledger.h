@@ -49,9 +49,9 @@ typedef struct {
 } pto_charge_t;
 
 /* The off-node traffic of a node in one stage, by space. `contended` bytes may meet those of a third node at
- * their receiver (docs/model.md, 'Contention for receivers'). If all nodes post their messages in the same
- * order, these bytes also count as `waited`: the last node receives nothing until all others have sent to the
- * nodes before it. */
+ * their receiver (docs/model.md, 'Contention for receivers'). If all nodes post their messages in one order,
+ * these also count as `waited`: the last node receives nothing until all others have sent to the nodes before
+ * it. */
 typedef struct {
     double messages[PTO_SPACE_COUNT];
     double bytes[PTO_SPACE_COUNT];
@@ -107,8 +107,9 @@ void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry);
 
 /* Charges a parameter that is a cell of its own. */
 void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count);
-/* Charges a parameter that is multiplied by a time. */
-void pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, pto_time_t count);
+/* Charges a parameter that is multiplied by a time. Returns what is added: 0 if the parameter is unknown. */
+pto_time_t pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space,
+                            pto_time_t count);
 
 /* Returns whether the plan's messages have one end in host memory and one in GPU memory: those of the
  * collective `pair` between two memories, unless the strategy sends them from host memory. */
@@ -125,8 +126,7 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
  * node: the machine's `both_ways` share of the shorter of the two, for each memory. Returns that cost. */
 pto_time_t pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
 
-/* Returns the time of the messages within the node, starts included, if any of them is in host memory, so
- * that a CPU moves it; else 0. */
+/* Returns the time of on-node messages with starts if any is in host memory (a CPU moves it); else 0. */
 static inline pto_time_t pto_charge_by_cpu(const pto_charge_t *charge) {
     if (!pto_time_positive(charge->within[PTO_SPACE_CPU]))
         return (pto_time_t){0};
@@ -137,8 +137,7 @@ static inline pto_time_t pto_charge_by_cpu(const pto_charge_t *charge) {
  * the machine's `staged_message` share of their time. Returns that cost. */
 pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
 
-/* Returns whether the machine has `copies.queued`: then a copy's cost depends on what it follows
- * (pto_behind_t). */
+/* Returns whether a copy's cost depends on what it follows (pto_behind_t): there is `copies.queued`. */
 bool pto_queued_copies_cost(const pto_machine_t *machine);
 
 /* Charges the CPU time to enqueue a copy and to detect its end: the `both_ways` share, as of a message in
@@ -266,8 +265,7 @@ static inline bool pto_charge_has_messages(const pto_charge_t *charge) {
     return false;
 }
 
-/* Returns the time of the charge under its node's injection limits. The first function is the case of a
- * charge with messages. */
+/* Returns the time of the charge under its node's injection limits. The first function is for messages. */
 pto_time_t pto_charge_time_with_messages(const pto_charge_t *charge, const pto_machine_t *machine,
                                          pto_outflow_t *outflow);
 static inline pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,

@@ -38,8 +38,6 @@ pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine
     return check_walk(plan, "byte counts from a table are priced", max_walk_messages(plan, machine), err);
 }
 
-/* --- places --------------------------------------------------------------------------------------------- */
-
 /* Places are priced one by one, each with all its peers. */
 static pto_status_t check_places(const pto_plan_t *plan, pto_error_t *err) {
     if (pto_plan_size(plan).peer_actions / plan->request.layout.nodes <= PTO_PRICE_PLACES_MAX)
@@ -55,8 +53,6 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err) {
         return pto_price_walk_check_size(plan, NULL, err);
     return pto_plan_uses_peers_memory(plan) ? check_places(plan, err) : PTO_OK;
 }
-
-/* --- copies without a cost ------------------------------------------------------------------------------ */
 
 /* Checks the copies of the first process that takes part in a step. */
 static pto_status_t check_copies(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
@@ -90,8 +86,6 @@ pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t 
     }
     return status;
 }
-
-/* --- work ----------------------------------------------------------------------------------------------- */
 
 int64_t pto_price_work(const pto_plan_t *plan) {
     if (pto_plan_has_tables(plan))

@@ -4,8 +4,7 @@
 #include "price/pricing.h"
 
 /* Leaves only the rounds k in which all shifts, from first + loop * k to farthest + loop * k, send every
- * message to another node: no shift is below the members per node, or reaches the same node around the
- * group's end. */
+ * message to another node: no shift is below the members per node, or that near to the group's size. */
 static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const pto_group_t *group) {
     int64_t step = peers->first.loop, farthest = peers->until.constant - 1;
     int64_t from = (group->members_per_node - peers->first.constant + step - 1) / step;
@@ -98,8 +97,6 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
     }
 }
 
-/* --- loops in which flags of earlier rounds are awaited ------------------------------------------------- */
-
 /* Returns whether all actors that have gained time from `before` to `now` have gained the same, `*gain`. */
 static bool same_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain) {
@@ -132,8 +129,7 @@ static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times)
 
 /* Processes that wait for flags of earlier rounds, as a sender does for one of r slots of a buffer, depend on
  * the last r rounds. So rounds are priced until, twice in succession, r of them take equally long, for all
- * actors, and leave as many flags raised as they found. The remaining uniform rounds then cost the same. k:
- * the next round to price. */
+ * actors, and leave as many flags raised as they found. The remaining uniform rounds then cost the same. */
 static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
     int64_t to = pto_node_at(pricing->plan, index)->to, period = pricing->flags.lag * repeat.period;
     pto_time_t gain, earlier = {.s = -1};
@@ -158,10 +154,7 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
     return status == PTO_OK ? price_rounds(pricing, index, k, to) : status;
 }
 
-/* --- loops ---------------------------------------------------------------------------------------------- */
-
-/* Prices two periods of uniform rounds, and repeats the gains of the second. If actors are single ranks, all
- * rounds are priced. */
+/* Prices two periods of uniform rounds, and repeats the gains of the second, except for single ranks. */
 static pto_status_t price_loop(pto_pricing_t *pricing, int index, int64_t outer) {
     (void)outer;
     const pto_node_t *loop = pto_node_at(pricing->plan, index);

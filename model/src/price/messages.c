@@ -1,8 +1,6 @@
 /* The messages of one step that exchanges a table of byte counts (messages.h). */
 #include "price/messages.h"
 
-/* --- conditions ----------------------------------------------------------------------------------------- */
-
 bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout) {
     const pto_param_t *both_ways = machine->both_ways;
     return pto_links_of(machine, layout).count == 0 && machine->fabric.levels == 0 &&
@@ -21,8 +19,6 @@ bool pto_messages_all_cost(const pto_messages_t *messages) {
         all = all && messages->cost[level]->count > 0;
     return all;
 }
-
-/* --- the bytes of a message ----------------------------------------------------------------------------- */
 
 /* Returns the number of ranks from one member of a group to the next; 0: it varies. */
 static int64_t rank_stride(const pto_layout_t *layout, const pto_group_t *group) {
@@ -81,8 +77,7 @@ pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *s
     return messages;
 }
 
-/* Returns whether a core's buffer has a peer's block: it may not if blocks are distributed cyclically over
- * the cores. */
+/* Returns whether a core's buffer has a peer's block: not always, if blocks are cyclic over the cores. */
 static bool has_block(const pto_messages_t *messages, int64_t me, int64_t peer, int64_t core) {
     const pto_buffer_t *buffer = messages->buffer;
     int64_t ahead = peer - me, distance = peer;

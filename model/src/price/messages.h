@@ -1,6 +1,5 @@
 /* The messages of one step that exchanges a table of byte counts, for at_once.c, pairs.c and busy.c, which
- * price such steps without by_rank.c: the members and their peers, the bytes of a message, and its costs.
- * Internal to libportolan. */
+ * price such steps without by_rank.c: members, peers, the bytes of a message, and its costs. */
 #ifndef PTO_PRICE_MESSAGES_H
 #define PTO_PRICE_MESSAGES_H
 
@@ -35,8 +34,8 @@ typedef struct {
     int64_t part; /* the part of a row or column that is this step's messages; -1: all parts are */
 } pto_messages_t;
 
-/* Returns whether at_once.c and pairs.c may price a stage: each process is an actor, there are no lanes, and
- * messages share nothing but injection limits. */
+/* Returns whether at_once.c and pairs.c may price a stage: single ranks, outside lanes, sharing only
+ * limits. */
 bool pto_messages_are_plain(const pto_pricing_t *pricing);
 
 pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k);

@@ -1,8 +1,7 @@
 /* The cost of a collective that NCCL runs (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the
  * row that was measured with the same numbers of GPUs and nodes, a job. For other numbers, the nearest
  * measured job is extrapolated by NCCL's own model (its src/graph/tuning.cc, 2.28.3): the hops of its rings
- * and trees, by protocol, and the bytes that links and nodes carry. The first part prices a call, the second
- * finds a plan's calls. */
+ * and trees, by protocol, and the bytes that links and nodes carry. */
 #include "price/nccl.h"
 
 #include <math.h>
@@ -73,12 +72,15 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
-/* Returns the cost of a byte between nodes: injection.gpu or, if that is unknown, the beta of messages; NULL:
- * both are unknown. */
+/* Returns the row of a GPU message of `bytes` between nodes; NULL: the machine has none. */
+static const pto_cost_row_t *net_message(const pto_machine_t *machine, double bytes) {
+    return pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
+}
+
+/* Returns the cost of a byte between nodes: injection.gpu, or else the beta of messages; NULL: unknown. */
 static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
-    const pto_cost_row_t *message =
-        pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
+    const pto_cost_row_t *message = net_message(machine, bytes);
     if (pto_param_known(limit))
         return limit;
     return message ? &message->postal.beta_s_per_byte : NULL;
@@ -181,8 +183,7 @@ static double fixed_value(const pto_param_t *param) {
 static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                              double *channels) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
-    const pto_cost_row_t *message =
-        pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
+    const pto_cost_row_t *message = net_message(machine, bytes);
     *channels = fixed_value(&machine->nccl_channels);
     if (job.nodes > 1 && message && pto_param_known(limit) && limit->value > 0) {
         const double nics = fixed_value(&message->postal.beta_s_per_byte) / fixed_value(limit);
@@ -191,9 +192,8 @@ static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, d
     return fmin(bytes, *channels * fixed_value(&machine->nccl_chunk_bytes));
 }
 
-/* Adds the times for which the nodes of a chain wait. Each forwards a chunk when all of it has arrived. The
- * first node does not wait, and the wait of the last one is the time of the call's bytes. LL's chunks are
- * small. */
+/* Adds the waits of a chain's nodes. Each forwards a chunk when all of it has arrived. The first node does
+ * not wait, and the wait of the last one is the time of the call's bytes. LL's chunks are small. */
 static void add_waits(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                       pto_nccl_route_t *route) {
     if (!pto_param_known(&machine->nccl_channels) || route->protocol == PTO_NCCL_PROTOCOL_LL) {
@@ -243,8 +243,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
 }
 
 static void charge_network(pto_charge_t *charge, const pto_machine_t *machine, double bytes) {
-    const pto_cost_row_t *message =
-        pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
+    const pto_cost_row_t *message = net_message(machine, bytes);
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
     if (pto_param_known(limit) || !message)
         pto_charge_param(charge, limit, PTO_SPACE_GPU, bytes);
@@ -350,8 +349,7 @@ static double fixed_s(pto_time_t time) {
 
 /* Returns the ratio of the measured to the modelled growth of a call's time from the next smaller number of
  * nodes to the base, limited to [0, 2]; 1 if no other job on several nodes was measured. The growth is what
- * hops and waits add. It can be smaller than modelled, since calls in succession, as in nccl-tests, hide most
- * hops of a chain. */
+ * hops and waits add. It can be smaller than modelled, since successive calls hide most hops of a chain. */
 static double measured_growth(const pto_machine_t *machine, pto_nccl_kind_t kind,
                               pto_nccl_algorithm_t algorithm, pto_nccl_job_t base, double bytes) {
     pto_nccl_job_t smaller;
@@ -382,8 +380,7 @@ bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, p
     return true;
 }
 
-/* Charges the cheaper of ring and tree; an alltoall has only sends. False: there is nothing to extrapolate
- * from. */
+/* Charges the cheaper of ring and tree; an alltoall has only sends. False: there is no base. */
 static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                         pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
     bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;

@@ -36,8 +36,7 @@ typedef struct {
 /* Returns whether bytes between nodes have a cost; else nothing can be extrapolated to more nodes. */
 bool pto_nccl_has_network(const pto_machine_t *machine);
 
-/* Sets the route from `base` to `job`, for a call of `bytes` by one algorithm. False: the machine lacks the
- * collective, or parameters for it. */
+/* Sets the route from `base` to `job` by one algorithm. False: the machine lacks parameters. */
 bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                     pto_nccl_job_t base, pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);
 

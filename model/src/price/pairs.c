@@ -22,12 +22,10 @@ typedef struct {
     int64_t *next_origin;           /* [group][member]: the same after the round */
 } terms_t;
 
-/* The members of pto_outflow_t that the injection limits multiply where these replace the cost of messages.
- */
+/* The members of pto_outflow_t that injection limits multiply where they replace the cost of messages. */
 typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
 
-/* The members of a group exchange with each other. The processes with the same core of all GPUs are a group,
- * or all owners are a single one. */
+/* Members of a group exchange with each other: the processes with the same core, or all owners. */
 typedef struct {
     pto_pricing_t *pricing;
     const pto_stage_t *stage;
@@ -164,8 +162,7 @@ static void free_terms(terms_t *terms) {
     free(terms->next_origin);
 }
 
-/* Adds a message at one of its ends to counts, or the limit that replaces its cost, as pto_charge_settle
- * does. */
+/* Counts a message at one of its ends, or the limit that replaces its cost, as in pto_charge_settle. */
 static void count_end(const pairs_t *pairs, const end_t *end, const pto_outflow_t *outflow, double *number) {
     pto_space_t space = pairs->out.space;
     int row = 0;
@@ -183,8 +180,7 @@ static void count_end(const pairs_t *pairs, const end_t *end, const pto_outflow_
     limited[LIMITED_MESSAGES] += end->by_rate ? outflow->messages[space] : 0;
 }
 
-/* Counts a member's round, in which it sends `out` and receives `in`. `followed`: itself, or the sender that
- * it waits for. */
+/* Counts a member's round: it sends `out`, receives `in`, and `followed` is itself or an awaited sender. */
 static void count_member(const pairs_t *pairs, int64_t group, int64_t member, int64_t followed,
                          const end_t *out, const end_t *in) {
     const terms_t *terms = &pairs->terms;
@@ -226,8 +222,7 @@ static void enter_terms(const pairs_t *pairs, const double *number, pto_charge_t
     pto_charge_enter_limits(charge, pairs->pricing->machine, &outflow, limited[LIMITED_MESSAGES] > 0);
 }
 
-/* Sets the terms of all processes' ledgers: those of the actor with which the longest path began, then the
- * counts. */
+/* Sets the terms of all ledgers: those of the actor with which the longest path began, then the counts. */
 static void end_terms(const pairs_t *pairs) {
     pto_clocks_t *clocks = &pairs->pricing->clocks;
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
@@ -354,8 +349,7 @@ static void set_times(const pairs_t *pairs, const double *time_s) {
 
 /* The bound is usually the price of another plan, often of one that sends all messages at once. To test early
  * whether this price exceeds it, the remaining rounds of one node are priced as if its processes never
- * waited, and then the stages after the loop. This is a lower bound of the price, for much less work than the
- * rounds of all nodes. */
+ * waited, and then the stages after the loop. This lower bound takes far less work. */
 
 /* Returns whether the stages after the loop can be priced and undone by rest_exceeds: their state is only the
  * ledgers' times and `behind`, without explanations, flags, queues, or loops and calls of NCCL. */

@@ -150,8 +150,6 @@ int64_t pto_reduction_traffic(const pto_machine_t *machine, const pto_step_t *st
     return source_bytes + (step->fresh ? 1 : 2) * target_bytes;
 }
 
-/* --- between nodes -------------------------------------------------------------------------------------- */
-
 static int64_t links_of_level(const pto_fabric_t *fabric, int level, int64_t nodes) {
     return 2 * rounded_up(nodes, fabric->level[level].nodes);
 }

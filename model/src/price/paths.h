@@ -37,8 +37,7 @@ const pto_param_t *pto_link_s_per_byte(const pto_shared_links_t *links, int link
 /* PTO_ERR_RANGE unless the topology has all GPUs and sockets of the layout. */
 pto_status_t pto_links_check(const pto_shared_links_t *links, pto_error_t *err);
 
-/* The links of a node that a transfer occupies: of the topology, from which `route` is borrowed, and
- * memory. */
+/* The links of a node that a transfer occupies: of the topology (`route` is borrowed from it), and memory. */
 typedef struct {
     int route_count;
     const int *route;

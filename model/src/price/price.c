@@ -5,8 +5,7 @@
  * GPUs. A stage costs a class as much as its most expensive member; docs/decisions/0001 says when that is
  * exact and when it is an upper bound. If processes use their peers' memory, an actor is a process of the
  * first node, which represents its counterparts on all nodes (docs/decisions/0003), and on GPUs that do the
- * same (gpus.c). If byte counts are a table, or each step has a single member, every rank is an actor of its
- * own. */
+ * same (gpus.c). If byte counts are a table, or each step has a single member, every rank is an actor. */
 #include "portolan/price.h"
 
 #include <math.h>
@@ -262,8 +261,7 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
     return PTO_OK;
 }
 
-/* In a lane, the cost of the step is also a demand on its resource. So the step is charged alone first, and
- * then added to the other costs. */
+/* Charges the step alone, since in a lane its cost is also a demand on a resource, then adds it up. */
 static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     pto_charge_t sum = costs->other;
     pto_charge_t *own = &costs->other;
@@ -292,8 +290,7 @@ static pto_status_t charge_action(pto_pricing_t *pricing, pto_action_t *action, 
     return status;
 }
 
-/* Returns whether a step raises or awaits a flag after earlier steps that take time. These must be added to
- * the actor's ledger first. */
+/* Returns whether a step raises or awaits a flag after steps that take time, which must be settled first. */
 static bool is_after_costs(const pto_stage_t *stage, const pto_step_t *step, const costs_t *costs) {
     return pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
            pto_time_positive(costs->other.other);
@@ -381,8 +378,7 @@ static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsi
     return false;
 }
 
-/* Extends an actor's `duration` by the ratio of the time that its node's memory needs to `longest`, the
- * longest duration on the node. */
+/* Extends an actor's `duration` in proportion to its node's memory time over `longest`, its longest. */
 static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t duration,
                       pto_time_t longest) {
     pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
@@ -430,8 +426,7 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
     }
 }
 
-/* If the stage has waits, actors that wait are priced in a second pass, so that they find their flags raised.
- */
+/* If the stage has waits, actors that wait are priced in a second pass, when their flags are raised. */
 pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
     const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     pricing->at.stage = stage;
@@ -459,8 +454,7 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
 
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
-/* Returns whether the price surely exceeds its bound: an actor's time never falls, and an actor continues
- * after the last of its lanes. */
+/* Returns whether the price surely exceeds its bound: no actor's time falls, and the last lane decides. */
 static bool exceeds_bound(const pto_pricing_t *pricing) {
     if (isinf(pricing->bound_s))
         return false;

@@ -187,8 +187,8 @@ extern _Thread_local bool pto_price_each_gpu;
 
 /* --- price.c -------------------------------------------------------------------------------------------- */
 
-/* A way to price a node of a plan, if it applies to it. `k` is the iteration of the loop that the node is in.
- * Errors: those of pto_price. */
+/* A way to price a node of a plan, if it applies to it. `k` is the iteration of its loop. Errors: those of
+ * pto_price. */
 typedef struct {
     bool (*applies)(const pto_pricing_t *pricing, int node);
     pto_status_t (*price)(pto_pricing_t *pricing, int node, int64_t k);
@@ -258,11 +258,8 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 /* Returns the number of raises that have not been waited for. */
 int64_t pto_raises_pending(const pto_pricing_t *pricing);
-/* Postpones each raise of the last `period` rounds by `times` what its actor has gained since the snapshot.
- */
+/* Postpones the raises of the last `period` rounds by `times` what their actors gained since the snapshot. */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
-/* Returns an array without raises for all flags and actors; NULL: out of memory. */
-pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing);
 void pto_raises_fini(const pto_pricing_t *pricing);
 
 /* --- gpus.c --------------------------------------------------------------------------------------------- */
@@ -287,8 +284,7 @@ void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *
 /* Returns the kind of actors that a plan requires. */
 pto_actor_kind_t pto_actors_of(const pto_plan_t *plan);
 
-/* Returns whether the latency of messages delays processes differently, and these are few enough to be priced
- * one by one, as PTO_ACTORS_RANKS. */
+/* Returns whether latency delays processes differently, and these are few enough to be PTO_ACTORS_RANKS. */
 bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* Fills in the actors of the pricing's kind. Returns false when out of memory. */
@@ -296,8 +292,8 @@ bool pto_actors_find(pto_pricing_t *pricing);
 /* Finds in which steps they take part. Call it after pto_actors_find. Returns false when out of memory. */
 bool pto_actors_find_participation(pto_pricing_t *pricing);
 
-/* Returns whether the actors are all members of the step's groups, so that each is priced with its own peers.
- * Such actors are called exact. */
+/* Returns whether the actors are all members of the step's groups, each priced with its own peers. Such
+ * actors are exact. */
 static inline bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step) {
     const pto_plan_t *plan = pricing->plan;
     if (pricing->actors.kind != PTO_ACTORS_PLACES)

@@ -74,8 +74,7 @@ static pto_status_t explain(const pto_ledger_t *ledger, const pto_machine_t *mac
 
 /* Sums the intervals of independent parameters in quadrature, each as often as the parameter is used. */
 static void carry_intervals(const pto_ledger_t *ledger, pto_price_t *price) {
-    double below = 0;
-    double above = 0;
+    double below = 0, above = 0;
     for (int i = 0; i < ledger->entry_count; i++) {
         const pto_param_t *param = ledger->entry[i].param;
         if (!param || !param->has_interval)

@@ -14,8 +14,6 @@ typedef struct {
     bool *is_own; /* by buffer */
 } survey_t;
 
-/* --- the buffers of a process --------------------------------------------------------------------------- */
-
 /* The plan allocates a buffer itself unless it belongs to a collective that a library runs. */
 static pto_status_t find_own_buffers(survey_t *survey, pto_error_t *err) {
     survey->is_own = calloc((size_t)pto_plan_buffer_count(survey->plan) + 1, sizeof *survey->is_own);
@@ -117,8 +115,7 @@ static void add_allocations(bill_t *bill, const pto_machine_t *machine, const in
             add_cost(bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
 }
 
-/* Adds the allocations of the process that takes the longest to the bill. If the machine lacks a cost that
- * some process needs, adds only that. */
+/* Bills the allocations of the process that takes the longest. If a cost is lacking, bills only that. */
 static void bill_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                              bill_t *bill) {
     int64_t longest[PTO_SPACE_COUNT] = {0}, lacking[PTO_SPACE_COUNT] = {0};
@@ -188,10 +185,6 @@ static void open_for_slice(const survey_t *survey, const pto_slice_t *slice, con
              bytes_of(survey, openings, holder, allocation));
 }
 
-static bool reaches_others(const pto_step_t *step) {
-    return step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
-}
-
 /* Bills the openings of one process. */
 static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *openings) {
     pto_actions_t moves;
@@ -205,10 +198,12 @@ static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *open
 }
 
 static bool opens_anything(const pto_plan_t *plan) {
-    for (int i = 0; i < plan->steps.count; i++)
-        if (reaches_others(pto_plan_step(plan, i)))
-            return true;
-    return false;
+    bool any = false;
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        any = any || step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
+    }
+    return any;
 }
 
 /* Bills the openings of the process that has the most. Most plans have none. */
@@ -237,8 +232,6 @@ static pto_status_t bill_openings(const survey_t *survey, const pto_machine_t *m
         add_item(bill, &opened.item[i]);
     return ready ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
 }
-
-/* --- the setup ------------------------------------------------------------------------------------------ */
 
 pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto_setup_t *setup,
                        pto_error_t *err) {

@@ -59,9 +59,8 @@ static int add_limits(const pto_cost_table_t *cost, int count, int64_t *limit) {
     return count;
 }
 
-/* Drops limits that separate no entries from others: equal ones, those above `most_bytes`, and those up to
- * `least_bytes` except the largest, which is the start of the first class. Returns the number of those left.
- */
+/* Drops limits that separate no entries: equal ones, those above `most_bytes`, and those up to `least_bytes`
+ * except the largest, which is the start of the first class. Returns the number of those left. */
 static int drop_needless(int64_t least_bytes, int64_t most_bytes, int64_t *limit, int count) {
     int kept = 0;
     for (int i = 0; i < count; i++) {
@@ -101,8 +100,7 @@ static bool find_classes(const pto_table_t *table, const pto_machine_t *machine,
 }
 
 /* Sums the entries bytes[from], bytes[from + stride], ... below `until` by class. The pass of class c sums
- * all entries of c and higher classes. The next pass subtracts those of the higher ones from sum[c]. So the
- * inner loop has no branches. */
+ * all entries of c and higher classes. The next pass subtracts the higher ones. */
 static void sum_entries(const pto_classes_t *classes, const int64_t *bytes, int64_t from, int64_t stride,
                         int64_t until, pto_sum_t *sum) {
     for (int c = 0; c < classes->count; c++) {
@@ -189,8 +187,7 @@ static void sum_line(const summing_t *summing, int64_t line) {
 
 /* --- lines with few partners ---------------------------------------------------------------------------- */
 
-/* Returns whether processes have few partners, as on a grid. Only the partners' entries of a line are read.
- */
+/* Returns whether processes have few partners, as on a grid. Only these entries of a line are read. */
 static bool has_partners(const pto_request_t *request) {
     return request->counts->kind == PTO_COUNTS_STENCIL || request->counts->kind == PTO_COUNTS_GROUPS;
 }
@@ -227,8 +224,7 @@ static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
     }
 }
 
-/* Sums a line with few partners: counts all its off-node entries as empty messages, then corrects those of
- * partners. */
+/* Sums a line with few partners: counts all off-node entries as empty, then corrects those of partners. */
 static void sum_line_of_partners(const summing_t *summing, int64_t line) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;
@@ -267,8 +263,7 @@ typedef struct {
     pto_table_sums_t sums;
 } cached_sums_t;
 
-/* The entries of a sparse table that have bytes. Those of line i are for the owners partner[first[i]] to
- * partner[first[i + 1] - 1]. */
+/* The entries with bytes of a sparse table: line i has those of partner[j], first[i] <= j < first[i + 1]. */
 typedef struct {
     int64_t *first; /* NULL: the table is not sparse, or out of memory */
     int64_t *partner;
@@ -552,8 +547,6 @@ int64_t pto_tables_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, con
         return sparse_slice_bytes(tables, plan, slice, action);
     return bytes_of_part(sums, line, part);
 }
-
-/* --- memory --------------------------------------------------------------------------------------------- */
 
 typedef struct {
     pto_tables_t *tables; /* NULL: out of memory */

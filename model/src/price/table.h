@@ -4,16 +4,13 @@
  *
  * The price of a stage with all messages in flight at once depends only on how many messages of a process pay
  * each row of a cost, and on their total bytes. The price of a copy of a line depends only on the line's
- * bytes. So each entry is read once for its row and once for its column, and the sums serve all strategies.
- * Internal to libportolan. */
+ * bytes. So each entry is read once for its row and once for its column, for all strategies. */
 #ifndef PTO_PRICE_TABLE_H
 #define PTO_PRICE_TABLE_H
 
 #include "plan/plan_internal.h"
 #include "portolan/machine.h"
 #include "scenario/skew.h"
-
-/* --- entries -------------------------------------------------------------------------------------------- */
 
 /* Byte counts between all pairs of owners. */
 typedef struct {
@@ -33,8 +30,6 @@ static inline int64_t pto_table_entry(const pto_table_t *table, int64_t source, 
     return table->is_skewed ? pto_skew_bytes_from(&table->skew, table->source_hash[source], destination)
                             : pto_request_bytes(table->request, source, destination);
 }
-
-/* --- sums ----------------------------------------------------------------------------------------------- */
 
 /* How the processes of a GPU divide a line among them: part p is that of core p. */
 typedef enum {
@@ -99,14 +94,12 @@ void pto_tables_destroy(pto_tables_t *tables);
 const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row);
 
-/* Lists the blocks with bytes of a buffer that holds a line of a sparse table, in ascending order. `*partner`
- * is borrowed. False: the buffer holds no line, the table is not sparse, or a tape records; then any block
- * may have bytes. */
+/* Lists the blocks with bytes of a buffer that holds a line of a sparse table, in ascending order. False: the
+ * buffer holds no line, the table is not sparse, or a tape records; then any block may have bytes. */
 bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int64_t **partner,
                          int64_t *count);
 
-/* Set and return the node of the slowest process in the latest price with these tables; -1: there was none.
- */
+/* Set and return the node of the slowest process in the latest price with these tables; -1: none. */
 void pto_tables_note_latest(pto_tables_t *tables, int64_t node);
 int64_t pto_tables_latest_node(const pto_tables_t *tables);
 

@@ -20,8 +20,7 @@ enum { COUNT_ALL_MAX = 256 };
 
 /* Returns the level of a message between two positions on one node, counted from the node's first. */
 static pto_level_t position_level(const pto_layout_t *layout, int64_t per_gpu, int64_t a, int64_t b) {
-    int64_t gpu_a = a / per_gpu;
-    int64_t gpu_b = b / per_gpu;
+    int64_t gpu_a = a / per_gpu, gpu_b = b / per_gpu;
     if (gpu_a == gpu_b)
         return PTO_LEVEL_ON_GPU;
     return gpu_a / layout->gpus_per_socket == gpu_b / layout->gpus_per_socket ? PTO_LEVEL_ON_SOCKET
@@ -55,8 +54,7 @@ static void add_one_message(pto_traffic_t *traffic, pto_level_t level) {
     add_mix(traffic, &mix);
 }
 
-/* The values first, first + stride, ... below `until`: of a peer set, or of acting members, at one iteration.
- */
+/* The values first, first + stride, ... below `until`: a set of peers or of acting members. */
 typedef struct {
     int64_t first;
     int64_t stride;
@@ -147,8 +145,7 @@ static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int6
     return mix;
 }
 
-/* Returns the number of the other `members` at whose shift, sign * (other - me) modulo the size, the set has
- * a value. */
+/* Returns the number of other `members` whose shift, sign * (other - me) modulo the size, is in the set. */
 static int64_t shifts_within(set_t set, int64_t sign, int64_t me, members_t members, int64_t size) {
     int64_t below = me - members.first, above = members.until - 1 - me;
     int64_t forwards = sign > 0 ? above : below, backwards = sign > 0 ? below : above;
@@ -197,8 +194,7 @@ static void scan_range(scan_t *scan, int64_t from, int64_t to) {
     int64_t per_node = group->members_per_node;
     int64_t per_gpu = pto_group_members_per_gpu(scan->layout, group->kind);
     int64_t acting = set_size(scan->acting_set);
-    int64_t node_end = 0;
-    int64_t leaving = 0;
+    int64_t node_end = 0, leaving = 0;
     from = from > 0 ? from : 0;
     to = to < acting ? to : acting;
     for (int64_t i = from; i < to; i++) {
@@ -253,8 +249,7 @@ static int64_t max_on_a_node(const pto_group_t *group, set_t acting_set) {
     return most;
 }
 
-/* Counts partners at a distance of at least the members per node: all are on other nodes, since index xor k
- * is at least k away, folded or not. */
+/* Counts partners that share no node: at a distance of a node's members or more. Xor k is at least k. */
 static void count_far(scan_t *scan) {
     int64_t acting = set_size(scan->acting_set);
     int64_t stride = scan->acting_set.stride;
@@ -356,8 +351,7 @@ static set_t members_of(const pto_step_t *step, int64_t k, int64_t core) {
                    pto_expr_at(&step->who_until, k, core, 0)};
 }
 
-/* Tries the members of the step with the larger stride. Common members repeat every least common multiple of
- * the strides, so that a few tries suffice. */
+/* Tries a few members of the wider stride: common ones repeat every least common multiple of the strides. */
 bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k, int64_t core) {
     set_t wide = members_of(a, k, core), narrow = members_of(b, k, core);
     if (a->group != b->group)
@@ -490,8 +484,6 @@ const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t 
     count(plan, step, &key, core, &cache->traffic[slot]);
     return &cache->traffic[slot];
 }
-
-/* --- caches --------------------------------------------------------------------------------------------- */
 
 void pto_traffic_cache_init(pto_traffic_cache_t *cache) {
     cache->layout = (pto_layout_t){0};

@@ -6,8 +6,6 @@
 #include "price/bounded.h"
 #include "price/pricing.h"
 
-/* --- the cache ------------------------------------------------------------------------------------------ */
-
 pto_tables_t *pto_price_cache_tables(pto_price_cache_t *cache) {
     if (!cache->tables)
         cache->tables = pto_tables_create();
@@ -19,8 +17,6 @@ void pto_price_cache_fini(pto_price_cache_t *cache) {
     pto_tables_destroy(cache->tables);
     *cache = (pto_price_cache_t){0};
 }
-
-/* --- memory --------------------------------------------------------------------------------------------- */
 
 static bool has_branches(const pto_plan_t *plan) {
     bool any = false;
@@ -54,7 +50,7 @@ static bool allocate(pto_pricing_t *pricing) {
     int lane_count = pto_plan_lane_count(pricing->plan);
     int64_t actors = pricing->actors.count, uses = PTO_LANE_RESOURCE_COUNT * actors;
     pricing->flags.count = pricing->plan->flags.count * actors;
-    pricing->flags.raised = pto_raises_begin(pricing);
+    pricing->flags.raised = calloc((size_t)pricing->flags.count + 1, sizeof *pricing->flags.raised);
     clocks->order = malloc((size_t)actors * sizeof *clocks->order);
     clocks->lane = calloc((size_t)(ledgers_each(pricing->plan) * actors), sizeof *clocks->lane);
     clocks->behind = calloc((size_t)actors, sizeof *clocks->behind);
@@ -104,10 +100,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->outcome.occupied_s);
 }
 
-/* --- the price ---------------------------------------------------------------------------------------- */
-
-/* Records the largest end of all actors on the tape: with other parameters, another one may be the slowest.
- */
+/* Records the largest end of all actors on the tape: with other parameters, another may be the slowest. */
 static pto_status_t record_end(const pto_pricing_t *pricing) {
     size_t count = (size_t)pricing->actors.priced_count;
     pto_time_t *end = malloc(count * sizeof *end);
