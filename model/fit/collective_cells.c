@@ -24,8 +24,6 @@ void collective_fit_forget_tables(collective_fit_t *fit) {
     memset(fit->price, 0, candidates_count(fit) * sizeof(fit_price_t *));
 }
 
-/* --- the objective -------------------------------------------------------------------------------------- */
-
 static void find_params(const pto_machine_t *machine, const pto_param_t *param[FIT_PRICE_PARAMS]) {
     const pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
     const pto_param_t *const found[FIT_PRICE_PARAMS] = {

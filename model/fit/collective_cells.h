@@ -28,8 +28,7 @@ static inline bool collective_fit_has(const pto_score_cell_t *cell) {
 double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
                            const pto_library_rule_t *rule, int64_t *call_bytes);
 
-/* The badness of a cell, which the fit minimises: the mean of its candidates' |miss| plus the regret of the
- * pick that the predictions lead to. */
+/* The badness of a cell, which the fit minimises: the candidates' mean |miss| plus the pick's regret. */
 double collective_fit_badness(const pto_score_cell_t *cell, const double *miss);
 
 /* For a score that has been collected; release frees it, too. Errors: PTO_ERR_MEMORY. */

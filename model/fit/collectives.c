@@ -37,7 +37,7 @@ static pto_status_t out_of_memory(pto_error_t *err) {
 typedef struct {
     const char *name;
     double start;     /* a typical value, at which a search starts */
-    bool fixed_start; /* all searches start there: others settle on a wrong algorithm */
+    bool fixed_start; /* all searches start there: from other values, they end at a wrong algorithm */
     bool (*measured)(const pto_machine_t *machine);    /* samples determine it, so it is not fitted */
     void (*set)(pto_machine_t *machine, double value); /* 0: absent */
 } term_t;
@@ -117,8 +117,6 @@ static const term_t terms[] = {
 };
 enum { TERM_COUNT = sizeof terms / sizeof *terms, SWITCHES_MAX = PTO_FIT_COLLECTIVE_MAX - TERM_COUNT };
 
-/* --- the error ----------------------------------------------------------------------------------------- */
-
 /* The mean over all cells, in which each collective has the same weight. */
 static double mean_badness(collective_fit_t *fit) {
     double sum[GROUP_COUNT] = {0};
@@ -146,10 +144,11 @@ static double mean_badness(collective_fit_t *fit) {
 
 /* --- the search ---------------------------------------------------------------------------------------- */
 
+/* A search over some of the terms. */
 typedef struct {
     collective_fit_t *fit;
     int count;
-    int index[TERM_COUNT];
+    int index[TERM_COUNT]; /* of each of the `count` terms in `terms` */
     double value[TERM_COUNT];
 } search_t;
 
@@ -224,7 +223,7 @@ static void minimise(search_t *search) {
         search->fit->status = out_of_memory(search->fit->err);
 }
 
-/* Record by how much each term improves the fit, and leave out those that do not. */
+/* Records by how much each term improves the fit, and leaves out those that do not. */
 static void drop_useless(search_t *search, pto_fit_collectives_t *result) {
     double badness = mean_badness(search->fit);
     for (int i = 0; i < search->count; i++) {

@@ -6,7 +6,7 @@
 #include "parts.h"
 #include "select.h"
 
-/* A line whose median residual over the large copies exceeds this does not describe them. */
+/* A line with a larger median residual over the small or the large copies does not describe these. */
 static const double bent_residual = 0.25;
 
 void fit_copies(fit_work_t *work) {
@@ -177,11 +177,11 @@ void fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
 /* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s, where q is the cost of each
  * additional copy besides its bytes. The same holds for kernels, without bytes. One copy or message of n
  * rows, s bytes in all, takes a + (n - 1) q + b s. */
-enum { COLUMN_ONE, COLUMN_ADDITIONAL, COLUMN_BYTES, COLUMN_COUNT };
+enum { COLUMN_START, COLUMN_ADDITIONAL, COLUMN_BYTES, COLUMN_COUNT };
 
 static bool fill_queued(const fit_point_t *point, const void *context, fit_row_t *row) {
     (void)context;
-    row->column[COLUMN_ONE] = 1;
+    row->column[COLUMN_START] = 1;
     row->column[COLUMN_ADDITIONAL] = point->messages - 1;
     row->column[COLUMN_BYTES] = (double)point->messages * (double)point->bytes;
     return true;
@@ -190,7 +190,7 @@ static bool fill_queued(const fit_point_t *point, const void *context, fit_row_t
 static bool fill_strided(const fit_point_t *point, const void *context, fit_row_t *row) {
     (void)context;
     int64_t rows = point->bytes / point->messages;
-    row->column[COLUMN_ONE] = 1;
+    row->column[COLUMN_START] = 1;
     row->column[COLUMN_ADDITIONAL] = (double)(rows - 1);
     row->column[COLUMN_BYTES] = (double)point->bytes;
     return point->bytes >= point->messages;

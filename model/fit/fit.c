@@ -39,10 +39,13 @@ static void set_node(fit_work_t *work) {
     machine->node.gpus =
         options->node.gpus > 0 || options->node.no_gpus ? options->node.gpus : count_before(text, "gpu");
     machine->node.cores = options->node.cores > 0 ? options->node.cores : count_before(text, "core");
-    const char *missing = machine->node.sockets < 1 ? "sockets"
-                          : machine->node.gpus < 0  ? "gpus"
-                          : machine->node.cores < 1 ? "cores"
-                                                    : NULL;
+    const char *missing = NULL;
+    if (machine->node.sockets < 1)
+        missing = "sockets";
+    else if (machine->node.gpus < 0)
+        missing = "gpus";
+    else if (machine->node.cores < 1)
+        missing = "cores";
     if (missing != NULL)
         fit_fail(work, pto_error_set(
                            work->err, PTO_ERR_NOT_FOUND,
@@ -50,16 +53,12 @@ static void set_node(fit_work_t *work) {
                            missing, missing, machine->node.gpus < 0 ? " (gpus=0 if it has none)" : ""));
 }
 
-static void fit_levels(fit_work_t *work, pto_space_t space) {
-    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-        fit_messages(work, space, (pto_level_t)level);
-    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-        fit_mixed_messages(work, space, (pto_level_t)level);
-}
-
 static void fit_all_messages(fit_work_t *work) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
-        fit_levels(work, space);
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            fit_messages(work, space, (pto_level_t)level);
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            fit_mixed_messages(work, space, (pto_level_t)level);
         fit_injection(work, space);
         fit_message_rate(work, space);
         fit_gaps(work, space);
@@ -86,10 +85,9 @@ static void note_unknown(fit_work_t *work) {
 /* The order matters: some parts use what earlier ones have fitted. */
 static void fit_all(fit_work_t *work) {
     static void (*const parts[])(fit_work_t *) = {
-        set_node,           fit_skip_slow_jobs, fit_all_messages, fit_copies,      fit_shared_copies,
-        fit_all_reductions, fit_remote,         fit_times,        fit_host_memory, fit_staged_messages,
-        fit_setup,          fit_runs,           fit_run_lines,    fit_nccl,        fit_nccl_structure,
-        note_unknown};
+        set_node,           fit_skip_slow_jobs, fit_all_messages, fit_copies,         fit_shared_copies,
+        fit_all_reductions, fit_remote,         fit_times,        fit_host_memory,    fit_staged_messages,
+        fit_setup,          fit_runs,           fit_nccl,         fit_nccl_structure, note_unknown};
     for (size_t i = 0; work->status == PTO_OK && i < sizeof parts / sizeof *parts; i++) {
         parts[i](work);
         fit_free_all(work);
@@ -126,11 +124,11 @@ static pto_status_t without_messages(const pto_fit_t *fit, pto_error_t *err) {
                          "nothing can be predicted");
 }
 
-/* Returns the name of the GPUs in the samples; NULL: none, or host memory in their place. */
+/* Returns the name of the GPUs in the samples; NULL: there are none, or host memory stands for them. */
 static const char *gpu_of(const pto_samples_t *samples) {
     const char *gpu = pto_samples_provenance(samples, "gpu");
-    return gpu && strcmp(gpu, "none") != 0 && strncmp(gpu, "host memory", strlen("host memory")) != 0 ? gpu
-                                                                                                      : NULL;
+    bool is_gpu = gpu && strcmp(gpu, "none") != 0 && strncmp(gpu, "host memory", strlen("host memory")) != 0;
+    return is_gpu ? gpu : NULL;
 }
 
 static bool name_machine(pto_machine_t *machine, const pto_samples_t *samples, const char *name,

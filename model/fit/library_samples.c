@@ -18,8 +18,7 @@
 #include "select.h"
 
 /* The errors of prices, as |ln(predicted / measured)|, that 95 percent of the cells of summit-spectrum-refit
- * stay below (its `model_error`): of one price, and of the ratio of two, which is smaller because their
- * errors are correlated. */
+ * stay below (its `model_error`): of one price, and of the ratio of two, whose errors are correlated. */
 static const double plausible_miss = 0.41, tie_margin = 0.24;
 
 /* A call checks its arguments, chooses its algorithm and allocates memory, which no price contains. */
@@ -36,11 +35,11 @@ typedef struct {
     int32_t procs;
     int32_t nodes;
     double seconds;
-    double error; /* 95 percent, of the median's logarithm, and that of messages */
+    double error; /* of the logarithm of `seconds`: the median's, at 95 percent, plus that of messages */
     size_t sample_count;
 } timing_t;
 
-/* A hypothesis about the library. */
+/* A hypothesis about the library: its algorithm, and whether it stages GPU buffers through the host. */
 typedef struct {
     library_variant_t variant;
     bool staged;
@@ -55,10 +54,10 @@ typedef struct {
     double error;
     int guess;               /* the chosen one; -1: none has a price */
     bool rival[GUESSES_MAX]; /* those that cannot be distinguished from the nearest one, including it */
-    char flagged[PTO_FIT_NOTE_MAX];
+    char flagged[PTO_FIT_NOTE_MAX]; /* why the choice is doubtful; empty: it is not */
 } verdict_t;
 
-/* A collective in one space. */
+/* The inference for one collective in one space: its times, the hypotheses, and the verdict for each size. */
 typedef struct {
     fit_work_t *work;
     pto_collective_t collective;
@@ -113,7 +112,7 @@ static void note_size(study_t *study, const timing_t *timing) {
     study->verdict[at].error = fmax(study->verdict[at].error, timing->error);
 }
 
-/* By how much the worst residual of message costs exceeds a usual one: prices may be off as much. */
+/* Returns by how much the worst residual of message costs exceeds a usual one: prices may be off as much. */
 static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space) {
     double most = fit_doubtful_residual;
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
@@ -124,8 +123,7 @@ static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space)
     return most - fit_doubtful_residual;
 }
 
-/* What exceeds SIZES_MAX or TIMINGS_MAX is ignored. In these benchmarks, `messages` is the number of nodes.
- */
+/* Reads at most SIZES_MAX sizes and TIMINGS_MAX timings. Here, `messages` is the number of nodes. */
 static void read_timings(study_t *study, pto_benchmark_t benchmark) {
     const fit_points_t points = fit_select_in(study->work, benchmark, study->space);
     for (size_t first = 0; first < points.count;) {
@@ -147,7 +145,7 @@ static void read_timings(study_t *study, pto_benchmark_t benchmark) {
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-/* The price of the call if the library follows the guess, or with NULL the machine's table; 0: no price. */
+/* Returns the price of the call by the guess or, if that is NULL, by the machine's table; 0: no price. */
 static double price_of(const study_t *study, pto_space_t space, const timing_t *timing, const guess_t *guess,
                        int64_t *call_bytes) {
     pto_score_candidate_t candidate = {.measured_s = timing->seconds,
@@ -215,7 +213,7 @@ static bool host_may(const study_t *host, int64_t bytes, const guess_t *guess) {
     return may;
 }
 
-/* |ln(measured / price)|, after subtracting up to call_overhead_s from a measured time above the price. */
+/* Returns |ln(measured / price)|. Of a longer measured time, up to call_overhead_s is subtracted first. */
 static double miss_of(double price_s, double measured_s) {
     if (price_s <= 0)
         return INFINITY;
@@ -249,7 +247,7 @@ static bool is_same(const guess_t *a, const guess_t *b) {
     return a->variant.algorithm == b->variant.algorithm && a->staged == b->staged;
 }
 
-/* What follows the algorithm's name in a text. */
+/* Returns the text that follows an algorithm's name. */
 static const char *staged_text(const guess_t *guess) { return guess->staged ? " staged" : ""; }
 
 /* Writes the different guesses `among` all: "ring", "linear, pairwise or ring staged". A long list is cut. */

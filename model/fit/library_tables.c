@@ -16,8 +16,8 @@ enum { SIZES_MAX = 64, ROWS_MAX = 4 };
 /* Segment sizes that are tried for a segmented algorithm; 0: the whole vector. */
 static const int64_t segments[] = {0, 32768, 131072};
 
-/* The misses (collective_cells.h) of every timing of one collective under the assumption that the library
- * used each variant, with GPU buffers staged or not. */
+/* The misses (collective_cells.h) of every timing of one collective for each variant of the library. GPU
+ * buffers are assumed to be staged, or not to be. */
 typedef struct {
     int variant_count;
     library_variant_t variant[LIBRARY_VARIANTS_MAX];
@@ -191,8 +191,7 @@ static choice_t one_row(int variant) {
     return (choice_t){.count = 1, .variant = {variant}, .below_bytes = {INT64_MAX}, .badness = INFINITY};
 }
 
-/* Returns the table with one row split at `bytes`, with variant `below` up to there and `above` from there.
- */
+/* Returns the table with one row split at `bytes`: variant `below` up to there, `above` from there. */
 static choice_t split(const choice_t *choice, int row, int64_t bytes, int below, int above) {
     choice_t made = *choice;
     memmove(&made.variant[row + 1], &choice->variant[row],
@@ -223,8 +222,7 @@ static choice_t best_split(const trials_t *trials, const choice_t *choice) {
     return best;
 }
 
-/* Prior knowledge: MPICH, MVAPICH2 and (below 64 processes) Open MPI post all messages of an alltoallv. -1:
- * none. */
+/* Prior knowledge: MPICH, MVAPICH2 and (below 64 processes) Open MPI post all messages of an alltoallv. */
 static int usual_variant(const trials_t *trials, pto_collective_t collective) {
     for (int v = 0; v < trials->variant_count && collective == PTO_COLLECTIVE_ALLTOALLV; v++)
         if (strcmp(trials->variant[v].algorithm->name, "linear") == 0)
@@ -238,8 +236,7 @@ static bool is_pairwise(const trials_t *trials, int variant) {
 
 /* Prior knowledge on pairs of algorithms. MPICH, MVAPICH2 and Open MPI exchange small blocks of an alltoall
  * in few rounds or at once, and large ones pairwise. MPICH, MVAPICH2 and Spectrum MPI reduce the vectors of
- * an allreduce within each node first, which the times of a single node count hardly distinguish from a flat
- * algorithm. */
+ * an allreduce within each node first, which the times of a single node count hardly show. */
 static bool is_usual(const trials_t *trials, pto_collective_t collective, int below, int above) {
     if (collective == PTO_COLLECTIVE_ALLTOALL)
         return !is_pairwise(trials, below) && is_pairwise(trials, above);
@@ -265,8 +262,9 @@ static int64_t timing_count(const trials_t *trials) {
     return count;
 }
 
-/* An additional row has two parameters: its algorithm and its size. The criterion's penalty favors usual
- * pairs over others: these must be clearly better. */
+/* An additional row has two parameters: its algorithm and its size. By Schwarz, n ln(badness) must fall by
+ * more than 2 ln(n) for n times, so that the badness falls below exp(-2 ln(n) / n) of its value, the penalty.
+ * Pairs of algorithms that are not usual must be better than usual ones by the same factor. */
 static choice_t choose(const trials_t *trials, pto_collective_t collective, int switches_left) {
     double n = (double)timing_count(trials);
     double penalty = exp(-2 * log(n) / n);

@@ -41,7 +41,8 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
     return count;
 }
 
-/* Returns the median, with the order statistics that enclose it with about 95 % confidence. */
+/* Returns the median, with the order statistics that enclose it with about 95 % confidence: 1.96 standard
+ * deviations, sqrt(n) / 2, of the binomial distribution from the middle. */
 static pto_param_t median_with_interval(double *value, size_t count) {
     double middle = fit_median(value, count); /* sorts */
     double half_width = 0.98 * sqrt((double)count);

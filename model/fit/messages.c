@@ -48,8 +48,7 @@ void fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level) {
 }
 
 /* Messages are fitted even if half of the samples are far off any line, as on a loaded host: without their
- * costs nothing has a price, unless the file inherits them. With --minima they are refused, since a fit
- * without it may succeed. */
+ * costs nothing has a price, unless the file inherits them. With --minima they are refused. */
 void fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
     const fit_points_t points = select_single(work, space, level);
     if (points.count == 0)
@@ -87,9 +86,8 @@ static int distinct_messages(const fit_points_t *points, int64_t bytes) {
     return count;
 }
 
-/* Cost of an additional message of one size: the median slope of time over messages in flight, over all
- * pairs of samples (Theil 1950, Sen 1968), which is robust against outliers. 0 if all samples have the same
- * number of messages. */
+/* Cost of an additional message of one size: the median slope of time over messages in flight, over all pairs
+ * of samples (Theil 1950, Sen 1968), which is robust against outliers. 0 if all have the same number. */
 static double additional_message_s(const fit_points_t *points, int64_t bytes, double *slopes) {
     size_t count = 0, pairs = 0;
     size_t stride = 1 + points->count * points->count / 2 / PAIRS_MAX;

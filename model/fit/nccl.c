@@ -1,6 +1,5 @@
 /* Fits NCCL's collectives: alpha and beta for each measured number of GPUs and nodes, in as many pieces by
- * size as the samples justify, since NCCL changes protocol and algorithm with size. Pieces are found as for
- * messages (segments.c). */
+ * size as the samples justify, since NCCL changes protocol and algorithm with size (segments.c). */
 #include <stdlib.h>
 
 #include "parts.h"

@@ -1,15 +1,13 @@
 /* Fits the parameters by which NCCL's prices are extrapolated to other numbers of GPUs (docs/model.md,
  * 'NCCL's own collectives'): the time per hop, per peer and per channel, from the differences between
- * measured numbers of GPUs. Parameters that the samples do not determine have the values of NCCL's own tuning
- * model. */
+ * measured numbers of GPUs. Other parameters have the values of NCCL's own tuning model. */
 #include <math.h>
 
 #include "parts.h"
 #include "price/nccl.h"
 #include "select.h"
 
-/* Minimum numbers of samples. A size of one job with fewer is left out: the first one of a job has few, and
- * contains the time to connect. */
+/* Minimum numbers of samples. A job's first size has fewer, which contain the time to connect. */
 enum { SAMPLES_MIN = 5, SLOPES_MIN = 5, ERRORS_MIN = 19 };
 
 /* The slopes of fit_hops: the ring's hop by each protocol, then the peer. */
@@ -49,8 +47,6 @@ typedef struct {
 static pto_param_t exact_param(double value) {
     return (pto_param_t){.value = value, .low = value, .high = value, .line = 1};
 }
-
-/* --- the cells ------------------------------------------------------------------------------------------ */
 
 static void add_cells(const fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points,
                       cells_t *cells) {
@@ -93,7 +89,7 @@ static bool pair_of(const pto_machine_t *machine, const cell_t *cell, const pto_
     return true;
 }
 
-/* A number computed for each pair; NAN leaves the pair out. `which` is a protocol, for hop_slope. */
+/* Computes a number for a pair; NAN leaves the pair out. `which` is a protocol, for hop_slope alone. */
 typedef double (*measure_t)(const cell_t *cell, const pair_t *pair, int which);
 
 /* Fills `value`, which has room for all pairs; returns their number. */
@@ -174,8 +170,9 @@ static double find_simple(const cells_t *cells, double *scratch) {
     return fit_median(scratch, count);
 }
 
-/* The last two lines of a chain (reduce, broadcast) intersect at the size at which the chunks of all channels
- * are full; each hop waits for full chunks. */
+/* The last two lines of a chain (reduce, broadcast) intersect at (alpha' - alpha) / (beta - beta'), the size
+ * at which the chunks of all channels are full. Below it, each hop waits for all bytes of its channel's
+ * chunk, so that the slopes differ by the hops' time for a byte divided by the channels. */
 static void fit_channels(fit_work_t *work, double *scratch) {
     static const pto_nccl_kind_t chains[] = {PTO_NCCL_REDUCE, PTO_NCCL_BROADCAST};
     pto_machine_t *machine = work->fit->machine;

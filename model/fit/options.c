@@ -33,21 +33,18 @@ static pto_status_t read_limits(const char *text, pto_fit_breaks_t *breaks, pto_
     if (strcmp(text, "none") == 0)
         return PTO_OK;
     for (const char *at = text; at != NULL;) {
-        const char *comma = strchr(at, ',');
-        const char *stop = comma != NULL ? comma : at + strlen(at);
+        const char *stop = at + strcspn(at, ",");
         int64_t bytes = 0;
-        if (!read_number(at, stop, &bytes)) {
+        if (!read_number(at, stop, &bytes))
             return pto_error_set(err, PTO_ERR_SYNTAX,
                                  "limits '%s': expected sizes in bytes with commas between, or none", text);
-        }
-        if (breaks->count == PTO_PROTOCOL_COUNT - 1) {
+        if (breaks->count == PTO_PROTOCOL_COUNT - 1)
             return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': more than %d", text,
                                  PTO_PROTOCOL_COUNT - 1);
-        }
         if (breaks->count > 0 && bytes <= breaks->below_bytes[breaks->count - 1])
             return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': must rise", text);
         breaks->below_bytes[breaks->count++] = bytes;
-        at = comma != NULL ? comma + 1 : NULL;
+        at = *stop == ',' ? stop + 1 : NULL;
     }
     return PTO_OK;
 }
@@ -55,7 +52,7 @@ static pto_status_t read_limits(const char *text, pto_fit_breaks_t *breaks, pto_
 static PTO_NAME_LIST(space_at, pto_space_t, 0, PTO_SPACE_COUNT, pto_space_name);
 static PTO_NAME_LIST(level_at, pto_level_t, 0, PTO_LEVEL_COUNT, pto_level_name);
 
-/* Parse `cpu` or `gpu.off_node`; the level stays as it is if there is none. */
+/* Parses `cpu` or `gpu.off_node`. The level stays as it is if none is given. */
 static pto_status_t read_scope(const char *scope, int *space, int *level, pto_error_t *err) {
     char part[32];
     const char *dot = strchr(scope, '.');
@@ -91,28 +88,25 @@ pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pt
     pto_fit_options_t made = *options;
     int64_t *const fields[] = {&made.node.sockets, &made.node.gpus, &made.node.cores};
     for (const char *at = text; at != NULL;) {
-        const char *comma = strchr(at, ',');
-        const char *stop = comma != NULL ? comma : at + strlen(at);
+        const char *stop = at + strcspn(at, ",");
         const char *equals = memchr(at, '=', (size_t)(stop - at));
         char key[16];
         int found = -1;
         if (equals != NULL && copy_part(at, equals, key, sizeof key))
             for (int i = 0; i < 3; i++)
                 found = strcmp(key, names[i]) == 0 ? i : found;
-        if (found < 0) {
+        if (found < 0)
             return pto_error_set(err, PTO_ERR_NOT_FOUND,
                                  "node '%s': expected sockets=, gpus= or cores=", text);
-        }
         bool no_gpus = strcmp(names[found], "gpus") == 0 && stop == equals + 2 && equals[1] == '0';
-        if (!no_gpus && !read_number(equals + 1, stop, fields[found])) {
+        if (!no_gpus && !read_number(equals + 1, stop, fields[found]))
             return pto_error_set(err, PTO_ERR_RANGE, "node '%s': %s must be a whole number of 1 or more",
                                  text, names[found]);
-        }
         if (strcmp(names[found], "gpus") == 0)
             made.node.no_gpus = no_gpus;
         if (no_gpus)
             made.node.gpus = 0;
-        at = comma != NULL ? comma + 1 : NULL;
+        at = *stop == ',' ? stop + 1 : NULL;
     }
     *options = made;
     return PTO_OK;

@@ -1,12 +1,11 @@
-/* The functions that fit the parts of a machine, called by fit.c in order, and what they share. */
+/* The functions that fit the parts of a machine, called by fit.c in order, and those that they share. */
 #ifndef PTO_FIT_PARTS_H
 #define PTO_FIT_PARTS_H
 
 #include "entries.h"
 #include "segments.h"
 
-/* Each fits one part and adds its entries; an absent entry if there are too few samples. Errors are in the
- * work's status. */
+/* Each fits one part and adds its entries, absent ones if there are too few samples. Errors: work->status. */
 void fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level);
 void fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level);
 void fit_injection(fit_work_t *work, pto_space_t space);
@@ -23,17 +22,14 @@ void fit_host_memory(fit_work_t *work);
 void fit_both_ways(fit_work_t *work, pto_space_t space);
 void fit_staged_messages(fit_work_t *work);
 void fit_setup(fit_work_t *work);
-
 void fit_runs(fit_work_t *work);
-void fit_run_lines(fit_work_t *work);
 void fit_nccl(fit_work_t *work);
 void fit_nccl_structure(fit_work_t *work);
 
 /* Fit a table by numbers of GPUs and nodes, each in pieces by size. */
 void fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost);
 
-/* Append a row like `like`, fitted to the points in its range. Returns whether they allow a fit; if not,
- * there is no row. */
+/* Append a row like `like`, fitted to the points in its range. False: they allow none; there is no row. */
 bool fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points, const pto_cost_row_t *like,
                   pto_cost_table_t *cost);
 

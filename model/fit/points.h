@@ -32,8 +32,7 @@ fit_points_t fit_equal_from(const fit_points_t *points, size_t first,
 /* Returns the number of different sizes of points that are sorted by bytes. */
 size_t fit_size_count(const fit_points_t *points);
 
-/* Returns the largest number of processes, 0 if there are no points, and the points that have it, borrowed.
- */
+/* Return the largest number of processes, 0 if there are no points, and the points that have it, borrowed. */
 int32_t fit_max_procs(const fit_points_t *points);
 fit_points_t fit_with_max_procs(const fit_points_t *points);
 

@@ -16,9 +16,9 @@ typedef struct {
 } price_key_t;
 
 struct fit_price {
-    int64_t call_bytes; /* as in pto_score_price; known once it has been priced */
-    pto_kept_price_t kept;
-    pto_fit_prices_t *all;
+    int64_t call_bytes;    /* as in pto_score_price; known once it has been priced */
+    pto_kept_price_t kept; /* its tapes */
+    pto_fit_prices_t *all; /* that it belongs to */
 };
 
 typedef struct {
@@ -31,8 +31,6 @@ struct pto_fit_prices {
     pto_slots_t slots;
     pto_kept_scratch_t scratch;
 };
-
-/* --- all prices ----------------------------------------------------------------------------------------- */
 
 static void forget_all(pto_fit_prices_t *prices) {
     for (size_t i = 0; i < prices->slots.capacity; i++) {
@@ -67,8 +65,6 @@ void fit_prices_use(pto_fit_prices_t *prices, const pto_machine_t *machine) {
     forget_all(prices);
     memcpy(prices->digest, digest, sizeof digest);
 }
-
-/* --- one price ------------------------------------------------------------------------------------------ */
 
 /* Returns our algorithm that ran instead of the library's; NULL: none was named, or there is none of this
  * name, which then has no price under any rule. */
@@ -131,8 +127,6 @@ fit_price_t *fit_price_find(pto_fit_prices_t *prices, const fit_price_call_t *ca
     return slot->price;
 }
 
-/* --- its tapes ------------------------------------------------------------------------------------------ */
-
 static unsigned read_params(const pto_param_t *const *param, double *value) {
     unsigned known = 0;
     for (int i = 0; i < FIT_PRICE_PARAMS; i++) {
@@ -144,7 +138,7 @@ static unsigned read_params(const pto_param_t *const *param, double *value) {
     return known;
 }
 
-/* Price as a whole, and keep how. */
+/* Prices the call anew, and keeps its tape. */
 static pto_status_t record(fit_price_t *price, const fit_price_call_t *call, unsigned known, double *seconds,
                            pto_error_t *err) {
     pto_tape_t *tape = pto_kept_price_begin(&price->kept, known);

@@ -1,6 +1,6 @@
 /* A cache of prices of measured collectives for a fit, which needs them again and again while it changes a
- * few numbers of the machine. Pricing a collective once records its arithmetic on a tape (tape/tape.h), which
- * is then replayed with other values. */
+ * few numbers of the machine. Pricing a collective once records its arithmetic on a tape (tape/tape.h), to be
+ * replayed with other values. */
 #ifndef PTO_FIT_PRICES_H
 #define PTO_FIT_PRICES_H
 

@@ -1,6 +1,6 @@
 /* Fits the cost of reductions. A core's rate falls when the data no longer fit in a cache, so the cost has
  * pieces by size, found as for messages. Operations and types are pooled, since a machine has one cost for
- * all of them; the fit reports their spread. */
+ * all; the fit reports the spread. */
 #include <math.h>
 #include <stdio.h>
 
@@ -89,8 +89,7 @@ static void report_spread(fit_work_t *work, pto_space_t space, bool usual_only) 
              spread.least_pair, spread.most, spread.most_pair);
 }
 
-/* Fits all samples or, if that describes them badly, those of the usual pair, if there are any. Returns
- * whether those alone. */
+/* Fits all samples or, if that describes them badly, those of the usual pair. Returns whether those alone. */
 static bool fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
                                 const fit_points_t *usual) {
     pto_cost_table_t *cost = &work->fit->machine->reduce[space];

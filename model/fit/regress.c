@@ -10,8 +10,8 @@
  * detect outliers, Tukey's bisquare, which drops samples, does both (GSL's gsl_multifit_robust).
  *
  * The intervals are Student's. If several samples share a row, the lack of fit is tested against their own
- * scatter (the F test of Draper and Smith, Applied Regression Analysis, section 1.5). A model that fails the
- * test has its intervals widened by the ratio. */
+ * scatter (the F test of Draper and Smith, Applied Regression Analysis, section 1.5). If a model fails, its
+ * intervals are widened by the ratio. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +24,7 @@
 
 #include "regress.h"
 
-/* Maximum number of rounds of dividing by fitted times. The result need not converge fully, since an error
- * in these times only shifts weights. */
+/* Maximum number of rounds of dividing by fitted times. They need not converge: errors only shift weights. */
 enum { ROUNDS_MAX = 8 };
 static const double round_tolerance = 1e-3;
 
@@ -36,8 +35,8 @@ static const double rank_tolerance = 1e-12;
 enum { ROW_SAMPLES_MIN = 5 };
 
 /* An outlier is this many robust standard deviations (1.4826 times the median absolute deviation) from its
- * row's median, which normal noise reaches once in five hundred million samples; and at least a tenth of the
- * median away. */
+ * row's median, as normal noise is once in five hundred million samples, and at least a tenth of the
+ * median. */
 static const double outlier_deviations = 6;
 static const double mad_to_deviation = 1.4826;
 static const double outlier_least = 0.1;
@@ -148,8 +147,8 @@ static void scale_rows(solver_t *solver) {
     }
 }
 
-/* Compute fitted times from the current coefficients. They are kept positive, since rows are divided by
- * them. Returns the largest relative change. */
+/* Compute fitted times from the current coefficients. They stay positive, as rows are divided by them.
+ * Returns the largest relative change. */
 static double refresh_fitted(solver_t *solver) {
     double change = 0;
     for (size_t i = 0; i < solver->design->count; i++) {
@@ -238,9 +237,7 @@ static scatter_t scatter_of(const solver_t *solver) {
     scatter_t scatter = {0};
     size_t count = solver->design->count;
     for (size_t first = 0, past; first < count; first = past) {
-        double sum = 0;
-        double weight = 0;
-        double square = 0;
+        double sum = 0, weight = 0, square = 0;
         for (past = first; past < count && same_row(solver->design, first, past); past++) {
             double error = (solver->design->seconds[past] - solver->fitted[past]) /
                            pto_error_scale(solver->fitted[past]);

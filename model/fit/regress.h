@@ -33,7 +33,7 @@ typedef struct {
     const void *context;
 } fit_model_t;
 
-/* Fit the coefficients of a model. `plain`: ordinary least squares; otherwise robust regression on relative
+/* Fits the coefficients of a model. `plain`: ordinary least squares; otherwise robust regression on relative
  * errors, which leaves outliers out. Equal rows must be adjacent. Errors: PTO_ERR_MEMORY; PTO_ERR_NOT_FOUND
  * if the columns are linearly dependent. */
 pto_status_t fit_regress(const fit_points_t *points, const fit_model_t *model, bool plain,
@@ -49,8 +49,7 @@ double fit_median(double *value, size_t count);
  * there are too few values to tell. Sorts them. */
 double fit_conformal(double *value, size_t count, double share);
 
-/* Returns the median time of the points, whose sorted times are then in `scratch`, which has room for them.
- */
+/* Returns the median time of the points. Leaves their sorted times in `scratch`, which has room for them. */
 double fit_median_of(const fit_points_t *points, double *scratch);
 
 /* Returns the median time of the points of `bytes`, of this many processes (0: any); 0 if there are none.

@@ -25,8 +25,6 @@ static const struct {
                            PTO_BENCHMARK_REMOTE_STORE_16}},
 };
 
-/* --- one GPU to another -------------------------------------------------------------------------------- */
-
 static bool fill_access(const fit_point_t *point, const void *context, fit_row_t *row) {
     (void)context;
     row->column[COLUMN_LAUNCH] = 1;
@@ -38,22 +36,23 @@ static bool fill_access(const fit_point_t *point, const void *context, fit_row_t
 /* Fits the points of one number of thread blocks. */
 static void fit_access(fit_work_t *work, const char *name, const fit_points_t *points, pto_postal_t *postal) {
     fit_regression_t line;
+    const char *lacking = NULL;
     if (points->point[0].bytes > 0)
-        fit_give_up(work, name, "without samples of 0 bytes the launch can't be told from the access");
+        lacking = "without samples of 0 bytes the launch can't be told from the access";
     else if (fit_size_count(points) < 3)
-        fit_give_up(work, name, "samples of fewer than two sizes above 0 are too little");
-    else if (!fit_line(work, name, points, &(fit_model_t){COLUMN_COUNT, fill_access, NULL},
-                       "useless samples: half of them are far from any line", &line))
+        lacking = "samples of fewer than two sizes above 0 are too little";
+    if (lacking)
+        fit_give_up(work, name, lacking);
+    if (lacking || !fit_line(work, name, points, &(fit_model_t){COLUMN_COUNT, fill_access, NULL},
+                             "useless samples: half of them are far from any line", &line))
         return;
-    else if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
+    if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
         fit_give_up(work, name, "useless samples: bytes cost nothing in them");
     else
         fit_keep_postal(work, name, points, &line, COLUMN_ALPHA, "", postal);
 }
 
-/* --- rates for the report ------------------------------------------------------------------------------- */
-
-/* Bytes per second beyond the launch, at the largest measured size; 0 if there are no data. */
+/* Returns bytes per second without the launch, at the largest measured size; 0 if there are no samples. */
 static double find_rate(fit_work_t *work, pto_benchmark_t benchmark, pto_reach_t reach, int32_t procs) {
     const fit_points_t points =
         fit_select(work, (fit_filter_t){benchmark, PTO_IN_COUNT, fit_place_of_reach[reach], procs, 0});
@@ -122,8 +121,6 @@ static void fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t reach) 
     report_widths(work, remote, reach, fit_max_procs(&points), name);
     report_blocks(work, remote, reach, &points, name);
 }
-
-/* --- all GPUs to all others ---------------------------------------------------------------------------- */
 
 /* T = a + r (n - 1) s, where r is the time per byte that leaves one of n GPUs. */
 static bool fill_all(const fit_point_t *point, const void *context, fit_row_t *row) {

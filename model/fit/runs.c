@@ -1,5 +1,5 @@
 /* Records how the sampled runs were started (waited for, enqueued or in a graph: --runs of
- * portolan-calibrate), and fits the cost of whole runs in line format. */
+ * portolan-calibrate), and fits the cost of whole runs in line format (portolan/lines.h). */
 #include <string.h>
 
 #include "parts.h"
@@ -10,7 +10,7 @@ static bool depends_on_runs(const pto_sample_t *sample) {
            (sample->benchmark >= PTO_BENCHMARK_NCCL_ALLREDUCE && sample->benchmark < PTO_BENCHMARK_OTHER);
 }
 
-/* Files without the line are older than it; their runs were waited for. */
+/* Returns how a file's runs were started. Runs of files without a `runs` line were waited for. */
 static pto_runs_t runs_of_file(fit_work_t *work, int file) {
     const char *said = fit_provenance(work->samples, file, "runs");
     for (pto_runs_t runs = PTO_RUNS_WAITED; runs < PTO_RUNS_COUNT; runs++)
@@ -40,8 +40,5 @@ void fit_runs(fit_work_t *work) {
         *runs = own;
         first = file;
     }
-}
-
-void fit_run_lines(fit_work_t *work) {
     fit_by_gpus(work, PTO_BENCHMARK_RUN_LINES, &work->fit->machine->remote_lines);
 }

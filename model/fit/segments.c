@@ -58,7 +58,7 @@ static void make_group(const fit_points_t *points, double *scratch, size_group_t
         group->time[i] = gsl_stats_quantile_from_sorted_data(scratch, 1, count, (i + 0.5) / group->times);
 }
 
-/* Groups the sizes above the grain; returns the number of groups. */
+/* Makes a group of each size whose median is above the timing grain. Returns the number of groups. */
 static size_t make_groups(const fit_points_t *points, double *scratch, size_group_t *groups) {
     size_t made = 0;
     for (size_t first = 0; first < points->count;) {
@@ -105,9 +105,7 @@ static void reweigh(const size_group_t *const *group, size_t count, line_t line,
 
 /* Returns the best line through at most GRID_MAX groups. */
 static line_t fit_line(const size_group_t *const *group, size_t count) {
-    double x[GRID_MAX] = {0};
-    double y[GRID_MAX] = {0};
-    double w[GRID_MAX] = {0};
+    double x[GRID_MAX] = {0}, y[GRID_MAX] = {0}, w[GRID_MAX] = {0};
     for (size_t i = 0; i < count; i++) {
         x[i] = (double)group[i]->bytes;
         y[i] = group[i]->median;
@@ -218,8 +216,7 @@ static size_t move_break(const size_group_t *groups, size_t from, size_t middle,
     line_t left = fit_line(some, count);
     count = pick_evenly(groups, middle, past, some);
     line_t right = fit_line(some, count);
-    double sum = 0;
-    double least = HUGE_VAL;
+    double sum = 0, least = HUGE_VAL;
     size_t best = middle;
     for (size_t i = from; i + PIECE_SIZES_MIN < past; i++) {
         sum += group_cost(&groups[i], left) - group_cost(&groups[i], right);

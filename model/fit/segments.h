@@ -13,8 +13,7 @@ typedef struct {
     int64_t below_bytes[FIT_PIECE_MAX];
 } fit_breaks_t;
 
-/* Find the breaks of points sorted by bytes, for at most `max_pieces` pieces, and never more than
- * FIT_PIECE_MAX. Errors: PTO_ERR_MEMORY. */
+/* Find the breaks of points sorted by bytes, for at most `max_pieces` pieces. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_find_breaks(const fit_points_t *points, int max_pieces, fit_breaks_t *breaks,
                              pto_error_t *err);
 

@@ -53,8 +53,7 @@ static int by_cell_then_job(const void *a, const void *b) {
 }
 
 static int by_job(const void *a, const void *b) {
-    const cell_t *left = a;
-    const cell_t *right = b;
+    const cell_t *left = a, *right = b;
     return compare_job(left->sample, right->sample);
 }
 
@@ -189,7 +188,7 @@ static bool passes(const pto_sample_t *sample, const fit_filter_t *filter) {
            (filter->pair_hash == 0 || sample->pair_hash == filter->pair_hash);
 }
 
-/* Scans each run of samples for its minimum, which is cheaper than sorting by time too. */
+/* Keeps the minimum of each run of equal points. */
 static void keep_minima(fit_points_t *points) {
     size_t kept = 0;
     for (size_t i = 0; i < points->count; i++) {

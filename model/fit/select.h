@@ -4,25 +4,25 @@
 
 #include "entries.h"
 
-/* The column `level` of copies and kernels, by reach. */
+/* The value of the samples' column `level` for copies and kernels, by reach. */
 static const pto_sample_level_t fit_place_of_reach[PTO_REACH_COUNT] = {
     [PTO_REACH_ON_SOCKET] = PTO_AT_ON_SOCKET,
     [PTO_REACH_OFF_SOCKET] = PTO_AT_OFF_SOCKET,
 };
 
-/* The column `space`. */
+/* The value of the samples' column `space`. */
 static const pto_sample_space_t fit_where_of_space[PTO_SPACE_COUNT] = {
     [PTO_SPACE_CPU] = PTO_IN_CPU,
     [PTO_SPACE_GPU] = PTO_IN_GPU,
 };
 
-/* Which samples to select. PTO_IN_COUNT, PTO_AT_COUNT, procs 0 and pair_hash 0 match everything. */
+/* Which samples to select, by column. PTO_IN_COUNT, PTO_AT_COUNT, procs 0 and pair_hash 0 match all. */
 typedef struct {
     pto_benchmark_t benchmark;
-    pto_sample_space_t where;
-    pto_sample_level_t place;
+    pto_sample_space_t where; /* column `space` */
+    pto_sample_level_t place; /* column `level` */
     int32_t procs;
-    uint64_t pair_hash;
+    uint64_t pair_hash; /* pto_sample_pair_hash of column `pair` */
 } fit_filter_t;
 
 /* Returns a file's value of a provenance key; NULL: it has none. */

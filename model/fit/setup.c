@@ -1,6 +1,5 @@
 /* Fits the setup costs: what is done once before a plan's first run (allocating memory, opening that of other
- * processes), by the size of an allocation. A plan's processes do this at the same time, so of several
- * numbers of processes the largest is used. */
+ * processes), by the size of an allocation. Processes do this together: their largest number is used. */
 #include "parts.h"
 #include "select.h"
 

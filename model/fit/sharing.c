@@ -10,8 +10,6 @@ enum { COLUMN_START, COLUMN_SHARED, COLUMN_COUNT };
 
 static const char no_line[] = "its samples allow no regression";
 
-/* --- host memory ---------------------------------------------------------------------------------------- */
-
 /* n processes that copy s bytes each read and write 2 n s bytes: T = a + r 2 n s. */
 static bool fill_memory(const fit_point_t *point, const void *context, fit_row_t *row) {
     (void)context;
@@ -58,8 +56,6 @@ void fit_host_memory(fit_work_t *work) {
     else
         fit_keep_param(work, PTO_FIT_RATE, key, fit_param(&line, COLUMN_SHARED), &line, param, "%s", note);
 }
-
-/* --- both ways ------------------------------------------------------------------------------------------ */
 
 /* A message with one the other way, or between copies, takes a + (1 + f) b s, where a message alone takes b s
  * of its piece for its bytes. The slowdown f is fitted. */
