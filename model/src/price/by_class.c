@@ -108,7 +108,7 @@ static bool is_same_exchange(const pto_step_t *step, const pto_action_t *action)
     return step->peers.kind == PTO_PEERS_CART && is_same_kind(step, action);
 }
 
-/* Charges all messages of an owner to grid neighbors in the stage, or from them, as `first` is. */
+/* Charges all messages of an owner to grid neighbors in the stage or, if `first` receives, from them. */
 static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner, const pto_action_t *first,
                                      pto_charge_t *charge) {
     const pto_stage_t *stage = pricing->at.stage;
@@ -248,7 +248,7 @@ static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action
     return sum;
 }
 
-/* Returns whether the steps of the action's members have the largest sum; of equal sums, the first wins. */
+/* Returns whether the steps of the action's members have the largest sum; of equal sums, the first counts. */
 static bool is_costliest(pto_pricing_t *pricing, const pto_action_t *action, measure_t measure) {
     const pto_stage_t *stage = pricing->at.stage;
     int first, other_first;
@@ -333,7 +333,7 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* Finds the most expensive mix of the step's members. Sets the charge's maxima over all mixes. */
+/* Finds the most expensive mix. Adds the maxima over all mixes to the charge's max_on_node and max_by_cpu. */
 static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                    pto_space_t space, int64_t bytes, pto_charge_t *charge,
                                    const pto_mix_t **costliest) {

@@ -1,4 +1,4 @@
-/* The energy of a run of a plan (docs/model.md, 'Energy'): the powers of GPUs and CPUs times their times. */
+/* The energy of a run of a plan (docs/model.md, 'Energy'): each power times the time it is drawn. */
 #include "portolan/price.h"
 
 #include <math.h>

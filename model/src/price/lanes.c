@@ -8,7 +8,7 @@
  *
  * Branches begin at the same time, so that the resource is idle until the first use in any branch. It is idle
  * again after the last use, at least for the shortest time that any branch still takes then. Both times are
- * added to the demand. So two branches, each of a copy to the host and one back, take three copies. */
+ * added to the demand. So two branches, each of a copy to the host and one back, last three copies. */
 #include <stdlib.h>
 
 #include "price/busy.h"

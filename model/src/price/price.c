@@ -378,7 +378,7 @@ static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsi
     return false;
 }
 
-/* Extends an actor's `duration` in proportion to its node's memory time over `longest`, its longest. */
+/* Extends an actor's `duration` by the ratio of the time of its node's memory to the node's `longest`. */
 static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t duration,
                       pto_time_t longest) {
     pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
