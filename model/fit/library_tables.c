@@ -222,7 +222,7 @@ static choice_t best_split(const trials_t *trials, const choice_t *choice) {
     return best;
 }
 
-/* Prior knowledge: MPICH, MVAPICH2 and (below 64 processes) Open MPI post all messages of an alltoallv. */
+/* Prior knowledge: MPICH, MVAPICH2 and (below 64 processes) Open MPI post all of an alltoallv. -1: none. */
 static int usual_variant(const trials_t *trials, pto_collective_t collective) {
     for (int v = 0; v < trials->variant_count && collective == PTO_COLLECTIVE_ALLTOALLV; v++)
         if (strcmp(trials->variant[v].algorithm->name, "linear") == 0)
@@ -236,7 +236,7 @@ static bool is_pairwise(const trials_t *trials, int variant) {
 
 /* Prior knowledge on pairs of algorithms. MPICH, MVAPICH2 and Open MPI exchange small blocks of an alltoall
  * in few rounds or at once, and large ones pairwise. MPICH, MVAPICH2 and Spectrum MPI reduce the vectors of
- * an allreduce within each node first, which the times of a single node count hardly show. */
+ * an allreduce within each node first, which times of a single node count hardly tell from a flat one. */
 static bool is_usual(const trials_t *trials, pto_collective_t collective, int below, int above) {
     if (collective == PTO_COLLECTIVE_ALLTOALL)
         return !is_pairwise(trials, below) && is_pairwise(trials, above);

@@ -3,7 +3,7 @@
 #include "plan/plan_internal.h"
 #include "price/copies.h"
 
-/* Prefers a graph's launch: if the host waits for each run, the executor launches a graph of one node. */
+/* Prefers the launch of runs, then of graphs: if the host waits for runs, these are graphs of one node. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
     const pto_param_t *launch = &machine->kernel_launch_s;
     if (pto_param_known(&machine->run_launch_s))

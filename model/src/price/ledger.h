@@ -223,10 +223,9 @@ void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_s
                        pto_reduction_t reduction);
 /* A reduction's bytes by what they are charged. */
 typedef struct {
-    int64_t bytes;       /* at the cost of two inputs */
-    int64_t extra_bytes; /* at the cost of additional inputs */
-    const pto_param_t
-        *extra; /* the cost of additional inputs; NULL: the machine has none, extra_bytes is 0 */
+    int64_t bytes;            /* at the cost of two inputs */
+    int64_t extra_bytes;      /* at the cost of additional inputs */
+    const pto_param_t *extra; /* that cost; NULL: the machine has none, and extra_bytes is 0 */
 } pto_reduction_parts_t;
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction);

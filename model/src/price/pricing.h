@@ -29,8 +29,8 @@ typedef struct {
     int64_t gpus;     /* number of GPUs of each node that it represents, from that of `place` on */
 } pto_actor_t;
 
-/* A lane is a branch of a parallel node, or a stage of a pipeline: an actor executes its lanes concurrently
- * (portolan/plan.h). This is a resource that an actor has only one of, so that its lanes share it. */
+/* The resources that an actor has only one of, so that its lanes share them. A lane is a branch of a parallel
+ * node, or a stage of a pipeline: an actor executes its lanes concurrently (portolan/plan.h). */
 typedef enum {
     PTO_LANE_OUT,    /* its GPU's copies to the host */
     PTO_LANE_IN,     /* its GPU's copies from the host */
@@ -148,9 +148,9 @@ typedef struct {
 
 /* The results, besides the ledgers. */
 typedef struct {
-    double
-        *occupied_s; /* how long the plan has occupied resources (occupied.c). The second half of the array
-                        is a copy from before a loop's measured iterations. NULL: no explanation is wanted */
+    /* How long the plan has occupied resources (occupied.c). The second half of the array is a copy from
+     * before a loop's measured iterations. NULL: no explanation is wanted. */
+    double *occupied_s;
     pto_extrapolation_t extrapolated;
     bool exceeded; /* the price is above bound_s, so pricing ends with PTO_ERR_INTERRUPTED */
 } pto_outcome_t;
