@@ -1,5 +1,6 @@
-/* The cells of a scenario (a strategy at a point), the plans that are candidates for a cell, how the cheapest
- * of them is chosen, and what the MPI library would choose. Shared by the files of this folder. */
+/* The cells of a scenario (a strategy at a point of its sweep), the plans that are candidates for a cell, how
+ * the cheapest of them is chosen, and what the MPI library would choose. Shared by the files of this folder.
+ */
 #ifndef PTO_DECIDE_CANDIDATES_H
 #define PTO_DECIDE_CANDIDATES_H
 
@@ -17,7 +18,7 @@ typedef struct {
     pto_request_t request;    /* without its algorithm */
     const char *algorithm;    /* named by the scenario or the machine file; NULL: the cheapest */
     bool explained;           /* the price is explained, which takes more work */
-    int64_t work;             /* set by pto_count_work */
+    int64_t work;             /* of pricing it, in units of about 1 us (work.c); set by pto_count_work */
     pto_price_cache_t *cache; /* shared with the prices of other cells; NULL: each price has its own */
 } pto_scenario_cell_t;
 
@@ -34,16 +35,17 @@ pto_status_t pto_scenario_cell_choose(const pto_scenario_cell_t *cell, const pto
                                       pto_error_t *err);
 
 /* Called for each plan, which is then freed unless `*plan` has been set to NULL. `in_chunks`: the plan is one
- * of a search for the number of chunks (PTO_HOPELESS). Errors end the visit; if they only leave a cell out
- * (pto_leaves_cell_out), that of the algorithm's plans. */
+ * of a search for the number of chunks (PTO_HOPELESS). An error ends the visit. An error that only excludes a
+ * cell (pto_leaves_cell_out) ends it for the other numbers of chunks or staged members of this algorithm. */
 typedef struct {
     pto_status_t (*call)(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err);
     void *context;
 } pto_visit_candidate_t;
 
 /* Visits the plans that pto_plan_choose may choose at a point, whatever they cost: by algorithm, and then by
- * number of chunks or of staged members. Errors: those of `visit`, of pto_plan_create except that a plan does
- * not apply, and PTO_ERR_TOO_LARGE if two numbers are open, since not all pairs of their values are tried. */
+ * number of chunks or of staged members. Plans that do not apply are skipped. Errors: those of `visit` and of
+ * pto_plan_create, and PTO_ERR_TOO_LARGE if both numbers of staged members are open: not all pairs are tried.
+ */
 pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                  const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
                                  pto_error_t *err);
@@ -54,14 +56,14 @@ pto_status_t pto_bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, 
                            pto_error_t *err);
 
 /* Makes the plan of the named strategy (NULL: of the cheapest one) at the first point of a bound scenario.
- * Errors: that of the first strategy if none applies. */
+ * `*plan` must be NULL. Errors: that of the first strategy if none applies. */
 pto_status_t pto_choose_cheapest(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                  const char *strategy, pto_plan_t **plan, pto_price_t *price,
                                  pto_error_t *err);
 
 /* Returns whether the strategy calls a collective of an MPI library that neither the scenario nor the machine
- * file describes. The price is then that of the cheapest algorithm. Reductions on GPUs are staged through the
- * host if the machine has the cost of pageable copies. */
+ * file describes. Its price is then that of the cheapest algorithm, with reductions on GPUs staged through
+ * the host if the machine has the cost of pageable copies. */
 bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             const pto_request_t *request);
 
@@ -70,11 +72,12 @@ pto_status_t pto_library_explain_unknown(const pto_scenario_t *scenario, const p
                                          const pto_request_t *request, pto_explanation_t *explanation,
                                          pto_error_t *err);
 
-/* Counts the work of all cells, in the order of predictions. Returns the sum, or INT64_MAX. */
+/* Sets the work of all cells, [point][strategy]. Returns the sum, or INT64_MAX on overflow. */
 int64_t pto_count_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count);
 
-/* Predicts a scenario, which is a sweep's at a value between two of its points. Work is not counted in a
- * sweep of sizes without work: plans of other sizes have none, either. Errors: those of pto_predict. */
+/* Predicts `scenario`, which is the scenario of `swept` at a value between two of its points. If pricing a
+ * sweep of sizes took no work, none is counted: other sizes take none, either. Errors: those of pto_predict.
+ */
 pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scenario_t *scenario,
                                  pto_predictions_t *predictions, pto_error_t *err);
 

@@ -1,6 +1,6 @@
-/* Chooses the plan of a strategy at a point: the cheapest candidate that fits the machine's memory.
- * Candidates are the algorithms, each with all values of the numbers that are left open (chunks, staged
- * members). */
+/* Chooses the plan of a strategy at a point: the cheapest candidate that fits the machine's memory. The
+ * candidates are the plans of all algorithms. If the user has not set a number of chunks or of staged members
+ * (processes whose data go through host memory), each value of that number is a candidate, too. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +59,9 @@ static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t 
 
 /* --- numbers that a request leaves open ----------------------------------------------------------------- */
 
-/* The numbers of a request that are searched. Each in turn is set to the cheapest of its values, from `first`
- * to `last`. If there are two, the first one is searched again with the cheapest value of the second. */
+/* The open numbers of a request, which are searched. Each in turn is set to the cheapest of its values, from
+ * `first` to `last`. If there are two, the first one is searched again with the cheapest value of the second.
+ */
 typedef struct {
     int64_t *number[3]; /* in the order of the searches; NULL after the last one */
     int64_t first;
@@ -151,8 +152,8 @@ const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_
 
 /* --- candidates ----------------------------------------------------------------------------------------- */
 
-/* Visits the plans of all values of a number, or the only plan if that is NULL. A value after the first one
- * that does not apply, or whose plan is too large, ends the search, as a visitor may. */
+/* Visits the plans of all values of `number`, or the only plan if `number` is NULL. After the first value,
+ * the search ends when a plan or `visit` returns an error that only excludes a cell (pto_leaves_cell_out). */
 static pto_status_t visit_values(const pto_scenario_cell_t *cell, const open_numbers_t *search,
                                  int64_t *number, pto_request_t *request, const pto_visit_candidate_t *visit,
                                  pto_error_t *err) {
@@ -208,7 +209,7 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
 /* A request's cheapest plan so far. */
 typedef struct {
     const pto_scenario_cell_t *cell;
-    double bound_s; /* bound of the price of a number's first value */
+    double bound_s; /* for the first value: a price above it may be INFINITY */
     pto_explanation_t *explanation;
     const int64_t *number; /* NULL: none is open */
     bool any;              /* a value of the number has a price */
@@ -219,7 +220,8 @@ typedef struct {
 
 static pto_status_t price_candidate(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
     best_plan_t *best = context;
-    double best_s = best->price.seconds, hopeless_s = in_chunks ? PTO_HOPELESS * best_s : best_s;
+    const double best_s = best->price.seconds;
+    const double hopeless_s = in_chunks ? PTO_HOPELESS * best_s : best_s;
     pto_price_t price = {0};
     pto_status_t status =
         pto_price_bounded(*plan, best->cell->machine, best->cell->cache,
@@ -242,9 +244,9 @@ static pto_status_t price_choices(const pto_scenario_cell_t *cell, pto_request_t
                                   pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
                                   pto_error_t *err) {
     open_numbers_t search = find_open_numbers(cell->scenario, cell->machine, request);
-    bool one = !search.number[1] && search.first == search.last;
+    const bool single = !search.number[1] && search.first == search.last; /* there is only one plan */
     best_plan_t best = {
-        .cell = cell, .bound_s = one ? bound_s : INFINITY, .explanation = one ? explanation : NULL};
+        .cell = cell, .bound_s = single ? bound_s : INFINITY, .explanation = single ? explanation : NULL};
     const pto_visit_candidate_t visit = {price_candidate, &best};
     pto_status_t status = PTO_OK;
     for (int i = 0; i < 3 && (i == 0 || search.number[i]) && status == PTO_OK; i++) {
@@ -254,7 +256,7 @@ static pto_status_t price_choices(const pto_scenario_cell_t *cell, pto_request_t
         if (search.number[i])
             *search.number[i] = best.value;
     }
-    if (status == PTO_OK && explanation && !one)
+    if (status == PTO_OK && explanation && !single)
         status =
             pto_price_bounded(best.plan, cell->machine, cell->cache, INFINITY, &best.price, explanation, err);
     if (status != PTO_OK) {
@@ -266,13 +268,14 @@ static pto_status_t price_choices(const pto_scenario_cell_t *cell, pto_request_t
     return PTO_OK;
 }
 
-/* The cheapest algorithm so far, and the first one that does not apply, with the reason. */
+/* The cheapest algorithm so far, and the first one that does not apply, with the reason. Algorithms are
+ * indices of the registry. */
 typedef struct {
-    int algorithm; /* -1: none */
+    int algorithm; /* the cheapest; -1: none */
     pto_plan_t *plan;
     pto_price_t price;
-    bool explained;
-    int refused; /* the one that does not apply; -1: none */
+    bool explained; /* the price has been explained */
+    int refused;    /* the first that does not apply; -1: none */
     pto_error_t reason;
 } best_algorithm_t;
 
@@ -290,7 +293,7 @@ static void keep_if_cheaper(best_algorithm_t *best, int algorithm, pto_plan_t *p
     best->explained = explained;
 }
 
-/* Errors: all but that the algorithm does not apply. */
+/* Prices an algorithm, and keeps it if it is the cheapest. Errors: all but that it does not apply. */
 static pto_status_t try_algorithm(const pto_scenario_cell_t *cell, int algorithm, best_algorithm_t *best,
                                   pto_explanation_t *explanation, pto_error_t *err) {
     pto_request_t tried = cell->request;
@@ -322,8 +325,8 @@ static int index_of(const pto_algorithm_t *algorithm) {
     return i;
 }
 
-/* Returns the algorithm with the fewest stages if counts are a table; -1: they are not. Priced first, it soon
- * gives a bound, so that pricing the others stops long before their last rounds. */
+/* Returns the algorithm with the fewest stages if byte counts differ, else -1. Its price takes little work
+ * and is a bound, above which pricing the others stops long before their last rounds. */
 static int with_fewest_stages(const pto_scenario_cell_t *cell) {
     pto_request_t tried = cell->request;
     int64_t fewest = INT64_MAX;
@@ -344,8 +347,8 @@ static int with_fewest_stages(const pto_scenario_cell_t *cell) {
     return found;
 }
 
-/* Finds the cheapest algorithm that applies, the first of equals; or returns the first one's error. The
- * likely one is priced first, and explained at once: pricing the others stops above its price. */
+/* Finds the cheapest algorithm that applies, the first listed of equal ones; if none applies, returns the
+ * first one's error. The likely one is priced first, with its explanation: its price bounds the others. */
 static pto_status_t price_cheapest(const pto_scenario_cell_t *cell, const pto_algorithm_t *likely,
                                    pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
                                    pto_error_t *err) {

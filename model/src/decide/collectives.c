@@ -52,7 +52,7 @@ _Static_assert(sizeof(pto_collective_t) == sizeof(int) && sizeof(pto_implementat
                    sizeof(pto_level_t) == sizeof(int),
                "read_enumerator sets an int");
 
-/* Sets whether the field is the second of two words. */
+/* Sets `*flag` to whether the field is the second of its column's two words. */
 static pto_status_t read_flag(const pto_csv_t *csv, pto_text_span_t field, void *flag) {
     int found = 0;
     pto_status_t status = pto_csv_word(csv, field, &found);
@@ -125,14 +125,14 @@ static const pto_csv_format_t format = {.what = "collectives",
                                         .begin_row = begin_row};
 
 /* The file's `datatype` line gives the datatype of its rows. */
-static pto_status_t set_datatype(pto_collectives_t *collectives, const pto_provenance_t *said,
+static pto_status_t set_datatype(pto_collectives_t *collectives, const pto_provenance_t *line,
                                  size_t row_first, pto_error_t *err) {
     pto_datatype_t datatype = 0;
-    while (datatype < PTO_DATATYPE_COUNT && strcmp(said->value, pto_datatype_name(datatype)) != 0)
+    while (datatype < PTO_DATATYPE_COUNT && strcmp(line->value, pto_datatype_name(datatype)) != 0)
         datatype++;
     if (datatype == PTO_DATATYPE_COUNT)
-        return pto_error_set_at(err, PTO_ERR_TYPE, collectives->path[said->file], said->line, 1,
-                                "'%.60s' is not a datatype", said->value);
+        return pto_error_set_at(err, PTO_ERR_TYPE, collectives->path[line->file], line->line, 1,
+                                "'%.60s' is not a datatype", line->value);
     for (size_t i = row_first; i < collectives->count; i++)
         collectives->row[i].datatype = datatype;
     return PTO_OK;
@@ -243,7 +243,7 @@ pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, in
 
 /* --- digests -------------------------------------------------------------------------------------------- */
 
-/* Adds a text with its end to a hash. */
+/* Hashes a text with its terminating null character. */
 static uint64_t add_text(uint64_t hash, const char *text) {
     return pto_hash_bytes(hash, text, strlen(text) + 1);
 }

@@ -6,11 +6,11 @@
 #include "portolan/pick.h"
 #include "scenario/check.h"
 
-/* A crossing is located to value / PRECISION. Of a gap's CROSSINGS_MAX crossings, the last is not located: it
- * is at the point above the gap. */
+/* A gap is the interval between two neighboring points. A crossing is located to value / PRECISION. The last
+ * of CROSSINGS_MAX crossings of a gap is not located: it is reported at the point above the gap. */
 enum { PRECISION = 256, CROSSINGS_MAX = 8 };
 
-/* The swept scenario, from which all else is borrowed, at one value. */
+/* The scenario of the sweep at one value. It borrows all but that value. */
 typedef struct {
     const pto_predictions_t *swept;
     pto_scenario_t scenario;
@@ -74,7 +74,7 @@ static pto_status_t bisect(probe_t *probe, int64_t low, int low_winner, pto_cros
     return PTO_OK;
 }
 
-/* Finds the crossings between points `gap` and `gap` + 1, each from the one before it on. */
+/* Finds the crossings between points `gap` and `gap` + 1. Each search starts at the crossing found before. */
 static pto_status_t cross_gap(probe_t *probe, int64_t gap, pto_crossing_t *crossing, int64_t *count,
                               pto_error_t *err) {
     const pto_predictions_t *swept = probe->swept;

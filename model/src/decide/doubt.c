@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "machine/error_model.h"
 
-/* A normal variable with this mean in standard deviations is below 0 once in three times. */
+/* A normal variable whose mean is this many standard deviations is below 0 with a probability of 1/3. */
 static const double deviations_of_a_third = 0.4307;
 
 /* Margins below this are close: portolan-score does not count such cells as clear. */
@@ -17,6 +17,7 @@ static const double close_margin = 0.1;
 
 static const double negligible_regret = 1e-9;
 
+/* Returns the probability that a standard normal variable is below x. */
 static double normal_below(double x) { return erfc(-x / sqrt(2)) / 2; }
 
 /* Returns how often a price contains a parameter. */
@@ -35,7 +36,8 @@ static double param_sd(const pto_prediction_t *best, const pto_prediction_t *oth
         return 0;
     double slope = uses(&other->explanation, param) / other->price.seconds -
                    uses(&best->explanation, param) / best->price.seconds;
-    /* the difference shrinks as the parameter falls, or as it rises */
+    /* the margin shrinks as the parameter falls (slope > 0) or rises: take the interval's half on that side
+     */
     double reach = slope > 0 ? param->value - param->low : param->high - param->value;
     return fabs(slope) * reach / pto_deviations_95;
 }
@@ -47,13 +49,15 @@ static bool seen_before(const pto_explanation_t *explanation, int index) {
     return false;
 }
 
-/* Returns the variance from the parameters of `from`, each once, except those of `but`, which may be NULL. */
+/* Returns the variance of the margin from the parameters of an explanation, each once, without those of
+ * `except`, which may be NULL. Keeps the parameter with the largest deviation in `doubt`. */
 static double add_variance(const pto_prediction_t *best, const pto_prediction_t *other,
-                           const pto_explanation_t *from, const pto_explanation_t *but, pto_doubt_t *doubt) {
+                           const pto_explanation_t *explanation, const pto_explanation_t *except,
+                           pto_doubt_t *doubt) {
     double variance = 0;
-    for (int i = 0; i < from->count; i++) {
-        const pto_term_t *term = &from->term[i];
-        if (seen_before(from, i) || (but && uses(but, term->param) > 0))
+    for (int i = 0; i < explanation->count; i++) {
+        const pto_term_t *term = &explanation->term[i];
+        if (seen_before(explanation, i) || (except && uses(except, term->param) > 0))
             continue;
         double sd = param_sd(best, other, term->param);
         variance += sd * sd;
@@ -65,7 +69,8 @@ static double add_variance(const pto_prediction_t *best, const pto_prediction_t 
     return variance;
 }
 
-/* Returns the deviation if the two costs are independent, as without explanations or by energy. */
+/* Returns the margin's deviation if the two costs are taken as independent: without explanations, and for
+ * energy. */
 static double independent_sd(pto_cost_t best, pto_cost_t other) {
     double above = best.value > 0 ? log(best.high / best.value) : 0;
     double below = other.low > 0 ? log(other.value / other.low) : INFINITY;
@@ -85,19 +90,21 @@ static void judge_margin(pto_doubt_t *doubt) {
 
 pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *other, pto_by_t by) {
     pto_doubt_t doubt = {0};
-    pto_cost_t low, high;
-    if (!pto_prediction_cost(best, by, &low) || !pto_prediction_cost(other, by, &high) || low.value <= 0)
+    pto_cost_t best_cost, other_cost;
+    if (!pto_prediction_cost(best, by, &best_cost) || !pto_prediction_cost(other, by, &other_cost) ||
+        best_cost.value <= 0)
         return doubt;
     bool explained = by == PTO_BY_TIME && best->explanation.count > 0 && other->explanation.count > 0;
     double variance = 0;
-    doubt.margin = log(high.value / low.value);
+    doubt.margin = log(other_cost.value / best_cost.value);
     if (explained)
         variance = add_variance(best, other, &best->explanation, NULL, &doubt) +
                    add_variance(best, other, &other->explanation, &best->explanation, &doubt);
     doubt.model_sd = explained ? fmax(best->price.tie_log_sd, other->price.tie_log_sd) : 0;
-    doubt.sd = explained ? sqrt(variance + doubt.model_sd * doubt.model_sd) : independent_sd(low, high);
+    doubt.sd =
+        explained ? sqrt(variance + doubt.model_sd * doubt.model_sd) : independent_sd(best_cost, other_cost);
     judge_margin(&doubt);
-    if (doubt.sd > 0) /* E[max(0, best / other - 1)] of a lognormal ratio */
+    if (doubt.sd > 0) /* E[max(0, R - 1)] for R = best / other, where ln R is normal: -margin, sd */
         doubt.regret =
             exp(doubt.sd * doubt.sd / 2 - doubt.margin) * normal_below(doubt.sd - doubt.margin / doubt.sd) -
             normal_below(-doubt.margin / doubt.sd);
@@ -108,7 +115,8 @@ pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *othe
 
 /* --- what to measure ------------------------------------------------------------------------------------ */
 
-/* The benchmark that determines the parameters below a key. The first match counts; %s: the next word. */
+/* The benchmark that determines the parameters below a key. The first matching row is used; %s stands for the
+ * parameter's next word after the row's key. */
 static const struct {
     const char *key;
     const char *benchmark;
@@ -144,22 +152,24 @@ static void name_benchmark(const char *key, char *benchmark, size_t size) {
     for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
         if (!is_below(key, benchmarks[i].key))
             continue;
-        const char *rest = key + strlen(benchmarks[i].key);
-        char word[32];
-        snprintf(word, sizeof word, "%.*s", *rest ? (int)strcspn(rest + 1, ".") : 0, *rest ? rest + 1 : rest);
-        const char *slot = strstr(benchmarks[i].benchmark, "%s");
-        int before = slot ? (int)(slot - benchmarks[i].benchmark) : (int)strlen(benchmarks[i].benchmark);
-        snprintf(benchmark, size, "%.*s%s%s", before, benchmarks[i].benchmark, slot ? word : "",
-                 slot ? slot + 2 : "");
+        const char *name = benchmarks[i].benchmark, *slot = strstr(name, "%s");
+        const char *word = key + strlen(benchmarks[i].key);
+        word += *word == '.';
+        if (slot)
+            snprintf(benchmark, size, "%.*s%.*s%s", (int)(slot - name), name, (int)strcspn(word, "."), word,
+                     slot + 2);
+        else
+            snprintf(benchmark, size, "%s", name);
         return;
     }
 }
 
-/* Returns the mean bytes of a message or copy, if both terms of its cost are in the price; else 0. */
+/* Returns the mean bytes of a message or copy, if both terms of its cost are in the price; else 0. The count
+ * of alpha_s is the number of messages or copies, that of beta_s_per_byte the number of their bytes. */
 static int64_t bytes_each(const pto_explanation_t *explanation, const char *key) {
     static const char start[] = ".alpha_s", rate[] = ".beta_s_per_byte";
     const char *dot = strrchr(key, '.');
-    int stem = dot ? (int)(dot - key) : 0;
+    int stem = dot ? (int)(dot - key) : 0; /* length of the key without its last word */
     double starts = 0, bytes = 0;
     for (int i = 0; i < explanation->count; i++) {
         const pto_term_t *term = &explanation->term[i];

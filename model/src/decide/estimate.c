@@ -65,18 +65,18 @@ static bool is_straight(const priced_t *a, const priced_t *middle, const priced_
            fabs(line_s - middle->seconds) <= PTO_ESTIMATE_TOLERANCE * middle->seconds;
 }
 
-/* Appends the sizes that are needed between `a` and `b`; the caller appends these two. Prices the middle by
- * the strategy of both ends. If the ends are successive powers of two or have different strategies, another
- * one may be the cheapest in the middle, so it prices all strategies. */
+/* Appends the sizes that are needed between `a` and `b`; the caller appends these two. The middle is priced
+ * by the strategy of both ends. If the ends are successive powers of two or have different strategies,
+ * another strategy may be the cheapest there, so all are priced. */
 static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b, bool are_powers,
                            pto_error_t *err) {
     int64_t half = (b->bytes - a->bytes) / 2 / table->element_bytes * table->element_bytes;
-    const bool any = are_powers || a->strategy != b->strategy;
+    const bool all_strategies = are_powers || a->strategy != b->strategy;
     priced_t middle;
     if (half == 0 || b->bytes - a->bytes <= a->bytes / FINEST)
         return PTO_OK;
     pto_status_t status =
-        price_at(table, a->bytes + half, any ? table->strategy : a->strategy->name, &middle, err);
+        price_at(table, a->bytes + half, all_strategies ? table->strategy : a->strategy->name, &middle, err);
     if (status != PTO_OK)
         return status;
     bool straight = is_straight(a, &middle, b);

@@ -10,8 +10,8 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 
-/* All algorithms make the same call, so the first one that applies is used. A table of counts is replaced by
- * the scenario's bytes, for an allgatherv by the mean. */
+/* All algorithms make the same call, so the first one that applies is used. A table of byte counts is
+ * replaced by the scenario's bytes or, for an allgatherv, by the mean count. */
 pto_call_t pto_request_call(const pto_request_t *request) {
     pto_call_t call = {.procs = 1, .bytes = request->bytes};
     pto_request_t probe = *request;
@@ -27,8 +27,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
     return call;
 }
 
-/* Returns the row of the scenario's own table: the first one above the call's bytes among those with the
- * largest `procs` that is not above the call's. */
+/* Returns the row of the scenario's own table for a call: of the rows with the largest `procs` that does not
+ * exceed the call's, the first whose below_bytes exceeds the call's bytes. */
 static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *library, int64_t procs,
                                                int64_t bytes) {
     const pto_library_rule_t *found = NULL;
@@ -48,8 +48,9 @@ bool pto_library_has_rules(const pto_request_t *request) {
            pto_collective_is_in_mpi(request->collective);
 }
 
-/* Returns whether a rule is of the machine's `mpi_library`, but the machine lacks costs of its call besides
- * messages (copies of pageable memory, or within host memory), so that it would look too cheap. */
+/* Returns whether a rule comes from the file of the machine's `mpi_library`, but the machine lacks the costs
+ * of the copies that it implies (of pageable memory, or within host memory). The call would look too cheap.
+ */
 static bool lacks_costs(const pto_machine_t *machine, const pto_request_t *request,
                         const pto_library_rule_t *rule) {
     const pto_algorithm_t *algorithm;
@@ -58,10 +59,12 @@ static bool lacks_costs(const pto_machine_t *machine, const pto_request_t *reque
         !pto_postal_known(&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET]) &&
         pto_algorithm_find(rule->algorithm, request->collective, &algorithm, NULL) == PTO_OK &&
         algorithm->shares_host;
-    return (staging || sharing) && pto_library_table_find(machine->library, machine->library_count,
-                                                          pto_collective_name(request->collective),
-                                                          request->strategy->collective_space)
-                                       ->of_library;
+    if (!staging && !sharing)
+        return false;
+    const pto_library_table_t *table =
+        pto_library_table_find(machine->library, machine->library_count,
+                               pto_collective_name(request->collective), request->strategy->collective_space);
+    return table->of_library;
 }
 
 const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const pto_machine_t *machine,

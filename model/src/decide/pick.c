@@ -1,5 +1,5 @@
-/* Picks the cheapest strategy at each point of a scenario, and joins points with the same pick to ranges,
- * with margins and doubts (doubt.c). */
+/* Picks the cheapest strategy at each point of a scenario, and joins successive points with the same pick to
+ * ranges, with margins and doubts (doubt.c). */
 #include "portolan/pick.h"
 #include "base/names.h"
 #include "decide/doubt.h"
@@ -14,11 +14,11 @@ typedef struct {
     int tied; /* number of other strategies that tie with the winner */
     int runner_up;
     double margin;
-    int rival; /* the strategy that makes the pick most doubtful (doubt_pick) */
-    bool near_tie;
-    bool overlap;
-    double regret;
-    pto_settle_t settle;
+    int rival;           /* the strategy that makes the pick most doubtful (doubt_pick) */
+    bool near_tie;       /* with any other strategy: see pto_doubt_t */
+    bool overlap;        /* the same */
+    double regret;       /* the largest over the other strategies: see pto_doubt_t */
+    pto_settle_t settle; /* what to measure to decide between the winner and the rival */
 } pick_t;
 
 PTO_NAME_FUNCTION(pto_by_name, pto_by_t, PTO_BY_COUNT, "nothing",
@@ -50,13 +50,14 @@ static bool cost_at(const pto_predictions_t *predictions, int64_t point, int str
     return pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, cost);
 }
 
-/* Returns whether a strategy goes before one of equal cost, whose price is that of an unknown library. */
-static bool goes_before(const pto_predictions_t *predictions, int64_t point, int strategy, int other) {
+/* Of two strategies of equal cost, returns whether `strategy` is preferred: only the price of `other` is that
+ * of an unknown library. */
+static bool is_preferred(const pto_predictions_t *predictions, int64_t point, int strategy, int other) {
     return pto_prediction_at(predictions, point, other)->library_unknown &&
            !pto_prediction_at(predictions, point, strategy)->library_unknown;
 }
 
-/* Returns the cheapest strategy that costs more than `above`; or -1. */
+/* Returns the cheapest strategy that costs more than `above`; or -1. Sets `*found` to its cost. */
 static int cheapest_above(const pto_predictions_t *predictions, int64_t point, double above,
                           pto_cost_t *found) {
     int cheapest = -1;
@@ -67,7 +68,7 @@ static int cheapest_above(const pto_predictions_t *predictions, int64_t point, d
             continue;
         const bool same = cheapest >= 0 && pto_cost_is_same(cost.value, found->value);
         if (cheapest < 0 ||
-            (same ? goes_before(predictions, point, i, cheapest) : cost.value < found->value)) {
+            (same ? is_preferred(predictions, point, i, cheapest) : cost.value < found->value)) {
             cheapest = i;
             *found = cost;
         }
@@ -96,7 +97,8 @@ static pick_t pick_at(const pto_predictions_t *predictions, int64_t point) {
     return pick;
 }
 
-/* Compares the winner with the others. The rival is the one with the largest regret, of near-ties if any. */
+/* Compares the winner with the others. The rival is the one with the largest regret: among the near-ties, if
+ * there are any, else among all. */
 static void doubt_pick(const pto_predictions_t *predictions, int64_t point, pick_t *pick) {
     double rival_regret = 0;
     for (int i = 0; i < predictions->strategy_count && pick->winner >= 0; i++) {
@@ -106,9 +108,9 @@ static void doubt_pick(const pto_predictions_t *predictions, int64_t point, pick
         if (i == pick->winner || !cost_at(predictions, point, i, &cost) || is_cheapest(predictions, point, i))
             continue;
         pto_doubt_t doubt = pto_doubt(best, other, predictions->by);
-        const bool closer = doubt.near_tie && !pick->near_tie;
-        const bool dearer = doubt.near_tie == pick->near_tie && doubt.regret > rival_regret;
-        if (pick->rival < 0 || closer || dearer) {
+        const bool first_near_tie = doubt.near_tie && !pick->near_tie;
+        const bool more_regret = doubt.near_tie == pick->near_tie && doubt.regret > rival_regret;
+        if (pick->rival < 0 || first_near_tie || more_regret) {
             pick->rival = i;
             rival_regret = doubt.regret;
             pick->settle = pto_settle(best, other, &doubt);

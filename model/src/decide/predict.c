@@ -47,16 +47,15 @@ static pto_status_t predict_one(const pto_scenario_cell_t *cell, const pto_algor
     return status;
 }
 
-/* Returns the algorithm of the previous point or, at the first one, of the previous strategy, or NULL. */
+/* Returns the algorithm of the strategy at the previous point or, at the first point, that of the last
+ * strategy before it that has one; NULL: none. */
 static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *result, int64_t point, int strategy) {
-    const pto_prediction_t *own = &result->prediction[point * result->strategy_count + strategy];
     if (point > 0)
-        return own[-result->strategy_count].algorithm;
-    while (strategy > 0 && !own->algorithm) {
-        own--;
-        strategy--;
-    }
-    return own->algorithm;
+        return pto_prediction_at(result, point - 1, strategy)->algorithm;
+    const pto_algorithm_t *algorithm = NULL;
+    for (int i = strategy - 1; i >= 0 && !algorithm; i--)
+        algorithm = pto_prediction_at(result, 0, i)->algorithm;
+    return algorithm;
 }
 
 /* Returns whether some point has several nodes, and the machine has no costs of messages between nodes. */
@@ -71,7 +70,8 @@ static bool lacks_network(const pto_predictions_t *result) {
     return several;
 }
 
-/* If the user stops it, the complete points remain; of the first point, the strategies that were priced. */
+/* Predicts all cells, [point][strategy]. If the user interrupts it, the complete points remain; of the first
+ * point, the strategies that were priced. */
 static pto_status_t predict_all(pto_predictions_t *result, const pto_scenario_cell_t *cell, bool explain,
                                 bool shown, pto_error_t *err) {
     bool any = false;
@@ -127,10 +127,11 @@ static void keep_split(pto_predictions_t *result) {
     result->strategy_count = kept;
 }
 
-/* How to predict. `has_work`: prices may take work, which is counted and limited; `split_only`: only
- * strategies that split work over a GPU's processes. */
+/* How to predict. */
 typedef struct {
-    bool explain, has_work, split_only;
+    bool explain;
+    bool has_work;   /* prices may take work, which is counted and limited */
+    bool split_only; /* only strategies that split work over a GPU's processes */
 } how_t;
 
 static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t *machine, how_t how,
@@ -191,7 +192,8 @@ pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scena
     return predict(scenario, swept->machine, how, predictions, err);
 }
 
-/* Returns a parameter that the machine lacks, or NULL. That of sharing a GPU's copies comes first. */
+/* Returns the key of a parameter that the price needs and the machine lacks, or NULL. A cost of sharing a
+ * GPU's copies takes precedence. */
 static const char *lacking_param(const pto_prediction_t *prediction) {
     const char *first = NULL;
     for (int i = 0; i < prediction->explanation.count; i++) {
@@ -204,7 +206,8 @@ static const char *lacking_param(const pto_prediction_t *prediction) {
     return first;
 }
 
-/* Keeps the point where more processes gain most, if the interval of the ratio of times excludes 1. */
+/* Compares the pick with that of more processes per GPU at a point, and keeps the point where they gain most.
+ * A point counts only if the interval of the ratio of the two times excludes 1. */
 static void compare_at(const pto_predictions_t *own, const pto_predictions_t *split, int64_t point,
                        pto_more_procs_t *more) {
     const int pick = pto_pick_at(own, point), other = pto_pick_at(split, point);
@@ -217,7 +220,8 @@ static void compare_at(const pto_predictions_t *own, const pto_predictions_t *sp
     if (doubt.margin <= pto_deviations_95 * doubt.sd || (key && pto_text_begins(key, "copies.shared.")))
         return;
     const double seconds = best->price.seconds, pick_s = picked->price.seconds;
-    if (more->procs_per_gpu > 0 && seconds * more->pick_s >= more->seconds * pick_s)
+    const bool gains_more = seconds * more->pick_s < more->seconds * pick_s; /* a lower ratio of times */
+    if (more->procs_per_gpu > 0 && !gains_more)
         return;
     *more = (pto_more_procs_t){.procs_per_gpu = split->scenario->layout.procs_per_gpu,
                                .point = point,

@@ -1,6 +1,7 @@
 /* Collects rows of measured collectives in cells, in which the model's pick is scored: a cell has the rows of
- * all strategies that were measured on the same layout with the same size. score_predict.c predicts the
- * cells, score_metrics.c summarises them. */
+ * all strategies that were measured on the same layout with the same size. Rows are sorted into groups, a
+ * group is split into cells by processes per GPU, and a cell's rows of one strategy, algorithm and number of
+ * chunks are a candidate. score_predict.c predicts the cells, score_metrics.c summarises them. */
 #include "portolan/score.h"
 
 #include <stdio.h>
@@ -37,12 +38,13 @@ typedef struct {
     const char *algorithm;
 } entry_t;
 
+/* The state of pto_score_collect. */
 typedef struct {
     const pto_collectives_t *collectives;
-    pto_score_t *score;
-    entry_t *entry;
+    pto_score_t *score; /* the result */
+    entry_t *entry;     /* sorted by compare_entries */
     int64_t entry_count;
-    size_t cell_capacity;
+    size_t cell_capacity; /* of score->cell */
     pto_error_t *err;
 } collecting_t;
 
@@ -50,6 +52,7 @@ static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for cells");
 }
 
+/* Adds to the number of rows that are left out for a reason. */
 static pto_status_t note(collecting_t *collecting, int64_t count, const char *text) {
     pto_score_t *score = collecting->score;
     for (int i = 0; i < score->note_count; i++)
@@ -65,8 +68,8 @@ static pto_status_t note(collecting_t *collecting, int64_t count, const char *te
     return PTO_OK;
 }
 
-/* Returns the line of the row's file that says that split strategies of the row's implementation did
- * something else than their names say; NULL: none. */
+/* Returns the provenance line of the row's file that warns that split strategies of the row's implementation
+ * did not do what their names say; NULL: none. */
 static const pto_provenance_t *caveat_on(const pto_collectives_t *collectives,
                                          const pto_collective_row_t *row) {
     char key[64];
@@ -145,7 +148,7 @@ static bool in_place_of_library(const entry_t *entry) {
     return entry->algorithm && !entry->strategy->by_hand;
 }
 
-/* Compares all but the candidate and its number of processes. Entries equal in this form a group. */
+/* Compares all but the candidate and its number of processes. Entries that are equal by this form a group. */
 static int compare_groups(const entry_t *a, const entry_t *b) {
     const pto_collective_row_t *x = a->row, *y = b->row;
     const int order[] = {order_of(x->collective, y->collective),
@@ -216,7 +219,8 @@ typedef struct {
     int64_t count;
 } timings_t;
 
-/* Returns a candidate's timings of a run. Runs are requested in order, and earlier timings are dropped. */
+/* Returns a candidate's timings of the run of an entry. The caller asks for runs in ascending order: timings
+ * of earlier runs are dropped from `*candidate`. */
 static timings_t timings_of_run(timings_t *candidate, const entry_t *run) {
     while (candidate->count > 0 && compare_runs(candidate->entry, run) < 0) {
         candidate->entry++;
@@ -247,7 +251,8 @@ static int fastest_of_run(pto_statistic_t statistic, timings_t *candidate, int c
     return fastest;
 }
 
-/* The floor: picks by each single run. Consumes the candidates' timings. */
+/* Sets the floor: the picks that each single run's times suggest. How often they differ from the pick by all
+ * runs shows what noise alone costs. Consumes the candidates' timings. */
 static pto_status_t fill_floor(pto_score_cell_t *cell, pto_statistic_t statistic, timings_t *candidate,
                                double *scratch, pto_error_t *err) {
     const timings_t first = candidate[0];
@@ -285,13 +290,15 @@ static pto_status_t fill_cell(collecting_t *collecting, timings_t *candidate, in
         free(scratch);
         return out_of_memory(collecting->err);
     }
-    for (int c = 0; c < count; c++)
-        cell->candidate[c] =
-            (pto_score_candidate_t){candidate[c].entry->strategy,
-                                    candidate[c].entry->algorithm,
-                                    candidate[c].entry->row->chunks,
-                                    {candidate[c].entry->row->staged_in, candidate[c].entry->row->staged_out},
-                                    statistic_of(statistic, candidate[c].entry, candidate[c].count, scratch)};
+    for (int c = 0; c < count; c++) {
+        const entry_t *entry = candidate[c].entry;
+        cell->candidate[c] = (pto_score_candidate_t){
+            .strategy = entry->strategy,
+            .algorithm = entry->algorithm,
+            .chunks = entry->row->chunks,
+            .staged_members = {entry->row->staged_in, entry->row->staged_out},
+            .measured_s = statistic_of(statistic, entry, candidate[c].count, scratch)};
+    }
     pto_status_t status = fill_floor(cell, statistic, candidate, scratch, collecting->err);
     free(scratch);
     if (status == PTO_OK)
@@ -347,7 +354,7 @@ static pto_status_t make_cell(collecting_t *collecting, const entry_t *group, in
     return fill_cell(collecting, timings, count, rows, cell);
 }
 
-/* Returns the smallest process count of a split strategy above `above`; 0 if there is none. */
+/* Returns the smallest procs_per_gpu of a split strategy that exceeds `above`; 0 if there is none. */
 static int64_t next_procs(const entry_t *group, int64_t group_count, int64_t above) {
     int64_t next = 0;
     for (int64_t i = 0; i < group_count; i++) {

@@ -48,7 +48,8 @@ typedef struct {
     int candidate;
 } example_t;
 
-/* Returns the example of a candidate nearest in nodes, then in shape. `nodes`: only on so many, if not 0. */
+/* Returns the example of a candidate that is nearest in node count, then in shape. `nodes`: only examples on
+ * this many nodes; 0: on any number. */
 static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
                          const pto_score_candidate_t *like, int64_t nodes) {
     example_t found = {0};
@@ -122,8 +123,11 @@ static double residual_s(const pto_score_t *train, const pto_score_cell_t *cell,
 
 /* --- picks ---------------------------------------------------------------------------------------------- */
 
-static pto_status_t learn_times(const pto_score_t *train, pto_score_cell_t *cell,
-                                double (*time)(const pto_score_t *, const pto_score_cell_t *, int),
+/* The time that a baseline expects of a candidate; 0: none. */
+typedef double (*expected_time_t)(const pto_score_t *train, const pto_score_cell_t *cell, int candidate);
+
+/* Sets a baseline's times in a cell, and picks the least. */
+static pto_status_t learn_times(const pto_score_t *train, pto_score_cell_t *cell, expected_time_t time,
                                 pto_score_baseline_t *baseline, pto_error_t *err) {
     if (!baseline->seconds)
         baseline->seconds = calloc((size_t)cell->candidate_count, sizeof *baseline->seconds);
@@ -131,7 +135,8 @@ static pto_status_t learn_times(const pto_score_t *train, pto_score_cell_t *cell
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for baselines");
     baseline->picked = -1;
     for (int c = 0; c < cell->candidate_count; c++) {
-        double seconds = baseline->seconds[c] = time(train, cell, c);
+        const double seconds = time(train, cell, c);
+        baseline->seconds[c] = seconds;
         if (seconds > 0 && (baseline->picked < 0 || seconds < baseline->seconds[baseline->picked]))
             baseline->picked = c;
     }
@@ -144,48 +149,47 @@ static double neighbor_distance(const pto_score_cell_t *a, const pto_score_cell_
                  doublings(a->procs_per_gpu, b->procs_per_gpu));
 }
 
-/* Inserts an example in a list of the nearest, ordered by distance. */
-static void insert(example_t near[NEIGHBORS], double distance[NEIGHBORS], example_t example, double at) {
-    for (int k = 0; k < NEIGHBORS; k++) {
-        if (near[k].cell && distance[k] <= at)
+typedef struct {
+    example_t example; /* without a cell: none */
+    double distance;
+} neighbor_t;
+
+/* Inserts an example in the list of the nearest, which is ordered by distance. The farthest drops out. */
+static void insert(neighbor_t near[NEIGHBORS], neighbor_t added) {
+    for (int k = 0; k < NEIGHBORS && added.example.cell; k++) {
+        if (near[k].example.cell && near[k].distance <= added.distance)
             continue;
-        example_t moved = near[k];
-        double moved_at = distance[k];
-        near[k] = example;
-        distance[k] = at;
-        if (!moved.cell)
-            return;
-        example = moved;
-        at = moved_at;
+        const neighbor_t moved = near[k];
+        near[k] = added;
+        added = moved;
     }
 }
 
 /* Returns the most frequent winner of the nearest cells among the candidates here, the nearest of equals. */
 static int vote(const pto_score_t *train, const pto_score_cell_t *cell) {
-    example_t near[NEIGHBORS] = {{0}};
-    double distance[NEIGHBORS] = {0};
+    neighbor_t near[NEIGHBORS] = {{.distance = 0}};
     for (int64_t i = 0; i < train->cell_count; i++) {
         const pto_score_cell_t *other = &train->cell[i];
         int winner =
             is_same_collective(cell, other) ? find_candidate(cell, &other->candidate[other->best]) : -1;
         if (winner >= 0)
-            insert(near, distance, (example_t){other, winner}, neighbor_distance(cell, other));
+            insert(near, (neighbor_t){{other, winner}, neighbor_distance(cell, other)});
     }
     int picked = -1, max_votes = 0;
-    for (int k = 0; k < NEIGHBORS && near[k].cell; k++) {
+    for (int k = 0; k < NEIGHBORS && near[k].example.cell; k++) {
         int votes = 0;
-        for (int j = 0; j < NEIGHBORS && near[j].cell; j++)
-            votes += near[j].candidate == near[k].candidate;
+        for (int j = 0; j < NEIGHBORS && near[j].example.cell; j++)
+            votes += near[j].example.candidate == near[k].example.candidate;
         if (votes > max_votes) {
             max_votes = votes;
-            picked = near[k].candidate;
+            picked = near[k].example.candidate;
         }
     }
     return picked;
 }
 
 pto_status_t pto_score_learn(pto_score_t *score, const pto_score_t *train, int64_t nodes, pto_error_t *err) {
-    static double (*const time[PTO_BASELINE_COUNT])(const pto_score_t *, const pto_score_cell_t *, int) = {
+    static const expected_time_t time[PTO_BASELINE_COUNT] = {
         [PTO_PICKER_NEAREST - PTO_BASELINE_FIRST] = nearest_s,
         [PTO_PICKER_AFFINE - PTO_BASELINE_FIRST] = affine_s,
         [PTO_PICKER_LOG - PTO_BASELINE_FIRST] = log_s,

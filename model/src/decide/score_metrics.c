@@ -67,7 +67,8 @@ static int find_candidate(const pto_score_cell_t *cell, const pto_strategy_t *st
     return found;
 }
 
-/* Returns the number of picks of a picker in a cell: one, except for the floor. */
+/* Returns the number of picks of a picker in a cell: one, except for the floor. Sets `*pick` to the picks;
+ * `*single` is memory for one. `strategy`: the pick of PTO_PICKER_ALWAYS. */
 static int picks_of(const pto_score_cell_t *cell, pto_picker_t picker, const pto_strategy_t *strategy,
                     int *single, const int **pick) {
     *pick = single;

@@ -63,12 +63,12 @@ static pto_status_t note_unpriced(pto_score_t *score, const pto_explanation_t *e
                                   pto_error_t *err) {
     for (int t = 0; t < explanation->count; t++) {
         const pto_term_t *term = &explanation->term[t];
-        int known = 0;
-        while (known < score->unpriced_count && strcmp(score->unpriced[known], term->key) != 0)
-            known++;
-        if (term->param || known < score->unpriced_count)
+        int index = 0; /* of the key in the list; the list's length if it is new */
+        while (index < score->unpriced_count && strcmp(score->unpriced[index], term->key) != 0)
+            index++;
+        if (term->param || index < score->unpriced_count)
             continue;
-        if (!PTO_EXTEND(score->unpriced, known))
+        if (!PTO_EXTEND(score->unpriced, index))
             return out_of_memory(err);
         memcpy(score->unpriced[score->unpriced_count++], term->key, sizeof term->key);
     }
@@ -100,7 +100,8 @@ static int64_t chunks_of(const pto_score_candidate_t *candidate) {
     return candidate->strategy->direct ? 0 : 1;
 }
 
-/* Returns a scenario of one point that borrows all but the name of a library's algorithm. */
+/* Returns a scenario of one point that borrows all but the name of a library's algorithm. `*nodes` and
+ * `*bytes` are memory for its series. */
 static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, int64_t *nodes,
                                   int64_t *bytes) {
     pto_scenario_t scenario;
@@ -170,7 +171,7 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
     return status;
 }
 
-/* A price by class takes about as long as this many messages. */
+/* Pricing a plan with equal byte counts takes about as long as pricing this many messages of a table. */
 enum { WORK_OF_PRICE = 10 };
 
 int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine) {
@@ -274,7 +275,8 @@ static pto_node_counts_t all_but(const pto_score_t *score, int64_t left_out) {
     return others;
 }
 
-/* Predicts the cells of one node count by a machine that is fitted to the others. */
+/* Predicts the cells of one node count by a machine that is fitted to the others, and sets their baselines by
+ * the cells of the others. */
 static pto_status_t leave_out(pto_score_t *score, const pto_collectives_t *collectives,
                               const pto_machine_t *machine, pto_score_refit_t refit, void *context,
                               int64_t nodes, pto_error_t *err) {

@@ -15,19 +15,20 @@
 typedef struct {
     int64_t cell;
     pto_plan_t *plan;
-    pto_extrapolation_t extrapolated; /* as in its price */
+    pto_extrapolation_t extrapolated; /* of its price */
     pto_status_t status;
     pto_error_t err;
     pto_simulation_t simulation;
 } run_t;
 
-/* The plans of all cells, in the order of the cells, and the reason of each cell that has none. */
+/* The plans of all cells, in the order of the cells, and the reason of each cell that has none. Cell
+ * point * strategy_count + strategy is a strategy at a point. */
 typedef struct {
     const pto_predictions_t *predictions;
     pto_simulate_options_t options;
-    pto_scenario_t named; /* with an algorithm by name: its plans borrow the byte counts and the mapping */
+    pto_scenario_t named; /* the scenario, naming an algorithm: plans borrow its byte counts and mapping */
     int64_t cells;
-    int64_t used; /* of the limit */
+    int64_t used; /* of options.limit */
     bool shown;   /* progress is shown */
     run_t *run;
     int64_t run_count;
@@ -65,7 +66,8 @@ static pto_status_t add_plan(batch_t *batch, const pto_scenario_t *scenario, int
     return status;
 }
 
-/* The best algorithm is known only if all are simulated: a single plan above the limit excludes the cell. */
+/* Checks the plans of all algorithms against the limit. The best algorithm is known only if all are
+ * simulated, so a single plan above the limit excludes the cell. */
 static pto_status_t check_sizes(const batch_t *batch, int64_t cell, pto_error_t *err) {
     const pto_predictions_t *predictions = batch->predictions;
     const pto_scenario_t *scenario = predictions->scenario;
@@ -170,7 +172,8 @@ static void simulate_runs(batch_t *batch) {
 
 /* --- results -------------------------------------------------------------------------------------------- */
 
-/* Returns the run of a cell with the fastest simulation, or NULL, with the status of the first failure. */
+/* Returns the run of a cell with the fastest simulation. Returns NULL, and sets the cell's status and reason,
+ * if a run failed for another reason than that it does not apply, or if none applies. */
 static const run_t *fastest(batch_t *batch, int64_t cell) {
     const run_t *best = NULL, *refused = NULL;
     for (int64_t i = 0; i < batch->run_count; i++) {

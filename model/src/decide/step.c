@@ -1,7 +1,8 @@
-/* Predicts a step of an application, and the cheapest mix of strategies for its calls. The calls are priced
- * one by one, each on the layout of one communicator, and on the machine that this communicator has while the
- * others of its node make the same call. Calls that run at once share resources like lanes of a plan
- * (docs/model.md, equation 8e). */
+/* Predicts a step of an application, and the cheapest mix of strategies for its calls. A step is a sequence
+ * of entries; an entry has calls, which run at the same time, and computations. A mix is a strategy for each
+ * call. The calls are priced one by one, each on the layout of one communicator, and on the machine that this
+ * communicator has while the others of its node make the same call. Calls at the same time share resources
+ * like parallel branches of a plan (docs/model.md, equation 8e). */
 #include "portolan/workload.h"
 
 #include <math.h>
@@ -14,12 +15,12 @@
 #include "portolan/progress.h"
 #include "scenario/check.h"
 
-/* --- what calls at once share --------------------------------------------------------------------------- */
+/* --- resources that calls at the same time share -------------------------------------------------------- */
 
-/* The resources that calls share, by the terms of a price that occupy them. */
+/* The resources that calls share. Each term of a price occupies one (resource_of). */
 typedef enum {
-    RESOURCE_OUT,
-    RESOURCE_IN,
+    RESOURCE_OUT, /* copies from the GPU to the host */
+    RESOURCE_IN,  /* copies from the host to the GPU */
     RESOURCE_GPU,
     RESOURCE_CPU,
     RESOURCE_MESSAGES, /* and the node's NICs and links */
@@ -27,7 +28,8 @@ typedef enum {
     RESOURCE_COUNT
 } resource_t;
 
-/* Time by resource: on the longest paths, and for which it is occupied, on a longest path or not. */
+/* The time for which calls occupy resources: the terms of the prices, which are on the longest paths, and the
+ * occupied times of the explanations, which are complete. */
 typedef struct {
     double seconds[RESOURCE_COUNT];
     double occupied_s[PTO_OCCUPIED_COUNT];
@@ -55,7 +57,7 @@ static resource_t resource_of(const char *key, bool leaves_node) {
     return pto_text_begins(key, "nccl.") && leaves_node ? RESOURCE_MESSAGES : RESOURCE_GPU;
 }
 
-/* `times` may be a fraction (share_at). */
+/* Adds a call of `times` repetitions; `times` may be a fraction (share_at). */
 static void add_demand(demand_t *demand, const pto_prediction_t *prediction, const pto_layout_t *layout,
                        double times) {
     const pto_explanation_t *explanation = &prediction->explanation;
@@ -95,7 +97,7 @@ pto_step_calls_t pto_step_calls(const pto_workload_t *workload, int entry) {
 
 /* --- the step by one strategy --------------------------------------------------------------------------- */
 
-/* Returns the index of a strategy among a call's predictions; their number if it is none of them. */
+/* Returns the index of a strategy among a call's predictions; strategy_count if it is not among them. */
 static int find_strategy(const pto_predictions_t *predictions, const pto_strategy_t *strategy) {
     int i = 0;
     while (i < predictions->strategy_count && predictions->strategy[i] != strategy)
@@ -103,7 +105,7 @@ static int find_strategy(const pto_predictions_t *predictions, const pto_strateg
     return i;
 }
 
-/* NULL if the strategy does not apply. */
+/* Returns a call's prediction by a strategy (NULL: by that of the mix); NULL if it does not apply. */
 static const pto_prediction_t *prediction_of(const pto_step_call_t *call, const pto_strategy_t *strategy) {
     const pto_predictions_t *predictions = &call->predictions;
     int i = strategy ? find_strategy(predictions, strategy) : call->best;
@@ -125,7 +127,11 @@ bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pt
     return prediction != NULL;
 }
 
-typedef enum { AT_LOW, AT_PRICE, AT_HIGH } at_t;
+typedef enum {
+    AT_LOW,
+    AT_PRICE,
+    AT_HIGH
+} at_t; /* the low end of prices' intervals, the prices, the high end */
 
 /* Returns an end of a price's interval as a multiple of the price. Without an interval, 1. */
 static double share_at(const pto_price_t *price, at_t at) {
@@ -172,7 +178,7 @@ double pto_step_compute_s(const pto_workload_t *workload, int entry) {
     return seconds;
 }
 
-/* False if the strategy does not apply to all calls. */
+/* Adds up all entries by a strategy (NULL: by the mix). Returns false if it does not apply to all calls. */
 static bool add_up_at(const pto_step_prediction_t *step, const pto_strategy_t *strategy, at_t at,
                       pto_step_end_t *end) {
     *end = (pto_step_end_t){0};
@@ -187,7 +193,7 @@ static bool add_up_at(const pto_step_prediction_t *step, const pto_strategy_t *s
     return true;
 }
 
-/* A price of 0 s needs none. */
+/* Returns whether all prices have intervals; a price of 0 s needs none. */
 static bool have_intervals(const pto_step_prediction_t *step, const pto_strategy_t *strategy) {
     for (int i = 0; i < step->workload->call_count; i++) {
         const pto_prediction_t *prediction = prediction_of(&step->call[i], strategy);
@@ -217,10 +223,9 @@ static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_stra
 static double improve(pto_step_prediction_t *step, int entry) {
     const pto_step_calls_t range = pto_step_calls(step->workload, entry);
     double best_s, seconds;
-    bool changed = pto_step_entry_seconds(step, entry, NULL, &best_s);
-    if (!changed)
+    if (!pto_step_entry_seconds(step, entry, NULL, &best_s))
         return INFINITY;
-    while (changed) {
+    for (bool changed = true; changed;) {
         changed = false;
         for (int i = range.from; i < range.to; i++) {
             pto_step_call_t *call = &step->call[i];
@@ -239,6 +244,7 @@ static double improve(pto_step_prediction_t *step, int entry) {
     return best_s;
 }
 
+/* Sets the strategy of all calls of an entry. Returns false if it is not among the predictions of a call. */
 static bool choose_for_all(pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy) {
     const pto_step_calls_t range = pto_step_calls(step->workload, entry);
     for (int i = range.from; i < range.to; i++) {
@@ -265,8 +271,8 @@ static void restore_choice(pto_step_prediction_t *step, int entry, const int *ch
         step->call[i].best = chosen[i];
 }
 
-/* Chooses strategies for calls that run at once. The cheapest of each call may not be the cheapest together,
- * so the mix is improved from there, and from each strategy for all calls. */
+/* Chooses strategies for an entry's calls. The cheapest of each call may not be the cheapest together, so the
+ * mix is improved from there, and from each strategy for all calls. `chosen`: memory for the best mix. */
 static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
     double best_s = improve(step, entry);
     keep_choice(step, entry, chosen);
@@ -319,21 +325,24 @@ static bool can_be_left_out(pto_status_t status) {
            status == PTO_ERR_NOT_FOUND || status == PTO_ERR_TOO_LARGE;
 }
 
-/* Prices one call, or leaves it out. */
+/* Prices one call, or leaves it out and sets `*reason`. If `*reason` is an error already, the caller has
+ * found that the call cannot be priced. */
 static pto_status_t try_call(pto_step_prediction_t *step, int i, const pto_machine_t *machine,
-                             pto_error_t *left_out, pto_error_t *err) {
+                             pto_error_t *reason, pto_error_t *err) {
     pto_step_call_t *call = &step->call[i];
-    if (left_out->status == PTO_OK &&
-        predict_call(step->workload, &step->workload->call[i], machine, call, left_out) == PTO_OK)
+    if (reason->status == PTO_OK &&
+        predict_call(step->workload, &step->workload->call[i], machine, call, reason) == PTO_OK)
         return PTO_OK;
-    call->left_out = can_be_left_out(left_out->status);
+    call->left_out = can_be_left_out(reason->status);
     if (call->left_out)
         return PTO_OK;
     if (err)
-        *err = *left_out;
-    return left_out->status;
+        *err = *reason;
+    return reason->status;
 }
 
+/* Prices all calls, and the step by each strategy. `left_out`: NULL, or an error for each call, as `reason`
+ * of try_call; then only a step without any price fails. */
 static pto_status_t predict_calls(pto_step_prediction_t *step, const pto_machine_t *machine,
                                   pto_error_t *left_out, pto_error_t *err) {
     const pto_workload_t *workload = step->workload;

@@ -1,18 +1,18 @@
-/* Settles the mix of strategies of calls that run at once: of the few mixes that are the cheapest by price
- * (step.c), the one that is the fastest by simulation is chosen. */
+/* Settles the mix of an entry, a strategy for each of its calls, which run at the same time: of the few mixes
+ * that are the cheapest by price (step.c), the one that is the fastest by simulation is chosen. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decide/step_internal.h"
 
-/* Mixes are simulated if they do not have too many messages. They are chosen among all mixes or, if these are
- * too many to price, among those that differ from the predicted mix in one call. */
+/* A mix of more messages than SETTLE_MESSAGES_MAX is not simulated. The cheapest mixes are found among all
+ * or, if there are more than MIXES_MAX, among those that differ from the predicted mix in one call. */
 enum { MIXES_MAX = 4096, SETTLE_MESSAGES_MAX = 1 << 19 };
 
-/* Several mixes have the same price if one call hides the others; then the sum of the calls decides. */
+/* A mix. Several have the same price if one call hides the others; then the sum of the calls decides. */
 typedef struct {
-    double seconds;
+    double seconds; /* the price of the entry */
     double calls_s; /* the sum of the calls' own prices */
     int *choice;    /* [call]: its strategy */
 } mix_t;
@@ -50,6 +50,8 @@ static pto_status_t begin(settling_t *settling, pto_step_prediction_t *step, int
     return PTO_OK;
 }
 
+/* Returns the strategy that is chosen now for the entry's call `i`, by its index in the call's predictions.
+ */
 static int *choice_of(const settling_t *settling, int i) {
     return &settling->step->call[settling->call[i]].best;
 }
@@ -80,15 +82,15 @@ static void consider(settling_t *settling) {
         pto_step_call_seconds(settling->step, settling->call[i], NULL, &seconds);
         result.calls_s += seconds * (double)settling->step->workload->call[settling->call[i]].times;
     }
-    int at = settling->mix_count;
-    while (at > 1 && is_cheaper(&result, &settling->mix[at - 1]))
-        at--;
-    if (at == PTO_STEP_SETTLED)
+    int place = settling->mix_count;
+    while (place > 1 && is_cheaper(&result, &settling->mix[place - 1]))
+        place--;
+    if (place == PTO_STEP_SETTLED)
         return;
     int last = settling->mix_count < PTO_STEP_SETTLED ? settling->mix_count++ : PTO_STEP_SETTLED - 1;
-    result.choice = settling->mix[last].choice;
-    memmove(&settling->mix[at + 1], &settling->mix[at], (size_t)(last - at) * sizeof result);
-    settling->mix[at] = result;
+    result.choice = settling->mix[last].choice; /* reuse the array of the mix that drops out */
+    memmove(&settling->mix[place + 1], &settling->mix[place], (size_t)(last - place) * sizeof result);
+    settling->mix[place] = result;
     for (int i = 0; i < settling->call_count; i++)
         result.choice[i] = *choice_of(settling, i);
 }
@@ -139,10 +141,10 @@ static void find_cheapest(settling_t *settling) {
 /* --- the fastest by simulation -------------------------------------------------------------------------- */
 
 /* Simulates a mix. One that cannot be simulated, or has too many messages, takes INFINITY. */
-static pto_status_t simulate(settling_t *settling, const pto_machine_t *machine, int64_t limit, int at,
-                             double *seconds, pto_error_t *err) {
+static pto_status_t simulate(settling_t *settling, const pto_machine_t *machine, int64_t limit,
+                             const mix_t *mix, double *seconds, pto_error_t *err) {
     pto_error_t fault = {.status = PTO_OK};
-    choose(settling, &settling->mix[at]);
+    choose(settling, mix);
     pto_status_t status = pto_step_simulate_entry(settling->step, machine, settling->entry, limit,
                                                   SETTLE_MESSAGES_MAX, seconds, &fault);
     if (status != PTO_OK)
@@ -152,7 +154,7 @@ static pto_status_t simulate(settling_t *settling, const pto_machine_t *machine,
     return pto_error_set(err, status, "%s", fault.message);
 }
 
-/* The prediction's mix stays unless it is simulated and another is faster. */
+/* Chooses the fastest mix. The predicted mix stays unless it can be simulated and another is faster. */
 static pto_status_t settle(settling_t *settling, const pto_machine_t *machine, int64_t limit,
                            pto_error_t *err) {
     double best_s = INFINITY, seconds;
@@ -160,7 +162,7 @@ static pto_status_t settle(settling_t *settling, const pto_machine_t *machine, i
     pto_status_t status = PTO_OK;
     find_cheapest(settling);
     for (int i = 0; i < settling->mix_count && status == PTO_OK && (i == 0 || isfinite(best_s)); i++) {
-        status = simulate(settling, machine, limit, i, &seconds, err);
+        status = simulate(settling, machine, limit, &settling->mix[i], &seconds, err);
         if (seconds < best_s) {
             best_s = seconds;
             best = i;

@@ -11,17 +11,17 @@
 #include "portolan/workload.h"
 #include "scenario/check.h"
 
-/* If calls at once are repeated, the one with the most repetitions is simulated at most this many times. */
+/* Of an entry's calls, the one with the most repetitions is simulated at most this many times. */
 enum { REPEATS_MAX = 16 };
 
 /* A call of an entry. */
 typedef struct {
-    int number; /* of the workload's calls */
+    int number; /* its index in the workload's calls */
     pto_plan_t *plan;
-    int64_t *member;       /* the processes of all communicators, one communicator after another */
-    int64_t *rank;         /* in the same order: the ranks of those communicators that are simulated */
-    int64_t communicators; /* simulated */
-    int64_t repeats;
+    int64_t *member; /* the processes of all communicators, one communicator after another */
+    int64_t *rank;   /* in the same order: the simulated job's ranks, of communicators that are simulated */
+    int64_t communicators; /* that are simulated */
+    int64_t repeats;       /* that are simulated: see `unit` */
     double end_s;
 } entry_call_t;
 
@@ -29,12 +29,12 @@ typedef struct {
     const pto_step_prediction_t *step;
     const pto_machine_t *machine;
     const pto_strategy_t *strategy; /* NULL: the mix */
-    int number;                     /* of the workload's entries */
-    int count;
+    int number;                     /* its index in the workload's entries */
+    int count;                      /* of its calls */
     entry_call_t *call;
-    int64_t *node; /* of each node of the job, its number among those simulated; -1: it is not */
-    pto_layout_t layout;
-    int64_t unit; /* repetitions of a call for each one that is simulated */
+    int64_t *node;       /* [node of the job]: its number among the simulated ones; -1: it is not simulated */
+    pto_layout_t layout; /* of the simulated nodes */
+    int64_t unit;        /* one simulated repetition of a call stands for this many */
     double seconds;
     int64_t messages; /* simulated */
 } entry_t;
@@ -70,7 +70,7 @@ static pto_status_t find_calls(entry_t *entry, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* The plans that were predicted. */
+/* Makes the plans that were predicted, and lists the processes of their communicators. */
 static pto_status_t make_plans(entry_t *entry, pto_error_t *err) {
     const pto_strategy_t *strategy = entry->strategy;
     for (int i = 0; i < entry->count; i++) {
@@ -108,7 +108,8 @@ static bool is_simulated(const entry_t *entry, const int64_t *member, int64_t co
     return any;
 }
 
-/* Add the nodes of all communicators that have a member on a node that is simulated. */
+/* Marks the nodes of all communicators that have a member on a marked node: 0 instead of -1. Returns whether
+ * a node was added. */
 static bool add_connected_nodes(entry_t *entry) {
     bool grown = false;
     for (int i = 0; i < entry->count; i++) {
@@ -145,6 +146,8 @@ static void choose_nodes(entry_t *entry) {
     entry->layout.nodes = nodes;
 }
 
+/* Lists the ranks of the simulated communicators of call `i`. All members of a communicator are simulated, or
+ * none. */
 static pto_status_t place_ranks(entry_t *entry, int i, pto_error_t *err) {
     entry_call_t *entry_call = &entry->call[i];
     int64_t size = members_of(call_of(entry, i)), cores = entry->layout.procs_per_gpu, next = 0;
@@ -182,10 +185,11 @@ static void choose_repeats(entry_t *entry) {
     }
 }
 
+/* Simulates the calls with their repetitions, and sets the time and messages of the entry. */
 static pto_status_t run(entry_t *entry, const pto_simulate_options_t *options, pto_error_t *err) {
     pto_simulation_t simulation = {0};
     int64_t calls = 0;
-    int at = 0;
+    int next = 0;
     for (int i = 0; i < entry->count; i++)
         calls += entry->call[i].repeats;
     pto_simulate_call_t *call = calloc((size_t)calls + 1, sizeof *call);
@@ -193,18 +197,18 @@ static pto_status_t run(entry_t *entry, const pto_simulate_options_t *options, p
     pto_status_t status = call && each_s ? PTO_OK : out_of_memory(err);
     for (int i = 0; i < entry->count && call && status == PTO_OK; i++)
         for (int64_t r = 0; r < entry->call[i].repeats; r++)
-            call[at++] = (pto_simulate_call_t){.plan = entry->call[i].plan,
-                                               .communicators = entry->call[i].communicators,
-                                               .rank = entry->call[i].rank,
-                                               .repeats = r > 0};
+            call[next++] = (pto_simulate_call_t){.plan = entry->call[i].plan,
+                                                 .communicators = entry->call[i].communicators,
+                                                 .rank = entry->call[i].rank,
+                                                 .repeats = r > 0};
     if (status == PTO_OK)
-        status =
-            pto_simulate_at_once(&entry->layout, call, at, entry->machine, options, &simulation, each_s, err);
+        status = pto_simulate_at_once(&entry->layout, call, next, entry->machine, options, &simulation,
+                                      each_s, err);
     entry->messages = simulation.messages;
-    at = 0;
+    next = 0;
     for (int i = 0; i < entry->count && each_s && status == PTO_OK; i++) {
-        at += (int)entry->call[i].repeats;
-        entry->call[i].end_s = each_s[at - 1] * (double)entry->unit;
+        next += (int)entry->call[i].repeats;
+        entry->call[i].end_s = each_s[next - 1] * (double)entry->unit; /* of its last repetition */
         entry->seconds = fmax(entry->seconds, entry->call[i].end_s);
     }
     free(call);

@@ -1,5 +1,6 @@
 /* Estimates the work of pricing a scenario before it begins, so that it can be refused or its progress shown.
- * Prices by class take next to none, prices rank by rank about a microsecond for each message. */
+ * A plan with equal byte counts takes next to none: ranks that act alike are priced once. A plan with a table
+ * of byte counts is priced rank by rank, in about a microsecond for each message. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,13 @@
 #include "price/pricing.h"
 #include "scenario/check.h"
 
-/* A unit of work is about a microsecond: one message of a table. Of simpler things, a unit is several: */
+/* A unit of work is about a microsecond: one message of a plan with a table of byte counts. Simpler items
+ * take a fraction of a unit: */
 enum {
     MESSAGES_PER_UNIT = 16, /* messages without shared links and latency; entries that are gathered by node */
-    READS_PER_UNIT = 64,    /* entries read for rounds of all pairs (pairs.c) */
+    READS_PER_UNIT = 64,    /* entries read for rounds in which all pairs exchange messages (price/pairs.c) */
     ROUNDS_PER_UNIT = 128,  /* messages of these rounds, unless the price is explained */
-    SUMS_PER_UNIT = 128     /* entries summed for at_once.c, beside a unit for each stage */
+    SUMS_PER_UNIT = 128     /* entries summed in stages of all messages at once; each stage adds a unit */
 };
 
 static int64_t units(int64_t count, int64_t per_unit) { return count / per_unit + (count % per_unit > 0); }
@@ -40,6 +42,7 @@ static bool gathers_blocks(const pto_plan_t *plan) {
     return any;
 }
 
+/* Returns the work of pricing a plan with a table of byte counts. */
 static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine, bool explained) {
     const pto_request_t *request = pto_plan_request(plan);
     int64_t owners = pto_layout_owner_count(&request->layout);
@@ -47,7 +50,8 @@ static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine, 
     int64_t entries = pto_collective_is_by_pair(request->collective) ? owners * owners : 0;
     pto_plan_size_t size = pto_plan_size(plan);
     bool independent = !pto_latency_known(machine) && pto_messages_are_apart(machine, &request->layout);
-    bool of_pairs = independent && entries > 0 && size.messages >= entries - owners;
+    bool of_pairs =
+        independent && entries > 0 && size.messages >= entries - owners; /* all pairs exchange one */
     if (of_pairs && !has_rounds(plan))
         return units(summed, SUMS_PER_UNIT) + size.stages;
     int64_t messages = units(size.messages, independent ? MESSAGES_PER_UNIT : 1);
@@ -101,8 +105,7 @@ static bool is_chosen_alike(const pto_scenario_cell_t *a, const pto_scenario_cel
     return same_algorithm && a->request.staged == b->request.staged;
 }
 
-/* Returns the earlier cell of the same strategy, at another size, that has the work of cell `i`; NULL: none.
- */
+/* Returns an earlier cell of the same strategy, at another size, with the same work as cell `i`; or NULL. */
 static const pto_scenario_cell_t *find_same_work(const pto_scenario_cell_t *cell, int64_t i,
                                                  int strategy_count) {
     if (is_cut(&cell[i]))
