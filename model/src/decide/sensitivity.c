@@ -3,8 +3,9 @@
  * Prices are computed again with the parameter moved, not linearised: protocols, injection limits, longest
  * paths and the choice of algorithms make them nonlinear. But a price never falls as a parameter rises, since
  * all of them are costs (so are sums, maxima and minima of such prices). So two prices bound all prices
- * between them, and most of the range needs no evaluation. The plans are made once for a point, and each is
- * priced by a short tape of the parameter (kept_price.h). */
+ * between them, and most of the range needs no evaluation. The plans are made once for a point. The
+ * arithmetic of each plan's price is recorded on a tape and replayed with other values of the parameter
+ * (kept_price.h). */
 #include "portolan/sensitivity.h"
 
 #include <math.h>
@@ -15,16 +16,21 @@
 #include "decide/candidates.h"
 #include "decide/kept_price.h"
 
-/* STEPS (a power of two) equal ratios of 9 percent lead from 1 to the largest factor. HALVINGS bisections of
- * a step locate a change in it to 0.01 percent. */
+/* The grid of factors: step i is the largest factor to the power of i / STEPS, so successive steps differ by
+ * 9 percent. STEPS is a power of two. HALVINGS bisections locate a change between two steps to 0.01 percent.
+ */
 enum { STEPS = 32, HALVINGS = 10 };
+
+/* A plan whose price has more operations, as with many chunks, is recorded only once: a recording takes as
+ * long as ten prices, and few of the others would be replayed often enough. */
+enum { RECORDS_MAX = 1 << 14 };
 
 /* A plan that a strategy may choose. */
 typedef struct {
     pto_plan_t *plan;
-    bool in_chunks;
-    pto_tape_t *tape;       /* of that price; NULL: not recorded yet, or it cannot be */
-    pto_kept_price_t price; /* as a function of the parameter */
+    bool in_chunks;         /* it is of a search for the number of chunks: see pto_visit_candidate_t */
+    pto_tape_t *tape;       /* its price on the machine as it is; NULL: not recorded yet, or it cannot be */
+    pto_kept_price_t price; /* as a function of the parameter that is moved */
 } alternative_t;
 
 /* The alternatives of a strategy, in the order of pto_plan_candidates. */
@@ -151,6 +157,14 @@ static pto_status_t keep_price(trial_t *trial, alternative_t *alternative, pto_e
     return status;
 }
 
+static bool is_long(const pto_tape_t *tape) {
+    int count = 0, result = 0;
+    if (tape)
+        pto_tape_records(tape, &count, &result);
+    return count > RECORDS_MAX;
+}
+
+/* Computes the price on the current machine. */
 static pto_status_t price_alternative(trial_t *trial, alternative_t *alternative, double *seconds,
                                       pto_error_t *err) {
     const pto_param_t *const params[] = {trial->param};
@@ -161,9 +175,11 @@ static pto_status_t price_alternative(trial_t *trial, alternative_t *alternative
         status = keep_price(trial, alternative, err);
     if (status == PTO_OK && !pto_kept_price_find(kept, 0, value, &trial->scratch, seconds)) {
         pto_price_t price = {0};
-        pto_tape_t *tape = pto_kept_price_begin(kept, 0);
+        const bool records = !is_long(alternative->tape);
+        pto_tape_t *tape = records ? pto_kept_price_begin(kept, 0) : NULL;
         status = pto_price(alternative->plan, trial->machine, &price, NULL, err);
-        pto_kept_price_end(kept, 0, tape, price.seconds, params, 1, &trial->scratch);
+        if (records)
+            pto_kept_price_end(kept, 0, tape, price.seconds, params, 1, &trial->scratch);
         *seconds = price.seconds;
     }
     return status;
