@@ -177,7 +177,24 @@ TEST(an_elasticity_is_what_a_percent_adds) {
     assert_true(found.count > 5);
 }
 
-/* What has no row changes no pick where it rises: a cost that is hidden behind a larger one has a row. */
+/* What has no row changes no pick at a factor. */
+static void assert_rows_complete(asked_t *asked, const pto_sensitivities_t *found, double factor) {
+    pto_machine_param_t *param = NULL;
+    int count = 0;
+    assert_int_equal(pto_machine_params(&asked->machine, &param, &count, NULL), PTO_OK);
+    for (int i = 0; i < count; i++) {
+        if (!param[i].param || !pto_param_known(param[i].param) || find(found, param[i].key))
+            continue;
+        const double value = param[i].param->value;
+        param[i].param->value = value * factor;
+        if (winner_now(asked, 0) != found->winner)
+            fail_msg("%s has no row, but changes the pick", param[i].key);
+        param[i].param->value = value;
+    }
+    free(param);
+}
+
+/* A cost that is hidden behind a larger one has a row. */
 TEST(a_hidden_cost_is_found) {
     asked_t *asked = ask_file("scenarios/machines/summit-spectrum-refit.yaml",
                               "scenario: x\nmachine: m.yaml\ncollective: allreduce\n"
@@ -187,19 +204,21 @@ TEST(a_hidden_cost_is_found) {
     const pto_sensitivity_t *beta = find(&found, "messages.cpu.off_node.rendezvous.beta_s_per_byte");
     assert_non_null(beta);
     assert_true(beta->elasticity <= 0 && beta->becomes >= 0 && beta->factor > 1);
-    pto_machine_param_t *param = NULL;
-    int count = 0;
-    assert_int_equal(pto_machine_params(&asked->machine, &param, &count, NULL), PTO_OK);
-    for (int i = 0; i < count; i++) {
-        if (!param[i].param || !pto_param_known(param[i].param) || find(&found, param[i].key))
-            continue;
-        const double value = param[i].param->value;
-        param[i].param->value = value * PTO_SENSITIVITY_FACTOR_MAX;
-        if (winner_now(asked, 0) != found.winner)
-            fail_msg("%s has no row, but changes the pick", param[i].key);
-        param[i].param->value = value;
-    }
-    free(param);
+    assert_rows_complete(asked, &found, PTO_SENSITIVITY_FACTOR_MAX);
+    assert_rows_complete(asked, &found, 1.0 / PTO_SENSITIVITY_FACTOR_MAX);
+}
+
+/* Another algorithm of a strategy than today's may become the cheapest. */
+TEST(a_cost_of_another_plan_is_found) {
+    asked_t *asked = ask_file("scenarios/machines/dgx-h100.yaml",
+                              "scenario: x\nmachine: m.yaml\ncollective: allgather\n"
+                              "layout: {nodes: 4}\nbytes: 1024\n",
+                              NULL);
+    const pto_sensitivities_t found = sensitivities_of(asked, 0);
+    const pto_sensitivity_t *alpha = find(&found, "messages.gpu.off_node.eager.alpha_s");
+    assert_non_null(alpha);
+    assert_true(alpha->becomes >= 0 && alpha->factor < 1);
+    assert_rows_complete(asked, &found, 1.0 / PTO_SENSITIVITY_FACTOR_MAX);
 }
 
 /* Of GPUs with two owners, `mix` stages some of the blocks in and some out. */

@@ -28,11 +28,10 @@ typedef struct {
 
 /* Find the parameters that would change the pick at one point. `predictions` must contain explanations and be
  * of `machine`. A copy of the machine is varied, one parameter at a time: the point is predicted for a grid
- * of factors, and a change of the pick is located by bisection. The parameters tried are those in the two
- * lowest prices, those that could make another strategy the cheapest by decreasing, and those that a larger
- * cost hides in the lowest price, but that raise it at the largest factor; these only if they change the
- * pick. A change that reverses between two grid steps (9 percent) is not found. Errors: those of
- * pto_plan_choose, PTO_ERR_MEMORY. */
+ * of factors, and a change of the pick is located by bisection. The result has the parameters in the terms of
+ * the two lowest prices, those whose terms could make another strategy the cheapest by decreasing, and all
+ * others that change the pick. A change that reverses between two grid steps (9 percent) is not found.
+ * Errors: those of pto_plan_choose, PTO_ERR_MEMORY. */
 pto_status_t pto_sensitivity(const pto_predictions_t *predictions, const pto_machine_t *machine,
                              int64_t point, pto_sensitivities_t *sensitivities, pto_error_t *err);
 void pto_sensitivities_fini(pto_sensitivities_t *sensitivities);

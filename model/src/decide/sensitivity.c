@@ -365,7 +365,7 @@ static bool could_matter(const trial_t *trial, const pto_sensitivities_t *result
         if (!prediction->applicable)
             continue;
         double own_s = seconds_of(prediction, param);
-        /* bounds this plan's price at the least factor; another plan may cost less there */
+        /* bounds this plan's price at the least factor; see is_hidden for what that leaves out */
         double lowest_s = prediction->price.seconds - own_s * (1 - 1.0 / PTO_SENSITIVITY_FACTOR_MAX);
         bool among_two = i == result->winner || i == result->runner_up;
         if (own_s > 0 && (among_two || lowest_s < best_s))
@@ -383,10 +383,11 @@ static int compare_items(const void *a, const void *b) {
     return nearer < 0 ? -1 : nearer > 0;
 }
 
-/* Prices the pick with the selected parameter at `factor` times its value. */
-static pto_status_t price_winner(trial_t *trial, double factor, double *seconds, pto_error_t *err) {
+/* Prices a strategy with the selected parameter at `factor` times its value. */
+static pto_status_t price_with(trial_t *trial, double factor, int strategy, double *seconds,
+                               pto_error_t *err) {
     trial->param->value = trial->value * factor;
-    pto_status_t status = price_strategy(trial, trial->winner, seconds, err);
+    pto_status_t status = price_strategy(trial, strategy, seconds, err);
     trial->param->value = trial->value;
     return status;
 }
@@ -396,7 +397,7 @@ static pto_status_t price_winner(trial_t *trial, double factor, double *seconds,
 static pto_status_t find_elasticity(trial_t *trial, double *elasticity, pto_error_t *err) {
     const double percent = 0.01, before_s = row_at(trial, 0)[trial->winner];
     double after_s = 0;
-    pto_status_t status = price_winner(trial, 1 + percent, &after_s, err);
+    pto_status_t status = price_with(trial, 1 + percent, trial->winner, &after_s, err);
     *elasticity = status == PTO_OK && before_s > 0 ? (after_s / before_s - 1) / percent : 0;
     return status;
 }
@@ -412,12 +413,22 @@ static pto_status_t fill_item(trial_t *trial, pto_sensitivity_t *item, pto_error
     return status;
 }
 
-/* Sets `*hidden`: whether the selected parameter, which today's price of the pick hides behind a larger cost,
- * raises that price at its largest factor. */
+/* Sets `*hidden`: whether the selected parameter could change the pick although could_matter does not show
+ * it. The terms of the prices lack costs that hide behind a larger one, ratios that multiply other costs, and
+ * the costs of other plans of a strategy. So the pick is priced at the largest factor, which may raise its
+ * price, and the others at the least, which may bring them below the pick. */
 static pto_status_t is_hidden(trial_t *trial, bool *hidden, pto_error_t *err) {
+    const double *now = row_at(trial, 0);
+    const double best_s = now[trial->winner];
     double after_s = 0;
-    pto_status_t status = price_winner(trial, PTO_SENSITIVITY_FACTOR_MAX, &after_s, err);
-    *hidden = after_s > row_at(trial, 0)[trial->winner];
+    pto_status_t status = price_with(trial, PTO_SENSITIVITY_FACTOR_MAX, trial->winner, &after_s, err);
+    *hidden = after_s > best_s;
+    for (int i = 0; i < trial->predictions->strategy_count && status == PTO_OK && !*hidden; i++) {
+        if (i == trial->winner || isinf(now[i]))
+            continue;
+        status = price_with(trial, 1.0 / PTO_SENSITIVITY_FACTOR_MAX, i, &after_s, err);
+        *hidden = after_s < best_s && after_s < now[i];
+    }
     return status;
 }
 
