@@ -1,7 +1,7 @@
-/* Proves a plan by one method (pto_check_by_method): gives each owner's input a symbol, walks the plan's
- * stages symbolically, and compares the outputs with what the collective defines. The method says which ranks
- * are walked: all, or those of node 0 if all nodes do the same. In a proof by node 0, a plan of a vector is
- * replaced by its unit plan (pto_checker_t.unit_plan). */
+/* Proves a plan by one method (pto_check_by_method, called by proof.c). Each owner's input is a symbol. The
+ * plan's stages are executed on symbols (walked), and the outputs are compared with what the collective
+ * defines. The method says which ranks are walked: all, or those of node 0 if all nodes do the same. In a
+ * proof by node 0, a plan of a vector is replaced by its unit plan (pto_checker_t.unit_plan). */
 #include "portolan/check.h"
 
 #include <stdlib.h>
@@ -22,6 +22,7 @@ typedef struct {
 static const pattern_t patterns[] = {{PTO_ROLE_IN, PTO_ROLE_OUT, pto_request_bytes},
                                      {PTO_ROLE_HOST_IN, PTO_ROLE_HOST_OUT, pto_request_host_bytes}};
 
+/* Applies a check to the patterns of the request, until one fails. */
 static bool for_each_pattern(pto_checker_t *checker,
                              bool (*apply)(pto_checker_t *checker, const pattern_t *pattern)) {
     return apply(checker, &patterns[0]) &&
@@ -33,7 +34,7 @@ static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
     return owner / layout->owners_per_gpu * layout->procs_per_gpu + owner % layout->owners_per_gpu;
 }
 
-/* Returns the number of owners among the ranks that are walked. */
+/* Returns the number of owners among the ranks that are walked (pto_checker_t). */
 static int64_t walked_owners(const pto_checker_t *checker) {
     const pto_layout_t *layout = &checker->request->layout;
     return checker->walked / layout->procs_per_gpu * layout->owners_per_gpu;
@@ -47,8 +48,8 @@ static int64_t distinct_messages(const pto_request_t *request) {
     return distinct < request->messages ? distinct : request->messages;
 }
 
-/* Checks that the output's next `bytes` combine the inputs in `set` from offset `origin` on; advances
- * `*offset`. */
+/* Checks the next `bytes` of buffer `out`, from `*offset` on: they must combine the inputs of the owners in
+ * `set`, from offset `origin` on. Advances `*offset`. */
 static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offset, int64_t bytes, int32_t set,
                    int64_t origin) {
     pto_content_t wanted = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
@@ -56,6 +57,7 @@ static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offse
     return pto_check_expect(checker, checker->contents, rank, out, wanted);
 }
 
+/* Checks that the rank holds the buffer, with the bytes of the user's. */
 static bool check_size(pto_checker_t *checker, int64_t rank, int buffer, int64_t bytes) {
     int64_t held = checker->bytes[rank * checker->buffers + buffer];
     if (held == bytes)
@@ -67,8 +69,8 @@ static bool check_size(pto_checker_t *checker, int64_t rank, int buffer, int64_t
                           (long long)held, (long long)bytes);
 }
 
-/* Each receiver has the reduction of all owners' vectors (in a broadcast: the root's vector), with the same
- * bits everywhere; or owner i has block i of it. */
+/* Checks that each receiver has the reduction of all owners' vectors (in a broadcast: the root's vector),
+ * with the same bits everywhere; in a reduce_scatter, that owner i has block i of it. */
 static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     pto_collective_t collective = checker->request->collective;
     int64_t sources = pto_collective_is_from_root(collective) ? 1 : owners;
@@ -89,7 +91,8 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     return !checker->unit_plan || pto_check_next_node_order(checker, owner_rank(checker->request, 0), out);
 }
 
-/* Block i of owner j's output is block j of owner i's input, or its only one, from offset origin[i] on. */
+/* Checks owner j's output. Block i of it is block j of owner i's input, or its only block. It begins at
+ * origin[i] of that input, which advances to the next block. */
 static bool expect_column(pto_checker_t *checker, const pattern_t *pattern, int64_t owners, int64_t j,
                           int64_t *origin) {
     int out = pto_check_role(checker->plan, pattern->out);
@@ -179,8 +182,8 @@ static bool expect_pair(pto_checker_t *checker, int out) {
     return ok;
 }
 
-/* Along one dimension: the origin of the values of the halo before, of the owner's cells, and of the halo
- * after. */
+/* The origin of values along one dimension. [0]: of the halo before the owner's cells, [1]: of these cells,
+ * [2]: of the halo behind them. */
 typedef struct {
     int shift[3];     /* to the neighbor that owns the values; 0: they are the owner's own */
     int64_t delta[3]; /* in cells: their index in that neighbor's array minus their index here */
@@ -199,8 +202,8 @@ static sides_t sides_of(const pto_halo_t *grid, int d, int64_t owner) {
     return sides;
 }
 
-/* Returns whether the collective defines the values of a region: in the halo along `halo_dims` dimensions, in
- * `shifted_dims` of which there is a neighbor. Corners are defined by some kinds of exchange only. */
+/* Returns whether the collective defines the values of a region. `halo_dims`: dimensions along which it is in
+ * the halo; `shifted_dims`: those of them with a neighbor. Only some kinds of exchange define corners. */
 static bool is_defined(pto_corners_t corners, int halo_dims, int shifted_dims) {
     return halo_dims <= 1 || corners == PTO_CORNERS_TWO_PHASE ||
            (corners == PTO_CORNERS_DIAGONAL && shifted_dims == halo_dims);
@@ -235,9 +238,9 @@ static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const 
         count[1] = 1; /* the last dimension is the row */
     for (int64_t i = 0; i < count[0]; i++)
         for (int64_t j = 0; j < count[1] && ok; j++) {
-            int64_t at = (first[0] + i) * pitch[0] + (first[1] + j) * pitch[1] + first[2] * pitch[2];
-            int64_t offset = at * bytes;
-            ok = expect(checker, rank, out, &offset, row, set, (at + delta) * bytes);
+            int64_t cell = (first[0] + i) * pitch[0] + (first[1] + j) * pitch[1] + first[2] * pitch[2];
+            int64_t offset = cell * bytes;
+            ok = expect(checker, rank, out, &offset, row, set, (cell + delta) * bytes);
         }
     return ok;
 }
@@ -310,8 +313,8 @@ static int input_of(const pto_checker_t *checker, const pattern_t *pattern) {
     return pto_check_role(checker->plan, in_place ? PTO_ROLE_OUT : pattern->in);
 }
 
-/* Returns the output of a broadcast, which has data of the receiver before: the plan may copy them, but must
- * overwrite them. -1: not a broadcast. */
+/* Returns the output of a broadcast; -1: not a broadcast. Before the run, it has data of the receiver, which
+ * the plan may copy but must overwrite. */
 static int preset_output(const pto_checker_t *checker, const pattern_t *pattern) {
     const bool is_preset = checker->request->collective == PTO_COLLECTIVE_BROADCAST;
     return is_preset ? pto_check_role(checker->plan, pattern->out) : -1;

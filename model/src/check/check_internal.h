@@ -1,10 +1,13 @@
 /* The state of a check, and the functions that the files of this folder share.
  *
- * A check executes a plan symbolically. It walks the plan's stages, each for all ranks, and keeps for every
- * byte range of every buffer which owners' inputs it combines (memory.h). Vector clocks prove that accesses
- * to shared memory are ordered (clocks.h). At the end, the outputs must be what the collective defines.
- * proof.c chooses the method, check.c has the walk, stage.c one stage, and move.c the effect of its steps;
- * the other files check single aspects. */
+ * A check executes a plan on symbols, which is called walking it. It walks one stage after another, each for
+ * all ranks. For every byte range of every buffer, it keeps the set of owners whose inputs the range combines
+ * (memory.h). Vector clocks prove that accesses to shared memory are ordered (clocks.h). At the end, the
+ * outputs must be what the collective defines. either.c has pto_check; proof.c chooses the method, check.c
+ * has the walk, stage.c one stage, and move.c the effect of its steps; the other files check single aspects.
+ *
+ * Arrays that are "ranks x buffers" are indexed by rank * buffers + buffer, which the files call a place. A
+ * lane is one of the parallel branches or pipeline stages that a rank works on at the same time. */
 #ifndef PTO_CHECK_INTERNAL_H
 #define PTO_CHECK_INTERNAL_H
 
@@ -27,11 +30,12 @@ typedef struct {
     size_t capacity;
 } pto_touches_t;
 
-/* One end of a message, identified by its step and the peer's ordinal in that step's set. */
+/* One end of a message: its send or its receive, identified by its step and the peer's ordinal in that step's
+ * set of peers. */
 typedef struct {
-    int32_t from;
-    int32_t to;
-    int32_t step;
+    int32_t from;    /* the sender's rank */
+    int32_t to;      /* the receiver's */
+    int32_t step;    /* its number in the stage */
     int32_t to_node; /* of a send to another node in a proof by node 0: that node. `from` and `to` are then
                         those of the same send as node 0 receives it (stage.c). */
     bool is_range;   /* the bytes are one range of the rank's own buffer, from `begin` on */
@@ -87,7 +91,8 @@ typedef enum {
     PTO_PROOF_COUNT
 } pto_proof_t;
 
-/* How the contents of a buffer rotate from one node to the next: by `by` pieces within each round. */
+/* How the contents of a buffer rotate from one node to the next (symmetry.c): the buffer consists of rounds,
+ * and within each round, all pieces move cyclically by `by` pieces. */
 typedef struct {
     int64_t by;
     int64_t pieces; /* in a round: the buffer's blocks, or the parts of its only block */
@@ -126,14 +131,14 @@ typedef struct pto_checker {
     bool *shared;          /* buffers used by other ranks than their holders, or by lanes */
     pto_signals_t *signal; /* [the rank that waits] */
     pto_progress_t *progress;
-    int64_t *tally; /* ranks + 1: scratch for lists of ranks */
+    int64_t *tally; /* memory for a list of ranks + 1 ranks */
     pto_sets_t sets;
     pto_clocks_t clocks;
     bool inside_ordered; /* the collective's stages share memory or have lanes: `clocks` and `trace` are those
                             of its stages, outer_clocks and outer_trace those of the plan */
     pto_clocks_t outer_clocks;
     pto_trace_t *outer_trace;
-    pto_touches_t source; /* the rest of the lists are scratch */
+    pto_touches_t source; /* this and the lists below are memory for single steps */
     pto_touches_t target;
     pto_touches_t touched;
     pto_spans_t moved;
@@ -175,9 +180,9 @@ bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto
 /* Checks that a slice names a buffer, and valid parts of it. */
 bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice);
 
-/* Checks of collective nodes: once for a plan; before the stages of each node; after them. */
+/* Checks of collective nodes: once for a plan; before the stages of a node (by its number); after them. */
 bool pto_check_collectives(pto_checker_t *checker);
-bool pto_check_enter_collective(pto_checker_t *checker, int at);
+bool pto_check_enter_collective(pto_checker_t *checker, int node_number);
 bool pto_check_leave_collective(pto_checker_t *checker);
 void pto_check_end_order(pto_checker_t *checker);
 

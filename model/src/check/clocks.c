@@ -11,9 +11,9 @@
 /* A read, or the last write. Earlier reads are a list; its nodes never change, so spans that were split share
  * their tails. */
 struct pto_trace_read {
-    int32_t rank; /* -1: none yet */
-    uint32_t time;
-    int32_t next; /* 0: none */
+    int32_t rank;  /* the number of its clock (clocks.h); -1: none yet */
+    uint32_t time; /* the number of that clock's next release */
+    int32_t next;  /* the read before it, in pto_clocks_t.read; 0: none */
     const pto_stage_t *stage;
 };
 

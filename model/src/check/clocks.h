@@ -7,9 +7,9 @@
  * Each lane of a rank has a clock of its own. In this file, `rank` is the number of such a clock: that of
  * lane l of rank r is r + l * ranks.
  *
- * Only ranks of a node, and in many plans only those of a GPU, share memory. Clocks by group have entries for
- * these alone, so they miss orders that lead through other ranks: they may report a race that is none, but
- * they miss none. */
+ * Only ranks of a node, and in many plans only those of a GPU, share memory. Clocks by group have entries
+ * only for the ranks that share memory, so they miss orders that lead through other ranks. They find all
+ * races, but may also report one where there is none. */
 #ifndef PTO_CHECK_CLOCKS_H
 #define PTO_CHECK_CLOCKS_H
 
@@ -43,6 +43,7 @@ extern _Thread_local int64_t pto_clocks_visits;
 void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t group_ranks, bool needed);
 void pto_clocks_fini(pto_clocks_t *clocks);
 
+/* Records that a rank sends messages or signals: its later accesses have another number. */
 void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
 /* Records a message: at the end of the stage (pto_clocks_settle) the receiver is ordered after everything
  * that the sender had released at the start of the stage. */
@@ -56,6 +57,7 @@ void pto_clocks_settle(pto_clocks_t *clocks);
 /* Returns a copy of the rank's clock, for others to join later; free it with free(). NULL if clocks are not
  * needed. */
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
+/* Orders `to` after all that `from` had released when the snapshot of its clock was taken. */
 void pto_clocks_join(pto_clocks_t *clocks, int64_t from, const uint32_t *snapshot, int64_t to);
 /* Orders the past of one lane of a rank before the future of another. */
 void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to);
@@ -63,12 +65,13 @@ void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to);
 /* The accesses to a shared buffer's bytes: for each span of bytes, the last write and the reads since. */
 typedef pto_gap_t pto_trace_t;
 
+/* The earlier one of two accesses that race. */
 typedef struct {
-    int64_t rank;
-    int64_t begin;
+    int64_t rank;  /* the number of its clock */
+    int64_t begin; /* of its bytes */
     int64_t end;
     bool wrote;
-    const pto_stage_t *stage;
+    const pto_stage_t *stage; /* NULL: the user's access */
 } pto_conflict_t;
 
 void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks);

@@ -108,6 +108,7 @@ static bool use_all_buffers(pto_checker_t *checker) {
     return true;
 }
 
+/* Gives the stages of the node clocks and traces of their own, until pto_check_end_order. */
 static bool begin_order(pto_checker_t *checker) {
     int64_t places = checker->walked * checker->buffers;
     checker->outer_clocks = checker->clocks;
@@ -138,12 +139,12 @@ void pto_check_end_order(pto_checker_t *checker) {
     checker->inside_ordered = false;
 }
 
-bool pto_check_enter_collective(pto_checker_t *checker, int at) {
+bool pto_check_enter_collective(pto_checker_t *checker, int node_number) {
     pto_check_leave_lanes(checker);
-    checker->collective = at;
+    checker->collective = node_number;
     if (checker->repeats) /* its stages are skipped */
         return true;
-    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    const pto_node_t *node = pto_plan_node(checker->plan, node_number);
     int input = pto_plan_call(checker->plan, node->call)->in.buffer;
     size_t places = (size_t)checker->walked * (size_t)checker->buffers;
     if (!checker->inside)
@@ -164,7 +165,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
                                 .base = (int32_t)member};
         pto_contents_write(&checker->inside[place], symbol, &checker->sets);
     }
-    return !shares_or_has_lanes(checker->plan, at) || begin_order(checker);
+    return !shares_or_has_lanes(checker->plan, node_number) || begin_order(checker);
 }
 
 /* --- after the stages: their result, and its effect on the plan ----------------------------------------- */
@@ -181,7 +182,7 @@ static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
     return bytes_of(block) == 0 || pto_check_access(checker, block->holder, block);
 }
 
-/* Returns the member at the same place of the node that is `nodes` before this member's. */
+/* Returns the member that corresponds to `member` on the node `nodes` before its own, cyclically. */
 static member_t member_before(const pto_checker_t *checker, const call_t *call, member_t member,
                               int64_t nodes) {
     if (nodes == 0)
@@ -191,7 +192,8 @@ static member_t member_before(const pto_checker_t *checker, const call_t *call, 
                       (member.rank + checker->ranks - ranks) % checker->ranks};
 }
 
-/* Transfers one block between members, or within one. Sets `*sent` if bytes leave the member. */
+/* Transfers one block between members, or within one. Sets `*sent` if bytes leave the member. In a proof by
+ * node 0, the block of a member of another node is that of the corresponding member of node 0, rotated. */
 static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, member_t to, int64_t ordinal,
                      bool *sent) {
     pto_touch_t source, target;
@@ -209,7 +211,7 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
         return true;
     if (!checker->repeats) {
         int32_t set = pto_sets_run(&checker->sets, (int32_t)from.index, (int32_t)from.index + 1);
-        pto_touch_t symbol = source; /* where `from` itself has the block */
+        pto_touch_t symbol = source; /* the block's range in the input of `from` itself */
         int64_t bytes = bytes_of(&source);
         symbol.begin = pto_check_rotated_begin(checker, &source, node);
         symbol.end = symbol.begin + bytes;
@@ -478,7 +480,7 @@ static bool check_rest(pto_checker_t *checker, const call_t *call, int64_t rank)
                           (long long)call->written_bytes[rank]);
 }
 
-/* All calls of the node, one for each of its groups. */
+/* Performs all calls of the node, one for each of its groups. */
 static bool do_calls(pto_checker_t *checker, call_t *call) {
     bool ok = true;
     for (int64_t rank = 0; rank < checker->walked && ok; rank++) {

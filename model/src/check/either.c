@@ -1,5 +1,6 @@
-/* Checks plans with either nodes, in which each member k chooses between branch A and branch B in each run.
- * The combinations of choices are too many to prove each, so pto_check proves the plan for a few of them.
+/* Checks plans with either nodes, in which a choice between branch A and branch B is made for each member k
+ * in each run. There are too many combinations of choices to prove each of them, so pto_check proves the plan
+ * for a few, which are called assignments.
  *
  * That is enough, since whether two accesses race depends on the choices of at most two members: in a branch,
  * member 0 and member k use flags of their own, with each other only, and choices order nothing. So it is
@@ -20,9 +21,10 @@ enum { RUNS = 2, UNIFORM = 2 /* assignments: all take A, all take B */ };
 
 typedef struct {
     const pto_plan_t *plan;
-    int number;
+    int number; /* from 0; the first UNIFORM ones are uniform */
 } assignment_t;
 
+/* Returns a choice of an assignment (pto_choices_t.takes_b). */
 static bool by_bit(const void *context, int run, int either, int64_t k) {
     const assignment_t *assignment = context;
     const pto_plan_t *plan = assignment->plan;

@@ -1,6 +1,7 @@
-/* Gap buffers of spans of bytes, each beginning where the one before it ends. Most changes are close to the
- * previous one, so the unused capacity, the gap, lies where spans were last inserted. The struct of a span
- * begins with its first byte and the one behind its last, as int64_t. Internal to libportolan. */
+/* A gap buffer of spans of bytes, each beginning where the one before it ends. Most changes are close to the
+ * previous one, so the unused capacity (the gap) lies where spans were last inserted. The struct of a span
+ * must begin with two int64_t: the offset of its first byte, and that behind its last byte. `size` is the
+ * size of that struct. memory.h and clocks.h use gap buffers. Internal to libportolan. */
 #ifndef PTO_CHECK_GAP_H
 #define PTO_CHECK_GAP_H
 
@@ -18,13 +19,14 @@ typedef struct {
     int last_at; /* where the next search is likely to end */
 } pto_gap_t;
 
+/* Returns the address of span `i`. */
 static inline void *pto_gap_at(const pto_gap_t *gap, size_t size, int i) {
     int place = i < gap->gap_at ? i : i + gap->capacity - gap->count;
     return (char *)gap->span + (size_t)place * size;
 }
 
 /* Returns the index of the span that contains the byte at `offset`; the number of spans if it is behind the
- * last one. A galloping search: from `at` on in growing steps, then by halves. */
+ * last one. A galloping search: from the guess `at` in growing steps, then by halves. */
 static inline int pto_gap_find(const pto_gap_t *gap, size_t size, int64_t offset, int at) {
     int low = 0, high = gap->count;
     for (int step = 1; low < high; step *= 2) {

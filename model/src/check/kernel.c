@@ -1,6 +1,7 @@
 /* Checks kernels. Their steps must be ones that threads can execute. Thread block i of a kernel does the i-th
- * part of each copy and reduction, and its signals concern only block i of the other GPUs: so all steps that
- * use the same bytes must divide them into the same pieces. */
+ * part of each copy and reduction, and synchronises only with thread block i of the other GPUs. So all steps
+ * that use the same bytes must divide them into the same pieces: the ranges, or rows of ranges at equal
+ * distances, that are divided among the thread blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,8 @@ typedef struct {
     int last;
 } body_t;
 
+/* Returns the fault of `step` and another step that use the same flag; NULL: none. `inside`: both are in the
+ * same kernel. */
 static const char *flag_fault(const pto_step_t *step, const pto_step_t *other, bool inside) {
     bool raises = step->kind == PTO_STEP_SIGNAL;
     if (other->kind == step->kind || !other->in_kernel)
@@ -73,7 +76,7 @@ static bool check_stage(pto_checker_t *checker, const pto_stage_t *stage, body_t
     return true;
 }
 
-/* A flag holds the number of the run, so it goes to a process once in a run. */
+/* Checks a kernel in a loop. A flag holds the number of the run, so it can be raised only once in a run. */
 static bool check_loop(pto_checker_t *checker, body_t kernel) {
     for (int node = kernel.first; node <= kernel.last; node++) {
         const pto_stage_t *stage = pto_node_stage(checker->plan, node);
@@ -152,7 +155,8 @@ static bool add_use(pto_checker_t *checker, pto_piece_uses_t *uses, pto_piece_us
 
 _Thread_local int64_t pto_pieces_visits;
 
-/* Pieces that are only read may overlap, so a piece is compared with all others when it is first written. */
+/* Records that a step uses a piece, and checks it against the other pieces of the buffer. Pieces that are
+ * only read may overlap, so a piece is compared with all others when it is first written. */
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
                       pto_rows_t rows) {
     pto_piece_uses_t *uses =

@@ -1,10 +1,11 @@
-/* Checks lanes, the stages of a rank that may overlap in time (plan.h). Each lane has a vector clock of its
- * own: it starts with the rank's clock at the fork and is joined into that at the end of the node. Races
- * between two lanes of one rank are then found in the same way as races between ranks.
+/* Checks lanes: parallel branches and pipeline stages of a rank, which may overlap in time (plan.h). Each
+ * lane has a vector clock of its own: it starts with the rank's clock at the fork and is joined into that at
+ * the end of the node. Races between two lanes of one rank are then found in the same way as races between
+ * ranks.
  *
- * The walk visits the stages in one order of those that are possible. Every other order has the same result:
- * accesses to the same bytes are ordered, messages match within a stage, and only one lane of a node raises
- * (or awaits) each flag. */
+ * The walk visits the stages in one of the possible orders. Every other order has the same result: accesses
+ * to the same bytes are ordered, messages match within a stage, and only one lane of a node raises (or
+ * awaits) each flag. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
@@ -18,6 +19,7 @@ typedef struct {
     const char *stage;
 } flag_user_t;
 
+/* Records that a step raises (or awaits) a flag. Fails if another lane of the same node does so, too. */
 static bool use_flag(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step,
                      flag_user_t *user) {
     if (user->node == walk->lanes && user->lane != walk->lane)
@@ -71,6 +73,7 @@ static void forget_slots(pto_checker_t *checker) {
     checker->slot_count = 0;
 }
 
+/* Orders the lanes of the current node after what its ranks have done before. */
 static bool fork(pto_checker_t *checker) {
     const pto_node_t *node = pto_plan_node(checker->plan, checker->walk.lanes);
     int lanes = pto_node_lane_count(checker->plan, checker->walk.lanes);

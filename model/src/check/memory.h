@@ -26,7 +26,7 @@ typedef struct {
     bool out_of_memory;
 } pto_sets_t;
 
-enum { PTO_SET_NONE = 0 }; /* of bytes that were never written */
+enum { PTO_SET_NONE = 0 }; /* the empty set, of bytes that were never written */
 
 void pto_sets_init(pto_sets_t *sets);
 void pto_sets_fini(pto_sets_t *sets);

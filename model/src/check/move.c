@@ -47,8 +47,8 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     return access_shared(checker, rank, touch) && (alias.buffer < 0 || access_shared(checker, rank, &alias));
 }
 
-/* Returns whether a range continues one that has reached the end of the buffer, or of a slot, at its start.
- */
+/* Returns whether `before` ends at the end of the buffer, or of a pipeline slot of it, and `touch` begins at
+ * the start of the same. */
 static bool wraps_around(const pto_checker_t *checker, const pto_touch_t *before, const pto_touch_t *touch) {
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, touch->buffer);
     int64_t held = checker->bytes[touch->holder * checker->buffers + touch->buffer];
@@ -56,7 +56,8 @@ static bool wraps_around(const pto_checker_t *checker, const pto_touch_t *before
     return before->end % bytes == 0 && touch->begin == before->end - bytes;
 }
 
-/* Ranges that wrap around are counted once, so that the count does not depend on the rank. */
+/* Records accesses to all ranges. Two that are one range, wrapped around, are counted once, so that the count
+ * does not depend on the rank. */
 static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t *touches) {
     for (int i = 0; i < touches->count; i++) {
         const pto_touch_t *touch = &touches->item[i];
@@ -204,6 +205,7 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
     return checker->source_node == 0 || pto_check_rotate_moved(checker, range->holder);
 }
 
+/* Returns the span `by` bytes further on in a buffer, with the same origin. */
 static pto_content_t shifted(pto_content_t span, int64_t by) {
     span.begin += by;
     span.end += by;
@@ -257,8 +259,9 @@ bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, 
     const pto_touches_t *source = &checker->source, *target = &checker->target;
     checker->report.moved_bytes =
         pto_saturating_sum(checker->report.moved_bytes, pto_check_touched_bytes(source));
-    int s = checker->repeats ? source->count : 0, t = 0; /* the first run has moved the same */
-    int64_t read = 0, written = 0;
+    int s = checker->repeats ? source->count : 0,
+        t = 0;                     /* the current ranges; the first run moved the same */
+    int64_t read = 0, written = 0; /* bytes of these ranges that are done */
     move_t how = MOVE_COPY;
     if (writer->step->kind == PTO_STEP_REDUCE)
         how = writer->step->fresh ? MOVE_FIRST : MOVE_REDUCE;

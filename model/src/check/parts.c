@@ -1,5 +1,5 @@
-/* Checks the parts of a plan: every buffer, group and flag that it names exists, and none of its arithmetic
- * divides by zero, loops forever or leaves its group. The walk over stages relies on this. */
+/* Checks the parts of a plan before it is walked: every buffer, group and flag that it names exists, and none
+ * of its arithmetic divides by zero, loops forever or leaves its group. */
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 

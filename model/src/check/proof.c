@@ -1,6 +1,6 @@
-/* Proves a plan by the first method that succeeds, the cheapest first (pto_proof_t). The first two know only
- * a part of the happens-before relation. What they prove holds, but a race that they find may be none: the
- * next method decides and describes the fault. */
+/* Proves a plan by the first method that succeeds, the cheapest first (pto_proof_t). The first two methods
+ * know only a part of the happens-before relation. A proof by them is valid, but they may report a race where
+ * there is none. Then the next method decides, and describes the fault. */
 #include "check/check_internal.h"
 
 /* Returns whether the next method, which knows more of the happens-before relation, would find the same. */
@@ -10,8 +10,8 @@ static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered) {
     return proof == PTO_PROOF_BY_GROUP_CLOCKS && !unordered;
 }
 
-/* Refuses a plan for which clocks by group have `found` a race: a proof in full, which alone could tell
- * whether it is one, would take too many clocks. */
+/* Refuses a plan for which clocks by group have `found` a race. Only a proof in full could tell whether it is
+ * one, but it would take too many clocks. */
 static pto_status_t refuse_full_proof(const pto_error_t *found, int64_t ranks, pto_error_t *err) {
     return pto_error_set(
         err, PTO_ERR_TOO_LARGE,

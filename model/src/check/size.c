@@ -12,19 +12,20 @@
 
 enum {
     MESSAGE_TOUCHES = 3,
-    ENTRIES_PER_TOUCH = 200, /* of clocks */
-    TOUCHES_PER_ITEM = 5,    /* the limit of touches is so many times that of items */
-    ENTRIES_PER_ITEM = 16,   /* of clocks */
-    SHARED_ITEMS = 4         /* of the trace of a shared buffer, for each of its spans */
+    ENTRIES_PER_TOUCH = 200, /* entries of clocks that are joined in the time of a touch */
+    TOUCHES_PER_ITEM = 5,    /* the limit of touches divided by that of items in memory */
+    ENTRIES_PER_ITEM = 16,   /* entries of clocks in the memory of an item */
+    SHARED_ITEMS = 4         /* items in the trace of a shared buffer, for each of its spans */
 };
 
+/* The work and memory of a check, while they are counted. */
 typedef struct {
     const pto_plan_t *plan;
     int64_t ranks;
     int64_t walked; /* the number of ranks that are walked: all, or those of one node */
     int64_t clocks; /* entries of a clock: one for each lane of each rank that shares a rank's memory */
     bool *shared;   /* by buffer */
-    int runs;       /* more than one: memory is shared */
+    int runs;       /* that are walked (pto_check_runs); more than one: memory is shared */
     int64_t touches;
     int64_t kept; /* items in memory: spans, ends of messages, clocks; about 45 bytes each */
 } size_count_t;

@@ -16,15 +16,17 @@ static bool add_touch(pto_checker_t *checker, pto_touches_t *touches, pto_touch_
     return true;
 }
 
+/* The context of collect_range. */
 typedef struct {
     pto_checker_t *checker;
     pto_touches_t *touches;
-    pto_touch_t touch; /* all fields but the range */
-    int64_t held_bytes;
-    int64_t rank;
-    bool ok;
+    pto_touch_t touch;  /* all fields but the range */
+    int64_t held_bytes; /* the size of the buffer */
+    int64_t rank;       /* that uses the range */
+    bool ok;            /* no range is out of bounds */
 } collector_t;
 
+/* Adds a range of a slice (a visitor of pto_slice_visit). Returns false to end the visit. */
 static bool collect_range(void *context, int64_t offset_bytes, int64_t bytes) {
     collector_t *collector = context;
     if (offset_bytes < 0 || bytes < 0 || offset_bytes > collector->held_bytes - bytes) {
@@ -333,7 +335,7 @@ static bool check_sequence(pto_checker_t *checker) {
     return unfinished == 0 || fail_deadlock(checker, &stuck);
 }
 
-/* --- stages at once: messages --------------------------------------------------------------------------- */
+/* --- stages whose steps run at the same time: messages -------------------------------------------------- */
 
 static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
     if (!PTO_RESERVE(ends->item, ends->capacity, ends->count + 1))
@@ -342,8 +344,9 @@ static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
     return true;
 }
 
-/* A send from node 0 to another node, in a proof by node 0: the rank at the sender's place on each node sends
- * the same to the node at the same distance, so node 0 receives it, too. The send is recorded as that one. */
+/* Records a send from node 0 to another node, in a proof by node 0. The corresponding rank of each node sends
+ * the same to the node at the same distance, so one of these messages goes to node 0. The send is recorded as
+ * that one. */
 static void record_as_sent_to_node_0(const pto_checker_t *checker, pto_end_t *end) {
     int64_t nodes = end->to / checker->walked, ranks = nodes * checker->walked;
     end->to_node = (int32_t)nodes;
@@ -478,9 +481,9 @@ static bool match_messages(pto_checker_t *checker) {
     return both == receives->count || fail_not_sent(checker, receives->item + both);
 }
 
-/* --- stages at once ------------------------------------------------------------------------------------- */
+/* --- stages whose steps run at the same time ------------------------------------------------------------ */
 
-/* Returns the function that records a step before the rank's local work is done. */
+/* Returns the function that records a step before the rank's local work is done; NULL: none. */
 static act_t recorder_of(const pto_checker_t *checker, pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_COPY:

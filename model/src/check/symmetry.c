@@ -1,6 +1,6 @@
-/* Plans in which all nodes do the same: they are proved by walking the ranks of node 0 alone
- * (docs/decisions/0055). Cyclic renumbering of the nodes leaves such a plan unchanged: each rank does what
- * the rank at its place on node 0 does, with the peers at the same distances.
+/* Finds out whether all nodes of a plan do the same: then it is proved by walking the ranks of node 0 alone
+ * (docs/decisions/0055). Cyclic renumbering of the nodes leaves such a plan unchanged: each rank does the
+ * same as the corresponding rank of node 0, with peers at the same distances.
  *
  * The contents of a buffer are not the same on all nodes, but rotated. With m owners per node, what node 0
  * has in block b for owner j, node 1 has for owner j + m, in block b + r (both modulo their number). The
@@ -12,9 +12,9 @@
  * of each process. Parts may differ in size by an element. The plan is therefore walked with parts of one
  * element each (the unit plan), and no data may move to another offset of the vector.
  *
- * What a rank of node 0 receives from another node is what the rank at the sender's place on node 0 sends,
- * rotated. Memory is shared within a node only, so the proof needs the accesses and clocks of node 0 alone.
- * It does not know orders that lead through other nodes: plans that need them take another method. */
+ * A message to node 0 from another node has the data that the corresponding rank of node 0 sends, rotated.
+ * Memory is shared within a node only, so the proof needs the accesses and clocks of node 0 alone. It does
+ * not know orders that lead through other nodes: plans that need them take another method. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -133,8 +133,8 @@ static int64_t slice_rotation(const pto_plan_t *plan, const pto_group_t *group, 
  * false if no rotations fulfil all constraints: then the nodes do not do the same. */
 typedef struct {
     const pto_plan_t *plan;
-    pto_rotation_t *of;
-    bool changed; /* a rotation became known */
+    pto_rotation_t *of; /* [buffer]; `by` may be UNKNOWN */
+    bool changed;       /* a rotation became known */
 } rotations_t;
 
 static bool constrain_buffer(rotations_t *rotations, int buffer, int64_t by) {

@@ -1,6 +1,7 @@
-/* Simulates several plans at once on the processes of one job: the communicators of a call, and several
- * calls. Each communicator has a pto_sim_t with its own plan, ranks and messages. The agenda, links, engines
- * and the sides of the job's processes are shared. */
+/* Simulates several plans at the same time on the processes of one MPI job: one or more calls, each on one or
+ * more communicators. decide/step_simulate.c calls it for the calls of an application. Each communicator has
+ * a pto_sim_t with its own plan, ranks and messages. The event queue, the links, the copy engines, and the
+ * sending and receiving sides of the job's processes are shared. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const
 
 typedef struct {
     pto_sims_t all;
-    int64_t *gpu; /* the job's number of each GPU of each plan */
+    int64_t *gpu; /* the number in the job of each GPU of each plan, one plan after another */
 } setup_t;
 
 static void setup_fini(setup_t *setup) {
@@ -98,11 +99,13 @@ static pto_status_t prepare(setup_t *setup, const pto_layout_t *job, const pto_s
     setup->gpu = calloc(gpus + 1, sizeof *setup->gpu);
     if (!all->first_lane || !all->sim || !all->owner || !all->member || !setup->gpu)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for calls at once");
-    memset(all->member, 0xff, (size_t)calls * (size_t)all->ranks * sizeof *all->member);
+    memset(all->member, 0xff,
+           (size_t)calls * (size_t)all->ranks * sizeof *all->member); /* UINT32_MAX: none */
     return PTO_OK;
 }
 
-/* Enters the ranks and GPUs of one communicator in the tables of the job. */
+/* Enters the ranks and GPUs of communicator `number` in the tables of the job. Its processes are numbered
+ * from `first_proc`; `gpu` is its part of setup->gpu. */
 static pto_status_t place_communicator(setup_t *setup, const pto_sim_t *sim, uint32_t number,
                                        uint32_t first_proc, int64_t *gpu, pto_error_t *err) {
     pto_sims_t *all = &setup->all;
@@ -145,7 +148,7 @@ pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_ca
             sim->place = call[c].rank + i * (int64_t)sim->ranks;
             sim->shared_links.gpu = setup.gpu + gpus;
             sim->follows = call[c].repeats;
-            if (sim->follows)
+            if (sim->follows) /* the same communicator in the call before */
                 (sim - call[c].communicators)->next = sim;
             status = pto_runs_check(sim->plan, machine, err);
             if (status == PTO_OK)

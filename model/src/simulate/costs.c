@@ -1,5 +1,5 @@
-/* The cost of one message, copy, reduction or wait, by price's own functions, so that a new term of the model
- * applies to prices and simulations. */
+/* Computes the cost of one message, copy, reduction or wait by the functions that prices use, so that a new
+ * term of the model applies to prices and simulations alike. */
 #include <math.h>
 
 #include "price/copies.h"
@@ -25,7 +25,7 @@ typedef struct {
     uint8_t moved; /* see pto_side_t */
 } cost_key_t;
 
-/* The time of a message on the link of its sender's or receiver's node. */
+/* The time of a message alone on the link of its sender's (`sends`) or receiver's node. */
 static double link_s(const pto_sim_t *sim, const cost_key_t *key, pto_space_t space, bool sends) {
     double s_per_byte = sends ? sim->view[key->step].injection_s_per_byte : sim->ejection_s_per_byte[space];
     return key->level == PTO_LEVEL_OFF_NODE ? (double)key->bytes * s_per_byte : 0;

@@ -1,5 +1,6 @@
-/* What delays a message at its two ends: data that the process moves in the other direction at the same time,
- * and the links of the sender's and the receiver's node. */
+/* Delays of a message at its two ends: by data that the process moves in the other direction at the same
+ * time, and by the links of the sender's and the receiver's node. run.c calls this file when a message begins
+ * or may end; a link that has let a message through calls pto_sim_through. */
 #include <math.h>
 
 #include "simulate/simulate_internal.h"
@@ -31,8 +32,8 @@ void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bo
     double left_s = other->start_s + other->bytes_s - sim->now_s;
     if (left_s <= 0)
         return;
-    double slower = side->bytes_s / alone_s; /* the slowdown by a pipeline's copies */
-    double seconds = both_ways->value * fmin(left_s, side->bytes_s) / slower;
+    double slowdown = side->bytes_s / alone_s; /* by a pipeline's copies: messages.staged */
+    double seconds = both_ways->value * fmin(left_s, side->bytes_s) / slowdown; /* docs/model.md, 10a */
     side->bytes_s += seconds;
     lengthen(other, !sends, seconds);
 }
@@ -68,8 +69,8 @@ static pto_link_kind_t links_of(const pto_sim_t *sim, const pto_message_t *messa
 }
 
 /* Returns whether a side waits until the link of its message wakes it. It does if the link has delayed its
- * last message, so probably delays this one; otherwise the side has an event at its own end, and then asks.
- */
+ * last message, and so may delay this one. Otherwise the side has an event when it would end undelayed, and
+ * asks the link then. */
 static bool waits_for_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side) {
     const pto_link_t *link = pto_link_of(sim, kind, sim->proc[rank].node);
     if (!link->has_delayed || side->waits != PTO_LINKS_PER_NODE)
@@ -142,7 +143,8 @@ bool pto_sim_wait_for_receiver(pto_sim_t *sim, pto_proc_t *proc, const pto_messa
     return false;
 }
 
-/* Wakes a side that waits for this link, at the earliest time when it can be done. */
+/* Wakes a side that waits for this link at `time_s`, its earliest possible end. `waits`: the side's member.
+ */
 static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint8_t *waits, uint32_t rank,
                  pto_slot_t slot, double time_s) {
     if (*waits != (uint8_t)kind)

@@ -1,6 +1,7 @@
-/* Either nodes, in which member 0 chooses for every other member k whether the two take branch A or B
- * (plan.h). In the simulator, member 0 learns at once of arrivals and ends, runs the policy (policy.c), and
- * announces its choices at once. The lanes of member 0 and of member k wait for them. */
+/* Either nodes of a plan (plan.h): for every other member k of a group, member 0 chooses whether the two take
+ * branch A or B. In the simulation, member 0 learns of arrivals and ends without delay, runs the policy
+ * (policy.c), and announces its choices without delay. The lanes (parallel branches) of member 0 and of
+ * member k wait for the choice. */
 #include "simulate/simulate_internal.h"
 
 static pto_sim_either_t *either_of(const pto_sim_t *sim, const pto_walk_t *walk) {
@@ -32,7 +33,8 @@ static void announce(pto_sim_t *sim, pto_sim_either_t *either) {
         wake_waiting(sim);
 }
 
-/* Policies that learn from earlier runs begin with the numbers for which the plan is priced. */
+/* Begins the policy. A policy that learns from earlier runs begins with the numbers of staged members for
+ * which the plan is priced. */
 static void begin(pto_sim_t *sim, const pto_walk_t *walk) {
     pto_sim_either_t *either = either_of(sim, walk);
     const pto_node_t *node = pto_plan_node(sim->plan, walk->lanes);
@@ -44,7 +46,8 @@ static void begin(pto_sim_t *sim, const pto_walk_t *walk) {
     announce(sim, either);
 }
 
-/* The first lane of member 0 that takes a branch passes stages marked `once`; the others follow it. */
+/* Decides for a lane of member 0 in a branch. Only the first lane that takes the branch passes stages marked
+ * `once`; the other lanes wait until it has passed, and skip them. */
 static pto_sim_gate_t pass_once(pto_sim_either_t *either, const pto_walk_t *walk) {
     int *first = &either->first_lane[walk->branch];
     if (*first == 0)

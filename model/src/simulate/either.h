@@ -9,13 +9,14 @@ struct pto_sim;
 /* Whether a process passes the stage that it has reached. UNKNOWN: not decided yet, so that it waits. */
 typedef enum { PTO_SIM_UNKNOWN, PTO_SIM_PASSES, PTO_SIM_SKIPS } pto_sim_gate_t;
 
+/* The state of one either node. Lane k is that of member 0 and member k. */
 typedef struct {
     bool begun;
     pto_policy_t policy;
-    bool arrived[PTO_LANES_MAX]; /* by lane */
-    int branch[PTO_LANES_MAX];   /* by lane: 1 + the branch that it takes; 0: not known yet */
-    int first_lane[PTO_BRANCH_COUNT];
-    bool once_passed[PTO_BRANCH_COUNT];
+    bool arrived[PTO_LANES_MAX];        /* [lane]: member k has reached the node */
+    int branch[PTO_LANES_MAX];          /* [lane]: 1 + the branch that it takes; 0: not known yet */
+    int first_lane[PTO_BRANCH_COUNT];   /* member 0's first lane in the branch; 0: none yet */
+    bool once_passed[PTO_BRANCH_COUNT]; /* that lane has ended the stage marked `once` */
 } pto_sim_either_t;
 
 /* Returns whether a process passes the stage that it has reached, in a branch of an either node. */

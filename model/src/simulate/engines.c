@@ -1,4 +1,5 @@
-/* Copy engines: copies of one GPU's processes at the same time.
+/* Copy engines: the copies that the processes of one GPU make at the same time. simulate.c begins and ends
+ * copies here.
  *
  * If the machine file says how processes share a GPU's copies (`copies.shared`), the copies wait in a queue
  * for each resource of the GPU (pto_copy_resource), and each adds the cost that price charges for one more
@@ -57,13 +58,14 @@ static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_event(sim, gpu, sim->now_s);
 }
 
-/* Returns the time (a reference to it) until which other processes wait for the copies of a process of the
- * job at a resource. */
+/* Returns the address of a time: until then, the copies of a process of the job occupy the resource for other
+ * processes. */
 static double *copy_held_s(const pto_sim_t *sim, int64_t process, pto_copy_resource_t resource) {
     return &sim->all->copy_held_s[process * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
 }
 
-/* Returns the number of the GPU's other processes for whose copies at a resource a new copy has to wait. */
+/* Returns the number of other processes of the GPU whose copies at the resource a new copy of `own` must
+ * await. */
 static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_resource_t resource) {
     int64_t cores = sim->layout->procs_per_gpu, first = own / cores * cores, waiting = 0;
     for (int64_t other = first; other < first + cores; other++)
@@ -71,8 +73,8 @@ static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_res
     return waiting;
 }
 
-/* Adds a rank's copy to a queue of its GPU, as pto_copy_queue_enter does for prices: its end is known at
- * once. */
+/* Adds a rank's copy to a queue of its GPU, as pto_copy_queue_enter does for prices. Later copies do not
+ * change its end, which is therefore known now. */
 static void join_queue(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     pto_one_copy_t copy = pto_sim_one_copy(local);

@@ -1,4 +1,5 @@
-/* The simulator's event queue, an agenda with a fixed number of slots: each slot has at most one event. */
+/* The simulator's event queue, called the agenda. It has a fixed number of slots, one for each thing that can
+ * have a next event (a side of a process, a link, a GPU); each slot has at most one event. */
 #ifndef PTO_SIMULATE_EVENTS_H
 #define PTO_SIMULATE_EVENTS_H
 

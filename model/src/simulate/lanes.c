@@ -1,20 +1,22 @@
-/* Lanes of a rank, each simulated as a process of its own. A lane begins a stage when the other lanes have
- * ended the stages that it waits for (pto_walk_after_t). A rank's lanes, of one plan or of several at once,
- * share its sending and its receiving side, each copy direction of its GPU, and its CPU: each of these serves
- * one lane at a time. */
+/* The lanes of a rank: parallel branches of a plan, and stages of a pipeline, which it works on at the same
+ * time. Each lane is simulated as a process of its own. It begins a stage when the other lanes have ended the
+ * stages that it waits for (pto_walk_after_t). A rank's lanes, of one plan or of several plans, share its
+ * sending and its receiving side, each copy direction of its GPU, and its CPU: each of these serves one lane
+ * at a time. */
 #include "simulate/simulate_internal.h"
 
 bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     const pto_walk_after_t *after = &proc->at->after;
     const uint32_t *reached = &sim->reached[proc->rank * sim->lanes];
-    for (uint32_t lane = 0; lane < sim->lanes; lane++)
+    for (uint32_t lane = 0; lane < sim->lanes; lane++) /* all that comes before the lanes has ended */
         if (reached[lane] <= after->fork)
             return false;
-    if (after->chunk >= 0 && reached[proc->lane - 1] <= after->chunk + 1)
+    if (after->chunk >= 0 &&
+        reached[proc->lane - 1] <= after->chunk + 1) /* the stage before, in this chunk */
         return false;
-    return after->slot < 0 ||
-           reached[pto_node_lane_count(sim->plan, proc->at->walk.lanes) - 1] > after->slot + 1;
+    const int last_lane = pto_node_lane_count(sim->plan, proc->at->walk.lanes) - 1;
+    return after->slot < 0 || reached[last_lane] > after->slot + 1; /* the chunk whose buffer is reused */
 }
 
 bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
@@ -34,8 +36,9 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
 
 /* --- what lanes share ----------------------------------------------------------------------------------- */
 
-/* Returns whether another lane of the rank has the resource that this one wants, or is to get it first: it
- * has waited longer, or as long and is the later lane, which has the older chunk. */
+/* Returns whether another lane of the rank has the resource that this one wants, or gets it first. It gets it
+ * first if it has waited longer or, of lanes that have waited as long, if it is the later one, which works on
+ * the older chunk. */
 static bool has_precedence(pto_sim_lane_t other, const pto_sim_t *sim, uint32_t rank) {
     const pto_local_t *theirs = &other.sim->local[other.rank], *own = &sim->local[rank];
     if (theirs->holds == own->wants)

@@ -1,10 +1,10 @@
 /* Injection and ejection of nodes: links that the messages in flight share fluidly, each with an equal part
  * of the link's time (processor sharing).
  *
- * A job of b bytes needs b / R of the link's time. With n jobs each gets 1/n of it. So one number, the time
- * that every job has received since the link was idle, determines when each is through: jobs are ordered by
- * the value at which that happens. ppn equal messages that start together are through after ppn b / R, as in
- * the max-rate model.
+ * In this file, a job is a message on a link. A job of b bytes needs b / R of the link's time. With n jobs
+ * each gets 1/n of it. So one number, the time that every job has received since the link was idle,
+ * determines when each is through: jobs are ordered by the value at which that happens. ppn equal messages
+ * that start together are through after ppn b / R, as in the max-rate model.
  *
  * Links are updated only on demand: a message limited by its own rate never causes an event of its link. */
 #include <math.h>
@@ -47,8 +47,8 @@ void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
 
 static void end_first(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, double end_s) {
     pto_link_t *link = pto_link_of(sim, kind, node);
-    uint32_t rank = first_job(link)->proc; /* number over all plans, then in its own plan */
-    pto_sim_t *owner = pto_sim_owner(sim, &rank);
+    uint32_t rank = first_job(link)->proc;
+    pto_sim_t *owner = pto_sim_owner(sim, &rank); /* makes `rank` a number of the owner's plan */
     link->at_s = end_s > link->at_s ? end_s : link->at_s;
     link->progress_s = first_job(link)->until_s;
     link->jobs--;

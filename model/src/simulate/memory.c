@@ -52,7 +52,7 @@ static void find_capacities(pto_sim_t *sim) {
             1 / pto_fabric_s_per_byte(fabric, nodes, i)->value;
 }
 
-/* Allocates the state that each plan has for itself. */
+/* Allocates the state of one plan. */
 static void allocate(pto_sim_t *sim) {
     const pto_plan_t *plan = sim->plan;
     size_t procs = (size_t)sim->ranks * sim->lanes;

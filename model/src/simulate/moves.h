@@ -1,5 +1,6 @@
-/* Enumerates the messages of a rank's stage one by one, from the plan's arithmetic. Steps whose members are
- * all ranks in order (`by_index`) are handled here, inline; all others in moves.c. */
+/* Enumerates the messages of a rank's stage one by one, from the plan's arithmetic. A move is a step in one
+ * iteration (pto_sim_move_t). Steps whose members are all ranks in order (`by_index`) are handled here,
+ * inline, since run.c calls this for every message; all others are handled in moves.c. */
 #ifndef PTO_SIMULATE_MOVES_H
 #define PTO_SIMULATE_MOVES_H
 
@@ -13,7 +14,7 @@ void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_s
 void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_sim_move_t *move);
 /* Work done in this thread, for tests: slices whose bytes were not in a table. */
 extern _Thread_local int64_t pto_slices_measured;
-/* Returns pto_slice_bytes of the source (0) or target (1) of a step. */
+/* Returns pto_slice_bytes of the step's source (`end` 0) or target (1). */
 int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_sim_move_t *move, int end,
                             const pto_action_t *action);
 
@@ -102,9 +103,11 @@ PTO_SIM_HOT void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc, 
     proc->expected = 0;
     for (int i = at->view->first_recv; i <= at->view->last_recv; i++) {
         pto_sim_move_t *move = &at->move[i];
-        int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0, bytes = 0;
-        for (int64_t j = 0, peer; move->by_index && j < count && bytes >= 0; j++) {
-            if ((peer = pto_move_peer(move, proc->rank, j)) == (int64_t)proc->rank)
+        int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0;
+        int64_t bytes = 0; /* of the last message; -1: they have to be computed */
+        for (int64_t j = 0; move->by_index && j < count && bytes >= 0; j++) {
+            const int64_t peer = pto_move_peer(move, proc->rank, j);
+            if (peer == (int64_t)proc->rank)
                 continue;
             bytes = pto_move_bytes_with(sim, move, 1, proc->rank, peer, 0);
             if (bytes > 0 || (bytes == 0 && move->step->send_empty))

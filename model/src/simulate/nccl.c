@@ -3,7 +3,7 @@
 #include "price/nccl.h"
 #include "simulate/simulate_internal.h"
 
-/* Start the collective: all members leave it at the same time. */
+/* Starts the collective. Sets the time when all members leave it. */
 static void start(pto_sim_t *sim, const pto_node_t *node) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);

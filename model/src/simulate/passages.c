@@ -1,6 +1,6 @@
-/* The sequence of a plan's stages. All ranks pass the same sequence, so each stage of each iteration is a
- * passage that they share, and what is the same for all ranks is computed once. Passages are made when the
- * first rank reaches them, and freed when the last rank has left them. */
+/* The sequence of a plan's stages. A passage is a stage in one iteration of its loops. All ranks go through
+ * the same passages, so values that are the same for all ranks are computed once for each. A passage is made
+ * when the first rank reaches it, and freed when the last rank has left it. */
 #include <stdlib.h>
 
 #include "simulate/simulate_internal.h"
@@ -73,6 +73,7 @@ static void find_sizes(pto_sim_move_t *move, int end, int64_t k) {
     sizes->count = sizes->core_count = view->count;
 }
 
+/* Returns whether all ranks act in a step. */
 static bool all_act(const pto_sim_move_t *move) {
     return move->view->of_all && move->who_first <= 0 && move->who_stride == 1 &&
            move->who_until >= move->group_size;
@@ -84,6 +85,7 @@ static bool may_stream(const pto_sim_t *sim, const pto_walk_t *walk) {
            (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
 }
 
+/* Returns the passage's `only_local` step (stages.h), or NULL. */
 static pto_sim_move_t *find_only_local(const pto_sim_t *sim, const pto_passage_t *at) {
     pto_sim_move_t *found = NULL;
     for (int i = 0; i < at->walk.stage->step_count && sim->own_engines; i++) {
@@ -117,7 +119,7 @@ static void make_passage(const pto_sim_t *sim, pto_passage_t *passage) {
     passage->only_local = find_only_local(sim, passage);
 }
 
-/* Make the passage after the last one; NULL if there is none. */
+/* Makes the passage after the last one. Returns NULL if there is none, or out of memory (sim->status). */
 static pto_passage_t *make_next(pto_sim_t *sim) {
     pto_passages_t *passages = &sim->passages;
     if (passages->walk.stage && pto_walk_in_nccl(&passages->walk))
@@ -158,10 +160,13 @@ static void move_to(pto_sim_t *sim, pto_proc_t *proc, pto_passage_t *to) {
 }
 
 bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
-    pto_passage_t *at = proc->at, *next;
-    while ((next = at->next ? at->next : make_next(sim)) && next->walk.lane != (int)proc->lane)
-        at = next;
-    if (next || at != proc->at)
-        move_to(sim, proc, next ? next : at);
+    pto_passage_t *last = proc->at; /* the last one that is not the process's next */
+    pto_passage_t *next = last->next ? last->next : make_next(sim);
+    while (next && next->walk.lane != (int)proc->lane) {
+        last = next;
+        next = last->next ? last->next : make_next(sim);
+    }
+    if (next || last != proc->at)
+        move_to(sim, proc, next ? next : last);
     return next != NULL;
 }

@@ -1,5 +1,6 @@
-/* The state of one rank of a simulation: its stage, the messages that it sends and receives, its copies and
- * reductions. It is divided into cache lines by what an event needs. */
+/* The state of one rank of a simulation, or of one lane of a rank (simulate_internal.h): its stage, the
+ * messages that it sends and receives, its copies and reductions. The structs are divided into cache lines so
+ * that an event touches few of them. */
 #ifndef PTO_SIMULATE_RANKS_H
 #define PTO_SIMULATE_RANKS_H
 

@@ -16,20 +16,21 @@ typedef enum {
     PTO_LINKS_PER_NODE
 } pto_link_kind_t;
 
-/* A job is a message at one of its ends; a rank has at most one. It is done once `progress_s` of the link,
- * which grows by dt / jobs, has reached `until_s` (links.c). */
+/* A job is a message on a link, for one of its ends; a side of a rank has at most one. It is done once
+ * `progress_s` of the link, which grows by dt / jobs, has reached `until_s` (links.c). */
 typedef struct {
     double until_s;
     uint32_t proc; /* its number over all plans */
 } pto_link_job_t;
 
+/* A link of a node, shared by jobs or, if pto_link_has_flows, by flows. */
 typedef struct {
-    double progress_s;
-    double at_s; /* the time of the last update of progress_s */
-    double busy_since_s;
-    double busy_s;
-    double waiting_s;
-    int32_t jobs;
+    double progress_s;    /* time that every job has received since the link was idle */
+    double at_s;          /* the time of the last update of progress_s */
+    double busy_since_s;  /* the beginning of the current busy period */
+    double busy_s;        /* sum of the busy periods that have ended */
+    double waiting_s;     /* sum of the delays of all messages */
+    int32_t jobs;         /* or flows */
     int32_t waiting;      /* sides that wait for the end of a job */
     int64_t bytes;        /* since it was idle */
     bool has_delayed;     /* the last job was delayed by the others */
@@ -70,17 +71,17 @@ typedef struct {
 enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
 _Static_assert(PTO_ENGINES_PER_GPU <= 8, "the engines in use of a GPU are bits of a byte");
 
-/* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
- * timed by their GPU's queues. */
+/* The copies of one GPU in one direction. Queued copies (copies.shared) are counted here, but timed by their
+ * GPU's queues. */
 typedef struct {
     _Alignas(64) uint32_t first; /* list of copies not queued: 1 + a process's number over all plans */
     int32_t active;              /* number of copies, queued ones included */
     int64_t total_bytes;
     int64_t busy_bytes; /* since it was idle */
     double next_s;      /* when its next copy ends */
-    double at_s;
+    double at_s;        /* the time of the last update of its copies */
     double busy_since_s;
-    double busy_s;
+    double busy_s; /* sum of the busy periods that have ended */
     double waiting_s;
 } pto_engine_t;
 

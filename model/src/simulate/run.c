@@ -7,7 +7,8 @@
  * flight, or held back until their receive is posted, have a record.
  *
  * Every message passes through this file, so its functions are inlined into one loop, which is compiled
- * twice. The loop for `plain` simulations omits what these cannot need (is_plain in views.c). */
+ * twice. A simulation is `plain` if nothing delays its messages: one plan, no lanes, no limiting links, no
+ * trace (is_plain in views.c). The loop for plain simulations omits the code that these cannot need. */
 #include <math.h>
 
 #include "portolan/progress.h"
@@ -43,7 +44,7 @@ PTO_SIM_HOT const pto_known_cost_t *cost_at(pto_sim_t *sim, const pto_proc_t *pr
                                 message->bytes);
 }
 
-/* Assign a message to a side. */
+/* Assigns a message to a side, which begins to move it. */
 PTO_SIM_HOT void start_side(pto_sim_t *sim, const pto_proc_t *proc, pto_side_t *side, uint32_t number,
                             const pto_message_t *message, const pto_sim_cost_t *cost, bool plain) {
     bool sends = side == &proc->out;
@@ -113,6 +114,7 @@ static bool side_is_busy(pto_sim_t *sim, uint32_t rank, bool sends) {
     return pto_sim_busy_side(&sim, rank, sends) != NULL;
 }
 
+/* A posted message has reached its target, which receives it now or, if the side is busy, later. */
 PTO_SIM_HOT void arrive(pto_sim_t *sim, uint32_t number, const pto_message_t *message, bool plain) {
     uint32_t rank = message->target;
     pto_proc_t *proc = &sim->proc[rank];
@@ -186,11 +188,13 @@ PTO_SIM_HOT bool recv_event(pto_sim_t *sim, uint32_t rank, bool plain) {
 
 /* --- sending -------------------------------------------------------------------------------------------- */
 
-/* Returns by how many stages a message's target is past the one that receives it (negative: before). */
+/* Returns how many stages the target has gone beyond the one that receives the message; negative: it has not
+ * reached it. */
 PTO_SIM_HOT int64_t stages_ahead(const pto_sim_t *sim, const pto_message_t *message) {
     return sim->proc[message->target].at->walk.instance - (int64_t)message->instance;
 }
 
+/* Returns whether the target has posted the receive of a message. */
 PTO_SIM_HOT bool is_posted(const pto_sim_t *sim, const pto_message_t *message, bool plain) {
     int64_t ahead = stages_ahead(sim, message);
     return ahead > 0 || (ahead == 0 && (plain || sim->proc[message->target].state != PTO_PROC_LANE));
@@ -292,6 +296,7 @@ PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool is_retry, bool pl
     }
 }
 
+/* Returns whether the sending side is done; if not, sets its next event, or waits for a link. */
 PTO_SIM_HOT bool sent(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!has_passed_links(sim, proc, &proc->out.waits, plain))
@@ -410,6 +415,7 @@ PTO_SIM_HOT bool only_local_event(pto_sim_t *sim, uint32_t rank) {
     return true;
 }
 
+/* Begins the stage that a rank has reached. `follows`: see pto_sim_prepare_locals. */
 PTO_SIM_HOT void open_stage(pto_sim_t *sim, uint32_t rank, bool follows, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_stage_view_t *view = proc->at->view;
@@ -470,6 +476,7 @@ PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
 
 /* --- events --------------------------------------------------------------------------------------------- */
 
+/* Handles an event of a rank, which continues if its messages or its local step may have ended. */
 PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool plain) {
     bool passes = false;
     switch (slot) {

@@ -1,6 +1,6 @@
-/* Simulates a plan (portolan/simulate.h): the local steps of ranks, and the simulation as a whole. In a
- * stage, a rank first raises its flags if the steps run at once, then moves its messages (run.c), then does
- * its local steps one after another. */
+/* Simulates a plan (portolan/simulate.h): the local steps of ranks (copies, reductions, signals, waits), and
+ * the simulation as a whole. If the steps of a stage run at the same time (PTO_ORDER_AT_ONCE), a rank first
+ * raises its flags. Then it moves its messages (run.c), then it does its local steps one after another. */
 #include "portolan/simulate.h"
 
 #include "portolan/strategy.h"
@@ -45,8 +45,8 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
 /* --- local steps ---------------------------------------------------------------------------------------- */
 
 /* Returns the local step at `position`, or NULL: none is due there. In a sequence, the positions are those of
- * the steps. If steps run at once, each step has two: waits are due at the second one, other steps at the
- * first. */
+ * the steps. Otherwise each step has two positions, `position` and `position` + count: waits are due at the
+ * second one, other steps at the first. */
 static pto_sim_move_t *local_move(const pto_passage_t *at, int position) {
     int count = at->walk.stage->step_count;
     pto_sim_move_t *move = &at->move[position < count ? position : position - count];
@@ -69,7 +69,7 @@ static bool acts(const pto_sim_t *sim, const pto_proc_t *proc, const pto_sim_mov
     return true;
 }
 
-/* Keeps the rank busy for `seconds`; false if that is none. */
+/* Keeps the rank busy for `seconds`. Returns false if these are 0. */
 static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
     if (seconds <= 0)
         return false;
@@ -86,7 +86,8 @@ static bool take_resource(pto_sim_t *sim, uint32_t rank, const pto_step_t *step)
     return false;
 }
 
-/* Begins a reduction, with the current peer. By the CPU, it also occupies the memory of its socket. */
+/* Begins a reduction, with the current peer. A reduction by the CPU also occupies the memory of its socket.
+ * Returns false if it takes no time. */
 static bool reduce(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     int64_t source_bytes = pto_sim_slice_bytes(sim, move, 0, action);
@@ -155,7 +156,8 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move, pto
     return false;
 }
 
-/* Begins a step, or its part for the next peers; false if none is left that takes time. */
+/* Begins a step or, of a step done for each peer, the part of the next peer that takes time. Returns false if
+ * nothing is left that takes time. */
 static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move, pto_action_t *action) {
     pto_local_t *local = &sim->local[rank];
     sim->proc[rank].stage_s = sim->now_s;

@@ -27,8 +27,11 @@
  *
  * decide/simulate_all.c simulates all strategies at all points.
  *
- * Each lane of a rank is simulated as a process of its own, at index lane * ranks + rank of sim->proc. In
- * this folder, `rank` is that index, except in actions and spans. In a plan without lanes it is the rank. */
+ * A lane is one of the parallel branches, or one of the pipeline's stages, that a rank works on at the same
+ * time; a plan without these has one lane. Each lane of a rank is simulated as a process of its own, at index
+ * lane * ranks + rank of sim->proc. In this folder, `rank` is that index, except in actions and spans. In a
+ * plan with one lane it is the rank. The job is the MPI job whose processes are simulated. A side is the
+ * sending or the receiving half of a process (pto_side_t). */
 #ifndef PTO_SIMULATE_INTERNAL_H
 #define PTO_SIMULATE_INTERNAL_H
 
@@ -41,7 +44,7 @@
 #include "simulate/ranks.h"
 #include "simulate/resources.h"
 
-/* --- all of it ------------------------------------------------------------------------------------------ */
+/* --- the state of a simulation -------------------------------------------------------------------------- */
 
 /* Slots of the agenda (events.h), each with at most one event: four for each process, then one for each link,
  * and one for each GPU. RETRY checks a message again whose receive was not posted, after all other events of
@@ -71,7 +74,7 @@ typedef struct {
     uint32_t lanes;       /* of a rank of the job, over all calls */
     uint32_t *first_lane; /* of each call, among these */
     pto_lane_sets_t *set; /* of each rank of the job; NULL: it has one lane */
-    uint32_t *member;     /* [call][rank of the job]: the process that is it, in its first lane */
+    uint32_t *member;     /* [call][rank of the job]: its process in that call, of its first lane */
     pto_simulation_t *simulation;
     double *end_s;    /* of each call; NULL: not wanted */
     bool has_links;   /* false: no link can delay anything, so none is allocated */

@@ -4,8 +4,8 @@
 
 #include "portolan/simulate.h"
 
-/* Check that simulating the plan is within the options' limit after others that took `*used` of it, and add
- * to that. `used` may be NULL. Errors: PTO_ERR_TOO_LARGE. */
+/* Checks that simulating the plan is within the options' limit. `*used`: what other plans take of the limit;
+ * this plan's work is added to it. `used` may be NULL. Errors: PTO_ERR_TOO_LARGE. */
 pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
                                      const pto_simulate_options_t *options, int64_t *used, pto_error_t *err);
 

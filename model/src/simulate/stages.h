@@ -1,5 +1,6 @@
-/* Steps and stages of a plan as a simulation uses them: what is the same for all ranks is computed once,
- * before the first rank needs it (views.c, passages.c), and costs are cached (costs.c). */
+/* Steps and stages of a plan as a simulation uses them: values that are the same for all ranks are computed
+ * once, before the first rank needs them (views.c, passages.c), and costs are cached (costs.c). A view has
+ * the values that hold in all iterations of the plan's loops; a move or a passage those of one iteration. */
 #ifndef PTO_SIMULATE_STAGES_H
 #define PTO_SIMULATE_STAGES_H
 
@@ -8,10 +9,11 @@
 #include "price/pricing.h"
 #include "simulate/message_pool.h"
 
+/* The cost of a message at one of its ends. */
 typedef struct {
     double alpha_s;
     double alone_s;   /* beta times its bytes, at the rate of the two processes alone */
-    double bytes_s;   /* the same, with what slows it */
+    double bytes_s;   /* the same, with the slowdown of messages between copies (messages.staged) */
     double link_s[2]; /* its time on the link of its receiver's node, and of its sender's */
 } pto_sim_cost_t;
 

@@ -1,6 +1,6 @@
-/* Plans in which all nodes do the same: cyclic renumbering of the nodes leaves the plan unchanged. Each rank
- * does what the rank at its place on node 0 does, at the same time, and node 0 sends a message like each that
- * it receives from another node. It is therefore enough to simulate one node. */
+/* Recognises plans in which all nodes do the same: cyclic renumbering of the nodes leaves the plan unchanged.
+ * Then each rank does the same as the rank at its place on node 0, at the same time. For each message that
+ * node 0 receives from another node, it sends a like one. So it is enough to simulate one node (size.c). */
 #include "simulate/simulate_internal.h"
 
 /* Returns whether the slice has the same number of bytes on all nodes: its blocks are equal, and their number

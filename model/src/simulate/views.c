@@ -1,5 +1,5 @@
-/* Views of a plan's steps and stages: what they have in common for all ranks, found once, before the
- * simulation begins. */
+/* Views of a plan's steps and stages (stages.h): properties that are the same for all ranks and iterations,
+ * found once, before the simulation begins. */
 #include <stdlib.h>
 
 #include "simulate/simulate_internal.h"
