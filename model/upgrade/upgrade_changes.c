@@ -11,6 +11,7 @@
 #include "machine/topology_internal.h"
 #include "portolan/scenario.h"
 
+/* Finds the value of a parameter; false if the machine has none, or it is 0. */
 static bool value_of(const pto_machine_t *machine, const char *key, double *value) {
     return pto_machine_get(machine, key, value, NULL) == PTO_OK && *value > 0;
 }
@@ -71,6 +72,8 @@ static bool is_between_nodes(const char *key) {
     return is_bytes_of(key, "messages.cpu.off_node.") || is_bytes_of(key, "messages.gpu.off_node.");
 }
 
+/* Lowers the parameters whose keys `is_changed` selects to what `faster` returns; counts them in `*changed`.
+ */
 static pto_status_t speed_up(pto_machine_t *machine, bool (*is_changed)(const char *key), faster_t faster,
                              int *changed, pto_error_t *err) {
     pto_machine_param_t *param;
@@ -99,7 +102,8 @@ static double over_gpu_link(const pto_machine_t *machine, const char *key, doubl
     return s_per_byte - fmin(s_per_byte, link) / 2;
 }
 
-/* Messages cross the link to the host if their cost equals the link's: machine files have no other sign. */
+/* A message is taken to cross the link to the host if its cost per byte equals the link's, since machine
+ * files do not say which links messages cross. */
 static double over_host_link(const pto_machine_t *machine, const char *key, double s_per_byte) {
     char host[PTO_PARAM_KEY_MAX];
     double link, nic = 0;
@@ -210,7 +214,8 @@ static pto_status_t fail_has_gpudirect(const pto_machine_t *machine, pto_error_t
                          staged[0] ? "); routes that send from GPU memory are priced beside it" : "");
 }
 
-/* Fails if the machine has GPUDirect: a GPU's message then starts sooner than copy and host message. */
+/* Fails if the machine has GPUDirect: then the alpha of a GPU's message is less than that of a copy to the
+ * host and of a host's message together. */
 static pto_status_t check_lacking(const pto_machine_t *machine, pto_error_t *err) {
     const pto_cost_table_t *cpu = off_node(machine, PTO_SPACE_CPU), *gpu = off_node(machine, PTO_SPACE_GPU);
     double copy_s = 0;
@@ -290,8 +295,8 @@ static pto_status_t add_rows(pto_machine_t *machine, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Limits what the GPUs of a node send at once by its NICs, as the host's data, and by the links of its GPUs.
- * A file that has messages of GPUs, but no limit, gets none. */
+/* Limits the rate at which the GPUs of a node send together: by the node's NICs, as for host data, and by the
+ * links of its GPUs. A file that has costs of GPU messages, but no limit, gets no limit. */
 static pto_status_t limit_node(pto_machine_t *machine, bool added, pto_error_t *err) {
     static const struct {
         const char *cpu, *gpu;

@@ -1,5 +1,6 @@
-/* What upgrades change in a machine. For faster links, only the effects besides their own rate: on GPU
- * messages that cross them, and on what the GPUs of a node can send at once. */
+/* Changes that upgrades make in a machine (upgrade_outcome.c applies them). The functions for faster links do
+ * not change the links' own rates, which what-ifs of the upgrade do (upgrades.c), but the costs of GPU
+ * messages that cross them, and the rate at which the GPUs of a node can send together. */
 #ifndef PTO_UPGRADE_CHANGES_H
 #define PTO_UPGRADE_CHANGES_H
 
@@ -24,10 +25,10 @@ pto_status_t pto_speed_up_host_links(pto_machine_t *machine, pto_error_t *err);
  * below that of the link to the host. Does not change the injection of a node. Errors: the same. */
 pto_status_t pto_speed_up_network(pto_machine_t *machine, pto_error_t *err);
 
-/* Adds GPUDirect: sets the costs of GPU messages to other nodes, which are added if there are none, to those
- * of the host's messages, but not below that of the link to the host, and limits a node's by its NICs like
- * the host's. `note` says what is assumed. Errors: PTO_ERR_NOT_APPLICABLE, with what the machine has already
- * or its file lacks; PTO_ERR_MEMORY. */
+/* Adds GPUDirect. The costs of GPU messages to other nodes become those of the host's messages, but not less
+ * per byte than the link to the host; rows are added if there are none. The NICs limit a node's GPUs like its
+ * host. Sets `note` to the assumptions. Errors: PTO_ERR_NOT_APPLICABLE, with a message that says what the
+ * machine has already or its file lacks; PTO_ERR_MEMORY. */
 pto_status_t pto_add_gpudirect(pto_machine_t *machine, char note[PTO_ERROR_MESSAGE_MAX], pto_error_t *err);
 
 #endif

@@ -1,4 +1,6 @@
-/* Predicts outcomes of upgrades: changes the machine before the layout is bound, and chooses routes again. */
+/* Predicts outcomes of upgrades: changes the machine before the layout is bound, and chooses strategies
+ * again.
+ */
 #include "upgrade/upgrade_outcome.h"
 
 #include <math.h>
@@ -79,8 +81,8 @@ static pto_status_t change_one(const char *text, const variant_t *variant, pto_o
     return pto_what_if(text, &options->scenario, options->machine, err);
 }
 
-/* Applies the changes of an upgrade, of which at least one must match, as not all machines have everything.
- * One that cannot be priced is excused if there is nothing to save. */
+/* Applies the changes of an upgrade (pto_variant_t.change). At least one must apply, as not all machines have
+ * all parameters. A change that cannot be priced is excused if there is nothing to save. */
 static pto_status_t change(void *context, pto_options_t *options, pto_error_t *err) {
     const variant_t *variant = context;
     pto_status_t first = PTO_OK;
@@ -219,7 +221,8 @@ bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *ou
     return true;
 }
 
-/* For finding how much of the prices comes from parameters of `untouched` that the upgrade keeps. */
+/* The search for the seconds of prices that come from parameters which the upgrade should change, but keeps.
+ */
 typedef struct {
     const pto_untouched_t *untouched;
     const pto_machine_t *as_it_is;
@@ -239,6 +242,7 @@ static bool is_untouched(const search_t *search, const char *key) {
             pto_machine_get(search->upgraded, key, &after, NULL) != PTO_OK || before == after);
 }
 
+/* Returns the seconds of one price that come from such parameters. */
 static double seconds_by(const search_t *search, const pto_explanation_t *explanation, int64_t nodes) {
     double seconds = 0;
     if ((search->untouched->when == PTO_BETWEEN_NODES && nodes == 1) ||

@@ -1,4 +1,5 @@
-/* The outcome of an upgrade: a scenario or a workload predicted with it. */
+/* The outcome of an upgrade: the prediction of a scenario or a workload on the upgraded machine. `portolan
+ * upgrade` compares it with the outcome on the machine as it is. */
 #ifndef PTO_UPGRADE_OUTCOME_H
 #define PTO_UPGRADE_OUTCOME_H
 
@@ -17,7 +18,7 @@ typedef struct {
     double saved_s;
     pto_options_t options;
     pto_predictions_t predictions; /* of a scenario */
-    int64_t priced_points;         /* how many of these `seconds` is the sum of */
+    int64_t priced_points;         /* the number of points in the sum `seconds` */
     pto_workload_t workload;
     pto_step_prediction_t step;         /* of a workload, by the cheapest routes */
     char note[PTO_ERROR_MESSAGE_MAX];   /* what its price assumes; "" if nothing */
@@ -36,9 +37,9 @@ const char *pto_outcome_left_out(const pto_outcome_t *outcome, char text[PTO_ERR
 /* Returns whether both have sums over the same points. */
 bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome);
 
-/* Sets the reason of an outcome if the picks depend on parameters that the upgrade should change and cannot:
- * if it saves nothing, it then does not apply; else it saves at least that. Otherwise the reason is its note.
- */
+/* Sets the reason of an outcome. If the picks depend on parameters that the upgrade should change and cannot,
+ * the reason says so: an upgrade that saves nothing then does not apply, another one saves at least what is
+ * predicted. Otherwise the reason is the note. */
 void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgrade, pto_outcome_t *outcome);
 
 /* Returns the saving of an upgrade divided by its cost; the saving, if no cost is given. */

@@ -1,11 +1,11 @@
-/* Upgrades of a machine: what-ifs with a name and maybe a cost. */
+/* Upgrades of a machine for `portolan upgrade`: changes of its parameters, with a name and perhaps a cost. */
 #ifndef PTO_UPGRADES_H
 #define PTO_UPGRADES_H
 
 #include "formats/yaml_tree.h"
 #include "portolan/machine.h"
 
-/* When parameters that an upgrade cannot change make its effect unknown. */
+/* When the parameters that an upgrade cannot change (pto_untouched_t) make its effect unknown. */
 typedef enum {
     PTO_ALWAYS,
     PTO_BETWEEN_NODES, /* only on several nodes */

@@ -1,12 +1,13 @@
 /* Mapping by recursive bisection: the places are halved, and the processes are divided between the halves so
- * that little is sent from one to the other. Each division starts from several that grow around one process,
- * and is improved by moves back and forth as in Kernighan and Lin, "An Efficient Heuristic Procedure for
- * Partitioning Graphs" (1970), and in Fiduccia and Mattheyses (1982). */
+ * that little is sent from one to the other (the cut). Several initial divisions, which grow around one
+ * process, are each improved by moves back and forth as in Kernighan and Lin, "An Efficient Heuristic
+ * Procedure for Partitioning Graphs" (1970), and in Fiduccia and Mattheyses (1982). The best one is kept. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "map/map_internal.h"
 
+/* Numbers of initial divisions, also of more than MANY processes; the maximum number of passes of each. */
 enum { STARTS = 6, STARTS_OF_MANY = 2, MANY = 1024, PASSES = 8 };
 
 /* The unlocked processes of a side, as a heap: on top the one whose move to the other side gains most; of
@@ -24,7 +25,7 @@ typedef struct {
     int64_t *at;       /* by process: its index in its side's heap; -1: locked */
     int64_t *best;     /* by process: its side in the best division so far */
     int64_t *moved;    /* the moves of a pass, in order */
-    uint64_t state;
+    uint64_t state;    /* of the random numbers */
 } bisection_t;
 
 /* A part of the processes. */
@@ -51,7 +52,7 @@ static void set_in_heap(bisection_t *bisection, heap_t *heap, int64_t at, int64_
     pto_map_visits++;
 }
 
-/* Puts a process that is new, or has a new gain, into a heap at `at`, and sifts it up or down. */
+/* Puts process `i`, which is new or has a new gain, into a heap at index `at`, and sifts it up or down. */
 static void sift(bisection_t *bisection, heap_t *heap, int64_t at, int64_t i) {
     for (; at > 0 && is_above(bisection, i, heap->process[(at - 1) / 2]); at = (at - 1) / 2)
         set_in_heap(bisection, heap, at, heap->process[(at - 1) / 2]);
@@ -73,7 +74,7 @@ static void remove_from_heap(bisection_t *bisection, heap_t *heap, int64_t i) {
     bisection->at[i] = -1;
 }
 
-/* Locked processes do not move again in a pass. */
+/* Puts all processes into the heaps. Those that have moved in a pass are locked: they are in no heap. */
 static void unlock_all(bisection_t *bisection, const part_t *part) {
     bisection->movable[0].count = bisection->movable[1].count = 0;
     for (int64_t n = 0; n < part->count; n++) {
@@ -154,7 +155,8 @@ static double improve_once(bisection_t *bisection, const part_t *part) {
 
 /* --- starts --------------------------------------------------------------------------------------------- */
 
-/* Side 0 grows around one process, each time by the one that lowers the cut most. */
+/* Makes an initial division: side 0 grows from process `seed`, each time by the one that lowers the cut most.
+ */
 static void grow(bisection_t *bisection, const part_t *part, int64_t seed) {
     for (int64_t n = 0; n < part->count; n++)
         bisection->side[part->process[n]] = 1;
@@ -167,7 +169,7 @@ static void grow(bisection_t *bisection, const part_t *part, int64_t seed) {
     lock_all(bisection);
 }
 
-/* Side 0 is the first processes of the part, in their order. */
+/* Makes an initial division: side 0 has the first processes of the part. */
 static void take_first(bisection_t *bisection, const part_t *part) {
     for (int64_t n = 0; n < part->count; n++)
         bisection->side[part->process[n]] = n >= part->first_half;
@@ -186,9 +188,10 @@ static void divide(bisection_t *bisection, const part_t *part) {
     for (int start = 0; start < starts; start++) {
         if (start == 0)
             take_first(bisection, part);
+        else if (start == 1)
+            grow(bisection, part, part->process[0]);
         else
-            grow(bisection, part,
-                 part->process[start == 1 ? 0 : pto_map_random_below(&bisection->state, part->count)]);
+            grow(bisection, part, part->process[pto_map_random_below(&bisection->state, part->count)]);
         for (int pass = 0; pass < PASSES && improve_once(bisection, part) > 0; pass++)
             ;
         double cut = find_gains(bisection, part);

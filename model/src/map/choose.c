@@ -21,15 +21,16 @@ typedef struct {
     int strategy_count;
     pto_map_result_t *result;
     pto_map_problem_t problem;
-    int64_t candidates;      /* their maximum number */
-    int64_t candidates_work; /* of pricing these */
+    int64_t candidates;      /* the number of mappings that the mappers will propose, and the default */
+    int64_t candidates_work; /* the work of pricing these (decide/work.c) */
     bool shown;              /* progress is being shown */
     pto_error_t *err;
 } choice_t;
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-/* Prices a candidate by one strategy (NULL: the cheapest), in `chunks` (0: as in the scenario). */
+/* Predicts the time of the candidate's mapping by one strategy (NULL: the cheapest), in `chunks` (0: as in
+ * the scenario). Sets the candidate's time, strategy, chunks and last node. */
 static pto_status_t price(choice_t *choice, const pto_strategy_t *only, int64_t chunks,
                           pto_map_candidate_t *priced) {
     pto_scenario_t placed = *choice->scenario; /* borrows everything but the mapping */
@@ -141,7 +142,7 @@ static bool depends_on_seed(const pto_mapper_t *mapper) {
 }
 
 static pto_status_t try_mapper(choice_t *choice, const pto_mapper_t *mapper, pto_aim_t aim, int number) {
-    static const char *const aims[PTO_AIM_COUNT] = {"", ", messages in turn", ", messages at once"};
+    static const char *const aim_text[PTO_AIM_COUNT] = {"", ", messages in turn", ", messages at once"};
     pto_map_candidate_t *candidate = add_candidate(choice);
     pto_error_t fault = {.status = PTO_OK};
     if (!candidate)
@@ -153,7 +154,7 @@ static pto_status_t try_mapper(choice_t *choice, const pto_mapper_t *mapper, pto
         snprintf(candidate->name, sizeof candidate->name, "%.30s, seed %llu", mapper->name,
                  (unsigned long long)problem.seed);
     else
-        snprintf(candidate->name, sizeof candidate->name, "%.30s%s", mapper->name, aims[aim]);
+        snprintf(candidate->name, sizeof candidate->name, "%.30s%s", mapper->name, aim_text[aim]);
     pto_status_t status = pto_mapper_run(mapper, &problem, candidate->place, &fault);
     return finish(choice, candidate, status, &fault);
 }
@@ -228,9 +229,10 @@ static void order_processes(const pto_map_result_t *result, const pto_map_candid
                 order[used++] = i;
 }
 
-/* Swaps pairs as long as the price falls, or stays and the sum falls; at most `*budget` prices. Pairs are
- * tried in turn, until all have failed since the last swap that was kept. `last_first`: first tries processes
- * of the last node to complete, whose swaps are the likeliest to lower the price. */
+/* Swaps the places of pairs of processes if that lowers the predicted time, or keeps it and lowers the sum of
+ * costs. Computes at most `*budget` prices. Pairs are tried in turn, until all have failed since the last
+ * swap that was kept. `last_first`: tries the processes of the last node to complete first, whose swaps are
+ * the likeliest to lower the time. */
 static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, bool last_first, int64_t *order,
                            int64_t *budget) {
     const pto_map_result_t *result = choice->result;
@@ -263,8 +265,8 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, boo
     return status;
 }
 
-/* Returns the maximum number of prices for the refinement. As swaps gain little, their work is at most a
- * small share of what the candidates leave of the limit. */
+/* Returns the maximum number of prices for the refinement. As swaps gain little, they get at most a small
+ * share of the work that the limit leaves after the candidates. */
 static int64_t budget_of(const choice_t *choice, const pto_strategy_t *strategy) {
     enum { PRICES_MAX = 1000, FEW = 64, SHARE_OF_LIMIT = 256 };
     const int64_t work = pto_cell_work(choice->scenario, choice->machine, 0, strategy);
@@ -348,8 +350,8 @@ static int candidates_of(const choice_t *choice, const pto_mapper_t *mapper) {
     return seeds_of(choice, mapper) + aims + has_phases(choice, mapper);
 }
 
-/* Returns the work of greedy's swaps for one candidate: each process tries the places near its partners, and
- * each try visits the partners of both, FLOWS_PER_UNIT of them in a unit of work. */
+/* Returns the work of greedy's swaps for one candidate. Each process tries the places near its partners, and
+ * each try visits the partners of both processes, of which FLOWS_PER_UNIT take a unit of work. */
 static int64_t swaps_work(const choice_t *choice) {
     enum { FLOWS_PER_UNIT = 512 };
     int64_t count = pto_layout_owner_count(&choice->layout);

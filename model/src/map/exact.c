@@ -6,20 +6,20 @@
 
 typedef struct {
     const pto_map_problem_t *problem;
-    int64_t count;
-    double volume[PTO_PERMUTED_MAX][PTO_PERMUTED_MAX];
-    int64_t place[PTO_PERMUTED_MAX];
-    bool taken[PTO_PERMUTED_MAX];
-    int64_t *best;
+    int64_t count;                                     /* of processes, and of places */
+    double volume[PTO_PERMUTED_MAX][PTO_PERMUTED_MAX]; /* [from][to] */
+    int64_t place[PTO_PERMUTED_MAX];                   /* by process: that of the mapping being tried */
+    bool taken[PTO_PERMUTED_MAX];                      /* by place */
+    int64_t *best;                                     /* by process: that of the best mapping */
     double best_cost;
-    bool found; /* a complete mapping */
+    bool found; /* a complete mapping has been found */
 } search_t;
 
 /* The cost of the processes placed so far. */
 typedef struct {
     double sum;
     double largest;
-    double turn[PTO_PERMUTED_MAX]; /* of each process's sends */
+    double turn[PTO_PERMUTED_MAX]; /* by process: the sum over its sends, which go out in turn */
 } cost_t;
 
 static double judge(const search_t *search, const cost_t *cost) {
@@ -39,7 +39,8 @@ static void add_flow(const search_t *search, int64_t from, int64_t to, cost_t *c
     cost->largest = added > cost->largest ? added : cost->largest;
 }
 
-/* Tries all free places for process i, and for those after it. `before`: the cost of those before it. */
+/* Tries all free places for process i, and for those after it. `before`: the cost of those before it. Costs
+ * only grow, so a partial mapping that is as bad as the best complete one is not continued. */
 static void place_from(search_t *search, int64_t i, const cost_t *before) {
     if (i == search->count) {
         search->found = true;

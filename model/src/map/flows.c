@@ -7,10 +7,10 @@
 
 /* The row of one source while it is built: the volume to each process, and the peers with any volume. */
 typedef struct {
-    double *volume;
+    double *volume; /* by process */
     int64_t *peer;
-    int64_t count;
-    int64_t *candidate;
+    int64_t count;      /* of peers */
+    int64_t *candidate; /* memory for the processes that may be peers */
 } row_t;
 
 typedef struct {
@@ -39,9 +39,9 @@ static void make_row(maker_t *maker, int64_t source) {
     }
 }
 
-/* Returns the flow of `from` to `to`, appended to the row of `from` if there is none. `known`: there may be
- * one. It is first sought where it is if all processes exchange data: rows are then in the order of the
- * peers, without the process itself. */
+/* Returns the flow between `from` and `to` in the row of `from`, appended if there is none. `used`: by
+ * process, the length of its row. `known`: the row may have the flow already. It is first looked up where it
+ * would be if all processes exchanged data: a row then has all peers in order, without the process itself. */
 static pto_flow_t *flow_to(const pto_flows_t *flows, int64_t *used, int64_t from, int64_t to, bool known) {
     pto_flow_t *row = flows->flow + flows->first[from];
     int64_t place = to > from ? to - 1 : to;

@@ -7,11 +7,11 @@
 #include "map/map_internal.h"
 
 enum {
-    ALL_PAIRS_MAX = 256,
-    SWEEPS = 20,
-    SWEEPS_OF_MANY = 3,
+    ALL_PAIRS_MAX = 256, /* of more processes, only swaps near partners are tried */
+    SWEEPS = 20,         /* over all processes */
+    SWEEPS_OF_MANY = 3,  /* of more than ALL_PAIRS_MAX processes */
     BISECTIONS = 3,
-    FEW = 16,
+    FEW = 16, /* of so many processes, random starts are tried, too */
     RANDOM_STARTS_OF_FEW = 32
 };
 
@@ -70,6 +70,7 @@ static bool swap_if_better(const swaps_t *swaps, int64_t i, int64_t j) {
     return true;
 }
 
+/* Tries to swap all pairs once. Returns whether the cost has fallen. */
 static bool swap_all(const swaps_t *swaps) {
     bool better = false;
     for (int64_t i = 0; i < swaps->flows->count; i++)
@@ -115,12 +116,13 @@ static void run_swaps(const swaps_t *swaps, int sweeps) {
 typedef struct {
     const pto_map_problem_t *problem;
     swaps_t swaps;
-    bool many; /* many processes: swaps improve only the best start */
-    int64_t *best;
+    bool many;     /* many processes: swaps improve only the best start */
+    int64_t *best; /* by process: its place in the best mapping */
     double best_sum;
-    bool found;
+    bool found; /* `best` is set */
 } search_t;
 
+/* Improves the mapping in swaps.place, and keeps it if it is the best. */
 static void try_start(search_t *search) {
     const pto_map_problem_t *problem = search->problem;
     if (!search->many)
@@ -136,13 +138,13 @@ static void try_start(search_t *search) {
 /* Numbers the processes with the axes of the grid in another order; the last one varies fastest. */
 static void order_axes(const pto_grid_t *grid, const int *axis, int64_t count, int64_t *place) {
     for (int64_t process = 0; process < count; process++) {
-        int64_t at[PTO_GRID_DIMS_MAX] = {0}, rest = process, number = 0;
+        int64_t coordinate[PTO_GRID_DIMS_MAX] = {0}, rest = process, number = 0;
         for (int d = grid->dim_count - 1; d >= 0; d--) {
-            at[d] = rest % grid->dim[d];
+            coordinate[d] = rest % grid->dim[d];
             rest /= grid->dim[d];
         }
         for (int d = 0; d < grid->dim_count; d++)
-            number = number * grid->dim[axis[d]] + at[axis[d]];
+            number = number * grid->dim[axis[d]] + coordinate[axis[d]];
         place[process] = number;
     }
 }

@@ -1,5 +1,5 @@
-/* What the mappers share. A mapper assigns each process of a problem (portolan/map.h) to a place so that
- * processes that exchange much data are near each other. */
+/* Functions that the mappers share. A mapper assigns each process of a problem (portolan/map.h) to a place (a
+ * core of a GPU of a node) so that processes that exchange much data are near each other. */
 #ifndef PTO_MAP_INTERNAL_H
 #define PTO_MAP_INTERNAL_H
 
@@ -23,9 +23,9 @@ pto_status_t pto_map_bisect(const pto_map_problem_t *problem, uint64_t seed, int
                             pto_error_t *err);
 
 /* Finds the optimum on places that form a tree whose nodes at each level have equally many children (tree.c).
- * Among the mappings with the minimum sum, it has the minimum time of the busiest link of the tree; a link's
- * rate is that of a pair for which it is the slowest link. Errors: PTO_ERR_NOT_APPLICABLE if the places form
- * no such tree or there are more than PTO_TREE_MAX; PTO_ERR_MEMORY. */
+ * Among the mappings with the minimum sum of costs, it returns one in which the busiest link of the tree
+ * takes the least time; a link has the rate of pairs for which it is the slowest link. Errors:
+ * PTO_ERR_NOT_APPLICABLE if the places form no such tree or are more than PTO_TREE_MAX; PTO_ERR_MEMORY. */
 enum { PTO_TREE_MAX = 16 };
 pto_status_t pto_map_tree(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err);
 

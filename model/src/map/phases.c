@@ -38,7 +38,8 @@ static bool take_flows(const phases_t *phases, const int64_t *process, int64_t c
     return flows->first && flows->flow;
 }
 
-/* Describes parts of places as nodes, or as GPUs of one node, within which sending costs nothing. */
+/* Describes the places of the next phase: its parts of `size` places each become nodes, or GPUs of one node,
+ * within which sending costs nothing. */
 static bool make_parts(const phases_t *phases, int64_t first, int64_t count, int64_t size,
                        pto_places_t *parts) {
     const pto_places_t *places = phases->problem->places;

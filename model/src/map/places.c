@@ -1,4 +1,5 @@
-/* The places of a layout: what sending costs between two of them, and the loads of links under a mapping. */
+/* The places of a layout: the costs of sending between two of them, and the loads of links under a mapping.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ static path_t path_between(const pto_machine_t *machine, const pto_layout_t *lay
     return path;
 }
 
+/* Returns the seconds of a message; -1: the machine has no cost for it. */
 static double message_s(const pto_machine_t *machine, const path_t *path, int64_t bytes) {
     const pto_cost_row_t *row = pto_machine_message(machine, PTO_SPACE_GPU, path->level, bytes);
     if (!row)
@@ -159,9 +161,9 @@ static void add_route(const pto_topology_t *topology, int from, int to, double v
 typedef struct {
     const pto_topology_t *topology; /* may be NULL */
     int link_count;                 /* of the topology */
-    int count;                      /* with two, up and down, for each level of the fabric behind these */
+    int count;                      /* link_count, and two links (up, down) for each level of the fabric */
     const pto_places_t *places;
-    double *load; /* by node and link; a group of nodes counts as its first node */
+    double *load; /* [node][count]; the links of a group of nodes are those of its first node */
 } loads_t;
 
 static int64_t node_of(const loads_t *loads, int64_t place) {

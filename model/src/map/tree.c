@@ -1,17 +1,17 @@
-/* The optimal mapping on places that form a tree, such as GPUs below switches below sockets, by a dynamic
- * program over sets of processes: a set that fills a subtree is divided among its children, so the best
- * divisions of larger sets follow from those of smaller ones. */
+/* Finds the optimal mapping on places that form a tree, such as GPUs below switches below sockets. It is a
+ * dynamic program over sets of processes. A set that fills a subtree is divided among the subtree's children,
+ * so the best divisions of larger sets follow from those of smaller ones. */
 #include <stdlib.h>
 
 #include "map/map_internal.h"
 
 enum { LEVELS_MAX = PTO_TREE_MAX + 1 };
 
-/* At level 0 a subtree is a place. Places whose least common subtree is at level l cost cost[l]. */
+/* At level 0 a subtree is a place. */
 typedef struct {
-    int levels; /* including level 0 */
-    int size[LEVELS_MAX];
-    double cost[LEVELS_MAX];
+    int levels;                 /* including level 0 */
+    int size[LEVELS_MAX];       /* by level: the places of a subtree */
+    double cost[LEVELS_MAX];    /* by level: of a byte between places whose least common subtree is at it */
     int64_t leaf[PTO_TREE_MAX]; /* the places, subtree by subtree */
 } tree_t;
 
@@ -103,8 +103,9 @@ static pto_status_t find_tree(const pto_places_t *places, int64_t count, tree_t 
 
 /* --- the dynamic program -------------------------------------------------------------------------------- */
 
+/* The value of a division; of equal sums, the lower `busiest` is better. */
 typedef struct {
-    double sum;
+    double sum;     /* of costs */
     double busiest; /* time of the busiest link */
 } value_t;
 
