@@ -25,8 +25,6 @@ static pto_status_t fail(pto_error_t *err, pto_status_t status, const char *mess
     return status;
 }
 
-/* --- graphs --------------------------------------------------------------------------------------------- */
-
 typedef struct {
     SCOTCH_Num *first; /* count + 1 */
     SCOTCH_Num *peer;
@@ -108,8 +106,6 @@ static void destroy(graph_t *graph) {
     SCOTCH_graphExit(&graph->bound);
     SCOTCH_graphExit(&graph->own);
 }
-
-/* --- mapping -------------------------------------------------------------------------------------------- */
 
 /* All objects of SCOTCH. */
 typedef struct {

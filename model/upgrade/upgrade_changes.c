@@ -35,8 +35,6 @@ bool pto_gpus_are_linked(const pto_machine_t *machine) {
     return gpu_link(machine, true, &between) && (!host_link(machine, &to_host) || between < to_host);
 }
 
-/* --- what a node sends ---------------------------------------------------------------------------------- */
-
 static const char gpu_injection[] = "injection.gpu.s_per_byte";
 
 /* Returns whether two values are equal as machine files have them, with four digits. */
@@ -52,8 +50,6 @@ double pto_gpu_injection_with_twice_the_nics(const pto_machine_t *machine) {
     double node;
     return value_of(machine, gpu_injection, &node) ? fmax(node / 2, fmin(node, host_links(machine))) : 0;
 }
-
-/* --- messages ------------------------------------------------------------------------------------------- */
 
 /* Returns the cost of a message's byte with the faster link; unchanged if the message does not cross it. */
 typedef double (*faster_t)(const pto_machine_t *machine, const char *key, double s_per_byte);
@@ -72,8 +68,7 @@ static bool is_between_nodes(const char *key) {
     return is_bytes_of(key, "messages.cpu.off_node.") || is_bytes_of(key, "messages.gpu.off_node.");
 }
 
-/* Lowers the parameters whose keys `is_changed` selects to what `faster` returns; counts them in `*changed`.
- */
+/* Lowers the parameters whose keys `is_changed` selects to what `faster` returns. Counts them. */
 static pto_status_t speed_up(pto_machine_t *machine, bool (*is_changed)(const char *key), faster_t faster,
                              int *changed, pto_error_t *err) {
     pto_machine_param_t *param;
@@ -188,8 +183,6 @@ static const pto_cost_table_t *off_node(const pto_machine_t *machine, pto_space_
     return &machine->messages[space][PTO_LEVEL_OFF_NODE];
 }
 
-/* --- GPUDirect: whether the machine has it -------------------------------------------------------------- */
-
 /* Writes the collectives in which the machine's MPI library stages GPU buffers; "" if there are none. */
 static void name_staged(const pto_machine_t *machine, char *text, size_t text_size) {
     pto_line_t line = {.text = text, .size = text_size};
@@ -236,8 +229,6 @@ static pto_status_t check_lacking(const pto_machine_t *machine, pto_error_t *err
         return fail_has_gpudirect(machine, err);
     return PTO_OK;
 }
-
-/* --- GPUDirect: what it costs --------------------------------------------------------------------------- */
 
 /* Returns the cost of a byte on the link between GPU and host, which goes to NICs too; 0 if unknown. */
 static double link_s_per_byte(const pto_machine_t *machine) {

@@ -1,6 +1,4 @@
-/* Predicts outcomes of upgrades: changes the machine before the layout is bound, and chooses strategies
- * again.
- */
+/* Predicts outcomes of upgrades: changes the machine before the layout is bound, then predicts again. */
 #include "upgrade/upgrade_outcome.h"
 
 #include <math.h>
@@ -13,8 +11,6 @@
 #include "show/step_table.h"
 #include "show/table.h"
 #include "upgrade/upgrade_changes.h"
-
-/* --- what upgrades change ------------------------------------------------------------------------------- */
 
 /* Fixes the number of processes with data in host memory, which is by default that of the cores, so that an
  * upgrade does not change it. A pair has its own number. */
@@ -107,8 +103,6 @@ static pto_status_t change(void *context, pto_options_t *options, pto_error_t *e
     return applied + excused > 0 ? PTO_OK : first;
 }
 
-/* --- predictions ---------------------------------------------------------------------------------------- */
-
 bool pto_outcome_seconds(const pto_outcome_t *outcome, int64_t point, double *seconds) {
     int winner = pto_pick_at(&outcome->predictions, point);
     if (winner >= 0)
@@ -151,8 +145,6 @@ static pto_status_t predict_workload(const pto_arguments_t *given, pto_outcome_t
     return status;
 }
 
-/* --- what is saved -------------------------------------------------------------------------------------- */
-
 /* Returns the most that can be saved; of a step, the communication that computation does not hide. */
 static double most_saved(const pto_outcome_t *as_it_is) {
     return as_it_is->of_workload ? as_it_is->step.mix.exposed_s : as_it_is->seconds;
@@ -185,8 +177,6 @@ void pto_outcome_fini(pto_outcome_t *outcome) {
     pto_workload_fini(&outcome->workload);
     pto_options_fini(&outcome->options);
 }
-
-/* --- what is not priced --------------------------------------------------------------------------------- */
 
 /* Finds the first point that no strategy serves, and returns the first strategy's reason there. */
 static const char *first_reason(const pto_outcome_t *outcome, int64_t *point) {
@@ -221,8 +211,7 @@ bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *ou
     return true;
 }
 
-/* The search for the seconds of prices that come from parameters which the upgrade should change, but keeps.
- */
+/* The search for seconds of prices from parameters that the upgrade should change, but keeps. */
 typedef struct {
     const pto_untouched_t *untouched;
     const pto_machine_t *as_it_is;

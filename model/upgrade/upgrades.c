@@ -20,8 +20,6 @@ void pto_upgrades_fini(pto_upgrades_t *upgrades) {
     *upgrades = (pto_upgrades_t){0};
 }
 
-/* --- choosing by name ----------------------------------------------------------------------------------- */
-
 pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_error_t *err) {
     char names[PTO_ERROR_MESSAGE_MAX / 2] = "";
     pto_line_t line = {.text = names, .size = sizeof names};
@@ -37,8 +35,6 @@ pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_e
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "--only: no upgrade's name has '%.40s'; there are: %s", text,
                          names);
 }
-
-/* --- files ---------------------------------------------------------------------------------------------- */
 
 static pto_status_t read_name(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                               int argument) {
@@ -108,8 +104,6 @@ static pto_status_t parse(const char *text, size_t size, const char *path, pto_u
 }
 
 PTO_TEXT_READER(pto_upgrades_read, parse, pto_upgrades_t *, upgrades, FILE_BYTES_MAX);
-
-/* --- standard upgrades ---------------------------------------------------------------------------------- */
 
 static const char one_nic[] = "a process's message is priced at the rate of one NIC; where MPI divides it "
                               "among both, at most what a network twice as fast saves";

@@ -6,8 +6,6 @@
 
 #include "base/grow.h"
 
-/* --- clocks --------------------------------------------------------------------------------------------- */
-
 /* A read, or the last write. Earlier reads are a list; its nodes never change, so spans that were split share
  * their tails. */
 struct pto_trace_read {
@@ -143,8 +141,6 @@ void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to) {
     if (!are_unused(clocks))
         join_row(row_of(clocks, to), row_of(clocks, from), clocks->width);
 }
-
-/* --- traces --------------------------------------------------------------------------------------------- */
 
 static struct pto_trace_span *span_at(const pto_trace_t *trace, int i) {
     return pto_gap_at(trace, sizeof(struct pto_trace_span), i);

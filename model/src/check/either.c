@@ -15,8 +15,6 @@
 #include "check/check_internal.h"
 #include "portolan/strategy.h"
 
-/* --- the choices ---------------------------------------------------------------------------------------- */
-
 enum { RUNS = 2, UNIFORM = 2 /* assignments: all take A, all take B */ };
 
 typedef struct {
@@ -55,8 +53,6 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
     *report = proved;
     return PTO_OK;
 }
-
-/* --- once for a plan ------------------------------------------------------------------------------------ */
 
 static bool is_member(const pto_checker_t *checker, const pto_group_t *group, int64_t rank, int64_t k) {
     int64_t index = pto_group_index(checker->plan, group, rank);
@@ -142,8 +138,6 @@ bool pto_check_eithers(pto_checker_t *checker) {
     free(place);
     return ok;
 }
-
-/* --- for each stage ------------------------------------------------------------------------------------- */
 
 bool pto_check_executes_stage(pto_checker_t *checker) {
     const pto_walk_t *walk = &checker->walk;

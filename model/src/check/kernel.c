@@ -10,8 +10,6 @@
 #include "plan/plan_internal.h"
 #include "portolan/rows.h"
 
-/* --- once for a plan ------------------------------------------------------------------------------------ */
-
 static bool on_gpu(const pto_checker_t *checker, const pto_slice_t *slice) {
     return slice->buffer >= 0 && slice->buffer < checker->buffers &&
            pto_plan_buffer(checker->plan, slice->buffer)->space == PTO_SPACE_GPU;
@@ -27,14 +25,11 @@ static bool check_step(pto_checker_t *checker, const pto_step_t *step) {
     return true;
 }
 
-/* The nodes of a kernel. */
 typedef struct {
-    int first;
-    int last;
+    int first, last; /* the nodes of a kernel */
 } body_t;
 
-/* Returns the fault of `step` and another step that use the same flag; NULL: none. `inside`: both are in the
- * same kernel. */
+/* Returns the fault of two steps that use the same flag; NULL: none. `inside`: both are in one kernel. */
 static const char *flag_fault(const pto_step_t *step, const pto_step_t *other, bool inside) {
     bool raises = step->kind == PTO_STEP_SIGNAL;
     if (other->kind == step->kind || !other->in_kernel)
@@ -111,8 +106,6 @@ bool pto_check_kernels(pto_checker_t *checker) {
     }
     return true;
 }
-
-/* --- pieces --------------------------------------------------------------------------------------------- */
 
 /* A piece into which a kernel's steps divide a rank's buffer. */
 struct pto_piece_use {

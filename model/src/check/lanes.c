@@ -10,8 +10,6 @@
 
 #include "check/check_internal.h"
 
-/* --- once for a plan ------------------------------------------------------------------------------------ */
-
 /* The lane that raises (or awaits) a flag. Node -1: none yet. */
 typedef struct {
     int node;
@@ -52,8 +50,6 @@ bool pto_check_lanes(pto_checker_t *checker) {
     free(users);
     return ok;
 }
-
-/* --- the order of a rank's lanes ------------------------------------------------------------------------ */
 
 static int64_t in_lane(const pto_checker_t *checker, int64_t rank, int lane) {
     return rank + lane * checker->walked;

@@ -7,8 +7,6 @@
 #include "base/grow.h"
 #include "base/hash.h"
 
-/* --- sets ----------------------------------------------------------------------------------------------- */
-
 struct pto_set_entry {
     size_t bound_first;
     int32_t run_count;
@@ -156,8 +154,6 @@ int32_t pto_sets_rotate(pto_sets_t *sets, int32_t set, int32_t by, int32_t count
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set) { return sets->set[set].size; }
 
 int32_t pto_sets_first(const pto_sets_t *sets, int32_t set) { return bounds_of(sets, set)[0]; }
-
-/* --- contents ------------------------------------------------------------------------------------------- */
 
 bool pto_spans_reserve(pto_spans_t *spans, int count, pto_sets_t *sets) {
     bool reserved = PTO_RESERVE(spans->span, spans->capacity, count);

@@ -10,8 +10,6 @@
 
 #include "check/gap.h"
 
-/* --- sets of owners ------------------------------------------------------------------------------------- */
-
 /* Interned sets: each distinct set is stored once, as its increasing runs [first, until), so equal sets have
  * equal numbers. Collectives unite neighbours, so a few runs replace a bitset with one bit per owner. */
 typedef struct {
@@ -42,8 +40,6 @@ int32_t pto_sets_size(const pto_sets_t *sets, int32_t set);
 int32_t pto_sets_first(const pto_sets_t *sets, int32_t set);
 /* Returns the smallest owner in both sets; -1 if they are disjoint. */
 int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b);
-
-/* --- contents ------------------------------------------------------------------------------------------- */
 
 /* A span of bytes with one origin: the byte at `offset` of the buffer combines the bytes at offset + delta of
  * the inputs of all owners in the set.

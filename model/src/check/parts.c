@@ -3,8 +3,6 @@
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
-/* --- once for a plan ------------------------------------------------------------------------------------ */
-
 static bool check_buffer(pto_checker_t *checker, const pto_buffer_t *buffer) {
     const pto_layout_t *layout = &checker->request->layout;
     if (buffer->core_first < 0 || buffer->core_count < 0 ||
@@ -56,8 +54,8 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     return true;
 }
 
-/* Checks the holder of a slice: a peer's buffer needs a step with peers, and messages use only the rank's own
- * buffers. */
+/* Checks the holder of a slice: a peer's buffer needs a step with peers, and messages use only own buffers.
+ */
 static bool check_holder(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
     if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
         return pto_check_fail(checker, 0, "a slice names an unknown holder");
@@ -137,8 +135,6 @@ int64_t pto_check_sharing_ranks(const pto_plan_t *plan) {
     }
     return ranks;
 }
-
-/* --- for each rank and iteration ------------------------------------------------------------------------ */
 
 /* Returns whether all of these expressions have a value: 2^k is a 64-bit number for k from 0 to 62. */
 static bool are_defined(const pto_expr_t *const *used, size_t count, int64_t k) {

@@ -192,8 +192,6 @@ const char *pto_collectives_provenance(const pto_collectives_t *collectives, con
     return pto_csv_provenance(collectives->provenance, collectives->provenance_count, key);
 }
 
-/* --- node counts ---------------------------------------------------------------------------------------- */
-
 bool pto_node_counts_has(const pto_node_counts_t *counts, int64_t nodes) {
     if (counts->count == 0)
         return true;
@@ -240,8 +238,6 @@ pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, in
             found.value[found.count++] = nodes;
     return found;
 }
-
-/* --- digests -------------------------------------------------------------------------------------------- */
 
 /* Hashes a text with its terminating null character. */
 static uint64_t add_text(uint64_t hash, const char *text) {

@@ -9,8 +9,6 @@
 
 enum { NEIGHBORS = 3 };
 
-/* --- cells that resemble each other --------------------------------------------------------------------- */
-
 /* Returns whether two cells have the same collective, regardless of their sizes and layouts. */
 static bool is_same_collective(const pto_score_cell_t *a, const pto_score_cell_t *b) {
     return a->collective == b->collective && a->implementation == b->implementation &&
@@ -71,8 +69,6 @@ static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
 
 static double measured_s(example_t example) { return example.cell->candidate[example.candidate].measured_s; }
 
-/* --- times ---------------------------------------------------------------------------------------------- */
-
 static double nearest_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate) {
     example_t example = nearest(train, cell, &cell->candidate[candidate], 0);
     return example.cell ? measured_s(example) : 0;
@@ -120,8 +116,6 @@ static double residual_s(const pto_score_t *train, const pto_score_cell_t *cell,
         return here->price.seconds;
     return here->price.seconds * measured_s(example) / there->price.seconds;
 }
-
-/* --- picks ---------------------------------------------------------------------------------------------- */
 
 /* The time that a baseline expects of a candidate; 0: none. */
 typedef double (*expected_time_t)(const pto_score_t *train, const pto_score_cell_t *cell, int candidate);

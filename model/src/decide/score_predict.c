@@ -14,8 +14,6 @@ static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
 }
 
-/* --- one cell ------------------------------------------------------------------------------------------- */
-
 void pto_score_rank(pto_score_cell_t *cell, double clear_margin) {
     const pto_score_candidate_t *candidate = cell->candidate;
     int best = 0, second = -1;
@@ -56,8 +54,6 @@ pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err) {
     free(range);
     return PTO_OK;
 }
-
-/* --- predicting ----------------------------------------------------------------------------------------- */
 
 static pto_status_t note_unpriced(pto_score_t *score, const pto_explanation_t *explanation,
                                   pto_error_t *err) {
@@ -254,8 +250,6 @@ const pto_library_rule_t *pto_score_rule(const pto_score_cell_t *cell, int candi
         return NULL;
     return rule ? rule : pto_library_rule(&scenario, machine, &request);
 }
-
-/* --- leaving a node count out --------------------------------------------------------------------------- */
 
 int64_t pto_score_next_nodes(const pto_score_t *score, int64_t above) {
     int64_t next = 0;

@@ -37,8 +37,6 @@ typedef struct {
     pto_error_t *reason;
 } batch_t;
 
-/* --- which plans ---------------------------------------------------------------------------------------- */
-
 static pto_status_t add_run(batch_t *batch, int64_t cell, pto_plan_t *plan, pto_extrapolation_t extrapolated,
                             pto_error_t *err) {
     if (!PTO_RESERVE(batch->run, batch->run_capacity, batch->run_count + 1)) {
@@ -131,8 +129,6 @@ static void add_cell(batch_t *batch, int64_t cell) {
         pto_plan_destroy(batch->run[--batch->run_count].plan);
 }
 
-/* --- simulating ----------------------------------------------------------------------------------------- */
-
 static void announce(const batch_t *batch, const run_t *run) {
     if (!batch->options.begin)
         return;
@@ -169,8 +165,6 @@ static void simulate_runs(batch_t *batch) {
         }
     }
 }
-
-/* --- results -------------------------------------------------------------------------------------------- */
 
 /* Returns the run of a cell with the fastest simulation. Returns NULL, and sets the cell's status and reason,
  * if a run failed for another reason than that it does not apply, or if none applies. */

@@ -50,8 +50,7 @@ static pto_status_t begin(settling_t *settling, pto_step_prediction_t *step, int
     return PTO_OK;
 }
 
-/* Returns the strategy that is chosen now for the entry's call `i`, by its index in the call's predictions.
- */
+/* Returns the strategy chosen now for the entry's call `i`, by its index in the call's predictions. */
 static int *choice_of(const settling_t *settling, int i) {
     return &settling->step->call[settling->call[i]].best;
 }
@@ -64,8 +63,6 @@ static void choose(const settling_t *settling, const mix_t *mix) {
     for (int i = 0; i < settling->call_count; i++)
         *choice_of(settling, i) = mix->choice[i];
 }
-
-/* --- the cheapest by price ------------------------------------------------------------------------------ */
 
 static bool is_cheaper(const mix_t *left, const mix_t *right) {
     return pto_cost_is_same(left->seconds, right->seconds) ? left->calls_s < right->calls_s
@@ -137,8 +134,6 @@ static void find_cheapest(settling_t *settling) {
     else
         consider_neighbors(settling);
 }
-
-/* --- the fastest by simulation -------------------------------------------------------------------------- */
 
 /* Simulates a mix. One that cannot be simulated, or has too many messages, takes INFINITY. */
 static pto_status_t simulate(settling_t *settling, const pto_machine_t *machine, int64_t limit,

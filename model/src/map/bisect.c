@@ -37,8 +37,6 @@ typedef struct {
 
 static double volume(const pto_flow_t *flow) { return flow->out + flow->in; }
 
-/* --- heaps ---------------------------------------------------------------------------------------------- */
-
 _Thread_local int64_t pto_map_visits;
 
 static bool is_above(const bisection_t *bisection, int64_t i, int64_t j) {
@@ -88,8 +86,6 @@ static void lock_all(bisection_t *bisection) {
         while (bisection->movable[side].count > 0)
             bisection->at[bisection->movable[side].process[--bisection->movable[side].count]] = -1;
 }
-
-/* --- the cut -------------------------------------------------------------------------------------------- */
 
 /* Sets the gains of a part's processes. Returns the cut: what is sent between the sides. */
 static double find_gains(bisection_t *bisection, const part_t *part) {
@@ -153,10 +149,7 @@ static double improve_once(bisection_t *bisection, const part_t *part) {
     return best;
 }
 
-/* --- starts --------------------------------------------------------------------------------------------- */
-
-/* Makes an initial division: side 0 grows from process `seed`, each time by the one that lowers the cut most.
- */
+/* Makes an initial division: side 0 grows from process `seed`, by the one that lowers the cut most. */
 static void grow(bisection_t *bisection, const part_t *part, int64_t seed) {
     for (int64_t n = 0; n < part->count; n++)
         bisection->side[part->process[n]] = 1;
@@ -208,10 +201,8 @@ static void divide(bisection_t *bisection, const part_t *part) {
         bisection->side[part->process[n]] = 2;
 }
 
-/* --- recursion ------------------------------------------------------------------------------------------ */
-
-/* Returns how many of `count` consecutive places form the first half: whole nodes, else whole GPUs, else
- * cores. */
+/* Returns the size of the first half of `count` consecutive places: whole nodes, else whole GPUs, else cores.
+ */
 static int64_t half_of(const pto_places_t *places, int64_t count) {
     int64_t per_node = places->gpus * places->cores;
     int64_t unit = count > places->cores ? places->cores : 1;

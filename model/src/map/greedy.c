@@ -15,8 +15,6 @@ enum {
     RANDOM_STARTS_OF_FEW = 32
 };
 
-/* --- swaps ---------------------------------------------------------------------------------------------- */
-
 typedef struct {
     const pto_flows_t *flows;
     const pto_places_t *places;
@@ -110,8 +108,6 @@ static void run_swaps(const swaps_t *swaps, int sweeps) {
         if (!(all ? swap_all(swaps) : swap_near_peers(swaps)))
             return;
 }
-
-/* --- starts --------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const pto_map_problem_t *problem;

@@ -3,8 +3,6 @@
 
 #include "map/map_internal.h"
 
-/* --- judging -------------------------------------------------------------------------------------------- */
-
 double pto_places_cost(const pto_places_t *places, int64_t from, int64_t to) {
     int64_t per_node = places->gpus * places->cores;
     if (from / per_node != to / per_node)
@@ -36,8 +34,6 @@ double pto_map_judge(const pto_flows_t *flows, const pto_places_t *places, pto_a
     return aim == PTO_AIM_IN_TURN ? slowest : largest;
 }
 
-/* --- random numbers and swaps --------------------------------------------------------------------------- */
-
 void pto_map_swap(int64_t *item, int64_t i, int64_t j) {
     int64_t kept = item[i];
     item[i] = item[j];
@@ -52,8 +48,6 @@ void pto_map_shuffle(uint64_t *state, int64_t count, int64_t *item) {
     for (int64_t i = count - 1; i > 0; i--)
         pto_map_swap(item, i, pto_map_random_below(state, i + 1));
 }
-
-/* --- simple mappers ------------------------------------------------------------------------------------- */
 
 static pto_status_t map_by_slot(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err) {
     (void)err;

@@ -1,5 +1,4 @@
-/* The places of a layout: the costs of sending between two of them, and the loads of links under a mapping.
- */
+/* The places of a layout: costs of sending between two of them, and the loads of links under a mapping. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,8 +17,6 @@ PTO_NAME_FUNCTION(pto_phase_name, pto_phase_t, PTO_PHASE_COUNT, "",
                   {[PTO_PHASE_NODE] = "node", [PTO_PHASE_CORE] = "core", [PTO_PHASE_GPU] = "gpu"});
 
 enum { SMALL_BYTES_MAX = 2 << 10, LARGE_BYTES = 16 << 20 };
-
-/* --- costs ---------------------------------------------------------------------------------------------- */
 
 /* The path between two GPUs. */
 typedef struct {
@@ -127,8 +124,6 @@ pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *l
         pto_places_fini(&made);
     return status;
 }
-
-/* --- loads ---------------------------------------------------------------------------------------------- */
 
 int pto_map_link_count(const pto_machine_t *machine) {
     const pto_topology_t *topology = pto_machine_topology(machine);

@@ -15,8 +15,6 @@ typedef struct {
     int64_t leaf[PTO_TREE_MAX]; /* the places, subtree by subtree */
 } tree_t;
 
-/* --- finding the tree ----------------------------------------------------------------------------------- */
-
 static bool are_close(double a, double b) {
     double difference = a < b ? b - a : a - b;
     return difference <= 1e-9 * (a < b ? b : a);
@@ -100,8 +98,6 @@ static pto_status_t find_tree(const pto_places_t *places, int64_t count, tree_t 
     }
     return tree->size[tree->levels - 1] == count && is_tree(places, count, tree) ? PTO_OK : refuse(err);
 }
-
-/* --- the dynamic program -------------------------------------------------------------------------------- */
 
 /* The value of a division; of equal sums, the lower `busiest` is better. */
 typedef struct {

@@ -15,8 +15,6 @@ pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, i
     return same_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------- */
-
 /* What the cost of a message at one of its ends depends on. */
 typedef struct {
     int64_t bytes;
@@ -84,8 +82,6 @@ void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved
                                 .cost = cost_of(sim, at, &key, space)};
 }
 
-/* --- links of nodes ------------------------------------------------------------------------------------- */
-
 /* Returns price's limit on a node that sends one message, which is linear in its bytes. Contention for
  * receivers is left out, since it is simulated. */
 static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double bytes) {
@@ -133,8 +129,6 @@ bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind) {
     double together = s_per_byte * (double)sim->ranks_per_node * (1 + 1e-9); /* more than rounding */
     return together > least_s_per_byte(sim->machine);
 }
-
-/* --- copies, reductions and signals --------------------------------------------------------------------- */
 
 pto_one_copy_t pto_sim_one_copy(const pto_local_t *local) {
     return (pto_one_copy_t){.kind = local->copy.kind,

@@ -51,8 +51,6 @@ void pto_agenda_fini(pto_agenda_t *agenda) {
     free(agenda->heap);
 }
 
-/* --- times ---------------------------------------------------------------------------------------------- */
-
 static bool sooner(const pto_agenda_key_t *a, const pto_agenda_key_t *b) {
     return a->time_s < b->time_s || (a->time_s == b->time_s && a->order < b->order);
 }
@@ -103,8 +101,6 @@ static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool 
     push_key(agenda, (pto_agenda_key_t){time_s, (uint64_t)late << 63 | agenda->made++, bucket});
     return *recent = bucket;
 }
-
-/* --- slots ---------------------------------------------------------------------------------------------- */
 
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
     pto_agenda_bucket_t *bucket = bucket_at(agenda, time_s, late);

@@ -1,5 +1,4 @@
-/* Allocates and releases the state of a simulation: that of each plan, and what all plans share. Sets the
- * place of each rank. */
+/* Allocates and releases the state of a simulation, of each plan and of all plans. Sets each rank's place. */
 #include <stdlib.h>
 
 #include "base/grow.h"

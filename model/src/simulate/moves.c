@@ -34,8 +34,6 @@ static int64_t bytes_for(const pto_sim_t *sim, const pto_sim_move_t *move, int64
     return bytes > 0 || move->step->send_empty ? bytes : -1;
 }
 
-/* --- sends ---------------------------------------------------------------------------------------------- */
-
 void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_sim_move_t *move) {
     pto_action_t action;
     int64_t peers;
@@ -74,8 +72,6 @@ bool pto_sim_next_send_of_any(const pto_sim_t *sim, pto_proc_t *proc, int64_t *p
     }
     return false;
 }
-
-/* --- receives ------------------------------------------------------------------------------------------- */
 
 void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_sim_move_t *move) {
     pto_action_t action;

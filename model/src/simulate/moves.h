@@ -18,8 +18,6 @@ extern _Thread_local int64_t pto_slices_measured;
 int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_sim_move_t *move, int end,
                             const pto_action_t *action);
 
-/* --- the members of a group in the order of their ranks ------------------------------------------------- */
-
 /* Whether a rank acts in a step whose view is `by_index`. */
 static inline bool pto_move_acts(const pto_sim_move_t *move, int64_t rank) {
     return move->all_act || (rank >= move->who_first && rank < move->who_until &&
@@ -57,8 +55,6 @@ static inline int64_t pto_move_bytes_with(const pto_sim_t *sim, const pto_sim_mo
     return view->from_peer ? pto_skew_bytes(&sim->skew, peer, me) : -1;
 }
 
-/* --- sends ---------------------------------------------------------------------------------------------- */
-
 /* Prepares a rank's sends in a step of its stage. */
 static inline void pto_sim_begin_sends(const pto_sim_t *sim, pto_proc_t *proc, int step) {
     const pto_sim_move_t *move = &proc->at->move[step];
@@ -87,8 +83,6 @@ static inline bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int
         ++proc->send_next == proc->send_count && proc->send_step == proc->at->view->last_send;
     return true;
 }
-
-/* --- receives ------------------------------------------------------------------------------------------- */
 
 /* Adds a message from a simulated rank to those that a rank expects. */
 static inline void pto_sim_expect(pto_proc_t *proc, int64_t source, int64_t bytes) {

@@ -29,8 +29,6 @@ static void free_passages(pto_passages_t *passages, const pto_passage_t *to) {
 
 void pto_passages_fini(pto_passages_t *passages) { free_passages(passages, NULL); }
 
-/* --- making passages ------------------------------------------------------------------------------------ */
-
 static pto_sim_move_t make_move(const pto_sim_t *sim, int step_number, int64_t k) {
     const pto_step_t *step = pto_plan_step(sim->plan, step_number);
     const pto_peers_t *peers = &step->peers;
@@ -142,8 +140,6 @@ static pto_passage_t *make_next(pto_sim_t *sim) {
     passages->last = passage;
     return passage;
 }
-
-/* --- passing -------------------------------------------------------------------------------------------- */
 
 /* Counts a process at the passage that it has reached, and no longer at the one that it has left. */
 static void move_to(pto_sim_t *sim, pto_proc_t *proc, pto_passage_t *to) {

@@ -4,8 +4,6 @@
 #include "base/grow.h"
 #include "simulate/simulate_internal.h"
 
-/* --- the pool ------------------------------------------------------------------------------------------- */
-
 uint32_t pto_pool_extend(pto_pool_t *pool) {
     size_t number = (size_t)pool->used + 1;
     if (number > UINT32_MAX || !PTO_RESERVE(pool->message, pool->room, number + 1))
@@ -15,16 +13,13 @@ uint32_t pto_pool_extend(pto_pool_t *pool) {
 
 void pto_pool_fini(pto_pool_t *pool) { free(pool->message); }
 
-/* --- heaps by stage ------------------------------------------------------------------------------------- */
-
 static bool earlier(const pto_message_t *a, const pto_message_t *b) {
     if (a->instance != b->instance)
         return a->instance < b->instance;
     return a->start_s < b->start_s || (a->start_s == b->start_s && a->source < b->source);
 }
 
-/* Skew heaps (Sleator and Tarjan 1986): union is the only operation needed, with logarithmic amortised
- * cost. */
+/* Skew heaps (Sleator and Tarjan 1986): all operations are unions, of logarithmic amortised cost. */
 static uint32_t heap_unite(pto_pool_t *pool, uint32_t a, uint32_t b) {
     uint32_t root = 0;
     uint32_t *place = &root;

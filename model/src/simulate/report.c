@@ -10,8 +10,6 @@ const char *pto_resource_name(pto_resource_t resource) { return resources[resour
 const char *pto_resource_short_name(pto_resource_t resource) { return resources[resource].short_name; }
 const char *pto_resource_owner(pto_resource_t resource) { return resources[resource].owner; }
 
-/* --- spans ---------------------------------------------------------------------------------------------- */
-
 void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_t peer_rank, int64_t bytes,
                   double start_s) {
     const pto_proc_t *proc = &sim->proc[rank];
@@ -41,8 +39,6 @@ void pto_sim_shared_span(pto_sim_t *sim, pto_resource_t resource, int64_t index,
                        .end_s = end_s};
     sim->options->visit(sim->options->context, &span);
 }
-
-/* --- sums ----------------------------------------------------------------------------------------------- */
 
 static void add_use(pto_resource_use_t *use, double busy_s, double waiting_s) {
     use->busy_s += busy_s;
@@ -97,8 +93,8 @@ static void multiply(pto_simulation_t *simulation, int64_t nodes) {
     }
 }
 
-/* Returns how long a link of a node was busy. A link that delays no message has no jobs: its time is the sum
- * over its messages. */
+/* Returns how long a link of a node was busy. A link that delays no message has no jobs, but a sum of times.
+ */
 static double link_busy_s(const pto_sim_t *sim, pto_link_kind_t kind, int64_t node) {
     double busy_s = sim->all->has_links ? pto_link_of(sim, kind, (int32_t)node)->busy_s : 0;
     if (sim->limited[kind])

@@ -17,8 +17,6 @@ static pto_routes_t *routes_of(const pto_sim_t *sim, pto_link_kind_t kind, int32
     return &sim->job.routes[kind == PTO_LINK_FABRIC ? sim->nodes : node];
 }
 
-/* --- rates ---------------------------------------------------------------------------------------------- */
-
 /* Resets the rates of all flows, and the capacities of all their links. */
 static void begin_sharing(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
@@ -71,8 +69,6 @@ static void share(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
             }
     }
 }
-
-/* --- flows ---------------------------------------------------------------------------------------------- */
 
 static double end_s(const pto_link_t *link, const pto_flow_t *flow) {
     return flow->slowed ? link->at_s + flow->left_bytes / flow->bytes_per_s : flow->alone_until_s;

@@ -95,8 +95,6 @@ typedef struct {
     bool signals_early; /* its steps run at once, so its flags are raised before all else */
 } pto_stage_view_t;
 
-/* --- passages ------------------------------------------------------------------------------------------- */
-
 /* A slice's table of bytes in one iteration: those of member `me` are bytes[core_count * core + number],
  * where number = me * stride + first, modulo count. */
 typedef struct {
