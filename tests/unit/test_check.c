@@ -481,6 +481,49 @@ TEST(a_checks_work_is_counted_before_it_is_done) {
     }
 }
 
+/* The holders of a copy between two temporaries, one of 1000 blocks and one of 10. */
+static pto_holder_t source_holder, target_holder;
+
+static void build_copy_between_temporaries(pto_builder_t *builder, const pto_request_t *request) {
+    pto_buffer_t large = owners_blocks("large", PTO_ROLE_TEMPORARY, 1000, request->bytes), small = large;
+    small.name = "small";
+    small.block_count = 10;
+    pto_slice_t source = pto_slice_all(builder, pto_build_buffer(builder, large));
+    pto_slice_t target = pto_slice_all(builder, pto_build_buffer(builder, small));
+    const pto_exchange_t one = {
+        .group = pto_build_group(builder, PTO_GROUP_CORES, 0), .n = 1, .core_first = 1, .core_count = 1};
+    source.holder = source_holder;
+    target.holder = target_holder;
+    add_copy_stage(builder, "copy", pto_step_of(PTO_STEP_COPY, &one), source, target);
+}
+
+static void size_of_copy(pto_holder_t source, pto_holder_t target, long long *touched, long long *kept) {
+    source_holder = source;
+    target_holder = target;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
+    request.strategy = strategy_made_of(PTO_COLLECTIVE_ALLREDUCE, build_copy_between_temporaries);
+    request.layout = (pto_layout_t){1, 1, 1, 2, 1, false};
+    pto_error_t err = {0};
+    assert_int_equal(pto_check_size(plan_of(request), 1, NULL, &err), PTO_ERR_TOO_LARGE);
+    const char *numbers = strstr(err.message, "touches ");
+    assert_non_null(numbers);
+    assert_int_equal(
+        sscanf(numbers, "touches %lld blocks, messages and clocks and keeps %lld", touched, kept), 2);
+}
+
+/* A plan in which a process uses another one's buffer is walked twice, with a trace of that buffer. */
+TEST(a_buffer_that_another_process_reads_or_writes_is_counted_as_shared) {
+    long long own_touched, own_kept, touched, kept;
+    size_of_copy(PTO_HOLDER_SELF, PTO_HOLDER_SELF, &own_touched, &own_kept);
+    assert_int_equal(own_kept, 1000 + 10);
+    size_of_copy(PTO_HOLDER_OWNER, PTO_HOLDER_SELF, &touched, &kept);
+    assert_int_equal(touched, 2 * own_touched);
+    assert_int_equal(kept, own_kept + 4 * 1000);
+    size_of_copy(PTO_HOLDER_SELF, PTO_HOLDER_OWNER, &touched, &kept);
+    assert_int_equal(touched, 2 * own_touched);
+    assert_int_equal(kept, own_kept + 4 * 10);
+}
+
 TEST(more_processes_than_check_can_walk_are_refused) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
     request.layout.nodes = PTO_CHECK_RANKS_MAX / 2 + 1;
