@@ -15,8 +15,10 @@ bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank) {
     if (after->chunk >= 0 &&
         reached[proc->lane - 1] <= after->chunk + 1) /* the stage before, in this chunk */
         return false;
+    if (after->slot < 0)
+        return true;
     const int last_lane = pto_node_lane_count(sim->plan, proc->at->walk.lanes) - 1;
-    return after->slot < 0 || reached[last_lane] > after->slot + 1; /* the chunk whose buffer is reused */
+    return reached[last_lane] > after->slot + 1; /* the chunk whose buffer is reused */
 }
 
 bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
