@@ -83,8 +83,8 @@ static bool shares(const pto_step_t *step) {
     return pto_step_is_signal(step) || is_remote(pto_step_source(step)) || is_remote(pto_step_target(step));
 }
 
-static bool shares_or_has_lanes(const pto_plan_t *plan, int at) {
-    for (int n = at + 1; n <= at + pto_plan_node(plan, at)->span; n++) {
+static bool shares_or_has_lanes(const pto_plan_t *plan, int node_number) {
+    for (int n = node_number + 1; n <= node_number + pto_plan_node(plan, node_number)->span; n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
         if (node->kind == PTO_NODE_PIPELINE)
             return true;

@@ -259,9 +259,9 @@ bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, 
     const pto_touches_t *source = &checker->source, *target = &checker->target;
     checker->report.moved_bytes =
         pto_saturating_sum(checker->report.moved_bytes, pto_check_touched_bytes(source));
-    int s = checker->repeats ? source->count : 0,
-        t = 0;                     /* the current ranges; the first run moved the same */
-    int64_t read = 0, written = 0; /* bytes of these ranges that are done */
+    /* The current ranges, and the bytes of them that are done. The first run has moved the same. */
+    int s = checker->repeats ? source->count : 0, t = 0;
+    int64_t read = 0, written = 0;
     move_t how = MOVE_COPY;
     if (writer->step->kind == PTO_STEP_REDUCE)
         how = writer->step->fresh ? MOVE_FIRST : MOVE_REDUCE;

@@ -29,10 +29,10 @@ static double link_s(const pto_sim_t *sim, const cost_key_t *key, pto_space_t sp
     return key->level == PTO_LEVEL_OFF_NODE ? (double)key->bytes * s_per_byte : 0;
 }
 
-static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const cost_key_t *key,
+static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *passage, const cost_key_t *key,
                               pto_space_t space) {
     pto_charge_t charge = {.stage = ""};
-    charge.at_once = at->walk.stage->order == PTO_ORDER_AT_ONCE;
+    charge.at_once = passage->walk.stage->order == PTO_ORDER_AT_ONCE;
     pto_charge_mixed(&charge, sim->plan);
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         charge.moved[level] = key->moved & 1u << level;
@@ -45,7 +45,7 @@ static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const cos
     pto_sim_cost_t cost = {.alpha_s = charge.alpha.s + charge.other.s,
                            .alone_s = charge.on_node.s + charge.off_node.s,
                            .link_s = {link_s(sim, key, space, false), link_s(sim, key, space, true)}};
-    cost.bytes_s = cost.alone_s + (at->walk.lanes >= 0 ? pto_charge_staged(&charge, sim->machine).s : 0);
+    cost.bytes_s = cost.alone_s + (passage->walk.lanes >= 0 ? pto_charge_staged(&charge, sim->machine).s : 0);
     return cost;
 }
 
@@ -70,16 +70,16 @@ static pto_space_t space_of(const pto_sim_t *sim, const pto_stage_t *stage, cons
     return costs_more ? other : space;
 }
 
-void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved, uint32_t step,
+void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *passage, uint8_t moved, uint32_t step,
                           pto_level_t level, int64_t bytes, pto_known_cost_t *place) {
     cost_key_t key = {.bytes = bytes, .step = step, .level = level, .moved = moved};
-    pto_space_t space = space_of(sim, at->walk.stage, &key);
+    pto_space_t space = space_of(sim, passage->walk.stage, &key);
     const pto_cost_row_t *row = pto_machine_message(sim->machine, space, level, bytes);
     *place = (pto_known_cost_t){.bytes = bytes,
-                                .rest = pto_cost_rest(at, moved, step, level),
+                                .rest = pto_cost_rest(passage, moved, step, level),
                                 .space = space,
                                 .held_back = row && row->protocol == PTO_PROTOCOL_RENDEZVOUS,
-                                .cost = cost_of(sim, at, &key, space)};
+                                .cost = cost_of(sim, passage, &key, space)};
 }
 
 /* Returns price's limit on a node that sends one message, which is linear in its bytes. Contention for

@@ -15,8 +15,8 @@ static pto_side_t *moving_side(pto_sim_t *sim, uint32_t rank, bool sends, pto_sp
 /* Makes a message take longer at one of its ends; the event at its former end then finds it not done. */
 static void lengthen(pto_side_t *side, bool sends, double seconds) {
     side->bytes_s += seconds;
-    if (sends && side->through_s[0] != INFINITY)
-        side->through_s[0] += seconds;
+    if (sends && side->through_s[PTO_THROUGH_LINK] != INFINITY)
+        side->through_s[PTO_THROUGH_LINK] += seconds;
 }
 
 void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bool sends, double alone_s) {
@@ -55,7 +55,7 @@ double pto_sim_wire_latency_s(const pto_sim_t *sim, const pto_proc_t *proc, cons
     return fmin(passed_s, alpha_s);
 }
 
-/* Returns the link, or the set of links, that a message shares with others at one of its ends. */
+/* Returns the kind of the link, or the set of links, that a message shares with others at one of its ends. */
 static pto_link_kind_t links_of(const pto_sim_t *sim, const pto_message_t *message, bool sends) {
     if (message->level != PTO_LEVEL_OFF_NODE)
         return PTO_LINK_ROUTES;
@@ -84,7 +84,7 @@ bool pto_sim_enter_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *mess
     else if (ejection_s > 0 || !pto_sim_flows(sim, (pto_level_t)message->level) ||
              !pto_routes_join(sim, false, rank, message))
         return false;
-    in->through_s[0] = INFINITY;
+    in->through_s[PTO_THROUGH_LINK] = INFINITY;
     return waits_for_link(sim, limited ? PTO_LINK_EJECTION : links_of(sim, message, false), rank, in);
 }
 
@@ -93,7 +93,7 @@ bool pto_sim_wait_for_sender(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *
         if (sender->out.through_s[i] != INFINITY)
             continue;
         const pto_message_t *message = pto_message_at(&sim->pool, sender->out.message);
-        pto_link_kind_t kind = i == 0 ? links_of(sim, message, true) : PTO_LINK_RATE;
+        pto_link_kind_t kind = i == PTO_THROUGH_LINK ? links_of(sim, message, true) : PTO_LINK_RATE;
         pto_link_advance(sim, kind, sender->node);
         if (sender->out.through_s[i] != INFINITY)
             continue;
@@ -110,19 +110,19 @@ bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *mess
     double injection_s = out->link_s;
     bool waits = false;
     if (pto_sim_flows(sim, (pto_level_t)message->level) && pto_routes_join(sim, true, rank, message)) {
-        out->through_s[0] = INFINITY;
+        out->through_s[PTO_THROUGH_LINK] = INFINITY;
         waits = waits_for_link(sim, links_of(sim, message, true), rank, out);
     }
     if (message->level != PTO_LEVEL_OFF_NODE)
         return waits;
     if (injection_s > 0 && sim->limited[PTO_LINK_INJECTION]) {
         pto_link_join(sim, PTO_LINK_INJECTION, rank, injection_s, message->bytes);
-        out->through_s[0] = INFINITY;
+        out->through_s[PTO_THROUGH_LINK] = INFINITY;
         waits = waits_for_link(sim, PTO_LINK_INJECTION, rank, out);
     }
     if (view->rate_s > 0) {
         pto_link_join(sim, PTO_LINK_RATE, rank, view->rate_s + injection_s, message->bytes);
-        out->through_s[1] = INFINITY;
+        out->through_s[PTO_THROUGH_RATE] = INFINITY;
         waits = waits_for_link(sim, PTO_LINK_RATE, rank, out);
     }
     return waits;
@@ -131,7 +131,7 @@ bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *mess
 bool pto_sim_wait_for_receiver(pto_sim_t *sim, pto_proc_t *proc, const pto_message_t *message) {
     pto_link_kind_t kind = links_of(sim, message, false);
     pto_link_advance(sim, kind, proc->node);
-    if (proc->in.through_s[0] != INFINITY)
+    if (proc->in.through_s[PTO_THROUGH_LINK] != INFINITY)
         return true;
     proc->in.waits = (uint8_t)kind;
     pto_link_wait(sim, kind, proc->node);
@@ -156,7 +156,7 @@ static void end_arrival(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, 
     double late_s = pto_sim_excess(time_s, alone_s);
     link->waiting_s += late_s;
     link->has_delayed = late_s > 0;
-    proc->in.through_s[0] = time_s;
+    proc->in.through_s[PTO_THROUGH_LINK] = time_s;
     wake(sim, link, kind, &proc->in.waits, rank, PTO_SLOT_RECV,
          (late_s > 0 ? time_s : alone_s) + proc->in.alpha_s);
 }
@@ -175,7 +175,7 @@ static void end_departure(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind
     link->has_delayed = late_s > 0;
     if (!by_rate && time_s < alone_s)
         time_s = alone_s;
-    proc->out.through_s[by_rate] = time_s;
+    proc->out.through_s[by_rate ? PTO_THROUGH_RATE : PTO_THROUGH_LINK] = time_s;
     wake(sim, link, kind, &proc->out.waits, rank, PTO_SLOT_SEND, time_s + (by_rate ? 0 : proc->out.alpha_s));
     if (target->in.message && pto_message_at(&sim->pool, target->in.message) == message)
         wake(sim, link, kind, &target->waits_sender, message->target, PTO_SLOT_RECV,

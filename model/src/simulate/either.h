@@ -9,11 +9,11 @@ struct pto_sim;
 /* Whether a process passes the stage that it has reached. UNKNOWN: not decided yet, so that it waits. */
 typedef enum { PTO_SIM_UNKNOWN, PTO_SIM_PASSES, PTO_SIM_SKIPS } pto_sim_gate_t;
 
-/* The state of one either node. Lane k is that of member 0 and member k. */
+/* The state of one either node. Lane 1 + k - from is that of member 0 and member k (plan.h). */
 typedef struct {
     bool begun;
     pto_policy_t policy;
-    bool arrived[PTO_LANES_MAX];        /* [lane]: member k has reached the node */
+    bool arrived[PTO_LANES_MAX];        /* [lane]: its member k has reached the node */
     int branch[PTO_LANES_MAX];          /* [lane]: 1 + the branch that it takes; 0: not known yet */
     int first_lane[PTO_BRANCH_COUNT];   /* member 0's first lane in the branch; 0: none yet */
     bool once_passed[PTO_BRANCH_COUNT]; /* that lane has ended the stage marked `once` */

@@ -92,11 +92,11 @@ static inline void pto_sim_expect(pto_proc_t *proc, int64_t source, int64_t byte
 
 /* Adds all receives of the stage to the expected messages. */
 PTO_SIM_HOT void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc, bool plain) {
-    const pto_passage_t *at = proc->at;
+    const pto_passage_t *passage = proc->at;
     proc->recvs_open = 0;
     proc->expected = 0;
-    for (int i = at->view->first_recv; i <= at->view->last_recv; i++) {
-        pto_sim_move_t *move = &at->move[i];
+    for (int i = passage->view->first_recv; i <= passage->view->last_recv; i++) {
+        pto_sim_move_t *move = &passage->move[i];
         int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0;
         int64_t bytes = 0; /* of the last message; -1: they have to be computed */
         for (int64_t j = 0; move->by_index && j < count && bytes >= 0; j++) {

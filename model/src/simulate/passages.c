@@ -84,10 +84,10 @@ static bool may_stream(const pto_sim_t *sim, const pto_walk_t *walk) {
 }
 
 /* Returns the passage's `only_local` step (stages.h), or NULL. */
-static pto_sim_move_t *find_only_local(const pto_sim_t *sim, const pto_passage_t *at) {
+static pto_sim_move_t *find_only_local(const pto_sim_t *sim, const pto_passage_t *passage) {
     pto_sim_move_t *found = NULL;
-    for (int i = 0; i < at->walk.stage->step_count && sim->own_engines; i++) {
-        pto_sim_move_t *move = &at->move[i];
+    for (int i = 0; i < passage->walk.stage->step_count && sim->own_engines; i++) {
+        pto_sim_move_t *move = &passage->move[i];
         if (move->sends || move->receives)
             continue;
         if (found || !move->all_act || !move->view->same_for_all)

@@ -41,6 +41,11 @@ typedef struct {
     uint64_t lanes[PTO_LANE_SETS];
 } pto_lane_sets_t;
 
+/* Indices of pto_side_t.through_s. LINK: the node's injection or ejection, or flows (routes.c). RATE: of a
+ * sending side, the message rate. SENDER: of a receiving side, the sender's injection once the sender is
+ * done. */
+enum { PTO_THROUGH_LINK, PTO_THROUGH_RATE, PTO_THROUGH_SENDER = 1 };
+
 /* One side, sending or receiving, of a rank: a cache line. */
 typedef struct {
     _Alignas(64) uint32_t message; /* the current message; 0: none */
@@ -49,10 +54,8 @@ typedef struct {
     double start_s;
     double alpha_s; /* of the message, to this side */
     double bytes_s;
-    double link_s;       /* the message's time on the node's link, alone */
-    double through_s[2]; /* when links let the message through; INFINITY: unknown. Sending: the injection and
-                            the message rate of its node. Receiving: its ejection, and the sender's injection
-                            once the sender is done with the message */
+    double link_s;             /* the message's time on the node's link, alone */
+    double through_s[2];       /* when links let the message through; INFINITY: not known yet */
     pto_message_queue_t queue; /* sends that were held back; arrivals not yet received */
 } pto_side_t;
 

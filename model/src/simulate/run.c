@@ -104,8 +104,8 @@ PTO_SIM_HOT void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number,
         return;
     }
     start_side(sim, proc, &proc->in, number, message, &cost_at(sim, proc, &proc->in, message)->cost, plain);
-    proc->in.through_s[0] = sim->now_s;
-    proc->in.through_s[1] = 0;
+    proc->in.through_s[PTO_THROUGH_LINK] = sim->now_s;
+    proc->in.through_s[PTO_THROUGH_SENDER] = 0;
     if (plain || sim->is_free || !pto_sim_enter_node(sim, rank, message))
         set_end(sim, rank, &proc->in, PTO_SLOT_RECV);
 }
@@ -129,23 +129,27 @@ PTO_SIM_HOT void arrive(pto_sim_t *sim, uint32_t number, const pto_message_t *me
 
 /* Returns whether a message has passed its sender's links; if not, waits for the first that is left. */
 PTO_SIM_HOT bool has_passed_links(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits, bool plain) {
-    bool known = plain || (sender->out.through_s[0] != INFINITY && sender->out.through_s[1] != INFINITY);
+    bool known = plain || (sender->out.through_s[PTO_THROUGH_LINK] != INFINITY &&
+                           sender->out.through_s[PTO_THROUGH_RATE] != INFINITY);
     return known || pto_sim_wait_for_sender(sim, sender, waits);
 }
 
 /* Returns whether the receiving side is done; if not, sets its next event, or waits for a link. */
 PTO_SIM_HOT bool received(pto_sim_t *sim, uint32_t rank, const pto_message_t *message, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
-    if (!plain && proc->in.through_s[0] == INFINITY && !pto_sim_wait_for_receiver(sim, proc, message))
+    if (!plain && proc->in.through_s[PTO_THROUGH_LINK] == INFINITY &&
+        !pto_sim_wait_for_receiver(sim, proc, message))
         return false;
     const pto_proc_t *sender = &sim->proc[message->source];
     bool sending = sender->out.message == proc->in.message;
     if (sending && !has_passed_links(sim, sender, &proc->waits_sender, plain))
         return false;
-    double last_byte_s = later(proc->in.start_s + proc->in.bytes_s, proc->in.through_s[0]);
-    last_byte_s = later(last_byte_s, sending ? sender->out.through_s[0] : proc->in.through_s[1]);
+    double last_byte_s = later(proc->in.start_s + proc->in.bytes_s, proc->in.through_s[PTO_THROUGH_LINK]);
+    last_byte_s = later(last_byte_s, sending ? sender->out.through_s[PTO_THROUGH_LINK]
+                                             : proc->in.through_s[PTO_THROUGH_SENDER]);
     double end_s = last_byte_s + proc->in.alpha_s;
-    return is_done(sim, rank, PTO_SLOT_RECV, sending ? later(end_s, sender->out.through_s[1]) : end_s);
+    return is_done(sim, rank, PTO_SLOT_RECV,
+                   sending ? later(end_s, sender->out.through_s[PTO_THROUGH_RATE]) : end_s);
 }
 
 /* The receiving side is free: the next lane that has a message waiting receives it. */
@@ -207,8 +211,8 @@ PTO_SIM_HOT void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, p
     if (!known)
         known = cost_at(sim, proc, &proc->out, message);
     start_side(sim, proc, &proc->out, number, message, &known->cost, plain);
-    proc->out.through_s[0] = sim->now_s + proc->out.bytes_s;
-    proc->out.through_s[1] = sim->now_s;
+    proc->out.through_s[PTO_THROUGH_LINK] = sim->now_s + proc->out.bytes_s;
+    proc->out.through_s[PTO_THROUGH_RATE] = sim->now_s;
     if (plain || sim->is_free || !pto_sim_leave_node(sim, rank, message))
         set_end(sim, rank, &proc->out, PTO_SLOT_SEND);
     if (!is_posted(sim, message, plain))
@@ -300,7 +304,8 @@ PTO_SIM_HOT bool sent(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!has_passed_links(sim, proc, &proc->out.waits, plain))
         return false;
-    double end_s = later(proc->out.through_s[0] + proc->out.alpha_s, proc->out.through_s[1]);
+    double end_s = later(proc->out.through_s[PTO_THROUGH_LINK] + proc->out.alpha_s,
+                         proc->out.through_s[PTO_THROUGH_RATE]);
     return is_done(sim, rank, PTO_SLOT_SEND, end_s);
 }
 
@@ -331,7 +336,7 @@ PTO_SIM_HOT bool send_event(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
     pto_proc_t *target = &sim->proc[message->target];
     if (target->in.message == proc->out.message)
-        target->in.through_s[1] = proc->out.through_s[0];
+        target->in.through_s[PTO_THROUGH_SENDER] = proc->out.through_s[PTO_THROUGH_LINK];
     end_message(sim, rank, &proc->out, message, &proc->sending, plain);
     proc->sends_open--;
     send_more(sim, rank, plain);

@@ -47,12 +47,12 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
 /* Returns the local step at `position`, or NULL: none is due there. In a sequence, the positions are those of
  * the steps. Otherwise each step has two positions, `position` and `position` + count: waits are due at the
  * second one, other steps at the first. */
-static pto_sim_move_t *local_move(const pto_passage_t *at, int position) {
-    int count = at->walk.stage->step_count;
-    pto_sim_move_t *move = &at->move[position < count ? position : position - count];
+static pto_sim_move_t *local_move(const pto_passage_t *passage, int position) {
+    int count = passage->walk.stage->step_count;
+    pto_sim_move_t *move = &passage->move[position < count ? position : position - count];
     if (move->sends || move->receives)
         return NULL;
-    if (at->walk.stage->order == PTO_ORDER_SEQUENCE)
+    if (passage->walk.stage->order == PTO_ORDER_SEQUENCE)
         return position < count ? move : NULL;
     bool is_wait = move->step->kind == PTO_STEP_WAIT, is_second = position >= count;
     return move->step->kind != PTO_STEP_SIGNAL && is_wait == is_second ? move : NULL;

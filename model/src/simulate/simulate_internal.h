@@ -307,22 +307,22 @@ static inline pto_known_copy_t *pto_sim_known_copy(pto_sim_t *sim, int64_t bytes
 }
 
 /* Computes a cost and stores it in its cache entry. A failure sets sim->status. */
-void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved, uint32_t step,
+void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *passage, uint8_t moved, uint32_t step,
                           pto_level_t level, int64_t bytes, pto_known_cost_t *place);
 
 /* Returns the cost of a message at one of its ends. `moved`: the levels of earlier messages of that side in
  * the stage (pto_side_t). Valid until the next call. */
-static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at,
+static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *passage,
                                                            uint8_t moved, uint32_t step, pto_level_t level,
                                                            int64_t bytes) {
-    uint64_t rest = pto_cost_rest(at, moved, step, level);
+    uint64_t rest = pto_cost_rest(passage, moved, step, level);
     const pto_known_cost_t *last = sim->last_cost[level];
     if (last && last->bytes == bytes && last->rest == rest)
         return last;
     uint64_t hash = ((uint64_t)bytes ^ rest << 16) * PTO_GOLDEN_GAMMA;
     pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
     if (place->bytes != bytes || place->rest != rest)
-        pto_sim_compute_cost(sim, at, moved, step, level, bytes, place);
+        pto_sim_compute_cost(sim, passage, moved, step, level, bytes, place);
     sim->last_cost[level] = place;
     return place;
 }

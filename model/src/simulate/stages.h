@@ -152,10 +152,10 @@ enum { PTO_COST_LEVEL_BITS = 3, PTO_COST_MOVED_BITS = 8 };
 static inline uint64_t pto_cost_key(bool in_lanes) {
     return (uint64_t)(2 + in_lanes) << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS + PTO_COST_MOVED_BITS);
 }
-static inline uint64_t pto_cost_rest(const pto_passage_t *at, uint8_t moved, uint32_t step,
+static inline uint64_t pto_cost_rest(const pto_passage_t *passage, uint8_t moved, uint32_t step,
                                      pto_level_t level) {
     uint32_t low = (uint32_t)level << PTO_MESSAGE_STEP_BITS | step;
-    return at->cost_key | (uint64_t)moved << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS) | low;
+    return passage->cost_key | (uint64_t)moved << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS) | low;
 }
 
 typedef struct {
