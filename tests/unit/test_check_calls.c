@@ -307,11 +307,11 @@ TEST(plans_that_no_executor_can_run_are_rejected) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
         buffer_in(plan, names[i])->double_buffered = true;
         assert_int_equal(pto_plan_runnable(plan, NULL), PTO_ERR_INVALID_PLAN);
-        refused_for(plan, "which alternates, outside of a kernel");
+        refused_for(plan, "outside of a kernel");
     }
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", four_gpus);
     buffer_in(plan, "out")->double_buffered = true;
-    refused_for(plan, "buffer 'out' alternates, but the user has only one");
+    refused_for(plan, "buffer 'out' is double-buffered, but the user has only one copy");
     plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", (pto_layout_t){1, 2, 1, 2, 2, false});
     buffer_in(plan, "in")->space = PTO_SPACE_CPU;
     refused_for(plan, "uses another process's 'in', which is the user's own host memory");

@@ -1,6 +1,8 @@
-/* Decides whether a strategy can serve a request, from the traits of the strategy and of its algorithm. */
+/* Decides whether a strategy can serve a request, from the descriptors of the strategy and of its algorithm.
+ * pto_plan_create calls it first; prediction also calls it to leave out strategies, with the reason. */
 #include "portolan/strategy.h"
 
+/* For strategies that split the data over the processes of a GPU. */
 static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *err) {
     const char *name = request->strategy->name;
     if (request->layout.owners_per_gpu != 1)
@@ -25,7 +27,8 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
     return PTO_OK;
 }
 
-/* A strategy runs its inner collective chunk by chunk if that one's stages can be stages of a pipeline. */
+/* Returns whether the data can be divided into chunks: by the algorithm itself, or by the strategy, if the
+ * stages of its inner collective can be the stages of a pipeline. */
 bool pto_request_may_be_cut(const pto_request_t *request) {
     const pto_strategy_t *strategy = request->strategy;
     if (pto_request_cuts_inside(request))
@@ -53,7 +56,8 @@ static pto_status_t chunks_applicable(const pto_request_t *request, pto_error_t 
                          request->algorithm->name);
 }
 
-static pto_status_t joint_applicable(const pto_request_t *request, pto_error_t *err) {
+/* For requests with a second pattern of messages, in host memory, at the same time. */
+static pto_status_t second_pattern_applicable(const pto_request_t *request, pto_error_t *err) {
     if (!pto_request_host_counts(request))
         return PTO_OK;
     if (!request->strategy->joins)
@@ -110,7 +114,7 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
                                  ? "%s has no inner collective for algorithm %s"
                                  : "%s needs an algorithm for its inner collective, not %s",
                              strategy->name, request->algorithm->name);
-    status = joint_applicable(request, err);
+    status = second_pattern_applicable(request, err);
     if (status == PTO_OK)
         status = chunks_applicable(request, err);
     if (status == PTO_OK && strategy->applicable)

@@ -1,5 +1,5 @@
-/* Collective nodes of a plan: their members, the temporaries that only one of them uses, and those that NCCL
- * runs instead of the plan's stages. */
+/* Collective nodes of a plan: their members, the temporaries that only one of them uses, and the nodes that
+ * NCCL runs instead of the plan's stages. */
 #include "plan/plan_internal.h"
 
 int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, int64_t rank) {

@@ -1,5 +1,7 @@
-/* The digest of a plan, by which processes check that they have built the same plan: the FNV-1a hash (Fowler,
- * Noll, Vo) of its request and all of its parts. */
+/* The digest of a plan: the FNV-1a hash (Fowler, Noll, Vo) of its request, nodes, groups, buffers, stages and
+ * steps. The executor's processes compare digests to check that they have built the same plan. Recorded plans
+ * have digests too, so fields added later are hashed only where they are set (fnv1a_set). The second part
+ * compares matrices of byte counts, of which each process may know only a part. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -24,8 +26,8 @@ static uint64_t fnv1a_text(uint64_t hash, const char *text) {
     return hash;
 }
 
-/* Adds a number that most plans leave unset, only if it is set; with its name, so that two such numbers
- * differ. */
+/* Adds a number and its name if the number is set, that is, above `unset`. The name distinguishes such
+ * numbers from each other. */
 static uint64_t fnv1a_set(uint64_t hash, const char *name, int64_t value, int64_t unset) {
     return value > unset ? fnv1a(fnv1a_text(hash, name), (uint64_t)value) : hash;
 }
@@ -116,21 +118,21 @@ static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
     return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
 }
 
-/* A matrix has a number for each pair of processes, so it is hashed in several lanes, with one multiplication
- * for each number. */
+/* A matrix has a number for each pair of processes, so speed matters. Eight independent hashes take every
+ * eighth number each, with one multiplication per number. */
 static uint64_t digest_matrix(uint64_t hash, const int64_t *number, int64_t count) {
-    enum { LANES = 8 };
-    uint64_t lane[LANES];
-    int64_t whole = count / LANES * LANES;
-    for (int i = 0; i < LANES; i++)
-        lane[i] = fnv1a(hash, (uint64_t)i);
-    for (int64_t at = 0; at < whole; at += LANES)
-        for (int i = 0; i < LANES; i++)
-            lane[i] = (lane[i] ^ (uint64_t)number[at + i]) * PTO_GOLDEN_GAMMA;
-    for (int i = 0; i < LANES; i++)
-        hash = fnv1a(hash, lane[i]);
-    for (int64_t at = whole; at < count; at++)
-        hash = fnv1a(hash, (uint64_t)number[at]);
+    enum { HASHES = 8 };
+    uint64_t partial[HASHES];
+    int64_t whole = count / HASHES * HASHES;
+    for (int i = 0; i < HASHES; i++)
+        partial[i] = fnv1a(hash, (uint64_t)i);
+    for (int64_t first = 0; first < whole; first += HASHES)
+        for (int i = 0; i < HASHES; i++)
+            partial[i] = (partial[i] ^ (uint64_t)number[first + i]) * PTO_GOLDEN_GAMMA;
+    for (int i = 0; i < HASHES; i++)
+        hash = fnv1a(hash, partial[i]);
+    for (int64_t i = whole; i < count; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
     return hash;
 }
 
@@ -140,7 +142,7 @@ static bool is_of_pairs(const pto_counts_t *counts) {
            pto_counts_values(counts) == counts->order * counts->order;
 }
 
-/* Adds the counts to a hash; the numbers of pairs only if `matrix`. */
+/* Adds the counts to a hash; a matrix of byte counts only if `matrix`. */
 static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts, bool matrix) {
     if (counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
@@ -202,33 +204,36 @@ uint64_t pto_plan_digest_of_form(const pto_plan_t *plan) { return digest_plan(pl
 
 /* --- matrices of byte counts ---------------------------------------------------------------------------- */
 
-/* Owners [first, until), whose rows and columns the processes of one GPU, or of one node, may use. */
+/* The processes of one GPU or of one node, which use the same rows and columns of the matrix. */
 typedef struct {
-    int64_t first;
+    int64_t first; /* their owners are [first, until): the rows and columns */
     int64_t until;
-    int64_t users; /* the number of these processes */
-} users_t;
+    int64_t procs; /* the number of these processes */
+} sharers_t;
 
 /* Returns whether processes use the blocks of other processes of their node: in buffers that combine them, or
  * in these processes' memory. */
-static bool uses_its_node(const pto_plan_t *plan) {
-    bool uses = false;
+static bool uses_blocks_of_node(const pto_plan_t *plan) {
+    bool combines = false;
     for (int i = 0; i < plan->buffers.count; i++) {
         pto_blocks_t blocks = pto_plan_buffer(plan, i)->blocks;
-        uses =
-            uses || (blocks != PTO_BLOCKS_EQUAL && blocks != PTO_BLOCKS_ROW && blocks != PTO_BLOCKS_COLUMN);
+        bool of_process =
+            blocks == PTO_BLOCKS_EQUAL || blocks == PTO_BLOCKS_ROW || blocks == PTO_BLOCKS_COLUMN;
+        combines = combines || !of_process;
     }
-    return uses || pto_plan_uses_peers_memory(plan);
+    return combines || pto_plan_uses_peers_memory(plan);
 }
 
-static users_t users_of(const pto_plan_t *plan, int64_t rank) {
+static sharers_t sharers_of(const pto_plan_t *plan, int64_t rank) {
     const pto_layout_t *layout = &plan->request.layout;
-    int64_t gpus = uses_its_node(plan) ? layout->gpus_per_node : 1, users = gpus * layout->procs_per_gpu;
-    int64_t first = rank / users * gpus * layout->owners_per_gpu;
-    return (users_t){first, first + gpus * layout->owners_per_gpu, users};
+    int64_t gpus = uses_blocks_of_node(plan) ? layout->gpus_per_node : 1;
+    int64_t procs = gpus * layout->procs_per_gpu, owners = gpus * layout->owners_per_gpu;
+    int64_t first = rank / procs * owners;
+    return (sharers_t){first, first + owners, procs};
 }
 
-/* Returns the bytes of a pair times a hash of the pair, so that exchanged numbers change a sum. */
+/* Returns the bytes of a pair times a hash of the pair. The sum over pairs then changes if two numbers trade
+ * places. */
 static uint64_t weighted_bytes(const pto_request_t *request, bool host, int64_t source, int64_t destination) {
     uint64_t weight = pto_mix(((uint64_t)source << 32) + (uint64_t)destination + PTO_GOLDEN_GAMMA);
     int64_t bytes = host ? pto_request_host_bytes(request, source, destination)
@@ -236,21 +241,24 @@ static uint64_t weighted_bytes(const pto_request_t *request, bool host, int64_t 
     return (uint64_t)bytes * weight;
 }
 
-/* Returns a process's part of the sum of a matrix (pto_plan_matrix_sum): the numbers that it may use, less
- * those that it sends, as often as others count them. If all see the same numbers, the parts add up to 0. */
+/* Returns a process's term of the sum of a matrix (pto_plan_matrix_sum): the entries that it may use, minus
+ * those of its own row, as often as other processes add them. Each entry is added by the `procs` sharers of
+ * the sender and by those of the receiver: 2 * procs times. If all processes have equal entries, the terms of
+ * all processes therefore add up to 0. */
 static uint64_t sum_of_matrix(const pto_plan_t *plan, bool host, int64_t rank) {
     const pto_request_t *request = &plan->request;
     const pto_layout_t *layout = &request->layout;
     int64_t core = rank % layout->procs_per_gpu, owners = pto_layout_owner_count(layout);
     int64_t own = rank / layout->procs_per_gpu * layout->owners_per_gpu + core;
-    users_t users = users_of(plan, rank);
-    uint64_t seen = 0, sent = 0;
+    sharers_t sharers = sharers_of(plan, rank);
+    bool is_owner = core < layout->owners_per_gpu;
+    uint64_t used = 0, sent = 0;
     for (int64_t i = 0; i < owners; i++)
-        for (int64_t j = users.first; j < users.until; j++)
-            seen += weighted_bytes(request, host, i, j) + weighted_bytes(request, host, j, i);
-    for (int64_t j = 0; j < owners && core < layout->owners_per_gpu; j++)
+        for (int64_t j = sharers.first; j < sharers.until; j++)
+            used += weighted_bytes(request, host, i, j) + weighted_bytes(request, host, j, i);
+    for (int64_t j = 0; j < owners && is_owner; j++)
         sent += weighted_bytes(request, host, own, j);
-    return seen - 2 * (uint64_t)users.users * sent;
+    return used - 2 * (uint64_t)sharers.procs * sent;
 }
 
 bool pto_plan_has_matrix(const pto_plan_t *plan) {
@@ -260,6 +268,7 @@ bool pto_plan_has_matrix(const pto_plan_t *plan) {
 
 uint64_t pto_plan_matrix_sum(const pto_plan_t *plan, int64_t rank) {
     const pto_counts_t *counts = plan->request.counts, *host = pto_request_host_counts(&plan->request);
-    return (counts && is_of_pairs(counts) ? sum_of_matrix(plan, false, rank) : 0) +
-           (host && is_of_pairs(host) ? 3 * sum_of_matrix(plan, true, rank) : 0);
+    uint64_t sum = counts && is_of_pairs(counts) ? sum_of_matrix(plan, false, rank) : 0;
+    uint64_t host_sum = host && is_of_pairs(host) ? sum_of_matrix(plan, true, rank) : 0;
+    return sum + 3 * host_sum; /* the factor tells the two matrices apart */
 }

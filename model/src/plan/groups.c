@@ -1,6 +1,6 @@
-/* Groups as arithmetic on rank numbers. A rank is (node, GPU, core). Each kind of group is one table row that
- * says which of the three coordinates number its members and which distinguish its groups. Everything else in
- * this file follows from that. */
+/* Groups as arithmetic on rank numbers. The place of a rank is (node, GPU, core). Each kind of group is one
+ * table row: it says which of these coordinates number the members (`index`), and which are the same for all
+ * members and distinguish the groups (`color`, as in MPI_Comm_split). All functions follow from this row. */
 #include "base/names.h"
 #include "plan/plan_internal.h"
 
@@ -84,8 +84,8 @@ int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group,
     return outside ? -1 : pto_fold_in(group->fold, number_of(layout, place, traits->index, cores));
 }
 
-/* Returns a rank's number with the coordinates that its group does not share set to 0. Simulations call this
- * for every message, so it avoids divisions. */
+/* Returns the rank at the place of `rank` with all coordinates but those in `color` set to 0. Simulations
+ * call this for every message, so it divides only where it must. */
 static int64_t shared_part(const pto_layout_t *layout, unsigned color, int64_t rank) {
     bool by_node = color & PTO_BY_NODE, by_gpu = color & PTO_BY_GPU, by_core = color & PTO_BY_CORE;
     int64_t part = by_node ? rank : 0;
@@ -104,7 +104,7 @@ int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t
     const pto_layout_t *layout = &plan->request.layout;
     const pto_group_traits_t *traits = &pto_group_traits[group->kind];
     int64_t shared = shared_part(layout, traits->color, asking_rank);
-    int64_t base = pto_fold_out(group->fold, index);
+    int64_t base = pto_fold_out(group->fold, index); /* the index before folding */
     if (traits->index == PTO_BY_CORE)
         return shared + base;
     if (traits->index == PTO_BY_NODE)

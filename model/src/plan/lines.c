@@ -1,21 +1,22 @@
-/* Finds the buffer of a plan that kernels can keep in the line format (portolan/lines.h), in which every line
- * of data carries a flag of its own: the number of the run in which it was stored. A reader waits for each
- * line.
+/* Decides which buffer of a plan's kernel can be stored in line format (portolan/lines.h). In this format,
+ * every line of data carries its own flag: the number of the run that stored it. A reader polls each line
+ * until it has the number of the current run.
  *
- * A separate flag may be stored only after the memory system has confirmed all stores before it: a round
- * trip. Lines take one way, but they order nothing else. So they can replace a plan's flags only if they
- * imply the same order: in a kernel whose processes access each other's memory only to store into one buffer,
- * and store to exactly the peers that they signal and wait for. To avoid deadlock, a process must store all
- * of its data before it waits for data of others.
+ * A separate flag may be stored only after the memory system has confirmed all earlier stores, which takes a
+ * round trip. Lines save this round trip, but a line orders nothing but itself. Lines can therefore replace a
+ * plan's flags only under these conditions:
+ * - Processes access each other's memory only to store into one buffer.
+ * - Each process stores to exactly the peers that it signals and waits for.
+ * - Each process stores all of its data before it waits for data of others. Otherwise kernels could deadlock.
+ * - The buffer is double-buffered. Before a process stores in run r, it has received the lines of run r - 1
+ *   from the owner of that memory. The owner has then finished reading the copy of run r - 2, which run r
+ *   overwrites.
+ * - All bytes that others store are read, since a process has received only the lines that it has read.
+ * - All bytes are written once per run. A line does not tell whether it will be overwritten in the same run.
  *
- * The buffer must be double-buffered. Before a process stores in a run, it has received the previous run's
- * lines from the owners of that memory, just as it would have received their flags; what these may still read
- * is the other copy. A process has received only lines that it reads, so all that others store must be read.
- * And it must be written once: a line does not tell whether it will be overwritten in the same run.
- *
- * In an alltoallv, every block has its own size, and a pair may exchange nothing: then neither process
- * accesses the other's memory, and they need no order. If only one of them sends, flags remain, because the
- * sender would not know whether the receiver has read what it stored two runs before. */
+ * In an alltoallv, every block has its own size. Two processes that exchange nothing do not access each
+ * other's memory, and need no order. If only one of the two sends, flags remain: the sender could not know
+ * whether the receiver has read the data of two runs before. */
 #include "portolan/lines.h"
 
 #include <stdlib.h>
@@ -23,19 +24,19 @@
 #include "base/grow.h"
 #include "plan/plan_internal.h"
 
-/* What a rank does with a peer, as bits. EMPTY: it has a store to the peer, of no bytes. */
-enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, EMPTY = 8 };
-enum { ALL = STORED_TO | SIGNALLED | WAITED_FOR, NO_BYTES = EMPTY | SIGNALLED | WAITED_FOR };
+/* What a rank does with a peer, as bits. STORED_NOTHING: it has a copy to the peer, of 0 bytes. */
+enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, STORED_NOTHING = 8 };
+enum { BOTH_FLAGS = SIGNALLED | WAITED_FOR };
 
-/* What one rank does in the plan. */
+/* What one rank does in the plan, collected action by action in the order of the plan. */
 typedef struct {
     const pto_plan_t *plan;
     int64_t rank;
-    int64_t bytes_max;
+    int64_t bytes_max;    /* per vector or per peer (pto_lines) */
     int buffer;           /* the remote buffer that is stored into; PTO_LINES_ANY: none so far */
-    unsigned char *peers; /* by rank */
-    bool waited;
-    bool refused;
+    unsigned char *peers; /* by rank: the bits above */
+    bool waited;          /* an earlier action was a wait */
+    bool refused;         /* an action violates a condition */
 } analysis_t;
 
 /* Returns whether the buffer's blocks are what the processes of an alltoallv send to its holder. */
@@ -68,7 +69,7 @@ static void note_copy(analysis_t *analysis, const pto_action_t *action) {
         analysis->buffer = step->target.buffer;
     analysis->refused |= analysis->buffer != step->target.buffer || analysis->waited;
     analysis->peers[pto_slice_holder(analysis->plan, &step->target, action)] |=
-        pto_slice_bytes(analysis->plan, &step->target, action) > 0 ? STORED_TO : EMPTY;
+        pto_slice_bytes(analysis->plan, &step->target, action) > 0 ? STORED_TO : STORED_NOTHING;
 }
 
 static void note_action(analysis_t *analysis, const pto_action_t *action) {
@@ -102,14 +103,15 @@ static bool stores_to(const pto_plan_t *plan, int64_t rank, int64_t other) {
 
 /* Returns whether lines order this rank and a peer as the plan's flags do. */
 static bool needs_no_flags(const analysis_t *analysis, int64_t peer) {
-    unsigned known = analysis->peers[peer];
-    return known == 0 || known == ALL ||
-           (known == NO_BYTES && !stores_to(analysis->plan, peer, analysis->rank));
+    unsigned done = analysis->peers[peer];
+    return done == 0 || done == (STORED_TO | BOTH_FLAGS) ||
+           (done == (STORED_NOTHING | BOTH_FLAGS) && !stores_to(analysis->plan, peer, analysis->rank));
 }
 
-/* Returns whether a step may be beside a buffer in line format: only copies from other buffers write it, and
- * no other buffer is double-buffered, since the addresses of its loads would depend on the run. */
-static bool keeps_line_rules(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
+/* Returns whether the plan may contain this step if `buffer` is in line format. Only copies from other
+ * buffers may write it. No other buffer may be double-buffered, since the addresses of its loads would depend
+ * on the run. */
+static bool allows_lines(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
     const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
     for (int i = 0; i < 2; i++)
         if (slice[i] && slice[i]->buffer != buffer &&
@@ -118,14 +120,13 @@ static bool keeps_line_rules(const pto_plan_t *plan, const pto_step_t *step, int
     return !pto_step_writes(step, buffer) || (step->kind == PTO_STEP_COPY && !pto_step_reads(step, buffer));
 }
 
-/* Whether ranges consist of whole blocks. */
+/* The state of visit_blocks, which finds whether ranges have the length of whole blocks. */
 typedef struct {
     int64_t block_bytes;
-    bool in_lines;
+    bool in_lines; /* the ranges are of the buffer in line format, so they also have to begin at a block */
     bool whole;
 } blocks_t;
 
-/* Ranges in line format begin at a block, too; others only have the length of whole blocks. */
 static bool visit_blocks(void *context, int64_t offset_bytes, int64_t bytes) {
     blocks_t *blocks = context;
     blocks->whole =
@@ -133,11 +134,13 @@ static bool visit_blocks(void *context, int64_t offset_bytes, int64_t bytes) {
     return blocks->whole;
 }
 
+/* Counts ranges; stops at the second one. */
 static bool count_ranges(void *context, int64_t offset_bytes, int64_t bytes) {
     int *ranges = context;
     (void)offset_bytes;
     (void)bytes;
-    return ++*ranges <= 1;
+    ++*ranges;
+    return *ranges <= 1;
 }
 
 static bool is_one_block(const pto_slice_t *slice, const pto_action_t *action) {
@@ -146,8 +149,8 @@ static bool is_one_block(const pto_slice_t *slice, const pto_action_t *action) {
            pto_slice_block_count(slice, action->k, action->core, action->peer) == 1;
 }
 
-/* Returns whether an action copies or reduces one block of the buffer, from or to one range, as blocks of
- * different sizes need. */
+/* Returns whether an action copies or reduces one block of the buffer, from or to one contiguous range.
+ * Blocks of different sizes need that. */
 static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     const pto_slice_t *slice[] = {pto_step_source(action->step), pto_step_target(action->step)};
     bool single = true;
@@ -159,7 +162,8 @@ static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action,
     return single;
 }
 
-/* Returns whether an action copies or reduces whole blocks, from or to pieces of their length. */
+/* Returns whether an action copies or reduces whole blocks of the buffer, from or to ranges of the same
+ * lengths. */
 static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     if (is_by_pair(plan, buffer))
         return by_single_blocks(plan, action, buffer);
@@ -175,20 +179,20 @@ static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, 
 static bool plan_allows_lines(const pto_plan_t *plan, int64_t rank, int buffer) {
     bool allows = true;
     for (int i = 0; i < plan->steps.count && allows; i++)
-        allows = keeps_line_rules(plan, pto_step_at(plan, i), buffer);
-    pto_actions_t moves;
-    pto_actions_begin(&moves, plan, rank, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE);
-    while (allows && pto_actions_next(&moves)) {
-        const pto_step_t *step = moves.action.step;
+        allows = allows_lines(plan, pto_step_at(plan, i), buffer);
+    pto_actions_t actions;
+    pto_actions_begin(&actions, plan, rank, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE);
+    while (allows && pto_actions_next(&actions)) {
+        const pto_step_t *step = actions.action.step;
         bool uses = pto_step_writes(step, buffer) || pto_step_reads(step, buffer);
-        allows = !uses || by_whole_blocks(plan, &moves.action, buffer);
+        allows = !uses || by_whole_blocks(plan, &actions.action, buffer);
     }
     return allows;
 }
 
-/* --- written once, and read ----------------------------------------------------------------------------- */
+/* --- whether each byte is written once, and read -------------------------------------------------------- */
 
-/* Bytes of the rank's own buffer. */
+/* A range of the rank's own buffer, in bytes. */
 typedef struct {
     int64_t begin;
     int64_t end;
@@ -199,7 +203,7 @@ typedef struct {
     range_t *item;
     int count;
     size_t capacity;
-    bool by_other; /* of the ranges that are added now */
+    bool by_other; /* for the next ranges that add_range adds */
     bool out_of_memory;
 } ranges_t;
 
@@ -213,6 +217,7 @@ static bool add_range(void *context, int64_t offset_bytes, int64_t bytes) {
     return true;
 }
 
+/* For qsort. */
 static int by_begin(const void *left, const void *right) {
     const range_t *a = left, *b = right;
     return (a->begin > b->begin) - (a->begin < b->begin);
@@ -243,15 +248,17 @@ static void add_action(traffic_t *traffic, const pto_action_t *action) {
         pto_slice_visit(traffic->plan, &step->source, action, add_range, &traffic->read);
 }
 
-/* Adds what a rank does to the buffer, which is a peer's to others. Only a torus may have a peer twice. */
+/* Adds the accesses of `rank` to the buffer of traffic->rank. Another rank accesses it as the memory of a
+ * peer. It is that peer at most once, except in a torus, so the search for it replaces the loop over peers.
+ */
 static void add_step(traffic_t *traffic, const pto_step_t *step, int64_t rank, int64_t k) {
     pto_action_t action;
     if (!(pto_step_writes(step, traffic->buffer) || pto_step_reads(step, traffic->buffer)) ||
         !pto_step_acts(traffic->plan, step, rank, k, &action))
         return;
-    bool meets_once = rank != traffic->rank && step->target.holder == PTO_HOLDER_PEER &&
-                      step->peers.kind != PTO_PEERS_TORUS;
-    if (meets_once) {
+    bool is_peer_once = rank != traffic->rank && step->target.holder == PTO_HOLDER_PEER &&
+                        step->peers.kind != PTO_PEERS_TORUS;
+    if (is_peer_once) {
         if (pto_step_reaches(traffic->plan, &action, traffic->rank))
             add_action(traffic, &action);
         return;
@@ -277,12 +284,13 @@ static bool are_disjoint(const ranges_t *sorted) {
     return true;
 }
 
-/* Returns whether all that others store is read. Both are sorted. */
+/* Returns whether all bytes that other ranks store are read. Both lists are sorted. */
 static bool are_read(const ranges_t *written, const ranges_t *read) {
-    int64_t first = 0, until = 0; /* the bytes that are read without a gap */
-    for (int i = 0, j = 0; i < written->count; i++) {
+    int64_t first = 0, until = 0; /* reads cover [first, until) without a gap */
+    int j = 0;                    /* number of reads merged into it so far */
+    for (int i = 0; i < written->count; i++) {
         const range_t *range = &written->item[i];
-        for (; j < read->count; j++) {
+        for (; j < read->count; j++) { /* merge the reads that begin at or before `range`, or extend them */
             const range_t *next = &read->item[j];
             if (next->begin > range->begin && next->begin > until)
                 break;
@@ -307,7 +315,8 @@ static bool is_written_once_and_read(const pto_plan_t *plan, int64_t rank, int b
     return right;
 }
 
-/* Returns whether a rank that stores to no other one allows lines in any buffer that others may choose. */
+/* For a rank that stores to no other one: returns whether it allows lines in every buffer that other ranks
+ * may choose. */
 static bool allows_any_lines(const analysis_t *analysis) {
     bool allows = true;
     for (int buffer = 0; buffer < pto_plan_buffer_count(analysis->plan) && allows; buffer++)
@@ -328,10 +337,12 @@ int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
     for (int64_t peer = 0; peer < ranks; peer++)
         analysis.refused |= !needs_no_flags(&analysis, peer);
     free(analysis.peers);
-    bool allows = !analysis.refused && (analysis.buffer == PTO_LINES_ANY
-                                            ? allows_any_lines(&analysis)
-                                            : plan_allows_lines(plan, rank, analysis.buffer) &&
-                                                  is_written_once_and_read(plan, rank, analysis.buffer));
+    bool allows = !analysis.refused;
+    if (analysis.buffer == PTO_LINES_ANY)
+        allows = allows && allows_any_lines(&analysis);
+    else
+        allows = allows && plan_allows_lines(plan, rank, analysis.buffer) &&
+                 is_written_once_and_read(plan, rank, analysis.buffer);
     return allows ? analysis.buffer : PTO_LINES_NONE;
 }
 
@@ -339,9 +350,10 @@ int pto_plan_lines(const pto_plan_t *plan, int64_t bytes_max) {
     int64_t ranks = pto_layout_rank_count(&pto_plan_request(plan)->layout);
     int lines = PTO_LINES_ANY;
     for (int64_t rank = 0; rank < ranks && lines != PTO_LINES_NONE; rank++) {
-        int own = pto_lines(plan, rank, bytes_max);
-        if (own != PTO_LINES_ANY)
-            lines = lines == PTO_LINES_ANY || lines == own ? own : PTO_LINES_NONE;
+        int choice = pto_lines(plan, rank, bytes_max);
+        bool agrees = lines == PTO_LINES_ANY || lines == choice;
+        if (choice != PTO_LINES_ANY)
+            lines = agrees ? choice : PTO_LINES_NONE;
     }
     return lines == PTO_LINES_ANY ? PTO_LINES_NONE : lines;
 }

@@ -1,6 +1,6 @@
-/* Builds plans from requests. The builder collects the nodes, stages, steps, buffers and groups that a
- * strategy and its algorithm describe (portolan/strategy.h); pto_plan_create checks the request and seals the
- * plan. */
+/* Builds plans from requests. pto_plan_create checks the request and calls the strategy's `build`, which
+ * calls the algorithm's. These two call the builder's functions (portolan/strategy.h), which append nodes,
+ * stages, steps, buffers and groups to the plan. A plan is not changed after it has been created. */
 #include "portolan/plan.h"
 
 #include <stdlib.h>
@@ -15,23 +15,25 @@ enum { OPEN_MAX = 8 };
 
 struct pto_builder {
     pto_plan_t *plan;
-    int open[OPEN_MAX]; /* nodes whose body is open */
+    int open[OPEN_MAX]; /* indices of the nodes that have begun and not ended, outermost first */
     int open_count;
     const char *misuse; /* the first wrong use of the builder, as the end of a sentence; NULL: none */
-    bool in_kernel;
-    int64_t bundle; /* of the current exchange; 0: none */
-    int64_t chunks; /* of the current pipeline of chunks; 0: none */
+    bool in_kernel;     /* a kernel node is open */
+    int64_t bundle;     /* of the current exchange; 0: none */
+    int64_t chunks;     /* of the current pipeline of chunks; 0: none */
     bool out_of_memory;
 };
 
 /* --- building ------------------------------------------------------------------------------------------- */
 
-static bool is_misused(pto_builder_t *builder, bool wrong, const char *misuse) {
+/* Records the first wrong use, which fails the plan in build_nodes. Returns `wrong`. */
+static bool note_misuse(pto_builder_t *builder, bool wrong, const char *misuse) {
     if (wrong && !builder->misuse)
         builder->misuse = misuse;
     return wrong;
 }
 
+/* Returns the index of the new item; 0 if out of memory, which the builder records. */
 static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
     if ((size_t)list->count >= list->capacity &&
         !pto_array_reserve(&list->item, &list->capacity, (size_t)list->count + 1, item_size)) {
@@ -49,21 +51,22 @@ int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold)
     return list_add(builder, &builder->plan->groups, &group, sizeof group);
 }
 
-/* The exchange within nodes (level 0) or among their leaders (level 1); `n` is 1 if there is none. */
+/* Returns the exchange within nodes (level 0) or among the leaders of nodes (level 1). A group that is all on
+ * one node, or has one member on each node, has only one of these levels; n is 1 in the other one. */
 static pto_exchange_t build_level(pto_builder_t *builder, const pto_exchange_t *exchange, int level) {
     const pto_group_t group = *pto_builder_group(builder, exchange->group);
-    pto_exchange_t inner = *exchange;
-    bool is_level = group.members_per_node == (level == 0 ? group.size : 1);
+    pto_exchange_t result = *exchange;
+    bool is_this_level = group.members_per_node == (level == 0 ? group.size : 1);
     pto_group_kind_t kind = pto_group_traits[group.kind].levels[level];
-    if (is_level || kind == PTO_GROUP_OWNERS) {
-        inner.n = is_level ? exchange->n : 1;
-        return inner;
+    if (is_this_level || kind == PTO_GROUP_OWNERS) {
+        result.n = is_this_level ? exchange->n : 1;
+        return result;
     }
-    inner.group = pto_build_group(builder, kind, 0);
-    inner.n = pto_builder_group(builder, inner.group)->size;
+    result.group = pto_build_group(builder, kind, 0);
+    result.n = pto_builder_group(builder, result.group)->size;
     if (!((pto_group_traits[kind].index | pto_group_traits[kind].color) & PTO_BY_CORE))
-        inner.core_count = 1;
-    return inner;
+        result.core_count = 1; /* each GPU has one member */
+    return result;
 }
 
 pto_exchange_t pto_build_within_nodes(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -117,7 +120,7 @@ void pto_build_stage(pto_builder_t *builder, const char *name, pto_order_t order
 
 void pto_build_step(pto_builder_t *builder, pto_step_t step) {
     if (builder->out_of_memory ||
-        is_misused(builder, builder->plan->stages.count == 0, "builds a step before the first stage"))
+        note_misuse(builder, builder->plan->stages.count == 0, "builds a step before the first stage"))
         return;
     step.in_kernel = builder->in_kernel && step.kind != PTO_STEP_LAUNCH;
     if (builder->bundle > 1) {
@@ -148,7 +151,7 @@ void pto_build_copy(pto_builder_t *builder, const char *name, const pto_exchange
 }
 
 static void open_node(pto_builder_t *builder, pto_node_t node) {
-    if (is_misused(builder, builder->open_count == OPEN_MAX, "nests more than 8 nodes"))
+    if (note_misuse(builder, builder->open_count == OPEN_MAX, "nests more than 8 nodes"))
         return;
     builder->open[builder->open_count++] = list_add(builder, &builder->plan->nodes, &node, sizeof node);
 }
@@ -191,7 +194,7 @@ void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth) {
     builder->chunks = chunks;
 }
 
-/* Returns the slice that a member sends to or receives from each other member. */
+/* Returns a slice of the call's meaning (pto_node_t): the whole buffer, or the block of each peer. */
 static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t collective, int buffer) {
     if (pto_collective_is_vector(collective) || collective == PTO_COLLECTIVE_PAIR ||
         collective == PTO_COLLECTIVE_HALO)
@@ -223,7 +226,7 @@ void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who) {
 }
 
 void pto_build_end(pto_builder_t *builder) {
-    if (is_misused(builder, builder->open_count == 0, "ends a node that it did not begin"))
+    if (note_misuse(builder, builder->open_count == 0, "ends a node that it did not begin"))
         return;
     int opened = builder->open[--builder->open_count];
     if (builder->out_of_memory)
@@ -253,11 +256,11 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
     pto_build_local(builder, name, copy, pto_slice_all(builder, source), pto_slice_all(builder, target));
 }
 
-/* A library that stages GPU buffers: it copies to host memory of its own, runs the algorithm there, and
- * copies back. Collectives on one vector work in place there. In a broadcast only the root copies to the
- * host, and all others copy back. In a reduction only the root copies back. The blocks of an alltoallv or
- * allgatherv may leave gaps in the output, so the library copies the output to the host as well, before it
- * copies all of it back. */
+/* Builds the stages of a library that stages GPU buffers: it copies the input to host memory of its own, runs
+ * the algorithm there, and copies the output back. Collectives on one vector work in place there. In a
+ * broadcast only the root copies to the host, and all others copy back. In a reduction only the root copies
+ * back. The blocks of an alltoallv or allgatherv may leave gaps in the output. The library therefore copies
+ * the output to the host first, so that copying it back preserves the gaps. */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
     bool in_place = pto_collective_is_vector(request->collective);
@@ -276,24 +279,25 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                        to_root ? 1 : exchange->n, host.out, exchange->out);
 }
 
-/* An algorithm on one vector works in place, on the output. */
+/* Builds the algorithm's stages. Algorithms on one vector work in place, on the output. */
 static void build_unstaged(pto_builder_t *builder, const pto_request_t *request,
                            const pto_exchange_t *exchange) {
-    pto_exchange_t placed = *exchange;
+    pto_exchange_t in_place = *exchange;
     if (pto_collective_is_vector(request->collective) && exchange->in != exchange->out) {
         build_staging_copy(builder, "place input", exchange, 0, exchange->n, exchange->in, exchange->out);
-        placed.in = exchange->out;
+        in_place.in = exchange->out;
     }
-    request->algorithm->build(builder, &placed);
+    request->algorithm->build(builder, &in_place);
 }
 
-/* Builds an algorithm's stages: in a collective node, or directly as the stages of a pipeline of chunks.
- * Algorithms do not know about bundles, so all slices that they build here count blocks in bundles. */
+/* Builds an algorithm's stages in a collective node. In a pipeline of chunks, and with a second pattern of
+ * messages, the stages have no such node. Algorithms do not know about bundles: the builder makes all slices
+ * that they build here count blocks in bundles. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
     pto_exchange_t call = *exchange;
-    if (request->collective == PTO_COLLECTIVE_HALO) { /* MPI has no call for it, but for each of its phases */
+    if (request->collective == PTO_COLLECTIVE_HALO) { /* each of its phases has a collective node */
         request->algorithm->build(builder, exchange);
         return;
     }
@@ -362,6 +366,7 @@ pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange) {
                         .who_until = pto_constant(exchange->n)};
 }
 
+/* Returns the bytes between two owners: those between the processes of `counts` that are placed there. */
 static int64_t placed_bytes(const pto_request_t *request, const pto_counts_t *counts, int64_t source,
                             int64_t destination) {
     const pto_mapping_t *mapping = request->mapping;
@@ -440,16 +445,17 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
                                  (long long)size[i].value);
     static const pto_counts_t equal = {.kind = PTO_COUNTS_EQUAL};
     const pto_counts_t *counts = request->counts ? request->counts : &equal;
-    int64_t owners = pto_layout_owner_count(&request->layout), peers = 1;
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    int64_t peers = 1; /* number of blocks of a process */
     pto_status_t status = pto_counts_check(counts, err);
     if (status != PTO_OK)
         return status;
+    const char *form = counts->kind == PTO_COUNTS_LIST ? "list" : "pattern";
+    if (counts->kind == PTO_COUNTS_MATRIX)
+        form = "matrix";
     if (pto_counts_order(counts) > 0 && pto_counts_order(counts) != owners)
         return pto_error_set(err, PTO_ERR_RANGE,
-                             "the %s of bytes has %lld rows, but %lld processes hold data",
-                             counts->kind == PTO_COUNTS_MATRIX ? "matrix"
-                             : counts->kind == PTO_COUNTS_LIST ? "list"
-                                                               : "pattern",
+                             "the %s of bytes has %lld rows, but %lld processes hold data", form,
                              (long long)pto_counts_order(counts), (long long)owners);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;
@@ -465,7 +471,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     return PTO_OK;
 }
 
-/* Binding a placement to a layout has refused processes without an owner of their own. */
+/* Checks that the placement is bound to the layout. pto_mapping_bind has checked that it is one-to-one. */
 static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err) {
     const pto_mapping_t *mapping = request->mapping;
     int64_t owners = pto_layout_owner_count(&request->layout);
@@ -475,7 +481,8 @@ static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err
                          (long long)mapping->count, (long long)owners);
 }
 
-/* Checks the sizes of temporaries: an algorithm may need one with the data of all pairs of members. */
+/* Checks the sizes of temporaries. An algorithm may need one with the data of all pairs of members, whose
+ * bytes overflow although the user's buffers do not. */
 static pto_status_t check_buffers(const pto_plan_t *plan, pto_error_t *err) {
     for (int b = 0; b < plan->buffers.count; b++) {
         const pto_buffer_t *buffer = pto_buffer_at(plan, b);
@@ -487,6 +494,7 @@ static pto_status_t check_buffers(const pto_plan_t *plan, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* Builds the plan that is priced instead of this one (pto_plan_fixed). */
 static pto_status_t create_fixed(pto_plan_t *plan, pto_error_t *err) {
     pto_request_t request = plan->request;
     request.strategy = request.strategy->fixed;
@@ -513,7 +521,7 @@ static pto_status_t build_nodes(pto_plan_t *plan, pto_error_t *err) {
     request->strategy->build(&builder, request);
     if (builder.out_of_memory)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
-    is_misused(&builder, builder.open_count > 0, "does not end all nodes that it begins");
+    note_misuse(&builder, builder.open_count > 0, "does not end all nodes that it begins");
     if (!builder.misuse)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s by %s, %s: the strategy or the algorithm %s",
@@ -542,16 +550,16 @@ bool pto_request_first_call(const pto_request_t *request, int64_t *procs, int64_
         return false;
     pto_algorithm_t stages_left_out = *request->algorithm;
     stages_left_out.build = build_no_stage;
-    if (request->collective != PTO_COLLECTIVE_HALO) /* whose calls are those of its phases */
+    if (request->collective != PTO_COLLECTIVE_HALO) /* its algorithm builds the collective nodes itself */
         outline.request.algorithm = &stages_left_out;
     bool built = build_nodes(&outline, NULL) == PTO_OK;
     for (int n = 0; built && n < outline.nodes.count; n++) {
         const pto_node_t *node = pto_node_at(&outline, n);
         if (node->kind != PTO_NODE_COLLECTIVE)
             continue;
-        const pto_action_t first = {.rank = 0}; /* member 0 and itself */
+        const pto_action_t to_itself = {.rank = 0}; /* member 0, which is also its own peer */
         *procs = pto_group_at(&outline, node->group)->size;
-        *bytes = pto_slice_bytes(&outline, &pto_plan_call(&outline, node->call)->in, &first);
+        *bytes = pto_slice_bytes(&outline, &pto_plan_call(&outline, node->call)->in, &to_itself);
         break;
     }
     free_nodes(&outline);

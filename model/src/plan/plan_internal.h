@@ -1,15 +1,20 @@
-/* The representation of a plan (portolan/plan.h), and the functions on plans that the builder and the
- * interpreters of this library share. */
+/* The representation of a plan (portolan/plan.h), and functions on plans that the builder and the
+ * interpreters of this library share. Words of this folder:
+ * - place: the (node, GPU, core) of a rank. A core is one of the processes of a GPU.
+ * - held: a rank holds a buffer if it has a copy of it, of its own size and with its own blocks.
+ * - table: the blocks of a buffer differ in size, following the request's byte counts.
+ * - dealt out: each core of a GPU holds other blocks of a buffer, in cyclic order (pto_cyclic_t). */
 #ifndef PTO_PLAN_INTERNAL_H
 #define PTO_PLAN_INTERNAL_H
 
 #include "portolan/plan.h"
 #include "scenario/skew.h"
 
+/* A growing array. */
 typedef struct {
-    void *item;
+    void *item; /* `count` elements of the type that struct pto_plan names */
     int count;
-    size_t capacity;
+    size_t capacity; /* in elements */
 } pto_list_t;
 
 struct pto_plan {
@@ -21,7 +26,7 @@ struct pto_plan {
     pto_list_t buffers; /* pto_buffer_t */
     pto_list_t groups;  /* pto_group_t */
     pto_list_t flags;   /* const char * */
-    pto_plan_t *fixed;  /* pto_plan_fixed; NULL: the plan itself */
+    pto_plan_t *fixed;  /* owned: the plan that is priced instead (pto_plan_fixed); NULL: this one */
 };
 
 /* Inline versions of pto_plan_node, pto_plan_stage, ... of plan.h. */
@@ -99,8 +104,8 @@ static inline bool pto_range_is_all(const pto_expr_t *first, const pto_expr_t *s
            until->constant >= count;
 }
 
-/* Returns the number of values in [first, first + run), [first + stride, first + stride + run), ... below
- * `until`, which is above `first`. */
+/* Returns the number of values below `until` in [first, first + run), [first + stride, first + stride + run),
+ * ... `until` is above `first`. */
 static inline int64_t pto_run_values(int64_t first, int64_t run, int64_t stride, int64_t until) {
     if (until - first <= stride) /* the usual case, without a division */
         return until - first < run ? until - first : run;
@@ -115,14 +120,14 @@ int64_t pto_chunk_bytes_at(int64_t bytes, int64_t chunks, int64_t k);
 /* pto_group_index for a rank given by its place; the group need not belong to the plan. */
 int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place);
 
-/* Bits for the coordinates of a rank. */
+/* Bits for the coordinates of a place. */
 enum { PTO_BY_NODE = 1, PTO_BY_GPU = 2, PTO_BY_CORE = 4 };
 
 /* Traits of a kind of group. A coordinate that is neither in `index` nor in `color` is 0 for all members. */
 typedef struct {
     const char *member[2];      /* what a member is called: in a whole group, in a folded one */
     unsigned index;             /* PTO_BY_...: the coordinates that number the members */
-    unsigned color;             /* the coordinates that are equal in a group, and distinguish the groups */
+    unsigned color;             /* the coordinates that all members of a group share, as in MPI_Comm_split */
     bool owners_only;           /* only the cores that hold user data */
     pto_group_kind_t levels[2]; /* of a group with several members on several nodes: its members on one node,
                                    and the first ones of all nodes; else both PTO_GROUP_OWNERS */
@@ -130,7 +135,7 @@ typedef struct {
 
 extern const pto_group_traits_t pto_group_traits[PTO_GROUP_COUNT];
 
-/* Returns whether a kind of group is another one or one of its levels. */
+/* Returns whether `level` is the kind `whole` or one of its levels. */
 static inline bool pto_group_is_level_of(pto_group_kind_t level, pto_group_kind_t whole) {
     const pto_group_kind_t *levels = pto_group_traits[whole].levels;
     return level == whole || (levels[0] != levels[1] && (level == levels[0] || level == levels[1]));
@@ -168,12 +173,12 @@ static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
 
-/* Returns the mean of the bytes that owners contribute to an allgatherv. */
+/* Returns the mean of the bytes that each owner contributes to an allgatherv. */
 double pto_request_mean_bytes(const pto_request_t *request);
 
-/* The processes of a request's first collective node and the bytes of its member 0's first block, from the
- * strategy's nodes alone: the algorithm's stages are not built. Both are left as they are if there is no such
- * node. False: the algorithm does not apply, or out of memory. */
+/* Finds the number of processes of a request's first collective node, and the bytes of the first block of its
+ * member 0. Only the strategy's nodes are built, without the algorithm's stages. Both are left unchanged if
+ * there is no such node. Returns false if the algorithm does not apply, or if out of memory. */
 bool pto_request_first_call(const pto_request_t *request, int64_t *procs, int64_t *bytes);
 
 /* Returns whether the plan's byte counts come from a table, so that every rank differs. */
@@ -183,8 +188,9 @@ bool pto_plan_has_tables(const pto_plan_t *plan);
  * in the same order, too. */
 bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered);
 
-/* Enumerates the actions of a step that have `rank` as a peer, which becomes their current peer: call it with
- * `*next` 0 first, until it returns false. They are in rank order if members have all others as peers. */
+/* Enumerates the actions of a step that have `rank` as a peer, and makes it their current peer. Call with
+ * `*next` 0 first, until it returns false. Actions are in rank order if all members are peers of each other.
+ */
 bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                             int64_t *next, pto_action_t *action);
 
@@ -201,7 +207,8 @@ const pto_slice_t *pto_message_slice(const pto_step_t *step);
  * (a request in place). */
 bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Returns the bytes that a copy moves: none onto itself, where the request is in place. */
+/* Returns the bytes that a copy moves: 0 if its source and target are the same memory (a request in place).
+ */
 int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
 
 /* Returns the kind of a copy step, by the spaces of its buffers. */
@@ -234,12 +241,12 @@ void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *ho
  * peers. INT64_MAX if the count does not fit. */
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k);
 
-/* Returns whether who acts in a step, or with whom, depends on the core. */
+/* Returns whether the acting members of a step, or their peers, depend on the core. */
 bool pto_step_depends_on_core(const pto_step_t *step);
 
-/* Returns whether any step is for this core; processes of other cores need not walk the stages. */
+/* Returns whether this core acts in any step. If not, its processes need not walk the stages. */
 bool pto_core_acts(const pto_plan_t *plan, int64_t core);
-/* Returns the number of such cores of a GPU. */
+/* Returns the number of cores of a GPU that act in any step. */
 int64_t pto_acting_cores(const pto_plan_t *plan);
 
 /* Check that the plan can be read rank by rank. `what` begins the message, as in "a plan is read". Errors:
@@ -252,15 +259,16 @@ pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine
                                        pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
-/* Check that the machine has costs for the copies from and to peers, before any is priced. The first process
- * of a step and the first iteration of a loop stand for all. Errors: PTO_ERR_NOT_APPLICABLE. */
+/* Check, before pricing, that the machine has costs for the copies from and to peers. The first process of a
+ * step and the first iteration of a loop represent all others. Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err);
 
-/* Returns whether a machine's messages share nothing but their node's injection, so that sums suffice to
- * price those of tables. */
+/* Returns whether a machine's messages contend only for the injection limit of their node. Messages of a
+ * table can then be priced from sums of bytes. */
 bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout);
 
-/* Statuses that exclude one strategy from a table, with the reason, instead of failing the whole table. */
+/* Returns whether a status concerns one strategy only. A table of prices then shows the reason in the cell of
+ * this strategy, and the other cells are computed. */
 static inline bool pto_leaves_cell_out(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE || status == PTO_ERR_INTERRUPTED;
 }
@@ -270,29 +278,27 @@ typedef struct {
     const pto_plan_t *plan;
     const pto_buffer_t *buffer;
     pto_rank_t place;
-    int64_t index; /* of the rank in the buffer's group */
-    int64_t core;
-    int64_t members;        /* of that group, if blocks are dealt out or shared among it */
-    int64_t known_block;    /* of a table that is not dealt out: the block whose offset was computed last, */
-    int64_t known_offset;   /* and that offset, from which the next one continues */
-    const int64_t *offsets; /* of a table, by block (pto_offsets_t); NULL: not computed */
-    bool is_skewed;         /* the blocks are of a random table, by `skew` */
+    int64_t index;          /* of the rank in the buffer's group; -1: in none */
+    int64_t core;           /* place.core */
+    int64_t members;        /* of that group; 0 unless blocks are dealt out, rotated or shared among it */
+    int64_t known_block;    /* of a table that is not dealt out: a block whose offset is known; */
+    int64_t known_offset;   /* its offset in bytes. The offsets of later blocks are summed from here. */
+    const int64_t *offsets; /* of a table: offsets in bytes, by block (pto_offsets_t); NULL: not computed */
+    bool is_skewed;         /* the sizes of the blocks are random, by `skew` */
     pto_skew_t skew;
 } pto_held_t;
 
 /* Returns whether a buffer's blocks have random sizes; if so, sets `*skew`. */
 bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew);
 
-/* Work done in this thread, for tests: plans that were built. */
+/* Work done in this thread, for tests: plans built, and blocks whose sizes were summed. */
 extern _Thread_local int64_t pto_plans_made;
-
-/* Work done in this thread, for tests: blocks whose sizes were summed. */
 extern _Thread_local int64_t pto_blocks_summed;
 
 struct pto_offsets {
     int64_t rank;
-    int count;
-    int64_t **of; /* by buffer, by block; NULL: not a table, or the rank has no such buffer */
+    int count;           /* buffers [0, count) may have offsets */
+    int64_t **by_buffer; /* then by block, in bytes; NULL: not a table, or the rank has no such buffer */
 };
 
 /* A cursor over the actions of one rank in steps of some kinds, in the order of the plan's stages and steps.
@@ -301,10 +307,10 @@ typedef struct {
     pto_walk_t walk; /* the stage of the action */
     pto_action_t action;
     int64_t rank;
-    unsigned kinds; /* of steps, a bit each */
-    int step;       /* number of the stage's steps that are begun */
-    bool acts;      /* the rank acts in the last of these */
-    int64_t next;   /* for pto_step_next */
+    unsigned kinds; /* of steps: bits 1 << pto_step_kind_t */
+    int step;       /* number of the stage's steps that have been entered */
+    bool acts;      /* the rank acts in the last one of these */
+    int64_t next;   /* the state of pto_step_next in that step */
 } pto_actions_t;
 
 void pto_actions_begin(pto_actions_t *actions, const pto_plan_t *plan, int64_t rank, unsigned kinds);
@@ -325,12 +331,12 @@ int64_t pto_held_block_bytes(const pto_held_t *held, int64_t block);
 /* Returns pto_slice_bytes for the holder's copy of the buffer. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held);
 
-/* Sets `*bytes` as pto_held_slice_bytes returns it, for a buffer whose blocks are all empty but for the
- * `count` that `block` lists. Returns false for slices that it does not support. */
+/* Sets `*bytes` to the result of pto_held_slice_bytes, for a sparse table: only the `count` blocks listed in
+ * `block` may be non-empty. Returns false for slices that it does not support. */
 bool pto_held_slice_bytes_among(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                                 const int64_t *block, int64_t count, int64_t *bytes);
 
-/* Returns the number of a slice's values of w (pto_slice_t). */
+/* Returns the number of blocks that a slice selects: its values of w (pto_slice_t). */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);
 
 #endif

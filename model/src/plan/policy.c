@@ -1,5 +1,7 @@
-/* The policies by which member 0 of an either node chooses, for each other member, branch A or branch B
- * (portolan/policy.h): by what has completed in the run (doubling), or by the times of runs (learning). */
+/* The policies by which member 0 of an either node chooses branch A or B for each other member
+ * (pto_policy_kind_t in portolan/plan.h defines both). Doubling decides during a run, from the branches that
+ * have completed. Learning decides before a run, from the times of earlier runs. The simulator and the
+ * executor report events (pto_policy_begin, _arrived, _completed, _end) and ask for choices (_next). */
 #include "portolan/policy.h"
 
 #include <string.h>
@@ -8,7 +10,7 @@
 
 static const struct {
     const char *name;
-    bool waits;
+    bool waits; /* the choices depend on the events of the run (pto_policy_waits) */
 } kinds[] = {
     [PTO_POLICY_DOUBLING] = {"doubling", true},
     [PTO_POLICY_LEARNING] = {"learning", false},
@@ -42,7 +44,9 @@ static void begin_doubling(pto_policy_t *policy) {
 }
 
 void pto_policy_completed(pto_policy_t *policy, pto_branch_t branch) {
-    int ahead = ++policy->done[branch] - policy->done[PTO_BRANCH_A + PTO_BRANCH_B - branch];
+    pto_branch_t other = branch == PTO_BRANCH_A ? PTO_BRANCH_B : PTO_BRANCH_A;
+    policy->done[branch]++;
+    int ahead = policy->done[branch] - policy->done[other];
     if (ahead <= 0)
         order(policy, branch, 1);
     else
@@ -57,36 +61,37 @@ static bool can_tell_next(const pto_policy_t *policy) {
 
 /* --- learning ------------------------------------------------------------------------------------------- */
 
+/* h is the number of members that take branch B: the last h. */
 enum {
-    TRIES = 2,       /* of each h at first */
+    TRIES = 2,       /* runs with each h at first */
     RETRY_RUNS = 16, /* afterwards, every 16th run tries another h than the best one: */
-    RETRIED = 4      /* in turn, each of the 4 that are nearest to it */
+    RETRIED = 4      /* one of the 4 values closest to it, in turn */
 };
 
-/* Returns the h that is the i-th closest to `from`, which is itself number 0. */
+/* Returns the i-th closest h to `from`, upwards first; `from` itself is number 0. */
 static int by_distance(const pto_policy_t *policy, int from, int i) {
-    int up = from, down = from - 1;
-    for (;; i--) {
+    int up = from, down = from - 1, h = from;
+    for (int number = 0; number <= i; number++) {
         bool goes_up = down < 0 || (up <= policy->members && up - from <= from - down);
-        int h = goes_up ? up++ : down--;
-        if (i == 0)
-            return h;
+        h = goes_up ? up++ : down--;
     }
+    return h;
 }
 
-/* Returns the median time of the last runs with h, so that a single slow one does not count. */
+/* Returns the median time of the last runs with h, so that a single slow run has no effect. */
 static double median_s(const pto_policy_t *policy, int h) {
     double sorted[PTO_POLICY_RECENT] = {0};
     int count = policy->tries[h] < PTO_POLICY_RECENT ? policy->tries[h] : PTO_POLICY_RECENT;
-    for (int i = 0; i < count; i++) {
-        int at = i;
-        for (; at > 0 && sorted[at - 1] > policy->recent_s[h][i]; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = policy->recent_s[h][i];
+    for (int i = 0; i < count; i++) { /* insertion sort */
+        int position = i;
+        for (; position > 0 && sorted[position - 1] > policy->recent_s[h][i]; position--)
+            sorted[position] = sorted[position - 1];
+        sorted[position] = policy->recent_s[h][i];
     }
     return sorted[(count - 1) / 2];
 }
 
+/* Returns the h of the next run. */
 static int choose(const pto_policy_t *policy) {
     int untried = 0, tries = 0, best = 0;
     for (int h = 0; h <= policy->members; h++) {
@@ -103,10 +108,14 @@ static int choose(const pto_policy_t *policy) {
     return retries ? by_distance(policy, best, 1 + policy->runs / RETRY_RUNS % others) : best;
 }
 
-/* The first run also sets up what later ones use, so it is not counted. */
+/* The first run includes setup (connections, registration of memory), so its time is not recorded. */
 void pto_policy_end(pto_policy_t *policy, double seconds) {
-    if (policy->kind == PTO_POLICY_LEARNING && policy->runs++ > 0 && seconds >= 0)
-        policy->recent_s[policy->h][policy->tries[policy->h]++ % PTO_POLICY_RECENT] = seconds;
+    if (policy->kind != PTO_POLICY_LEARNING)
+        return;
+    bool is_first_run = policy->runs++ == 0;
+    int *tries = &policy->tries[policy->h];
+    if (!is_first_run && seconds >= 0)
+        policy->recent_s[policy->h][(*tries)++ % PTO_POLICY_RECENT] = seconds;
 }
 
 /* --- both policies -------------------------------------------------------------------------------------- */
@@ -126,14 +135,17 @@ void pto_policy_arrived(pto_policy_t *policy, int member) {
 }
 
 bool pto_policy_next(pto_policy_t *policy, int *member, pto_branch_t *branch) {
-    bool doubles = policy->kind == PTO_POLICY_DOUBLING;
-    if (doubles ? !can_tell_next(policy) : policy->next == policy->members)
-        return false;
-    bool is_last_h = policy->next >= policy->members - policy->h;
-    *member = doubles ? policy->arrival[policy->next] : policy->next;
-    *branch = is_last_h ? PTO_BRANCH_B : PTO_BRANCH_A;
-    if (doubles)
+    if (policy->kind == PTO_POLICY_DOUBLING) {
+        if (!can_tell_next(policy))
+            return false;
+        *member = policy->arrival[policy->next];
         *branch = policy->order[policy->next];
+    } else {
+        if (policy->next == policy->members)
+            return false;
+        *member = policy->next;
+        *branch = policy->next >= policy->members - policy->h ? PTO_BRANCH_B : PTO_BRANCH_A;
+    }
     policy->next++;
     policy->taken[*branch]++;
     return true;

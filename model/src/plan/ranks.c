@@ -1,4 +1,8 @@
-/* The ranks that act in a step, and their peers: sets given by arithmetic on group indices. */
+/* The ranks that act in a step, and their peers. Both are sets given by arithmetic on group indices. The
+ * terms of a peer set are first + j * stride, for j from 0. By the kind of the set (pto_peers_kind_t), a term
+ * is a distance, an xor mask, an index, the number of a message or the number of a shift. price, simulate,
+ * check and the executor enumerate a rank's peers (pto_step_next); price also asks the reverse: which members
+ * have a given rank as peer (pto_step_next_reaching). */
 #include "portolan/plan.h"
 
 #include "plan/plan_internal.h"
@@ -48,7 +52,7 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     return first < until && stride > 0 ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* Returns the number of the first shift below `until` whose neighbor is `peer`; `until`: none. */
+/* Returns the number of the first shift whose neighbor is `peer`; `until` if no shift below it has it. */
 static int64_t first_shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, int64_t until) {
     int shift[PTO_DIMS_MAX];
     int64_t j = 0;
@@ -57,7 +61,8 @@ static int64_t first_shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, 
     return j;
 }
 
-/* Sets the neighbor at shift j. Signals and waits skip one that an earlier shift has, too. */
+/* Sets the peer to the neighbor at shift j; false if there is none. A signal or wait counts a neighbor only
+ * at the first of its shifts. */
 static bool find_neighbor(const pto_halo_t *grid, pto_action_t *action, int64_t j) {
     int shift[PTO_DIMS_MAX];
     action->peer = pto_halo_shift(grid, j, shift) ? pto_halo_peer(grid, action->me, shift) : -1;
@@ -68,21 +73,21 @@ static bool find_neighbor(const pto_halo_t *grid, pto_action_t *action, int64_t 
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
     const pto_group_t *group = pto_plan_group(plan, action->step->group);
-    int64_t value = pto_expr_at(&peers->first, action->k, action->core, 0) +
-                    j * pto_expr_at(&peers->stride, action->k, action->core, 0);
+    int64_t term = pto_expr_at(&peers->first, action->k, action->core, 0) +
+                   j * pto_expr_at(&peers->stride, action->k, action->core, 0);
     int64_t per_node = group->members_per_node;
     int64_t nodes = plan->request.layout.nodes;
-    action->ordinal = value;
+    action->ordinal = term;
     switch (peers->kind) {
     case PTO_PEERS_SHIFT:
-        action->peer = pto_floor_mod(action->me + peers->sign * value, group->size);
+        action->peer = pto_floor_mod(action->me + peers->sign * term, group->size);
         break;
     case PTO_PEERS_XOR:
-        action->peer = action->me ^ value;
+        action->peer = action->me ^ term;
         break;
     case PTO_PEERS_TORUS:
         action->peer = pto_floor_mod(action->me / per_node + peers->node_shift, nodes) * per_node +
-                       pto_floor_mod(action->me % per_node + peers->sign * value, per_node);
+                       pto_floor_mod(action->me % per_node + peers->sign * term, per_node);
         break;
     case PTO_PEERS_CART:
         action->peer = pto_halo_peer(&plan->request.halo, action->me, peers->shift);
@@ -96,16 +101,17 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     case PTO_PEERS_INDEX:
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:
-        action->peer = value;
+        action->peer = term;
         break;
     }
     action->peer_rank = pto_group_rank(plan, group, action->rank, action->peer);
     return action->peer != action->me;
 }
 
-/* Returns the value in pto_step_peer that leads to a member; -1: none. */
-static int64_t value_of_peer(const pto_plan_t *plan, const pto_group_t *group, const pto_action_t *action,
-                             int64_t peer) {
+/* Returns the term of the peer set that is this peer of the acting rank; -1: none. It need not be in the set.
+ */
+static int64_t term_of_peer(const pto_plan_t *plan, const pto_group_t *group, const pto_action_t *action,
+                            int64_t peer) {
     const pto_peers_t *peers = &action->step->peers;
     int64_t me = action->me, per_node = group->members_per_node;
     int64_t node = pto_floor_mod(me / per_node + peers->node_shift, plan->request.layout.nodes);
@@ -137,20 +143,20 @@ bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer
         return false;
     int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
     int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
-    int64_t value = value_of_peer(plan, group, action, peer);
-    int64_t j = value < first || stride == 0 ? 0 : (value - first) / stride;
+    int64_t term = term_of_peer(plan, group, action, peer);
+    int64_t j = term < first || stride == 0 ? 0 : (term - first) / stride;
     return j < pto_step_peer_count(plan, action) && pto_step_peer(plan, j, action) &&
            action->peer_rank == peer_rank;
 }
 
-/* The members that may have a given one as their peer: `count` of them, from `first` on by `stride`. */
+/* Members of a group that may act in a step: the indices first + i * stride modulo its size, i < count. */
 typedef struct {
     int64_t first;
     int64_t stride;
     int64_t count;
 } candidates_t;
 
-/* Returns the members that act in a step, or all members if that depends on the core. */
+/* Returns the members that act in a step; all members if that depends on the core. */
 static candidates_t acting_candidates(const pto_step_t *step, const pto_group_t *group, int64_t k) {
     if (step->who_first.core != 0 || step->who_stride.core != 0 || step->who_until.core != 0)
         return (candidates_t){0, 1, group->size};
@@ -162,17 +168,18 @@ static candidates_t acting_candidates(const pto_step_t *step, const pto_group_t 
     return (candidates_t){first, stride, first < until ? (until - first - 1) / stride + 1 : 0};
 }
 
-/* Returns the acting members that may have `me` as a peer: none if no peer set contains it; only those at the
- * peers' distances if these are fewer than the acting members. */
+/* Returns the acting members that may have `me` as a peer: none if no peer set contains it. If the peers are
+ * at fewer distances than there are acting members, it returns the members at these distances. `any`: an
+ * action of the step with a core and an iteration. */
 static candidates_t candidates_reaching(const pto_plan_t *plan, const pto_step_t *step,
-                                        const pto_group_t *group, int64_t me, const pto_action_t *of_core) {
+                                        const pto_group_t *group, int64_t me, const pto_action_t *any) {
     const pto_peers_t *peers = &step->peers;
-    candidates_t candidates = acting_candidates(step, group, of_core->k);
+    candidates_t candidates = acting_candidates(step, group, any->k);
     if (peers->first.core != 0 || peers->stride.core != 0 || peers->until.core != 0)
         return candidates;
-    int64_t first = pto_expr_at(&peers->first, of_core->k, 0, 0);
-    int64_t stride = pto_expr_at(&peers->stride, of_core->k, 0, 0);
-    int64_t count = pto_step_peer_count(plan, of_core);
+    int64_t first = pto_expr_at(&peers->first, any->k, 0, 0);
+    int64_t stride = pto_expr_at(&peers->stride, any->k, 0, 0);
+    int64_t count = pto_step_peer_count(plan, any);
     if (peers->kind == PTO_PEERS_INDEX && (me < first || count == 0 || me > first + (count - 1) * stride))
         candidates.count = 0;
     if (peers->kind == PTO_PEERS_SHIFT && count < candidates.count && count < group->size - 1)
@@ -186,11 +193,12 @@ bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int6
     int64_t me = pto_group_index(plan, group, rank);
     if (me < 0 || step->peers.kind == PTO_PEERS_NONE)
         return false;
-    pto_action_t of_core = {
+    pto_action_t any = {
         .step = step, .rank = rank, .core = rank % plan->request.layout.procs_per_gpu, .k = k};
-    candidates_t candidates = candidates_reaching(plan, step, group, me, &of_core);
+    candidates_t candidates = candidates_reaching(plan, step, group, me, &any);
     while (*next < candidates.count) {
-        int64_t other = pto_floor_mod(candidates.first + (*next)++ * candidates.stride, group->size);
+        int64_t other = pto_floor_mod(candidates.first + *next * candidates.stride, group->size);
+        ++*next;
         if (other != me && pto_step_acts(plan, step, pto_group_rank(plan, group, rank, other), k, action) &&
             pto_step_reaches(plan, action, rank))
             return true;
@@ -212,7 +220,9 @@ void pto_actions_begin(pto_actions_t *actions, const pto_plan_t *plan, int64_t r
     pto_walk_begin(&actions->walk, plan);
 }
 
-/* Begins the next step of the stage, or of the next stage; false: there is none. */
+/* --- all actions of a rank ------------------------------------------------------------------------------ */
+
+/* Enters the next step of the stage, or of the next stage; false if there is none. */
 static bool begin_step(pto_actions_t *actions) {
     pto_walk_t *walk = &actions->walk;
     while (!walk->stage || actions->step == walk->stage->step_count) {

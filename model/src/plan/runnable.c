@@ -1,4 +1,6 @@
-/* What executors require of a plan, whatever it computes. `check` and the executor apply the same rules. */
+/* Rules that a plan must follow to be executed, apart from computing the right result. `check` and the
+ * executor apply them before they start (pto_plan_runnable). The functions below it say what memory the
+ * user's buffers may be in. */
 #include "plan/plan_internal.h"
 
 static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
@@ -6,7 +8,7 @@ static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *st
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     if (buffer->double_buffered && !step->in_kernel)
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
-                             "stage '%s' uses '%s', which alternates, outside of a kernel", stage->name,
+                             "stage '%s' uses the double-buffered '%s' outside of a kernel", stage->name,
                              buffer->name);
     if (!in_library && slice->holder != PTO_HOLDER_SELF && buffer->space != PTO_SPACE_GPU &&
         buffer->role != PTO_ROLE_TEMPORARY)
@@ -38,9 +40,10 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
         const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
         if (buffer->double_buffered && buffer->role != PTO_ROLE_TEMPORARY)
             return pto_error_set(err, PTO_ERR_INVALID_PLAN,
-                                 "buffer '%s' alternates, but the user has only one", buffer->name);
+                                 "buffer '%s' is double-buffered, but the user has only one copy",
+                                 buffer->name);
     }
-    int library_end = 0; /* the first node behind a collective that the MPI library runs */
+    int library_end = 0; /* the first node after the latest collective that the MPI library runs */
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
         bool is_library_call = node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY;
@@ -61,11 +64,11 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Returns whether a stage reads the user's input after an earlier stage began to write the output, so that
- * they cannot be the same memory. A single stage that does both only copies a process's own bytes onto
- * themselves. */
-static bool keeps_reading(const pto_plan_t *plan) {
-    int written_at = pto_plan_node_count(plan);
+/* Returns whether a stage reads the user's input after an earlier stage began to write the output. The two
+ * cannot be the same memory then. A single stage that does both is allowed: in place, it only copies a
+ * process's bytes onto themselves. */
+static bool reads_after_write(const pto_plan_t *plan) {
+    int written_at = pto_plan_node_count(plan); /* the first node that writes the output */
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
         if (node->kind != PTO_NODE_STAGE)
@@ -84,7 +87,7 @@ static bool keeps_reading(const pto_plan_t *plan) {
 }
 
 bool pto_plan_may_be_in_place(const pto_plan_t *plan) {
-    return pto_collective_is_vector(plan->request.collective) && !keeps_reading(plan);
+    return pto_collective_is_vector(plan->request.collective) && !reads_after_write(plan);
 }
 
 static bool is_remote_user_buffer(const pto_plan_t *plan, const pto_slice_t *slice) {

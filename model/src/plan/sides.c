@@ -1,4 +1,4 @@
-/* Builds the steps of halo exchanges, side by side (plan/sides.h). */
+/* Builds the steps of halo exchanges, one side at a time (plan/sides.h). */
 #include "plan/sides.h"
 
 pto_side_t pto_side_towards(const pto_builder_t *builder, int field, const int shift[PTO_DIMS_MAX],

@@ -1,9 +1,9 @@
-/* Counts the work in a plan and the memory of its buffers by arithmetic, without walking its ranks, so that
- * work that is too large is refused before it starts. */
+/* Counts the work in a plan and the memory of its buffers by arithmetic, without walking its ranks. Callers
+ * compare the counts with limits, and refuse work that is too large before they start it. Counts that
+ * overflow saturate at INT64_MAX, so they exceed every limit. */
 #include "base/checked.h"
 #include "plan/plan_internal.h"
 
-/* Counts that overflow saturate, so they exceed every limit. */
 static void add_product(int64_t *total, int64_t a, int64_t b) {
     *total = pto_saturating_sum(*total, pto_saturating_product(a, b));
 }
@@ -16,7 +16,8 @@ static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* Returns the number of groups of a kind for one core: one per GPU, per node, or per place in a node. */
+/* Returns the number of groups that contain processes of one given core: one per node, per GPU of a node, or
+ * per GPU, by the group's color. */
 static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
     unsigned color = pto_group_traits[kind].color;
     return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
@@ -33,18 +34,18 @@ int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_kind_t kind = pto_group_at(plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
-    bool spans_cores = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind);
+    bool spans_cores = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind); /* acting_members has all cores */
     int64_t cores = spans_cores ? 1 : step->core_count;
-    int64_t cores_at_once = pto_step_depends_on_core(step) ? 1 : cores;
+    int64_t cores_alike = pto_step_depends_on_core(step) ? 1 : cores; /* counted once for all of them */
     int64_t total = 0;
-    for (int64_t core = step->core_first; core < step->core_first + cores; core += cores_at_once) {
+    for (int64_t core = step->core_first; core < step->core_first + cores; core += cores_alike) {
         pto_action_t action = {.step = step, .core = core, .k = k};
         int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
         int64_t acting = 0, actions = 0;
         add_product(&acting, groups_of_core(layout, kind),
                     pto_group_is_on_gpu(kind) ? 1 : acting_members(step, k, core));
         add_product(&actions, acting, peers);
-        add_product(&total, actions, cores_at_once);
+        add_product(&total, actions, cores_alike);
     }
     return total;
 }
@@ -65,8 +66,10 @@ int64_t pto_acting_cores(const pto_plan_t *plan) {
     return count;
 }
 
+/* Returns whether an expression depends on the loop's iteration. */
 static bool varies(const pto_expr_t *expr) { return expr->loop || expr->power || expr->inverse; }
 
+/* Returns whether two expressions differ by the same amount in all iterations. */
 static bool varies_equally(const pto_expr_t *a, const pto_expr_t *b) {
     return a->loop == b->loop && a->power == b->power && a->inverse == b->inverse;
 }
@@ -111,9 +114,9 @@ static bool loop_varies(const pto_plan_t *plan, int loop) {
     return false;
 }
 
-/* Goes to the next stage. `*times`: how often it counts. If all iterations of a loop have the same actions,
- * only the first one is visited, and counts for all. */
-static bool next_stages(pto_walk_t *walk, int64_t *times) {
+/* Goes to the next stage; false after the last. Sets `*times` to the number of iterations that it represents.
+ * If all iterations of a loop have the same actions, only the first one is visited, and represents all. */
+static bool next_stage(pto_walk_t *walk, int64_t *times) {
     while (pto_walk_next(walk)) {
         const pto_node_t *loop = walk->loop >= 0 ? pto_node_at(walk->plan, walk->loop) : NULL;
         const bool is_uniform = loop && loop->kind == PTO_NODE_LOOP && !pto_walk_in_nccl(walk) &&
@@ -133,7 +136,7 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     pto_plan_size_t size = {0};
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
-    while (next_stages(&walk, &times)) {
+    while (next_stage(&walk, &times)) {
         add_product(&size.stages, times, actors);
         if (pto_walk_in_nccl(&walk)) {
             pto_walk_leave_collective(&walk);
@@ -141,7 +144,7 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
         }
         for (int i = 0; i < walk.stage->step_count; i++) {
             const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
-            if (step->kind == PTO_STEP_RECV)
+            if (step->kind == PTO_STEP_RECV) /* a message is counted at its send */
                 continue;
             int64_t actions = pto_step_actions(plan, step, walk.k);
             add_product(step->kind == PTO_STEP_SEND ? &size.messages : &size.local_actions, times, actions);
@@ -165,8 +168,8 @@ static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, vo
     }
 }
 
-/* Returns the maximum number of whole buffers that the processes of a GPU have together: each process has
- * one, or one of several parts. Parts in chunks count as whole, since chunks are rounded up. */
+/* Returns the maximum number of whole buffers that the processes of a GPU have together. Each process has
+ * one, or one of several parts of it. Parts in chunks count as whole buffers, since chunks are rounded up. */
 static int64_t buffers_per_gpu(const pto_layout_t *layout, const pto_buffer_t *buffer) {
     int64_t parts = buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count : 1;
     if (buffer->split > 1)
@@ -220,6 +223,7 @@ void pto_plan_memory_by(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, 
     }
 }
 
+/* The pto_bytes_of_buffer_t of pto_plan_memory. */
 static int64_t block_by_block(void *context, const pto_plan_t *plan, int buffer, int64_t rank) {
     (void)context;
     return pto_buffer_bytes(plan, buffer, rank);

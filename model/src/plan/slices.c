@@ -1,5 +1,8 @@
-/* The bytes of a plan's slices (pto_slice_t): sizes and offsets of blocks, and the ranges that are selected.
- */
+/* The bytes of a plan's slices: which byte ranges of a rank's buffer a slice selects (pto_slice_t, which
+ * defines w and the base), and how many bytes they have. price, simulate, check and the executor call this
+ * for one action at a time. The first part computes sizes and offsets of blocks, for one rank's copy of a
+ * buffer (pto_held_t). The second part selects blocks. Its indices count blocks; in slices with `bundle`,
+ * `fold` or `parts`, they count bundles, folded blocks or parts of blocks instead. */
 #include "plan/plan_internal.h"
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
@@ -24,7 +27,8 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_t group = {.kind = buffer->group};
-    /* Set field by field: prices make millions, and zeroing all would take most of the time. */
+    /* Fields are set one by one. Pricing calls this millions of times, and zeroing the whole struct would
+     * take most of that time. */
     pto_held_t held;
     held.plan = plan;
     held.buffer = buffer;
@@ -42,7 +46,8 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     return held;
 }
 
-/* Returns the distance (or number) of a block by which blocks are dealt out to cores (pto_cyclic_t). */
+/* Returns the distance, or the number, of a block: modulo cyclic_count, it is the core to which the block is
+ * dealt out (pto_cyclic_t). */
 static int64_t deal_distance(const pto_held_t *held, int64_t block) {
     if (held->buffer->cyclic == PTO_CYCLIC_ORDINAL)
         return block;
@@ -55,34 +60,42 @@ static int64_t pair_bytes(const pto_held_t *held, int64_t source, int64_t destin
                            : pto_request_bytes(&held->plan->request, source, destination);
 }
 
-/* Returns the bytes of a block between processes of the rank's node and of another one (pto_blocks_t). */
+static int64_t owners_per_node(const pto_held_t *held) {
+    const pto_layout_t *layout = &held->plan->request.layout;
+    return layout->gpus_per_node * layout->owners_per_gpu;
+}
+
+/* Returns the index of the holder among the owners of its node. */
+static int64_t index_on_node(const pto_held_t *held) {
+    return held->place.gpu * held->plan->request.layout.owners_per_gpu + held->place.core;
+}
+
+/* Returns the bytes of a block between an owner of the holder's node and an owner of another node. The block
+ * number is composed as pto_blocks_t says, with m owners per node. */
 static int64_t node_block_bytes(const pto_held_t *held, int64_t block) {
-    const pto_request_t *request = &held->plan->request;
-    int64_t owners = request->layout.owners_per_gpu;
-    int64_t members = request->layout.gpus_per_node * owners;
-    int64_t home = held->place.node * members, place = held->place.gpu * owners + held->place.core;
-    pto_blocks_t blocks = held->buffer->blocks;
-    if (blocks == PTO_BLOCKS_RAIL)
-        return pair_bytes(held, home + block % members, block / members * members + place);
-    int64_t i = block / members % members, j = block % members;
-    int64_t other = block / (members * members) * members;
-    bool sending = blocks == PTO_BLOCKS_NODE_ROW;
-    return pair_bytes(held, (sending ? home : other) + i, (sending ? other : home) + j);
+    int64_t m = owners_per_node(held);
+    int64_t own_first = held->place.node * m; /* the first owner of the holder's node */
+    if (held->buffer->blocks == PTO_BLOCKS_RAIL) {
+        int64_t other_first = block / m * m;
+        return pair_bytes(held, own_first + block % m, other_first + index_on_node(held));
+    }
+    int64_t i = block / m % m, j = block % m, other_first = block / (m * m) * m;
+    if (held->buffer->blocks == PTO_BLOCKS_NODE_ROW)
+        return pair_bytes(held, own_first + i, other_first + j);
+    return pair_bytes(held, other_first + i, own_first + j);
 }
 
 /* Returns the bytes of the block that a member of the buffer's group contributes to an allgatherv. */
 static int64_t members_block_bytes(const pto_held_t *held, int64_t block) {
-    const pto_request_t *request = &held->plan->request;
-    const pto_layout_t *layout = &request->layout;
-    int64_t blocks = held->buffer->block_count, per_node = layout->gpus_per_node * layout->owners_per_gpu;
-    int64_t place = held->place.gpu * layout->owners_per_gpu + held->place.core, owner = block;
+    int64_t blocks = held->buffer->block_count;
+    int64_t owner = block; /* the number in the group; below, among all owners */
     if (held->buffer->blocks == PTO_BLOCKS_ROTATED)
         owner = (blocks / held->members * held->index + block) % blocks;
     if (held->buffer->group == PTO_GROUP_RAIL)
-        owner = owner * per_node + place;
+        owner = owner * owners_per_node(held) + index_on_node(held);
     else if (held->buffer->group == PTO_GROUP_NODE_OWNERS)
-        owner += held->place.node * per_node;
-    return pto_request_bytes(request, owner, owner);
+        owner += held->place.node * owners_per_node(held);
+    return pto_request_bytes(&held->plan->request, owner, owner);
 }
 
 /* Returns the bytes of a block before splitting and dealing. */
@@ -129,13 +142,13 @@ static int64_t table_offset(pto_held_t *held, int64_t block) {
     if (held->offsets)
         return held->offsets[block];
     if (buffer->cyclic == PTO_CYCLIC_NONE) {
-        if (block < held->known_block)
+        if (block < held->known_block) /* sum from block 0 again */
             held->known_block = held->known_offset = 0;
         for (; held->known_block < block; held->known_block++)
             held->known_offset += pto_held_block_bytes(held, held->known_block);
         return held->known_offset;
     }
-    int64_t offset = 0;
+    int64_t offset = 0; /* blocks that are dealt out are stored in the order of their distance */
     int64_t sign = buffer->cyclic == PTO_CYCLIC_BACKWARD ? -1 : 1;
     int64_t distance = deal_distance(held, block), members = held->members;
     for (int64_t d = held->core; d < distance; d += buffer->cyclic_count)
@@ -194,7 +207,8 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
 
 _Thread_local int64_t pto_blocks_summed;
 
-/* If blocks are dealt out by distance, only those of the rank are visited. */
+/* Returns the bytes of all blocks of a buffer. If they are dealt out by distance, only those of the rank's
+ * core are visited. */
 static int64_t all_blocks_bytes(const pto_held_t *held) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t members = held->members, total = 0;
@@ -276,6 +290,7 @@ static w_range_t w_range(const pto_slice_t *slice, const pto_action_t *action) {
                        .until = pto_expr_at(&slice->until, action->k, action->core, action->peer)};
 }
 
+/* Returns the base of a slice: the index that w is added to. */
 static int64_t slice_base(const pto_slice_t *slice, const pto_action_t *action, const pto_held_t *held) {
     int64_t base = 0;
     switch (slice->anchor) {
@@ -314,7 +329,7 @@ int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core,
     return pto_run_values(first, run, stride, until) * (slice->repeat > 1 ? slice->repeat : 1);
 }
 
-/* Returns a slice's share of a block. */
+/* Returns a slice's share of a block (pto_share_t). */
 static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t *action,
                                    const pto_held_t *held, pto_extent_t extent) {
     if (slice->share == PTO_SHARE_ALL)
@@ -327,7 +342,8 @@ static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t 
                           .bytes = pto_share_bytes(extent.bytes, grain, slice->share_count, k)};
 }
 
-/* Returns a slice's chunk of its share of a block; a part is one of the share already. */
+/* Returns what a slice selects of a block: its chunk of its share. If the slice divides blocks into parts,
+ * `extent` is such a part, and already lies within the share. */
 static pto_extent_t piece_of_block(const pto_slice_t *slice, const pto_action_t *action,
                                    const pto_held_t *held, pto_extent_t extent) {
     const pto_buffer_t *buffer = held->buffer;
@@ -345,12 +361,12 @@ static pto_extent_t piece_of_block(const pto_slice_t *slice, const pto_action_t 
     return chunk;
 }
 
-/* Merges adjacent ranges on their way to the caller's visitor. */
+/* Merges adjacent ranges before it passes them to the caller's visitor. */
 typedef struct {
     pto_range_visit_t visit;
-    void *context;
-    pto_extent_t pending;
-    bool stopped;
+    void *context;        /* of `visit` */
+    pto_extent_t pending; /* the last range, not yet passed on; 0 bytes: none */
+    bool stopped;         /* `visit` has returned false */
 } merger_t;
 
 static void merger_add(merger_t *merger, pto_extent_t extent) {
@@ -386,10 +402,11 @@ typedef struct {
 } block_run_t;
 
 static block_run_t indexed_blocks(const pto_slice_t *slice, const pto_held_t *held, int64_t index) {
-    int64_t at = pto_floor_mod(index, index_count(slice, held)), first = first_block(slice, at);
-    return (block_run_t){first, first_block(slice, at + 1) - first};
+    int64_t position = pto_floor_mod(index, index_count(slice, held)), first = first_block(slice, position);
+    return (block_run_t){first, first_block(slice, position + 1) - first};
 }
 
+/* Returns the extent of the blocks, or of the part of a block, of an index. */
 static pto_extent_t indexed_extent(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                                    int64_t index) {
     if (slice->parts == 0) {
@@ -397,9 +414,10 @@ static pto_extent_t indexed_extent(const pto_slice_t *slice, const pto_action_t 
         return blocks.count == 1 ? block_extent(held, blocks.first)
                                  : bundle_extent(held, blocks.first, blocks.count);
     }
-    int64_t place = pto_floor_mod(index, slice->parts * held->buffer->block_count);
-    pto_extent_t whole = share_of_block(slice, action, held, block_extent(held, place / slice->parts));
-    int64_t grain = held->buffer->granularity_bytes, part = place % slice->parts;
+    int64_t position = pto_floor_mod(index, slice->parts * held->buffer->block_count);
+    int64_t block = position / slice->parts, part = position % slice->parts;
+    pto_extent_t whole = share_of_block(slice, action, held, block_extent(held, block));
+    int64_t grain = held->buffer->granularity_bytes;
     return (pto_extent_t){.offset_bytes =
                               whole.offset_bytes + pto_share_offset(whole.bytes, grain, slice->parts, part),
                           .bytes = pto_share_bytes(whole.bytes, grain, slice->parts, part)};
@@ -411,15 +429,32 @@ static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
            slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
 }
 
-/* Consecutive indices of a uniform slice are one range, or several where they wrap around. */
+/* Adds consecutive indices of a uniform slice: one range, or several where they wrap around. */
 static void add_uniform(merger_t *merger, const pto_slice_t *slice, const pto_held_t *held, int64_t index,
                         int64_t count) {
     int64_t indices = index_count(slice, held), bytes = pto_held_block_bytes(held, 0);
-    for (int64_t at = pto_floor_mod(index, indices); count > 0; at = 0) {
-        int64_t ahead = count < indices - at ? count : indices - at, first = first_block(slice, at);
-        int64_t blocks = first_block(slice, at + ahead) - first;
+    int64_t position = pto_floor_mod(index, indices);
+    while (count > 0) {
+        int64_t run = count < indices - position ? count : indices - position;
+        int64_t first = first_block(slice, position);
+        int64_t blocks = first_block(slice, position + run) - first;
         merger_add(merger, (pto_extent_t){.offset_bytes = first * bytes, .bytes = blocks * bytes});
-        count -= ahead;
+        count -= run;
+        position = 0;
+    }
+}
+
+/* Adds the ranges of w in [first, until). */
+static void add_run(merger_t *merger, const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
+                    int64_t base, int64_t first, int64_t until) {
+    if (is_uniform(slice, held->buffer) && !slice->reversed) {
+        add_uniform(merger, slice, held, base + first, until - first);
+        return;
+    }
+    for (int64_t w = first; w < until && !merger->stopped; w++) {
+        int64_t index = slice->reversed ? base - w : base + w;
+        pto_extent_t extent = indexed_extent(slice, action, held, index);
+        merger_add(merger, piece_of_block(slice, action, held, extent));
     }
 }
 
@@ -438,40 +473,35 @@ void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, co
     int64_t rank = pto_slice_holder(plan, slice, action);
     pto_held_t held = pto_held_by(plan, slice->buffer, rank);
     if (offsets && offsets->rank == rank)
-        held.offsets = offsets->of[slice->buffer];
+        held.offsets = offsets->by_buffer[slice->buffer];
     merger_t merger = {.visit = visit, .context = context};
-    bool uniform = is_uniform(slice, held.buffer) && !slice->reversed;
     int64_t base = slice_base(slice, action, &held);
     const w_range_t w = w_range(slice, action);
     int64_t times = slice->repeat > 1 ? slice->repeat : 1;
-    for (int64_t repeated = 0; repeated < times; repeated++, base += slice->repeat_stride)
-        for (int64_t first = w.first; first < w.until && !merger.stopped; first += w.stride) {
-            int64_t end = w.run < w.until - first ? first + w.run : w.until;
-            if (uniform && w.run > 0)
-                add_uniform(&merger, slice, &held, base + first, end - first);
-            for (int64_t i = first; i < end && !uniform && !merger.stopped; i++) {
-                pto_extent_t extent =
-                    indexed_extent(slice, action, &held, slice->reversed ? base - i : base + i);
-                merger_add(&merger, piece_of_block(slice, action, &held, extent));
-            }
-        }
+    for (int64_t i = 0; i < times && w.run > 0; i++)
+        for (int64_t first = w.first; first < w.until && !merger.stopped; first += w.stride)
+            add_run(&merger, slice, action, &held, base + i * slice->repeat_stride, first,
+                    w.run < w.until - first ? first + w.run : w.until);
     if (merger.pending.bytes > 0 && !merger.stopped)
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }
 
-/* Returns the bytes of the parts of consecutive indices, which may wrap around, a block at a time. */
+/* Returns the bytes of the parts of consecutive indices, which may wrap around. It visits each block once,
+ * not each part. */
 static int64_t parts_bytes(const pto_slice_t *slice, const pto_action_t *action, const pto_held_t *held,
                            int64_t index, int64_t count) {
     int64_t parts = slice->parts, indices = parts * held->buffer->block_count, total = 0;
-    for (int64_t at = pto_floor_mod(index, indices), ahead; count > 0; count -= ahead) {
-        int64_t block = at / parts, part = at % parts, grain = held->buffer->granularity_bytes;
+    int64_t position = pto_floor_mod(index, indices), grain = held->buffer->granularity_bytes;
+    while (count > 0) {
+        int64_t block = position / parts, part = position % parts;
         pto_extent_t whole = {.bytes = pto_held_block_bytes(held, block)};
         int64_t bytes = share_of_block(slice, action, held, whole).bytes;
         pto_blocks_summed++;
-        ahead = count < parts - part ? count : parts - part;
+        int64_t run = count < parts - part ? count : parts - part;
         total +=
-            pto_share_offset(bytes, grain, parts, part + ahead) - pto_share_offset(bytes, grain, parts, part);
-        at = (at + ahead) % indices;
+            pto_share_offset(bytes, grain, parts, part + run) - pto_share_offset(bytes, grain, parts, part);
+        position = (position + run) % indices;
+        count -= run;
     }
     return total;
 }
@@ -500,19 +530,23 @@ bool pto_slice_is_peers_block(const pto_slice_t *slice) {
 /* Returns the number of blocks of consecutive indices, which may wrap around. */
 static int64_t blocks_from(const pto_slice_t *slice, const pto_held_t *held, int64_t index, int64_t count) {
     int64_t indices = index_count(slice, held), blocks = 0;
-    for (int64_t at = pto_floor_mod(index, indices); count > 0; at = 0) {
-        int64_t ahead = count < indices - at ? count : indices - at;
-        blocks += first_block(slice, at + ahead) - first_block(slice, at);
-        count -= ahead;
+    int64_t position = pto_floor_mod(index, indices);
+    while (count > 0) {
+        int64_t run = count < indices - position ? count : indices - position;
+        blocks += first_block(slice, position + run) - first_block(slice, position);
+        count -= run;
+        position = 0;
     }
     return blocks;
 }
 
-/* As pto_slice_visit, but without the offsets, which would take an additional walk for a table. */
+/* Adds up the sizes of the blocks that pto_slice_visit would visit. This needs no offsets, whose computation
+ * would walk a table once more. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
-    if (is_uniform(slice, buffer) && slice->fold == 0)
+    bool uniform = is_uniform(slice, buffer);
+    if (uniform && slice->fold == 0)
         return pto_slice_block_count(slice, action->k, action->core, action->peer) * bundle *
                pto_held_block_bytes(held, 0);
     int64_t base = slice_base(slice, action, held);
@@ -522,18 +556,17 @@ int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *actio
                        slice->fold == 0;
     if (every_block)
         return all_blocks_bytes(held);
-    bool uniform = is_uniform(slice, buffer) && !slice->reversed,
-         parts = slice->parts > 0 && slice->chunks <= 1;
     int64_t total = 0;
     for (int64_t first = w.first; first < w.until; first += w.stride) {
         int64_t count = w.run < w.until - first ? w.run : w.until - first;
+        int64_t lowest = slice->reversed ? base - (first + count - 1) : base + first; /* of `count` indices */
         if (uniform)
-            total += blocks_from(slice, held, base + first, count) * pto_held_block_bytes(held, 0);
-        else if (parts)
-            total += parts_bytes(slice, action, held,
-                                 slice->reversed ? base - first - count + 1 : base + first, count);
-        for (int64_t i = first; i < first + count && !uniform && !parts; i++)
-            total += indexed_bytes(slice, action, held, slice->reversed ? base - i : base + i);
+            total += blocks_from(slice, held, lowest, count) * pto_held_block_bytes(held, 0);
+        else if (slice->parts > 0 && slice->chunks <= 1)
+            total += parts_bytes(slice, action, held, lowest, count);
+        else
+            for (int64_t i = 0; i < count; i++)
+                total += indexed_bytes(slice, action, held, lowest + i);
     }
     return total;
 }
@@ -559,8 +592,9 @@ bool pto_held_slice_bytes_among(const pto_slice_t *slice, const pto_action_t *ac
     int64_t base = slice_base(slice, action, held);
     *bytes = 0;
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = pto_floor_mod(slice->reversed ? base - block[i] : block[i] - base, indices);
-        if (at >= w.first && at < w.until && (at - w.first) % w.stride < w.run)
+        int64_t block_w = pto_floor_mod(slice->reversed ? base - block[i] : block[i] - base, indices);
+        bool selected = block_w >= w.first && block_w < w.until && (block_w - w.first) % w.stride < w.run;
+        if (selected)
             *bytes += indexed_bytes(slice, action, held, block[i]);
     }
     return true;

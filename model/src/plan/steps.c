@@ -1,13 +1,14 @@
-/* Properties of the kinds of steps, one table row each, and of copies: spaces, pieces, rows. */
+/* Properties of the kinds of steps (one table row each), and what costs of copies depend on: the memory
+ * spaces of source and target, and the number of contiguous pieces or rows. */
 #include "base/names.h"
 #include "plan/plan_internal.h"
 
 static const struct {
     const char *name;
-    bool reads;   /* its source */
-    bool writes;  /* its target */
-    bool message; /* needs peers, and a partner with the opposite step in the same stage */
-    bool signal;  /* needs peers and a flag */
+    bool reads;   /* has a source */
+    bool writes;  /* has a target */
+    bool message; /* has peers, which have the matching step in the same stage */
+    bool signal;  /* has peers and a flag */
 } kinds[] = {
     [PTO_STEP_SEND] = {.name = "send", .reads = true, .message = true},
     [PTO_STEP_RECV] = {.name = "recv", .writes = true, .message = true},
@@ -58,8 +59,8 @@ bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step)
            pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT;
 }
 
-/* Returns whether a copy's source and target are the same bytes, since the user has one buffer: all of the
- * process's input and output. */
+/* Returns whether a copy's source and target are the same memory. That is so if the user's input and output
+ * are one buffer and the copy moves all of it. */
 static bool is_onto_itself(const pto_plan_t *plan, const pto_action_t *action, int64_t bytes) {
     int source = action->step->source.buffer, target = action->step->target.buffer;
     return pto_copy_joins_user_buffers(plan, action->step) &&
@@ -81,8 +82,8 @@ pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *ste
     return target == PTO_SPACE_GPU ? PTO_COPY_H2D : PTO_COPY_H2H;
 }
 
-/* Only shares and chunks of several blocks are strided for all processes: of blocks that are dealt out by
- * distance, which wrap around the end of the buffer, some process always copies single ones. */
+/* Only shares and chunks of several blocks are strided for all processes. Blocks that are dealt out by
+ * distance wrap around the end of the buffer, so some process copies a single, contiguous one. */
 static bool is_strided(const pto_slice_t *slice, int64_t k, int64_t core) {
     return (slice->share != PTO_SHARE_ALL || slice->chunks > 1) &&
            pto_slice_block_count(slice, k, core, 0) > 1;
@@ -93,9 +94,9 @@ bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core) {
 }
 
 static int64_t piece_count(const pto_slice_t *slice, int64_t k, int64_t core) {
-    int64_t stride = pto_expr_at(&slice->stride, k, core, 0), first = pto_expr_at(&slice->first, k, core, 0);
-    bool has_gaps = slice->chunks > 1 || (stride > pto_expr_at(&slice->run, k, core, 0) &&
-                                          pto_expr_at(&slice->until, k, core, 0) - first > stride);
+    int64_t first = pto_expr_at(&slice->first, k, core, 0), until = pto_expr_at(&slice->until, k, core, 0);
+    int64_t run = pto_expr_at(&slice->run, k, core, 0), stride = pto_expr_at(&slice->stride, k, core, 0);
+    bool has_gaps = slice->chunks > 1 || (stride > run && until - first > stride);
     int64_t blocks = pto_slice_block_count(slice, k, core, 0);
     return has_gaps && blocks > 1 ? blocks : 1;
 }
@@ -106,7 +107,8 @@ int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
     return source > target ? source : target;
 }
 
-/* Returns the number of separate ranges of a slice whose expressions are constants. */
+/* Returns the number of contiguous rows of a slice of a halo exchange. Its expressions are constants, and
+ * `first` is 0. */
 static int64_t row_count(const pto_slice_t *slice) {
     int64_t run = slice->run.constant, stride = slice->stride.constant, until = slice->until.constant;
     int64_t rows = run < stride && until > 0 ? (until - 1) / stride + 1 : 1;

@@ -1,5 +1,5 @@
-/* Steps in which all nodes do the same: cyclic renumbering of the nodes leaves the step unchanged. If all
- * steps of a plan are such, simulations and proofs need one node only. */
+/* Finds steps in which all nodes do the same: renumbering the nodes cyclically leaves the step unchanged. If
+ * that holds for all steps of a plan, simulate and check need to treat one node only. */
 #include "plan/plan_internal.h"
 
 /* Returns whether peers are at the same distances for all members, or are all members. */
@@ -20,8 +20,8 @@ static bool peers_are_alike(const pto_peers_t *peers, const pto_group_t *group, 
     return false;
 }
 
-/* In a group within a node, members at the same place have the same index on all nodes. In a group that spans
- * nodes, all members must act. */
+/* In a group within a node, members with the same GPU and core have the same index on all nodes. In a group
+ * that spans nodes, all members must act. */
 bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered) {
     const pto_group_t *group = pto_plan_group(plan, step->group);
     pto_peers_kind_t peers = step->peers.kind;

@@ -1,9 +1,14 @@
-/* Walks a plan's stages (pto_walk_t), finds which wait for which, and checks how nodes are nested. */
+/* Walks a plan's stages in order, iteration by iteration (pto_walk_t). Says which earlier stages a stage
+ * waits for (pto_walk_after), and checks how nodes are nested. Every interpreter reads plans by this walk. A
+ * node's body follows it in the list of nodes, so the walk is a position in this list, with the innermost
+ * enclosing node of each kind. Loops, pipelines and either nodes do not nest in each other: `loop` is any of
+ * these. */
 #include "plan/plan_internal.h"
 #include "portolan/policy.h"
 
 /* --- kinds of nodes ------------------------------------------------------------------------------------- */
 
+/* Sets of kinds, a bit each. */
 enum {
     STAGE = 1u << PTO_NODE_STAGE,
     IN_SEQUENCE = STAGE | 1u << PTO_NODE_LOOP | 1u << PTO_NODE_COLLECTIVE | 1u << PTO_NODE_KERNEL,
@@ -14,7 +19,7 @@ enum {
 /* The kinds of nodes; the last row is the plan itself. */
 static const struct {
     const char *name;
-    unsigned contains; /* kinds, a bit each */
+    unsigned contains; /* the set of kinds that its body may contain */
     bool repeats;      /* the body runs for k in [from, to) */
     bool has_lanes;
 } kinds[PTO_NODE_COUNT + 1] = {
@@ -42,7 +47,7 @@ void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
 static void close_loop(pto_walk_t *walk) {
     const pto_node_t *loop = pto_plan_node(walk->plan, walk->loop);
     if (walk->loop == walk->lanes)
-        walk->lane = -1;
+        walk->lane = -1; /* the next iteration numbers its lanes anew */
     if (++walk->k < loop->to) {
         walk->next = walk->loop + 1;
         return;
@@ -75,24 +80,28 @@ static void enter_stage(pto_walk_t *walk, const pto_node_t *node) {
         walk->lane = 0;
         walk->fork = walk->instance;
     } else if (walk->lanes == walk->loop && !is_either(walk->plan, walk->lanes)) {
-        walk->lane++; /* in a pipeline, each stage is a lane; else enter_branch has set it */
+        walk->lane++; /* in a pipeline, each stage is a lane; elsewhere enter_branch sets the lane */
     }
 }
 
-/* An either node's first branch is visited once, the others again for each k. */
+/* Enters a branch of a parallel or an either node. `end`: the first node after the branch. An either node's
+ * first branch is visited for the first k only, the others for each k. */
 static void enter_branch(pto_walk_t *walk, int index, int end) {
     walk->lane++;
     walk->lane_first = walk->instance + 1;
     if (!is_either(walk->plan, walk->lanes))
         return;
-    const pto_node_t *either = pto_plan_node(walk->plan, walk->lanes);
-    int second_branch = walk->lanes + 2 + pto_plan_node(walk->plan, walk->lanes + 1)->span;
-    walk->branch = -1;
-    if (index >= second_branch)
+    int64_t iteration = walk->k - pto_plan_node(walk->plan, walk->lanes)->from;
+    int first_branch = walk->lanes + 1;
+    int second_branch = first_branch + 1 + pto_plan_node(walk->plan, first_branch)->span;
+    if (index == first_branch) {
+        walk->branch = -1;
+        walk->lane = 0;
+        walk->next = iteration > 0 ? end : walk->next;
+    } else {
         walk->branch = index == second_branch ? PTO_BRANCH_A : PTO_BRANCH_B;
-    walk->lane = walk->branch < 0 ? 0 : 1 + (int)(walk->k - either->from);
-    if (walk->branch < 0 && walk->k > either->from)
-        walk->next = end;
+        walk->lane = 1 + (int)iteration;
+    }
 }
 
 static void enter_lanes(pto_walk_t *walk, int index, int end) {
@@ -102,6 +111,7 @@ static void enter_lanes(pto_walk_t *walk, int index, int end) {
     walk->fork = walk->instance + 1;
 }
 
+/* Enters a node that is not a stage, or skips it if it repeats its body zero times. */
 static void enter_node(pto_walk_t *walk, int index, const pto_node_t *node) {
     int end = index + 1 + node->span;
     bool repeats = pto_node_repeats(node->kind);
@@ -191,12 +201,13 @@ pto_walk_after_t pto_walk_after(const pto_walk_t *walk) {
         after.lane = walk->instance > walk->lane_first ? walk->instance - 1 : -1;
         return after;
     }
+    int64_t stages = node->span; /* the walk visits all of these for a chunk, then for the next chunk */
     if (walk->k > node->from)
-        after.lane = walk->instance - node->span;
+        after.lane = walk->instance - stages;
     if (walk->lane > 0)
         after.chunk = walk->instance - 1;
-    else if (walk->k - node->from >= node->depth)
-        after.slot = walk->instance - (node->depth - 1) * node->span - 1;
+    else if (walk->k - node->from >= node->depth) /* lane 0; one instance earlier is the last lane */
+        after.slot = walk->instance - 1 - (node->depth - 1) * stages;
     return after;
 }
 
