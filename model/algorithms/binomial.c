@@ -1,8 +1,10 @@
-/* Binomial tree: reduce to member 0, broadcast from it, or both in turn for allreduce; ceil(log2 n) rounds
- * each (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.4). A gather and a scatter move the blocks of
- * whole subtrees along the same edges, through a temporary. */
+/* Binomial tree: a reduction to member 0, a broadcast from it, or both in turn for an allreduce; ceil(log2 n)
+ * rounds each (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.4). A gather and a scatter move the
+ * blocks of whole subtrees along the same edges, through a temporary. The edges of a round have the same
+ * length, a power of two. The upper end of an edge is closer to member 0, the root. */
 #include "algorithms.h"
 
+/* Builds the messages of a round, `up` the tree or down, from the vectors into `target`. */
 static void build_edges(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name, bool up,
                         int target, pto_expr_t distance) {
     pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, up, distance);
@@ -45,9 +47,11 @@ typedef struct {
     pto_expr_t blocks;
 } edges_t;
 
-/* Builds the messages along edges. Members with a subtree hold its blocks in `inner`. The lower ends use the
- * buffer `lower`: at edges to leaves, the one of their single block; at others, `inner`, too. Slices of
- * subtrees are relative to the peer: the upper end for `below`, the lower end for `above`. */
+/* Builds the messages along edges, `up` the tree or down. Members with a subtree hold its blocks in `inner`.
+ * `lower` is the buffer of the lower ends: `inner`, or at edges to leaves the user's buffer of one block.
+ * `below` is the slice at the lower ends, whose peer is the upper end; `above` is the slice at the upper
+ * ends.
+ */
 static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchange, bool up, int inner,
                            int lower, edges_t edges) {
     bool leaves = lower != inner;
@@ -69,13 +73,15 @@ static void build_copy(pto_builder_t *builder, const char *name, const pto_excha
     pto_build_local(builder, name, copy, source, target);
 }
 
-static int build_inner(pto_builder_t *builder, int whole) {
-    pto_buffer_t inner = pto_temporary_like(builder, whole, "subtree");
+/* Builds the temporary of the blocks of subtrees, at all members with even numbers. `all`: a buffer of all
+ * blocks. */
+static int build_inner(pto_builder_t *builder, int all) {
+    pto_buffer_t inner = pto_temporary_like(builder, all, "subtree");
     inner.held_stride = 2;
     return pto_build_buffer(builder, inner);
 }
 
-/* There is one longest edge, so the number of blocks below it is exact. */
+/* Returns the longest edge. It is a single one, so the number of blocks below it is exact. */
 static edges_t longest(int64_t n) {
     int64_t half = (int64_t)1 << (pto_log2_ceil(n) - 1);
     return (edges_t){pto_constant(half), pto_constant(n - half)};

@@ -1,7 +1,7 @@
 /* Broadcast down a binomial tree whose first messages go to the nearest processes: in round k the members
  * below 2^k send to those with indices 2^k higher. Open MPI's tree (ompi_coll_base_topo_build_bmtree at
- * v4.1.4). `binomial` sends to the farthest first, so only one process of each node sends to other nodes
- * there, and all processes of a node at once here. */
+ * v4.1.4). `binomial` sends to the farthest first, so that only one process of each node sends to other
+ * nodes. Here, all processes of a node do so at once. */
 #include "algorithms.h"
 
 /* Builds a round: each member below `senders` sends to the member `distance` after it. */

@@ -1,11 +1,11 @@
 /* Bruck's algorithms (Bruck et al. 1997): ceil(log2 n) rounds.
  *
- * Alltoall (index): in round k every process forwards, to the one whose index is 2^k higher, all blocks whose
- * remaining distance has bit k set. Blocks are first rotated so that their position is that distance, and
- * rotated back (in reverse) at the end.
+ * Alltoall ("index" in the paper): in round k every process forwards all blocks whose distance to their
+ * destination has bit k set to the process whose index is 2^k higher. Blocks are first rotated so that their
+ * position in the buffer is that distance, and rotated back (in reverse) at the end.
  *
- * Allgather (concatenation): in round k every process sends all the blocks that it has to the one whose index
- * is 2^k lower. A block's position is its distance from the process, until all are rotated at the end. */
+ * Allgather ("concatenation"): in round k every process sends all blocks that it has to the process whose
+ * index is 2^k lower. A block's position is the distance to its owner, until all are rotated at the end. */
 #include "algorithms.h"
 
 /* Returns the blocks whose number has bit k set: runs of 2^k blocks, every 2^(k+1) blocks, from block 2^k on.

@@ -22,10 +22,10 @@ typedef struct {
     pto_expr_t link_until;
 } rounds_t;
 
-/* Returns the segment that a process sends `later` rounds after the current one: with 1, the segment that it
- * receives now. In round t, process i sends segment t - i or, towards process 0, t - (links - i). The factor
- * of i must not be negative: it is segments - 1 instead of -1, as segments are numbered modulo their count.
- */
+/* Returns the segment that a process sends `later` rounds after the current one. With 1, it is the segment
+ * that it receives now. In round t, process i sends segment t - i or, towards process 0, t - (links - i). The
+ * factor of i (anchor_step) must not be negative. Segments are numbered modulo their count, so segments - 1
+ * replaces -1. */
 static pto_slice_t segment_of(const chain_t *chain, int buffer, int64_t later) {
     int64_t start = chain->up ? -chain->links : 0;
     pto_slice_t slice =
@@ -34,17 +34,18 @@ static pto_slice_t segment_of(const chain_t *chain, int buffer, int64_t later) {
     return slice;
 }
 
-/* Returns a step of the processes at which the round's links start (`end` is 0) or end (1). */
+/* Returns a step of the processes at the start (`end` is 0) or at the end (1) of the links of a round. Link l
+ * starts at process l and ends at l + 1. Towards process 0 it starts at process links - l and ends at
+ * links - l - 1, so the range of processes is reversed. */
 static pto_step_t end_of_links(const chain_t *chain, pto_step_kind_t kind, const rounds_t *rounds,
                                int64_t end) {
     pto_step_t step = pto_step_of(kind, chain->exchange);
-    int64_t after =
-        chain->links + 1 - end; /* up: the index after that of the process at this end of link 0 */
     step.who_first = rounds->link_first;
     step.who_until = rounds->link_until;
     step.who_first.constant += end;
     step.who_until.constant += end;
     if (chain->up) {
+        int64_t after = chain->links - end + 1; /* one more than the process at this end of link 0 */
         step.who_first = pto_loop_index(-rounds->link_until.loop, after - rounds->link_until.constant);
         step.who_until = pto_loop_index(-rounds->link_first.loop, after - rounds->link_first.constant);
     }
@@ -67,11 +68,12 @@ static void build_rounds(const chain_t *chain, rounds_t rounds) {
     pto_build_end(chain->builder);
 }
 
-/* The pipeline fills: one more link carries a segment in each round. Then either all links or all segments
- * are in use. At last it drains: one link fewer in each round. */
+/* The pipeline fills: one more link carries a segment in each round. When it is filled, either all links are
+ * in use or all segments are under way. At last it drains: one link fewer is in use in each round. */
 static void build_links(const chain_t *chain) {
     int64_t links = chain->links, segments = chain->segments;
-    int64_t filled = (links < segments ? links : segments) - 1, draining = links + segments - 1 - filled;
+    int64_t filled = (links < segments ? links : segments) - 1; /* the first round of the second phase */
+    int64_t draining = links + segments - 1 - filled;           /* the first round of the third phase */
     pto_expr_t first = pto_constant(0), until = pto_constant(links);
     pto_expr_t moving_first = pto_loop_index(1, 1 - segments), moving_until = pto_loop_index(1, 1);
     build_rounds(chain, (rounds_t){0, filled, first, moving_until});

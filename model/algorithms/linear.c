@@ -1,12 +1,12 @@
-/* Linear exchange: all messages are posted at once, non-blocking, followed by one wait for all (Open MPI's
- * basic linear; the same with MPI_Isend and MPI_Irecv).
+/* Linear exchange: each process posts all of its messages at once, with MPI_Isend and MPI_Irecv, and then
+ * waits for all of them (Open MPI's basic linear).
  *
- * To or from one process, all messages at its end are posted at once; a reduction then combines all arrived
- * vectors in one step. A reduce-scatter reduces to one process and scatters from there (Open MPI's basic
- * linear).
+ * In collectives with a root (member 0), the root posts its messages to or from all others at once. A
+ * reduction then combines all arrived vectors in one step. A reduce-scatter reduces to the root and scatters
+ * from there (Open MPI's basic linear).
  *
  * If a GPU's processes share the destinations cyclically, each process has bytes for its own destinations
- * only. With MPI_Isend it posts no others, but a library's alltoallv posts the empty messages, too. The
+ * only. Our own code posts no other messages, but a library's alltoallv posts the empty ones, too. The
  * messages of a second pattern, in host memory (plan.h), are posted in the same stage. */
 #include "algorithms.h"
 
@@ -21,8 +21,8 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_peer_messages(builder, exchange, peers, send_empty);
 }
 
-/* Reduces the `in` of the other members into `sum` of member 0, which has its own vector there already. The
- * vectors of all others arrive in one temporary. */
+/* Reduces the buffers `in` of the other members into the buffer `sum` of member 0, which already has the
+ * member's own vector. The vectors of all others arrive in one temporary. */
 static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange, int in, int sum) {
     pto_buffer_t buffer = pto_temporary_like(builder, sum, "received");
     int64_t blocks = buffer.block_count;
@@ -48,7 +48,7 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
                       pto_step_of_others(PTO_STEP_RECV, exchange), vector);
 }
 
-/* Member 0 sends each member its block of `in`, or receives the blocks of all members in `out`. */
+/* Member 0 sends each member its block of `in` or, `to_root`, receives the blocks of all members in `out`. */
 static void build_rooted(pto_builder_t *builder, const pto_exchange_t *exchange, int in, bool to_root) {
     pto_exchange_t first = *exchange;
     first.n = 1;
@@ -105,7 +105,7 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *exchange)
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
     if (cyclic_count > 1 && !send_empty)
         build_messages(builder, exchange, (pto_expr_t){.core = 1}, cyclic_count, false);
-    else /* one set of peers for each process's destinations */
+    else /* cyclic_count sets of peers: those of each of the GPU's processes; all but one are empty */
         for (int64_t first = 1; first <= cyclic_count; first++)
             build_messages(builder, exchange, pto_constant(first), cyclic_count, send_empty);
     if (joined)

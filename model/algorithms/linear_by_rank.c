@@ -1,8 +1,8 @@
 /* Linear exchange in which every process posts its messages in the order of the receivers' ranks: Open MPI's
  * basic linear alltoallv (ompi_coll_base_alltoallv_intra_basic_linear at v4.1.4). All processes then send to
- * process 0 first, whose link they share, while the others receive nothing; `linear` begins with the next
- * process, so that every link is busy from the start. If a GPU's processes share the destinations cyclically,
- * their first destinations differ, and `linear` describes the exchange. */
+ * process 0 first and share its link, while the others receive nothing. In `linear`, every process begins
+ * with the next one, so that all links are busy from the start. If a GPU's processes share the destinations
+ * cyclically, their first destinations differ, and `linear` describes the exchange. */
 #include "algorithms.h"
 
 extern const pto_algorithm_t pto_algorithm_linear;

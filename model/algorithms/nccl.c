@@ -1,6 +1,5 @@
-/* NCCL's own collective: the placeholder for the strategy that calls NCCL, which itself chooses among rings,
- * trees and the switch. The strategy builds the stages that define the call; the machine file has the price.
- */
+/* The placeholder for the strategy that calls NCCL, which chooses its algorithm itself. The strategy builds
+ * the stages that define the meaning of the call; the machine file has its price. */
 #include "algorithms.h"
 
 const pto_algorithm_t pto_algorithm_nccl = {

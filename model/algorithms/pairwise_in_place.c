@@ -1,4 +1,4 @@
-/* Pairwise exchange in place: the data is first copied to a temporary, as MPI libraries do for an alltoall
+/* Pairwise exchange in place: the data is first copied to a temporary. MPI libraries do so for an alltoall
  * with MPI_IN_PLACE (Open MPI and MPICH don't use their tuned algorithms for it). */
 #include "algorithms.h"
 

@@ -1,8 +1,8 @@
-/* Point to point. A pair: one message, or one each way. Messages: every GPU sends its messages to GPUs of the
- * next node, all in flight at once. Message j goes to the GPU j places after the sender's own place
- * (Bienz et al., arXiv:2010.10378, section V). With more messages than GPUs per node the places repeat. If a
- * GPU's processes share the messages cyclically, each sends those whose number is its core modulo the number
- * of processes. */
+/* Point to point. The collective `pair`: one message, or one each way. The collective `messages`: every GPU
+ * sends its messages to GPUs of the next node, all in flight at once. Message j goes to the GPU whose index
+ * on its node is j higher than the sender's, modulo the GPUs of a node (Bienz et al., arXiv:2010.10378,
+ * section V). If a GPU's processes share the messages cyclically, each sends the messages whose number is its
+ * core modulo the number of processes. */
 #include "algorithms.h"
 
 static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t *exchange) {

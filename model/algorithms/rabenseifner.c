@@ -1,13 +1,15 @@
 /* Rabenseifner's algorithm: a reduce-scatter by recursive halving, then an allgather by recursive doubling
  * (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5). The first partners are the nearest, so
- * that long messages travel short distances. A process therefore ends the halving with the part of its
- * bit-reversed index. A reduce gathers the parts at process 0 instead (section 4.4 there; Open MPI's
- * `rabenseifner`, MPICH's `reduce_scatter_gather`): the farthest partners first, of whom the lower one
- * continues with the parts of both. For counts that are not powers of two process 0 is folded away, and
- * receives the whole result in the end; in the libraries it takes the place of another process instead. */
+ * that long messages travel short distances. A process therefore ends the halving with the part whose number
+ * is its bit-reversed index. A reduce gathers the parts at process 0 instead of the allgather (section 4.4
+ * there; Open MPI's `rabenseifner`, MPICH's `reduce_scatter_gather`). It starts with the farthest partners;
+ * the lower one of two continues with the parts of both. If the number of processes is not a power of two,
+ * process 0 is folded away and receives the whole result at the end. In the libraries it takes the place of
+ * another process instead. */
 #include "algorithms.h"
 
-/* Returns the aligned run of `parts_kept` parts that contains the one of the anchor's bit-reversed index. */
+/* Returns the aligned run of `parts_kept` parts that contains part number (bit-reversed index at `anchor`).
+ */
 static pto_slice_t half(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t parts_kept) {
     pto_slice_t slice = pto_slice_part(buffer, parts, anchor, pto_constant(0));
     slice.reverse_bits = pto_log2_ceil(parts);
@@ -34,7 +36,7 @@ static void build_doubling(pto_builder_t *builder, const pto_exchange_t *folded)
     pto_build_end(builder);
 }
 
-/* In the round of distance d, members d to 2 d - 1 send their parts to those below d. */
+/* In the round of distance d, members d to 2 d - 1 send their parts to the members d below them. */
 static void build_gather(pto_builder_t *builder, const pto_exchange_t *folded) {
     int64_t n = folded->n;
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);

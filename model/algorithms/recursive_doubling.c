@@ -1,7 +1,7 @@
-/* Recursive doubling: log2 n rounds. In round k every process exchanges what it has with the process whose
- * index differs in bit k: in an allreduce the whole vector, which both reduce, in an allgather the 2^k blocks
- * of its aligned run (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.5). For counts that are not powers
- * of two, an allreduce is folded first, and an allgather is Bruck's, as in Open MPI. */
+/* Recursive doubling: log2 n rounds. In round k every process exchanges data with the process whose index
+ * differs in bit k. In an allreduce they exchange whole vectors, which both reduce; in an allgather, the 2^k
+ * blocks that each has so far (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.5). If n is not a power
+ * of two, an allreduce is folded first, and an allgather uses Bruck's algorithm, as in Open MPI. */
 #include "algorithms.h"
 
 extern const pto_algorithm_t pto_algorithm_bruck;
@@ -26,7 +26,8 @@ static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchan
                      pto_slice_all(builder, exchange->out));
 }
 
-static pto_slice_t run_around(int buffer, pto_anchor_t anchor) {
+/* Returns the 2^k blocks that the process at `anchor` has before round k. */
+static pto_slice_t blocks_so_far(int buffer, pto_anchor_t anchor) {
     return pto_slice_aligned_run(pto_slice_block(buffer, anchor), pto_power(1));
 }
 
@@ -38,8 +39,8 @@ static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchan
     }
     pto_build_own_block(builder, exchange, exchange->in);
     pto_build_loop(builder, 0, rounds, true);
-    build_round(builder, exchange, run_around(exchange->out, PTO_ANCHOR_ME),
-                run_around(exchange->out, PTO_ANCHOR_PEER));
+    build_round(builder, exchange, blocks_so_far(exchange->out, PTO_ANCHOR_ME),
+                blocks_so_far(exchange->out, PTO_ANCHOR_PEER));
     pto_build_end(builder);
 }
 

@@ -1,9 +1,8 @@
-/* Recursive halving: a reduce-scatter in log2 n rounds. In each round a process exchanges half of the blocks
- * that it still has with the process at half the distance of the last round: it sends the half that the other
- * one keeps, and reduces what it receives into its own (Thakur, Rabenseifner, Gropp 2005, section 4.3).
- * Counts that are not powers of two are folded first, as in MPICH and Open MPI: of the first members, every
- * second one sends its whole vector to its neighbor, which halves the blocks of both and returns one block in
- * the end. */
+/* Recursive halving: a reduce-scatter in log2 n rounds. In each round a process has a partner at half the
+ * distance of the previous round. It sends the partner half of the blocks that it still has, and keeps the
+ * other half, into which it reduces what it receives (Thakur, Rabenseifner, Gropp 2005, section 4.3). If n is
+ * not a power of two, the members are folded first, as in MPICH and Open MPI: some send their whole vector to
+ * their neighbor, which then works on the blocks of both and returns one block at the end. */
 #include "algorithms.h"
 
 /* Returns the blocks that the member at `anchor` keeps in this round. */

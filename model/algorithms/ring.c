@@ -4,7 +4,8 @@
  * as the blocks (Patarasuk and Yuan 2009). */
 #include "algorithms.h"
 
-/* Each process sends `part` to the next one and receives the part before it, which is returned. */
+/* Builds a round: each process sends `part` to the next one, and receives the part before it into `target`.
+ * Returns the slice of the received part. */
 static pto_slice_t build_round(pto_builder_t *builder, const pto_exchange_t *exchange, int target,
                                pto_slice_t part) {
     pto_slice_t received = part;
@@ -33,6 +34,8 @@ static void build_reducing(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_end(builder);
 }
 
+/* A process must end with its own block. It receives block me - 2 - k in round k, so it sends me - 1 first.
+ */
 static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_slice_t before = pto_slice_block(pto_build_sum(builder, exchange, exchange->n), PTO_ANCHOR_ME);
     before.offset = pto_constant(-1);

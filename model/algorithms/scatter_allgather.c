@@ -1,7 +1,7 @@
 /* A broadcast as a scatter and an allgather (Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005, section
- * 4.2): the vector of process 0 is n parts, which go down a binomial tree: each process keeps its own and
- * passes on those of its subtree. A ring then passes all parts around, so that each process receives less
- * than twice the vector, however many processes there are. This is `scatter_allgather_ring` in Open MPI and
+ * 4.2). The vector of process 0 has n parts, which go down a binomial tree: each process keeps its own part
+ * and passes on those of its subtree. A ring then passes all parts around. Each process receives less than
+ * twice the vector, for any number of processes. This is `scatter_allgather_ring` in Open MPI and
  * `scatter_ring_allgather` in MPICH. As there, the ring also sends parts that the receiver already has from
  * the tree, even to process 0. Empty parts (fewer elements than processes) are not sent. */
 #include "algorithms.h"
@@ -10,8 +10,8 @@ typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *exchange;
     int64_t n;
-    int passed; /* a buffer: the parts that a process passes down its subtree; at process 0, those that the
-                   ring returns */
+    int passed; /* a temporary: the parts that a process passes down its subtree; at process 0, the parts that
+                   it receives from the ring, which it already has */
 } parts_t;
 
 /* Builds `passed` at the processes with even numbers, which have subtrees. */
@@ -30,7 +30,8 @@ static pto_slice_t subtree(const parts_t *parts, int buffer, pto_expr_t distance
     return slice;
 }
 
-/* The messages along the edges of one length. Process 0 sends from its vector, the others from `passed`. */
+/* Builds the messages along the edges of length `distance`, with at most `count` parts each. Process 0 sends
+ * from its vector, the others from `passed`. */
 static void build_edges(const parts_t *parts, pto_expr_t distance, pto_expr_t count, int target) {
     const pto_exchange_t *exchange = parts->exchange;
     pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, false, distance), first = send;
@@ -46,7 +47,7 @@ static void build_edges(const parts_t *parts, pto_expr_t distance, pto_expr_t co
     pto_build_step(parts->builder, recv);
 }
 
-/* There is one longest edge, so the number of parts below it is exact. */
+/* The longest edge is a single one, so the number of parts below it is exact. */
 static void build_scatter(const parts_t *parts) {
     int64_t rounds = pto_log2_ceil(parts->n), longest = (int64_t)1 << (rounds - 1);
     if (rounds > 1) {
@@ -63,6 +64,7 @@ static pto_slice_t part(const parts_t *parts, int buffer, pto_expr_t offset) {
     return pto_slice_part(buffer, parts->n, PTO_ANCHOR_ME, offset);
 }
 
+/* Processes with a subtree copy their own part from `passed`; process 0 has it in its vector. */
 static void build_own_parts(const parts_t *parts) {
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, parts->exchange);
     copy.who_first = copy.who_stride = pto_constant(2);
@@ -70,11 +72,12 @@ static void build_own_parts(const parts_t *parts) {
                     part(parts, parts->exchange->out, pto_constant(0)));
 }
 
+/* `back`: process 0 receives into `passed`. */
 static void build_ring(const parts_t *parts) {
     const pto_exchange_t *exchange = parts->exchange;
     pto_build_loop(parts->builder, 0, parts->n - 1, false);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange), recv = pto_step_of(PTO_STEP_RECV, exchange),
-               back = recv;
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange), back = recv;
     send.peers = pto_peers_at(pto_constant(1), 1);
     recv.who_first = back.who_until = pto_constant(1);
     recv.peers = back.peers = pto_peers_at(pto_constant(1), -1);

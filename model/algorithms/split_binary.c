@@ -1,20 +1,22 @@
 /* A broadcast along a binary tree that is split in two (Open MPI's `split_binary_tree`; Pjesivac-Grbovic et
- * al. 2007): segments of the first half of the vector go down the subtree of process 1, those of the second
- * half down that of process 2, in a pipeline. Then neighbors in the two subtrees exchange their halves.
+ * al. 2007). Segments of the first half of the vector go down the subtree of process 1, segments of the
+ * second half down the subtree of process 2, in a pipeline. Then neighbors in the two subtrees exchange their
+ * halves.
  *
- * Process r of level l, from 2^l - 1 on, has the children r + 2^l and r + 2^(l+1), so that the subtree of
- * process 1 has the odd numbers, that of process 2 the even ones. In round t, level l sends segment t - l. */
+ * Level l has the processes 2^l - 1 to 2^(l+1) - 2. Process r of level l has the children r + 2^l and
+ * r + 2^(l+1). The subtree of process 1 therefore has the odd numbers, that of process 2 the even ones. In
+ * round t, level l sends segment t - l. */
 #include "algorithms.h"
 
 typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *exchange;
-    int64_t levels; /* with children */
-    int64_t half;   /* segments of a half */
+    int64_t levels; /* number of levels with children */
+    int64_t half;   /* number of segments of a half */
 } tree_t;
 
-/* Returns a segment of the half that the process at `anchor` has from its subtree, the first plus `index`: as
- * segments are numbered modulo their count, odd processes begin at 0 and even ones at `half`. */
+/* Returns segment `index` of the half that the process at `anchor` receives in its subtree. Its number in the
+ * vector is anchor * half + half + index, modulo 2 * half: odd processes begin at 0, even ones at `half`. */
 static pto_slice_t segment_of(const tree_t *tree, pto_anchor_t anchor, pto_expr_t index) {
     index.constant += tree->half;
     pto_slice_t slice = pto_slice_part(tree->exchange->out, 2 * tree->half, anchor, index);
@@ -26,7 +28,7 @@ static pto_slice_t half_of(const tree_t *tree, pto_anchor_t anchor) {
     return pto_slice_aligned_run(segment_of(tree, anchor, pto_constant(0)), pto_constant(tree->half));
 }
 
-/* Builds the messages from processes [first, until), each `stride`-th, to those `distance` later. */
+/* Builds the messages from every `stride`-th process of [first, until) to the process `distance` after it. */
 static void build_edges(const tree_t *tree, int64_t first, int64_t until, int64_t stride, int64_t distance,
                         pto_slice_t sent, pto_slice_t received) {
     pto_step_t send = pto_step_of(PTO_STEP_SEND, tree->exchange);
@@ -48,17 +50,15 @@ static void build_edges(const tree_t *tree, int64_t first, int64_t until, int64_
 
 static int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Builds the stage in which levels [first, until) send a segment each: to the first (1) or the second (2)
- * children of their processes. */
-static void build_children(const tree_t *tree, int64_t first, int64_t until, int64_t which) {
-    int64_t width = 1; /* processes of a level */
+/* Builds the stage in which levels [first, until) send a segment each to the first (`child` is 1) or to the
+ * second (2) children of their processes. */
+static void build_children(const tree_t *tree, int64_t first, int64_t until, int64_t child) {
     pto_build_stage(tree->builder, "down both trees", PTO_ORDER_AT_ONCE);
-    for (int64_t level = 0; level < until; level++, width *= 2) {
+    for (int64_t level = first; level < until; level++) {
         const pto_expr_t index = pto_loop_index(1, -level);
-        const int64_t distance = which * width;
-        if (level >= first)
-            build_edges(tree, width - 1, smaller_of(2 * width - 1, tree->exchange->n - distance), 1, distance,
-                        segment_of(tree, PTO_ANCHOR_PEER, index), segment_of(tree, PTO_ANCHOR_ME, index));
+        const int64_t width = (int64_t)1 << level, distance = child * width;
+        build_edges(tree, width - 1, smaller_of(2 * width - 1, tree->exchange->n - distance), 1, distance,
+                    segment_of(tree, PTO_ANCHOR_PEER, index), segment_of(tree, PTO_ANCHOR_ME, index));
     }
 }
 
@@ -70,16 +70,21 @@ static void build_rounds(const tree_t *tree, int64_t from, int64_t to, int64_t f
     pto_build_end(tree->builder);
 }
 
-/* At first, one more level sends in each round; then all levels; at last, one level fewer in each round. */
+/* At first, one more level sends in each round; then all levels; at last, one level fewer in each round. The
+ * rounds in which all levels send are one loop. */
 static void build_down(const tree_t *tree) {
     const int64_t levels = tree->levels, half = tree->half, rounds = half + levels - 1;
-    for (int64_t t = 0, to; t < rounds; t = to) {
-        to = t == levels - 1 && t < half ? half : t + 1; /* until `half`, all levels send: one loop */
+    int64_t t = 0;
+    while (t < rounds) {
+        bool all_levels_send = t == levels - 1 && t < half;
+        int64_t to = all_levels_send ? half : t + 1;
         build_rounds(tree, t, to, t < half ? 0 : t - half + 1, smaller_of(t + 1, levels));
+        t = to;
     }
 }
 
-/* Process 1 and 2, 3 and 4 ... A last one without a neighbor gets the second half from process 0. */
+/* Processes 1 and 2, 3 and 4, ... swap halves. A last one without a neighbor gets the second half from
+ * process 0. */
 static void build_swap(const tree_t *tree) {
     const int64_t n = tree->exchange->n;
     pto_slice_t own = half_of(tree, PTO_ANCHOR_ME), of_peer = half_of(tree, PTO_ANCHOR_PEER);

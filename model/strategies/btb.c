@@ -1,19 +1,19 @@
 /* btb, the binomial tree over GPU shared buffers: every second process of a node has a buffer in its device
- * memory. Its children in the tree copy into it by CUDA IPC, and read from it on the way back. Flags in host
- * memory say which level of the tree a buffer is at (Faraji's thesis, section 3.2.2). The reduction is also
- * that of Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014, section 3.2; their
- * broadcast has no tree (btb_flat.c).
+ * memory. The process's children in the tree copy into this buffer by CUDA IPC, and read from it on the way
+ * down. Flags in host memory say which level of the tree a buffer has reached (Faraji's thesis, section
+ * 3.2.2). Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014, section 3.2, has the
+ * same reduction, but its broadcast has no tree (btb_flat.c).
  *
- * A buffer has two blocks: one for the partial result of its process, and one for the data of the child at
- * the current level. Data passed down has a separate buffer, for the same reason as gsb's result. */
+ * A buffer has two blocks: the partial result of its process, and the data of the child at the current level.
+ * Data that goes down has a buffer of its own, so that no flag is needed before it is reused (gsb.c). */
 #include "intranode.h"
 
 typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *members;
-    int tree; /* two vectors: block 0 is the process's own, block 1 the child's */
-    int result;
-    int64_t rounds;
+    int tree;       /* buffer of two vectors: block 0 is the process's own, block 1 the child's */
+    int result;     /* buffer of the root's result */
+    int64_t rounds; /* levels of the tree */
 } reduction_t;
 
 static pto_slice_t block(int buffer, int64_t index) {
@@ -22,7 +22,8 @@ static pto_slice_t block(int buffer, int64_t index) {
     return slice;
 }
 
-/* Steps of the two ends of the edges of length `distance`, with the other ends as peers. */
+/* Copies by the lower and by the upper ends of the edges of length `distance`, with the other ends as peers.
+ */
 static pto_step_t children(const pto_exchange_t *members, pto_expr_t distance) {
     return pto_build_tree_ends(PTO_STEP_COPY, members, true, distance);
 }
@@ -31,7 +32,9 @@ static pto_step_t parents(const pto_exchange_t *members, pto_expr_t distance) {
     return pto_build_tree_ends(PTO_STEP_COPY, members, false, distance);
 }
 
-/* The parents of a level reduce both blocks. At the last level the root reduces them into the result. */
+/* The parents of a level reduce block 1 into block 0. At the last level the root reduces both into the
+ * result.
+ */
 static void build_reduce(const reduction_t *reduction, pto_expr_t distance, bool last) {
     pto_step_t step = parents(reduction->members, distance);
     step.kind = PTO_STEP_REDUCE;
@@ -125,7 +128,7 @@ static void build_down(pto_builder_t *builder, const pto_exchange_t *members, in
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *members, int source, int target,
                       pto_run_order_t runs) {
     const pto_buffer_t *input = pto_builder_buffer(builder, source);
-    /* Whether the reduction has left the result in such buffers. */
+    /* Whether `source` is a buffer that the reduction has built for data that goes down. */
     bool in_tree = runs == PTO_RUN_ORDERED && input->role == PTO_ROLE_TEMPORARY && input->held_stride == 2 &&
                    input->group == pto_builder_group(builder, members->group)->kind;
     if (runs == PTO_RUN_LOOSE)

@@ -1,7 +1,7 @@
-/* btb_flat, a binomial tree up and a single step down: the data is reduced as in btb, the root puts the
- * result into a buffer in its device memory, and all others copy it out of there, as in gsb (Faraji and
- * Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014, section 3.2; Faraji's thesis has a tree
- * down instead, which is btb).
+/* btb_flat, a binomial tree up and a single step down. The data is reduced as in btb. The root puts the
+ * result into a buffer in its device memory, and all others copy it from there, as in gsb (Faraji and Afsahi,
+ * "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014, section 3.2). In Faraji's thesis the result goes
+ * down a tree instead, which is btb.
  *
  * The paper keeps intermediate results in the receive buffers. Here they are in btb's tree buffers. */
 #include "intranode.h"

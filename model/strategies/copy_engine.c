@@ -1,11 +1,12 @@
 /* copy_engine: the copy engine of every GPU copies its blocks to their final positions in the memory of the
  * others, between two short kernels that signal. Over NVLink the engines move more bytes per second than
  * kernels store (docs/validation.md, "Kernels in graphs"), and the multiprocessors stay free. It suits large
- * data, since a copy starts some microseconds after the kernel before it has ended. NCCL 2.28 has collectives
- * of this kind, too.
+ * data, since a copy starts only some microseconds after the previous kernel has ended. NCCL 2.28 has
+ * collectives of this kind, too.
  *
- * The first kernel tells the others that this GPU's output may be written, the second one that its blocks are
- * there. In an allreduce, the first one is the first half of gas_split, and the engines copy the results. */
+ * The first kernel signals that this GPU's output may be written, the second one that its blocks have been
+ * copied. In an allreduce, the first kernel is the first half of gas_split: each GPU reduces its share. The
+ * engines then copy the results. */
 #include "gas.h"
 
 static void build_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *members,
@@ -31,8 +32,8 @@ static void build_copies(pto_builder_t *builder, const pto_exchange_t *members,
     pto_build_end(builder);
 }
 
-/* A member that has received all others' shares knows that they have begun their run, and that they have read
- * their input where it writes their output. */
+/* No flag "ready" is needed. A member that has received the shares of all others knows that they have begun
+ * their run. They have also read the part of their input that it overwrites if the run is in place. */
 static void build_allreduce(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t members = pto_route_user_in_place(builder, request);
     int gathered = pto_gas_shares(builder, &members, false, false);

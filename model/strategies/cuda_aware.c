@@ -1,14 +1,16 @@
 /* Strategies that pass the owners' buffers directly to the collective, without copies.
  *
  * cuda_aware: GPU buffers; messages travel from GPU to GPU (GPUDirect; Bienz et al., arXiv:2010.10378,
- * section III and option 1 of section VI). mpi: buffers in host memory, by the MPI library's own collective.
- * own_algorithm: buffers in host memory, by one of our algorithms, which sends its messages one by one. */
+ * section III and option 1 of section VI). mpi: buffers in host memory, with the MPI library's collective.
+ * own_algorithm: buffers in host memory, with one of our algorithms, which sends its messages one by one. */
 #include "staging.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_exchange_t exchange = pto_route_user_in_place(builder, request), with_input = exchange;
+    pto_exchange_t exchange = pto_route_user_in_place(builder, request);
+    pto_exchange_t with_input = exchange; /* the members that have an input */
     if (pto_collective_is_from_root(request->collective))
         with_input.n = 1;
+    /* MPI_Allreduce takes an input and an output buffer. Otherwise collectives on vectors work in place. */
     bool takes_both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
     if (pto_collective_is_vector(request->collective) && !takes_both)
         pto_build_copy(builder, "place input", &with_input, pto_slice_all(builder, exchange.in),

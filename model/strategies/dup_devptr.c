@@ -3,23 +3,27 @@
  * share back (Bienz et al., arXiv:2010.10378, section IV and option 4 of section VI). The owner signals that
  * its input may be read, and finishes once all have signalled that its output is written.
  *
- * In a halo exchange, the processes divide the cells of each border among themselves. With corners in two
- * phases, each phase does all of this, because one process sends corners that another one has received. */
+ * In a halo exchange, the processes divide the cells of each border among themselves. If the exchange has
+ * several phases, each phase does all of this, because one process sends corners that another one has
+ * received. */
 #include "plan/sides.h"
 #include "staging.h"
 
 /* --- halos ---------------------------------------------------------------------------------------------- */
 
+/* A phase of a halo exchange. */
 typedef struct {
-    pto_exchange_t members; /* in, out: a process's units of borders and of halos, one after another */
-    int field;
-    int gpu; /* the group of one GPU's processes */
-    int count;
-    int begin[PTO_SHIFTS_MAX + 1]; /* index in `side` of each border's first entry */
+    pto_exchange_t members;        /* in, out: a process's units of borders and of halos, one after another */
+    int field;                     /* the user's buffer */
+    int gpu;                       /* the group of one GPU's processes */
+    int count;                     /* entries of `side` */
+    int begin[PTO_SHIFTS_MAX + 1]; /* index in `side` of each border's first entry; then `count` */
     pto_side_t side[2 * PTO_SHIFTS_MAX];
 } phase_t;
 
-/* Each process takes one unit of a border. The last unit needs an entry of its own if it is smaller. */
+/* Adds a border, of which each process moves one unit (pto_halo_units). All units of equal size are one entry
+ * of `side`. The last unit has an entry of its own if it is smaller. The units are packed from cell
+ * `first_cell` on. */
 static void share_border(pto_builder_t *builder, phase_t *phase, const int *shift, int64_t first_cell) {
     const pto_request_t *request = pto_builder_request(builder);
     int64_t parts = request->layout.procs_per_gpu;

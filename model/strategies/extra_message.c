@@ -3,7 +3,8 @@
  * process copies them to the device (Bienz et al., arXiv:2010.10378, sections IV and VI, option 3). */
 #include "staging.h"
 
-/* The first process sends shares to the others of its GPU or, if gathering, receives them back. */
+/* The first process of a GPU sends the shares of its buffer `whole` to the other processes, which receive
+ * them in `shared`. If `gathering`, it receives them back. */
 static void build_sharing(pto_builder_t *builder, const pto_shares_t *shares, const char *name, int whole,
                           int shared, bool gathering) {
     pto_step_t owner =

@@ -3,11 +3,11 @@
  * data. In an alltoall or allgather each GPU stores blocks in a temporary of the receiver, which copies them
  * to its output.
  *
- * A second flag, which says that the temporary may be written again, is avoided by double buffering: a GPU
- * writes the same half again only two runs later. By then it has received the holder's flag of the run in
- * between, so the holder's kernel of this run has ended. This requires flags between all pairs in every run.
- * So in a reduce all members store to all and reduce, and in a broadcast the others answer the root with
- * their previous output. */
+ * Double buffering avoids a second flag, which would say that the temporary may be written again. A GPU
+ * writes the same half of the temporary only two runs later. By then it has received the holder's flag of the
+ * run in between, so the holder's kernel of the first run has ended. This requires flags between all pairs in
+ * every run. In a reduce, therefore, all members store to all and reduce. In a broadcast, the others store
+ * their previous output to the root, which does not use it, and raise a flag ("answered"). */
 #include "gas.h"
 
 static void build_reduction(pto_builder_t *builder, const pto_exchange_t *members, int gathered) {
@@ -19,7 +19,7 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *member
     pto_gas_reduce(builder, members, members->n, gathered, pto_slice_all(builder, members->out));
 }
 
-/* The others answer with the previous contents of their output, which are not used. */
+/* `answers`: the buffer of the root for the data that it does not use. */
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *members, int gathered,
                             int answers) {
     const pto_slice_t in = pto_slice_all(builder, members->in), out = pto_slice_all(builder, members->out);

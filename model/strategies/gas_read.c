@@ -1,7 +1,7 @@
-/* gas_read: every GPU loads the others' data directly (section 4 of the paper cited in gas.h, listing 4). No
- * GPU may read before the data is ready, nor overwrite its data before all have read it, which takes two
- * flags. All members reduce in member order, so all get the same bits, as `portolan check` proves. In a
- * gather only the root loads; in a scatter all load from the root. */
+/* gas_read: every GPU loads the others' data directly (section 4 of the paper cited in gas.h, listing 4). It
+ * takes two flags: no GPU may read before the data is ready, nor overwrite its data before all have read it.
+ * All members reduce in member order, so all get the same bits, as `portolan check` proves. In a gather only
+ * the root loads; in a scatter all load from the root. */
 #include "gas.h"
 
 static void build_reduction(pto_builder_t *builder, const pto_exchange_t *members, bool root_alone) {

@@ -1,12 +1,12 @@
 /* gas_split: every GPU stores a share of its vector to each other GPU, reduces its own share, and stores the
- * result where it is needed (section 4 of the paper cited in gas.h, "all-to-all/allgather"). It needs two
- * flags but moves each byte only once, so it suits large data. A reduce-scatter is the first half of it, with
- * blocks as shares and one flag. In an alltoall, allgather, gather or scatter blocks are stored at their
- * final position, once all receivers have signalled that it may be written.
+ * result to the GPUs that need it (section 4 of the paper cited in gas.h, "all-to-all/allgather"). It needs
+ * two flags but moves each byte only once, so it suits large data. A reduce-scatter is the first half of it,
+ * with blocks as shares and one flag. In an alltoall, allgather, gather or scatter, blocks are stored at
+ * their final position after the receivers have signalled that it may be written.
  *
- * A GPU that has received another's share knows that the other has begun its run, so it may write the other's
- * output. In a reduce and a reduce-scatter members do not learn that the others have finished reducing, so
- * the buffer for the shares is double-buffered, as in gas_allgather. */
+ * A GPU that has received the share of another one knows that the other has begun its run, so it may write
+ * the other's output. In a reduce and a reduce-scatter, members do not learn when the others have finished
+ * reducing. The buffer for the shares is therefore double-buffered, as in gas_allgather. */
 #include "gas.h"
 
 static void build_results(pto_builder_t *builder, const pto_exchange_t *members, pto_slice_t part,

@@ -1,12 +1,12 @@
 /* gas_tree: a binomial tree in a kernel (section 4 of the paper cited in gas.h, "tree-based hierarchical
  * design"). On the way up every GPU stores its partial result in the memory of its parent, which adds it to
- * its own; on the way down every GPU that has the result stores it in the output of its children. No link
- * carries more than log2 n vectors, and every GPU works in parallel with others, so it suits many GPUs. With
+ * its own. On the way down every GPU that has the result stores it in the output of its children. No link
+ * carries more than log2 n vectors, and the GPUs of a level work in parallel, so it suits many GPUs. With
  * four GPUs it is the paper's two-level tree.
  *
  * A kernel has no loops: each level has stages and flags of its own. A parent has a block for the child of
- * each level, so a child does not wait for its turn, only until its parent's previous run is over. In an
- * allreduce the result of that run shows this. In a reduce the parent signals it, and in a broadcast the
+ * each level, so a child waits only until its parent's previous run has ended. In an allreduce the child
+ * knows this from the result of that run. In a reduce the parent signals it ("free"). In a broadcast the
  * child signals that its output may be written. */
 #include "gas.h"
 
@@ -16,7 +16,7 @@ typedef struct {
     int64_t levels;
 } tree_t;
 
-/* One end of the edges between levels `level` and `level` + 1. */
+/* Returns a step of the lower or the upper ends of the edges at `level`, whose length is 2^level. */
 static pto_step_t ends(const tree_t *tree, pto_step_kind_t kind, bool lower, int64_t level) {
     return pto_build_tree_ends(kind, tree->members, lower,
                                pto_constant((int64_t)1 << (level < 62 ? level : 62)));

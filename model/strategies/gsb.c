@@ -1,11 +1,11 @@
 /* gsb, the GPU shared buffer: all processes copy by CUDA IPC into one buffer in the root's device memory and
- * raise flags in host memory. The root reduces the buffer in one kernel (in an allgather it does not) and
- * raises the completion flag; all copy the result out (Faraji and Afsahi, "GPU-Aware Intranode
+ * raise flags in host memory. The root reduces the buffer in one kernel (not in an allgather) and raises the
+ * completion flag. All then copy the result from the root (Faraji and Afsahi, "GPU-Aware Intranode
  * MPI_Allreduce", EuroMPI/ASIA 2014, section 3.1; Faraji's thesis, section 3.2.1).
  *
- * The result has a buffer of its own, which needs no flag for reuse: before the root writes the next run's
- * result, it has received the next run's inputs from all processes that read this one. Flags count runs
- * (docs/executing.md), so none is ever stale. */
+ * The result has a buffer of its own, which needs no flag for reuse. Before the root writes the next run's
+ * result, it has received the next run's inputs from all processes, so they have read the last result. Flags
+ * count runs (docs/executing.md), so none is ever stale. */
 #include "intranode.h"
 
 static int64_t blocks_of(const pto_builder_t *builder, int buffer) {

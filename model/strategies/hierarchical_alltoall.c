@@ -8,12 +8,12 @@
  * Faraji's thesis, chapter 4). In an allgather the leaders exchange the blocks of their nodes, and all copy
  * out everything.
  *
- * node_aware: the counterparts of a process are the processes at the same place of the other nodes. Each
- * process collects from the others of its node what they send to its counterparts, and exchanges it with
- * them. This is a transpose within the node, then one between nodes, whose blocks arrive at their final
- * position. All processes of a node send, so neither one process nor the memory of one GPU is a bottleneck.
- * In an allgather the order is reversed: the counterparts gather first, and the processes of a node then copy
- * from each other what has arrived.
+ * node_aware: the counterparts of a process are the processes with the same index on the other nodes. The
+ * processes of a node first copy to each process the blocks for its counterparts ("hand over"). Each process
+ * then exchanges them with its counterparts. This is a transpose within the node, then one between nodes,
+ * whose blocks arrive at their final position. All processes of a node send, so neither one process nor the
+ * memory of one GPU is a bottleneck. In an allgather the order is reversed: counterparts gather first, and
+ * the processes of a node then copy the arrived blocks from each other.
  *
  * staged_leaders, staged_aware: the same, but the combined data is copied from the GPU to the host, sent from
  * there and copied back, as in three_step.
@@ -25,7 +25,7 @@
 typedef struct {
     pto_builder_t *builder;
     const pto_request_t *request;
-    pto_exchange_t user;
+    pto_exchange_t user; /* all owners, with the user's buffers */
     pto_exchange_t node; /* the owners of one node */
     int64_t nodes;
 } context_t;
@@ -54,7 +54,7 @@ static int build_bundles(const context_t *context, const char *name, pto_group_k
     return pto_build_buffer(context->builder, buffer);
 }
 
-/* Returns, of each run of `stride` blocks or bundles of a buffer, the one at the anchor's index. */
+/* Returns one block or bundle of each `stride` consecutive ones below `until`: number `anchor` of them. */
 static pto_slice_t one_of_each(int buffer, int64_t stride, int64_t until, pto_anchor_t anchor) {
     pto_slice_t slice = pto_slice_block(buffer, anchor);
     slice.stride = pto_constant(stride);
@@ -84,15 +84,16 @@ static void build_exchange(const context_t *context, pto_exchange_t exchange) {
 
 /* The buffers of the leaders' exchange, and one process's parts of them. */
 typedef struct {
-    int gathered;
-    int arrived;
-    int64_t bundle;
+    int gathered;       /* what the node's processes send */
+    int arrived;        /* what they receive */
+    int64_t bundle;     /* blocks of a message between leaders */
     pto_slice_t place;  /* in `gathered`: where the process copies its input */
-    pto_slice_t output; /* in `arrived` */
+    pto_slice_t output; /* in `arrived`: what the process copies to its output */
 } leaders_t;
 
-/* No flag is needed to reuse the buffers. The leader raises "complete" when all its sends have completed, and
- * exchanges again only when all have raised "gathered" of the next run, after they have copied out. */
+/* No flag is needed to reuse the buffers. The leader raises "complete" after all its sends have completed. It
+ * exchanges again only after all processes have raised "gathered" in the next run, when they have already
+ * copied their output. */
 static void build_through_leaders(const context_t *context, const leaders_t *leaders) {
     pto_builder_t *builder = context->builder;
     pto_intranode_copy_in(builder, &context->node, pto_slice_all(builder, context->user.in), leaders->place);

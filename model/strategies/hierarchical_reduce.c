@@ -1,9 +1,9 @@
-/* Hierarchical reduce, broadcast and allreduce (Faraji's thesis, chapter 4): the processes of each GPU reduce
- * to their first one, these leaders of the GPUs reduce to the leader of the node, the leaders of the nodes
- * run the collective among themselves, and the result is broadcast back the same way. A reduce ends with the
- * leaders' collective; a broadcast begins with it. Each of the two levels inside a GPU and between the GPUs
- * of a node uses gsb or btb, which gives four strategies, named by the two in that order. mix_gsb has mixed
- * copies inside the GPU (chapter 5).
+/* Hierarchical reduce, broadcast and allreduce (Faraji's thesis, chapter 4). The processes of each GPU reduce
+ * to the first one, the GPU's leader. The leaders of a node's GPUs reduce to the first one, the node's
+ * leader. The leaders of the nodes run the collective among themselves, and the result is broadcast back the
+ * same way. A reduce ends with the leaders' collective; a broadcast begins with it. Each of the two levels
+ * (inside a GPU, and between the GPUs of a node) uses gsb or btb. That gives four strategies, named by the
+ * two in that order. mix_gsb has mixed copies inside the GPU (chapter 5; mix.c).
  *
  * A level with one member is omitted. If two strategies would then be the same, only the one with gsb at that
  * level applies, so that no route is listed twice. */
@@ -56,13 +56,11 @@ static void build_among_leaders(const levels_t *levels, int vector) {
     pto_build_exchange(levels->builder, levels->request, &exchange);
 }
 
-/* Reduce up to the leaders of the nodes; `*of_gpu` and `*of_node` are the buffers of each GPU's and each
+/* Reduces up to the leaders of the nodes. Sets `*of_gpu` and `*of_node` to the buffers of each GPU's and each
  * node's result. With one node a reduce is then complete. */
 static void build_up(const levels_t *levels, int *of_gpu, int *of_node) {
-    /* Where the highest level below the leaders of the nodes reduces to; -1: to a temporary. */
-    int last = levels->request->collective == PTO_COLLECTIVE_REDUCE && !is_level(&levels->leaders)
-                   ? levels->user.out
-                   : -1;
+    bool completes = levels->request->collective == PTO_COLLECTIVE_REDUCE && !is_level(&levels->leaders);
+    int last = completes ? levels->user.out : -1; /* where the last level reduces to; -1: a temporary */
     *of_gpu = levels->user.in;
     if (is_level(&levels->gpu))
         *of_gpu = levels->inside_gpu->reduce(levels->builder, &levels->gpu, levels->user.in,
@@ -72,7 +70,7 @@ static void build_up(const levels_t *levels, int *of_gpu, int *of_node) {
         *of_node = levels->between_gpus->reduce(levels->builder, &levels->node, *of_gpu, last, levels->runs);
 }
 
-/* Broadcast down from the leaders of the nodes, through a vector at each GPU's leader. */
+/* Broadcasts down from the leaders of the nodes, through the buffer `of_gpu` at each GPU's leader. */
 static void build_down(const levels_t *levels, int of_gpu, int of_node) {
     if (is_level(&levels->node))
         levels->between_gpus->broadcast(levels->builder, &levels->node, of_node,

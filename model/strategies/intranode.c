@@ -9,7 +9,7 @@ pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchang
     buffer.group = pto_builder_group(builder, members->group)->kind;
     buffer.held_stride = stride;
     if (buffer.blocks == PTO_BLOCKS_ROW && blocks != buffer.block_count)
-        buffer.blocks = PTO_BLOCKS_MEMBERS; /* of an allgatherv: what several of them contribute */
+        buffer.blocks = PTO_BLOCKS_MEMBERS; /* of an allgatherv: the contributions of several members */
     buffer.block_count = blocks;
     return buffer;
 }

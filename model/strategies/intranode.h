@@ -1,18 +1,18 @@
-/* Shared by the strategies inside a node: the operations of gsb (one buffer on the root's GPU), btb (a
- * binomial tree) and mix (gsb, of which some members stage through the host) among processes that share
- * memory, which hierarchical strategies use level by level, and the building blocks of these operations. */
+/* Shared by the strategies among processes of one node, which share memory: the operations of gsb (one buffer
+ * on the root's GPU), btb (a binomial tree) and mix (gsb, but some members stage through the host), and their
+ * building blocks. Hierarchical strategies use these operations for each level. */
 #ifndef PTO_INTRANODE_H
 #define PTO_INTRANODE_H
 
 #include "staging.h"
 
 /* How consecutive runs of a plan are ordered. LOOSE: a process may begin a run while others are still in the
- * previous one, so it must wait for a signal before it writes their buffers again. ORDERED: no such signal is
- * needed, as in an allreduce, where each process waits for data of all others in each run. */
+ * previous one. It must wait for a signal before it writes their buffers again. ORDERED: no such signal is
+ * needed. This is so in an allreduce, where each process waits for data of all others in each run. */
 typedef enum { PTO_RUN_ORDERED, PTO_RUN_LOOSE } pto_run_order_t;
 
-/* Operations among the members of `members` (pto_exchange_t is in staging.h; at least two; its group, n and
- * cores are used). */
+/* Operations among `members`, which are at least two. Of this exchange, only the group, n and the cores are
+ * used. Member 0 is the root. Buffers are given by their index. */
 typedef struct {
     /* Reduces all members' vector `source` to member 0, into `into` or, if that is -1, into a temporary.
      * Returns the buffer of the result. */
@@ -46,8 +46,8 @@ void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request, c
 /* PTO_ERR_NOT_APPLICABLE unless the layout has one node, and several processes that hold data. */
 pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t *err);
 
-/* PTO_ERR_NOT_APPLICABLE unless mix has somebody left that copies by CUDA IPC: its members must be more than
- * the request's staged_members, which copy through the host. */
+/* PTO_ERR_NOT_APPLICABLE unless the members are more than the request's staged_members, which copy through
+ * the host: the root, at least, copies by CUDA IPC. */
 pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err);
 /* pto_strategy_t.stages of mix: the number of processes that hold data, of which some stage. */
 int64_t pto_mix_members(const pto_request_t *request);

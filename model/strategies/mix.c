@@ -1,7 +1,7 @@
 /* mix, gsb with mixed copies: h of the n - 1 other members stage their data through host memory shared by the
- * node, and the rest copy by CUDA IPC to and from the root, both at the same time (Faraji's thesis, section
- * 5.3.1: the Static Hyper-Q-aware algorithm). The two kinds use different resources of the GPU: staged copies
- * its engines for copies to and from the host, copies by CUDA IPC its time slices or its memory
+ * node. The rest copy by CUDA IPC to and from the root at the same time (Faraji's thesis, section 5.3.1: the
+ * Static Hyper-Q-aware algorithm). The two kinds of copies use different resources of the GPU: staged copies
+ * use its engines for copies to and from the host, copies by CUDA IPC use its time slices or its memory
  * (docs/decisions/0011). h is the request's `staged_members`, one number for the inputs and one for the
  * result. With h = 0 the plan is gsb's.
  *
@@ -12,27 +12,26 @@
 
 #include "intranode.h"
 
-/* A group whose first members, the root among them, copy by CUDA IPC, and whose others stage. */
 typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *members;
-    int64_t direct_count;
+    int64_t direct_count; /* number of members, the root first, that copy by CUDA IPC; the others stage */
 } mix_t;
 
 /* The buffers on the route of the members' blocks to the root's GPU. */
 typedef struct {
-    int source; /* at each member */
-    int host;
+    int source;         /* at each member */
+    int host;           /* host memory that the node shares: the blocks of the staging members */
     int64_t host_first; /* the first staging member's block in `host` */
-    int gathered;       /* on the root's GPU */
+    int gathered;       /* on the root's GPU: the blocks of all members */
 } inputs_t;
 
 /* The buffers on the route of the root's result to the members. */
 typedef struct {
-    int source;
+    int source;          /* on the root's GPU */
     int64_t block_count; /* blocks of `source` that the root copies to `host`, which may hold more */
-    int host;
-    int target; /* at each member: of as many blocks as `host` */
+    int host;            /* host memory that the node shares */
+    int target;          /* at each member: of as many blocks as `host` */
 } result_t;
 
 /* Returns a step of all members that stage, with the root as peer. */
@@ -55,7 +54,8 @@ static pto_exchange_t direct_members(const mix_t *mix) {
     return members;
 }
 
-/* In a loop over the staging members: the root waits for the block and copies it to its GPU. */
+/* The body of a loop over the staging members: the root waits for a member's block and copies it to its GPU.
+ */
 static void collect_block(const mix_t *mix, const inputs_t *inputs, int flag) {
     pto_slice_t staged = pto_slice_block(inputs->host, PTO_ANCHOR_ABSOLUTE);
     pto_slice_t place = pto_slice_block(inputs->gathered, PTO_ANCHOR_ABSOLUTE);
@@ -130,7 +130,7 @@ static void distribute_result(const mix_t *mix, const result_t *result) {
 
 /* --- the operations ------------------------------------------------------------------------------------- */
 
-/* With staging members, these operations require ordered runs, as in an allreduce. */
+/* With staging members, these operations require PTO_RUN_ORDERED (intranode.h). */
 static int reduce(pto_builder_t *builder, const pto_exchange_t *members, int source, int into,
                   pto_run_order_t runs) {
     int64_t staging_count = pto_builder_request(builder)->staged_members.in;

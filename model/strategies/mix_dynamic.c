@@ -2,12 +2,12 @@
  * 5.3.2: the Dynamic Hyper-Q-aware algorithm). Branch A of an either node (plan.h) copies by CUDA IPC, branch
  * B goes through host memory. The policies are in portolan/policy.h.
  *
- * Any member may stage, so each has a block of the host buffer; the result of an allgather is copied there as
- * a whole. All members signal the root that they have the result: the policy needs their completion times,
- * and an allgather then needs no other flag before the root's buffers are reused. */
+ * Any member may stage, so each has a block in the host buffer. The result of an allgather is copied there as
+ * a whole. All members signal to the root that they have the result, because the policy needs the order or
+ * the times of completion. An allgather then needs no other flag before the root's buffers are reused. */
 #include "intranode.h"
 
-/* Returns a step of member k, the iteration's, with the root as peer. */
+/* Returns a step of member k, where k is the iteration of the either node, with the root as peer. */
 static pto_step_t member_step(pto_step_kind_t kind, const pto_exchange_t *members) {
     pto_step_t step = pto_step_of_others(kind, members);
     step.who_first = pto_loop_index(1, 0);
@@ -23,6 +23,7 @@ static pto_step_t root_step(pto_step_kind_t kind, const pto_exchange_t *members)
     return step;
 }
 
+/* The members' blocks in `source` reach the root's `gathered`, directly (A) or through `host` (B). */
 static void gather(pto_builder_t *builder, const pto_exchange_t *members, pto_policy_kind_t policy,
                    int source, int host, int gathered) {
     pto_slice_t all = pto_slice_all(builder, source);
@@ -47,6 +48,7 @@ static void gather(pto_builder_t *builder, const pto_exchange_t *members, pto_po
     pto_build_end(builder);
 }
 
+/* The root's `source` reaches each member's `target`, directly (A) or through `host` (B). */
 static void distribute(pto_builder_t *builder, const pto_exchange_t *members, pto_policy_kind_t policy,
                        int source, int host, int target) {
     pto_slice_t from = pto_slice_all(builder, source), to = pto_slice_all(builder, target);

@@ -12,16 +12,17 @@ extern const pto_algorithm_t pto_algorithm_ring, pto_algorithm_linear;
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t exchange = pto_route_user(builder, request), inside = exchange, root = exchange;
     bool to_root = request->collective == PTO_COLLECTIVE_REDUCE;
+    bool from_root = request->collective == PTO_COLLECTIVE_BROADCAST;
     bool in_ring = pto_collective_reduces(request->collective) && !to_root;
+    const pto_algorithm_t *algorithm = in_ring ? &pto_algorithm_ring : &pto_algorithm_linear;
     root.n = 1;
     pto_build_collective(builder, &exchange, PTO_DONE_BY_NCCL);
     if (to_root) /* only the root has an output, so the sum needs a buffer of its own */
         inside.out = pto_build_mirror(builder, exchange.in, "sum", PTO_SPACE_GPU);
     if (pto_collective_is_vector(request->collective))
-        pto_build_copy(builder, "place input",
-                       request->collective == PTO_COLLECTIVE_BROADCAST ? &root : &exchange,
+        pto_build_copy(builder, "place input", from_root ? &root : &exchange,
                        pto_slice_all(builder, exchange.in), pto_slice_all(builder, inside.out));
-    (in_ring ? &pto_algorithm_ring : &pto_algorithm_linear)->build(builder, &inside);
+    algorithm->build(builder, &inside);
     if (to_root)
         pto_build_copy(builder, "place output", &root, pto_slice_all(builder, inside.out),
                        pto_slice_all(builder, exchange.out));

@@ -1,20 +1,20 @@
-/* pack_kernel: a halo exchange in which a kernel packs the borders that are not contiguous into contiguous
- * GPU memory, from where they are sent, and another kernel unpacks them (as for derived types in MVAPICH2:
- * Wang et al. 2011; TEMPI: Pearson et al. 2021). Processes that are their own neighbors copy in the first
- * kernel. */
+/* pack_kernel: a halo exchange in which a kernel packs non-contiguous borders into contiguous GPU memory.
+ * They are sent from there, and another kernel unpacks them (as for derived types in MVAPICH2: Wang et al.
+ * 2011; TEMPI: Pearson et al. 2021). Processes that are their own neighbors copy in the first kernel. */
 #include "plan/sides.h"
 #include "staging.h"
 
 typedef struct {
-    pto_exchange_t members; /* in, out: the packed borders of all phases, one after another */
-    int field;
-    int count;
+    pto_exchange_t members; /* out, in: the packed borders and halos of all phases, one after another */
+    int field;              /* the user's buffer */
+    int count;              /* entries of `side` */
     pto_side_t side[PTO_SHIFTS_MAX];
-    bool own;   /* of any side */
-    bool packs; /* of any side */
+    bool own;   /* any side is `own`: a process is its own neighbor */
+    bool packs; /* any side packs */
 } phase_t;
 
-/* `*packed_cells`, the total of the previous phases, increases by that of this one. */
+/* Finds the sides of phase `number`. Adds their packed cells to `*packed_cells`, the total of earlier phases.
+ */
 static void find_sides(pto_builder_t *builder, int number, phase_t *phase, int64_t *packed_cells) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX];
@@ -49,7 +49,8 @@ static void build_phase(pto_builder_t *builder, const phase_t *phase) {
     pto_build_end(builder);
 }
 
-/* An upper bound of the packed cells: those of the halo, with corners counted once for each dimension. */
+/* Returns an upper bound of the packed cells: all halo cells, with corners counted once for each dimension.
+ */
 static int64_t packed_cells_max(const pto_halo_t *halo) {
     int64_t cells = 0;
     for (int d = 0; d < halo->dim_count; d++)

@@ -1,31 +1,32 @@
 /* shm_ring: the sender of a pair copies its message, chunk by chunk, into a ring of page-locked slots in host
- * memory that both processes share; the receiver copies the chunks out as they arrive. While one chunk leaves
- * the ring the next one enters it (Ji et al., "Efficient Intranode Communication in GPU-Accelerated Systems",
- * 2012, section IV-C). With one chunk this is the paper's eager cell.
+ * memory that both processes share. The receiver copies the chunks out as they arrive. While one chunk leaves
+ * the ring, the next one enters it (Ji et al., "Efficient Intranode Communication in GPU-Accelerated
+ * Systems", 2012, section IV-C). With one chunk this is what the paper calls an eager cell.
  *
- * Flags replace the paper's lengths and pointers: "full" says that a chunk is in its slot, "empty" that the
- * slot may be filled again, so the sender is ahead of the receiver by at most the slots of the ring. Chunks
- * are whole elements, so none continues in the next slot (the paper's surfeit).
+ * Flags replace the paper's lengths and pointers. "full" says that a chunk is in its slot, "empty" that the
+ * slot may be filled again. The sender is therefore ahead of the receiver by at most the slots of the ring.
+ * Chunks are whole elements, so no element continues in the next slot (the paper calls that surfeit).
  *
  * For messages both ways there are two rings, one for each direction, in branches that overlap: a process
  * fills one ring and drains the other. A halo exchange has a ring for each direction in the grid, so that the
- * directions of a phase overlap (the paper's rings have one owner at a time). */
+ * directions of a phase overlap. */
 #include "plan/sides.h"
 #include "staging.h"
 
 enum { SLOTS = 4 };
 
-/* One direction. The steps are templates, each of one end with the other as its peer. Slices [0] are those of
- * chunk k, slices [1] those of the last chunk, which may be shorter and has a slot of its own. */
+/* One direction. Slices [0] are those of chunk k, slices [1] those of the last chunk, which may be shorter
+ * and has a slot of its own. */
 typedef struct {
-    pto_step_t sends;
-    pto_step_t receives;
-    pto_step_t drains;
-    pto_slice_t from[2];
+    pto_step_t sends;    /* a step of the sender, with the receiver as peer; its kind is set later */
+    pto_step_t receives; /* a step of the receiver, with the sender as peer */
+    pto_step_t
+        drains; /* the receiver's copy, without a peer unless processes without neighbors must skip it */
+    pto_slice_t from[2]; /* in the sender's input */
     pto_slice_t slot[2]; /* in a buffer of the receiver */
-    pto_slice_t to[2];
-    int64_t chunks;
-    int full;
+    pto_slice_t to[2];   /* in the receiver's output */
+    int64_t chunks;      /* including the last one */
+    int full;            /* flags */
     int empty;
 } ring_t;
 
@@ -37,6 +38,7 @@ static void flag_stage(pto_builder_t *builder, const char *name, pto_step_t step
     pto_build_step(builder, step);
 }
 
+/* The sender waits until a slot is empty: a credit, in the words of flow control. */
 static void take_credit(pto_builder_t *builder, const ring_t *ring) {
     flag_stage(builder, "take a credit", ring->sends, PTO_STEP_WAIT, ring->empty);
 }
@@ -61,9 +63,10 @@ static void pass_chunks(pto_builder_t *builder, const ring_t *ring, int64_t from
     pto_build_end(builder);
 }
 
-/* The slots of the ring, without that of the last chunk. */
+/* Returns the number of slots of the ring, without the slot of the last chunk. */
 static int64_t slot_count(int64_t chunks) { return chunks - 1 < SLOTS ? chunks - 1 : SLOTS; }
 
+/* The first chunks need no credit. At the end the sender takes all credits, so that all slots are empty. */
 static void build_ring(pto_builder_t *builder, const ring_t *ring) {
     int64_t slots = slot_count(ring->chunks);
     pass_chunks(builder, ring, 0, slots);
@@ -76,6 +79,7 @@ static void build_ring(pto_builder_t *builder, const ring_t *ring) {
 
 /* --- a pair --------------------------------------------------------------------------------------------- */
 
+/* Builds slots at the receiver of a pair. */
 static int build_slots(pto_builder_t *builder, const pto_exchange_t *user, int64_t sender, const char *name,
                        int64_t count, int64_t bytes) {
     pto_buffer_t slots = pto_temporary_like(builder, user->out, name);
@@ -87,6 +91,7 @@ static int build_slots(pto_builder_t *builder, const pto_exchange_t *user, int64
     return pto_build_buffer(builder, slots);
 }
 
+/* Returns a step of one member of the pair; its peer is the next (sign 1) or the previous (-1) member. */
 static pto_step_t of_member(const pto_exchange_t *pair, int64_t member, int64_t sign) {
     pto_step_t step = pto_step_of(PTO_STEP_COPY, pair);
     step.who_first = pto_constant(member);
@@ -137,7 +142,7 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
 
 /* --- halos ---------------------------------------------------------------------------------------------- */
 
-/* A table of names, indexed by the number of the shift (pto_halo_shift). */
+/* Names of buffers and flags for each shift, indexed by its number (pto_halo_shift). */
 #define PLANE(name, x)                                                                                       \
     name x "-1 -1", name x "-1 0", name x "-1 +1", name x "0 -1", name x "0 0", name x "0 +1",               \
         name x "+1 -1", name x "+1 0", name x "+1 +1"

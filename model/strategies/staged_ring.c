@@ -1,29 +1,31 @@
 /* staged_ring: a ring (algorithms/ring.c) through host memory, in chunks whose messages overlap with their
  * copies. This is FGP, the fine grained pipeline (A. K. Singh, Optimizing All-to-All and Allgather
- * Communications on GPGPU Clusters, 2012; section 2.3.4 of Faraji's thesis), extended to allreduce: a chunk
- * is forwarded from the host while it is copied to the device; in an allreduce, chunks are also copied out
- * and reduced while others travel; a reduce-scatter is its first half. split_ring: every process of a GPU
- * does so with its own share of the data, through a shared device pointer, as in dup_devptr.
+ * Communications on GPGPU Clusters, 2012; section 2.3.4 of Faraji's thesis), extended to allreduce. A chunk
+ * is forwarded from the host while it is copied to the device. In an allreduce, chunks are also copied to the
+ * host and reduced while others travel; a reduce-scatter is the first half of it. split_ring: every process
+ * of a GPU does this with its own share of the data, through a shared device pointer, as in dup_devptr.
  *
- * A process sends its own part in c chunks, then those that it received: what arrives as the k-th chunk is
- * sent as the (k + c)-th. Chunks are numbered downwards in memory, so those sent one after another are
- * adjacent. The n - 1 rounds of c chunks are therefore one pipeline over k, whose slices are linear in k. */
+ * The data has n parts of c chunks. A process first sends its own part, then the chunks that it has received:
+ * it sends the k-th chunk that arrives as its chunk k + c. Chunks are numbered downwards in memory, so that
+ * chunks sent one after another are adjacent across parts. The n - 1 rounds of c chunks are therefore one
+ * pipeline over k, whose slices are linear in k. */
 #include "staging.h"
 
 typedef struct {
     pto_exchange_t members;
-    pto_slice_t in; /* all of the user's input, or of a process's share */
-    pto_slice_t out;
-    pto_slice_t host; /* in a host buffer like the output */
-    int64_t chunks;   /* of a part */
-    int64_t sent;     /* chunks that a process sends in n - 1 rounds */
-    int64_t begin;    /* chunks between a process's own part and the one that it sends first */
+    pto_slice_t in;   /* all of the user's input, or of a process's share of it */
+    pto_slice_t out;  /* the same of the output */
+    pto_slice_t host; /* all of a host buffer that has every part */
+    int64_t chunks;   /* of a part: c */
+    int64_t sent;     /* chunks that a process sends in n - 1 rounds: c (n - 1) */
+    int64_t begin;    /* distance from a process's own part to the part that it sends first, in chunks */
 } ring_t;
 
 /* Chunks in progress: enough for each of up to four pipeline stages to work on one. */
 enum { IN_PROGRESS = 4 };
 
-/* Returns the (k + ahead)-th chunk. */
+/* Returns chunk k + ahead of `all`, counted from the process's own part. The slice is one part of the buffer
+ * if its blocks are divided into chunks. */
 static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_slice_t all, int64_t ahead) {
     int64_t blocks = pto_builder_buffer(builder, ring->host.buffer)->block_count;
     all.parts = ring->members.n * ring->chunks / blocks;
@@ -53,8 +55,8 @@ static const pto_peers_t next = {.kind = PTO_PEERS_SHIFT,
                                  .until = {.constant = 2},
                                  .sign = 1};
 
-/* The last stages of a pipeline: complete chunks are forwarded, the `ahead`-th first, and copied to the
- * device. */
+/* Builds the last stages of a pipeline and ends it: complete chunks are forwarded, chunk `ahead` first, and
+ * copied to the device. */
 static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ahead) {
     pto_slice_t received = chunk(builder, ring, ring->host, ahead + ring->chunks);
     pto_build_sendrecv(builder, "round", &ring->members, next, chunk(builder, ring, ring->host, ahead),
@@ -72,9 +74,9 @@ static void build_allgather(pto_builder_t *builder, const ring_t *ring) {
     build_passing(builder, ring, 0);
 }
 
-/* Partial sums: a received chunk is reduced just before the sum is sent, c iterations after it has arrived,
- * so at most c chunks are in progress. Chunks reduced after the last message are complete, and are copied to
- * `complete`. */
+/* Partial sums go around. A received chunk is reduced just before the sum is sent, c iterations after it has
+ * arrived, so at most c chunks are in progress. The chunks of the last c iterations are complete: they are
+ * not sent, but copied to `complete`. */
 static void build_reducing(pto_builder_t *builder, const ring_t *ring, pto_slice_t complete) {
     pto_slice_t received = ring->host, mine = chunk(builder, ring, ring->host, ring->begin);
     received.buffer = pto_build_mirror(builder, ring->host.buffer, "received", PTO_SPACE_CPU);
@@ -91,14 +93,14 @@ static void build_reducing(pto_builder_t *builder, const ring_t *ring, pto_slice
     pto_build_end(builder);
 }
 
-/* The reduction ends with the part after the process's own, which is sent first in the second pipeline. */
+/* The reduction ends with the part after the process's own. The second pipeline sends this part first. */
 static void build_allreduce(pto_builder_t *builder, const ring_t *ring) {
     build_reducing(builder, ring, chunk(builder, ring, ring->out, 0));
     pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
     build_passing(builder, ring, -ring->chunks);
 }
 
-/* The reduction ends with the process's own part, its whole output: the chunks of k >= sent. */
+/* The reduction ends with the process's own part, in iterations k >= sent. It is the whole output. */
 static void build_reduce_scatter(pto_builder_t *builder, ring_t *ring) {
     pto_slice_t complete = chunk(builder, ring, ring->out, 0);
     complete.anchor = PTO_ANCHOR_ABSOLUTE;
@@ -108,7 +110,7 @@ static void build_reduce_scatter(pto_builder_t *builder, ring_t *ring) {
     build_reducing(builder, ring, complete);
 }
 
-/* `chunks` are those of each message. An owner's own block stays on its device. */
+/* Completes `ring` and builds it. In an allgather, an owner's own block stays on its device. */
 static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_exchange_t *user,
                        ring_t *ring) {
     bool in_blocks = request->collective != PTO_COLLECTIVE_ALLREDUCE;

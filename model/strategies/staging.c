@@ -1,6 +1,7 @@
 /* Building blocks of the strategies (staging.h): user buffers, chunks, and shares of a GPU's processes. */
 #include "staging.h"
 
+/* Returns the smallest piece into which the user's buffers may be divided. */
 static int64_t granularity_bytes(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
     if (request->strategy->granularity_bytes > 0)
@@ -19,6 +20,7 @@ static int64_t distinct_messages(const pto_request_t *request) {
     return distinct < request->messages ? distinct : request->messages;
 }
 
+/* Builds the user's buffers, with blocks as the collective has them. `in_place`: pto_route_user_in_place. */
 static pto_exchange_t build_user(pto_builder_t *builder, const pto_request_t *request, bool in_place) {
     int64_t owners = pto_layout_owner_count(&request->layout);
     pto_exchange_t user = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
@@ -42,11 +44,11 @@ static pto_exchange_t build_user(pto_builder_t *builder, const pto_request_t *re
     }
     if (pto_collective_is_from_root(request->collective))
         in.held_stride = owners;
-    bool others_reduce = in_place && pto_collective_is_vector(request->collective);
-    if (pto_collective_is_to_root(request->collective) && others_reduce)
-        out.user_stride = owners;
+    bool others_need_vector = in_place && pto_collective_is_vector(request->collective);
+    if (pto_collective_is_to_root(request->collective) && others_need_vector)
+        out.user_stride = owners; /* `out` is the user's at the root, and a temporary at the others */
     else if (pto_collective_is_to_root(request->collective))
-        out.held_stride = owners;
+        out.held_stride = owners; /* only the root has an output */
     in.block_count = pto_collective_blocks_in(request->collective, owners);
     out.block_count = pto_collective_blocks_out(request->collective, owners);
     if (request->collective == PTO_COLLECTIVE_PAIR) {
@@ -91,6 +93,7 @@ void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t st
  * and few enough that the slots stay in the CPU's cache. */
 enum { SLOTS = 4 };
 
+/* Returns the number of chunks of a pipeline of the strategy; 1 if the algorithm divides the data itself. */
 static int64_t chunk_count(const pto_request_t *request, const pto_buffer_t *buffer) {
     int64_t bytes =
         buffer->blocks == PTO_BLOCKS_EQUAL ? buffer->block_bytes : pto_request_largest_bytes(request);
@@ -106,6 +109,7 @@ int64_t pto_route_chunk_count(const pto_builder_t *builder, const pto_request_t 
     return chunk_count(request, pto_builder_buffer(builder, buffer));
 }
 
+/* Makes a buffer hold only the chunks in progress, if its blocks are equal and not dealt out cyclically. */
 static void set_slots(pto_buffer_t *buffer, int64_t chunks) {
     if (chunks <= 1 || buffer->blocks != PTO_BLOCKS_EQUAL || buffer->cyclic != PTO_CYCLIC_NONE)
         return;
@@ -173,7 +177,8 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
     return shares;
 }
 
-/* Returns the blocks whose destinations belong to a core, by increasing distance (pto_cyclic_t). */
+/* Returns the blocks of `buffer` whose destinations belong to `core`, by increasing distance (pto_cyclic_t).
+ * `shared`: the share buffer, which says in which direction distances count. */
 static pto_slice_t cyclic_blocks(const pto_builder_t *builder, const pto_shares_t *shares, int buffer,
                                  int shared, pto_expr_t core) {
     pto_cyclic_t cyclic = pto_builder_buffer(builder, shared)->cyclic;

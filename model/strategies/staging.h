@@ -1,5 +1,6 @@
 /* Shared by the strategies: the user's buffers, staging buffers in host memory, pipelines of chunks, and the
- * shares of a GPU's processes. Each strategy of this folder has one descriptor, listed in registry.c. */
+ * shares of a GPU's processes. Each strategy of this folder has one descriptor, listed in registry.c. Its
+ * `build` adds the stages of a plan through the builder (portolan/strategy.h). */
 #ifndef PTO_STAGING_H
 #define PTO_STAGING_H
 
@@ -8,13 +9,15 @@
 /* Returns an exchange among all owners (a pair has two) from the user's input to the user's output. The
  * buffers are in GPU memory unless all data are in host memory; a pair's are where its ends say. */
 pto_exchange_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
-/* The same for collectives in place in `out`: in a reduction to one owner, the others' is a temporary. */
+/* The same for collectives that work in place in `out`. In a reduction to one owner, the `out` of the other
+ * owners is a temporary. */
 pto_exchange_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request);
 
 /* Returns PTO_ERR_NOT_APPLICABLE with the message "STRATEGY reason". */
 pto_status_t pto_route_refuse(const pto_request_t *request, const char *reason, pto_error_t *err);
 
-/* Builds a stage with a copy by one end of a pair or both. It has a peer only if a slice is the peer's. */
+/* Builds a stage with a copy by one end of a pair, or by both. The step has a peer only if a slice is in the
+ * peer's memory. */
 void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t step, pto_slice_t source,
                          pto_slice_t target);
 
@@ -34,7 +37,7 @@ typedef struct {
     pto_exchange_t members; /* the k-th processes of all GPUs; `in` and `out` are host buffers, of each
                            process's shares of the input and the output; in an allreduce, one for both */
     int gpu;                /* a group: the processes of one GPU */
-    int64_t count;
+    int64_t count;          /* number of these processes */
     bool cyclic;    /* destinations are assigned to the processes cyclically; else every block is split */
     int64_t chunks; /* number of chunks of each share of a block */
 } pto_shares_t;
@@ -42,17 +45,18 @@ typedef struct {
 pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request,
                               const pto_exchange_t *user);
 
-/* In a buffer that holds every block: the bytes that belong to the acting process (PTO_SHARE_MINE) or to its
- * peer (PTO_SHARE_PEERS). `shared` is the share buffer at the other end of the transfer. */
+/* Returns the bytes of the buffer `whole`, which holds every block, that belong to the acting process
+ * (PTO_SHARE_MINE) or to its peer (PTO_SHARE_PEERS). `shared` is the share buffer at the other end of the
+ * transfer. */
 pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                      int shared, pto_share_t whose);
 
-/* Returns PTO_SHARE_MINE in the buffer of the GPU's owner, through a shared device pointer. */
+/* The same for the acting process, in the buffer of the GPU's owner, through a shared device pointer. */
 pto_slice_t pto_route_owners_share(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                    int shared);
 
-/* Return a step of the owner among the `count` processes of a GPU, with the helpers as peers; and a step of
- * the helpers, with the owner as peer. */
+/* Return a step of the owner, the first of the `count` processes of a GPU, with the other processes (helpers)
+ * as peers; and a step of the helpers, with the owner as peer. */
 pto_step_t pto_route_owner_step(pto_step_kind_t kind, int gpu, int64_t count);
 pto_step_t pto_route_helpers_step(pto_step_kind_t kind, int gpu, int64_t count);
 

@@ -1,13 +1,14 @@
 /* three_step: copy to the host, collective among one process per GPU on host memory, copy back (Bienz et al.,
  * arXiv:2010.10378, section III and option 2 of section VI).
  *
- * Several chunks form a pipeline: one is copied to the host while the previous one travels and the one before
- * it is copied to the device (docs/model.md, 'Staging in chunks'). The chunks of an alltoall are groups of
- * destinations, so messages keep their size: the blocks for the next group are copied to the host while those
- * for this one travel. Blocks are divided only if there are more chunks than destinations. */
+ * Several chunks form a pipeline: one chunk is copied to the host while the previous one travels and the one
+ * before it is copied to the device (docs/model.md, 'Staging in chunks'). The chunks of an alltoall are
+ * groups of destinations, so messages keep their size. The blocks for the next group are copied to the host
+ * while the blocks for this group travel. Blocks are divided only if there are more chunks than destinations.
+ */
 #include "staging.h"
 
-/* Point to point "by hand" (Ji et al. 2012): only an end in GPU memory is staged. */
+/* Point to point (Ji et al. 2012, "by hand"): only an end in GPU memory is staged. */
 static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t user = pto_route_user(builder, request), pair = user;
     int64_t chunks = pto_route_chunk_count(builder, request, user.out);
@@ -26,8 +27,8 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_route_end_chunks(builder, chunks);
 }
 
-/* Copy the borders to a host array like the field, or its halos back. Borders of sides contain the corners.
- */
+/* Copies the borders to a host array like the field or, if not `to_host`, its halos back. The borders of
+ * corners are not copied to the host, since those of faces contain them. */
 static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *members, const char *name,
                               int field, bool to_host) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
@@ -35,23 +36,22 @@ static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *memb
         int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX];
         int count = pto_halo_shifts(grid, phase, shift);
         for (int i = 0; i < count; i++) {
-            int moved = 0;
-            for (int d = 0; d < PTO_DIMS_MAX; d++)
-                moved += shift[i][d] != 0;
-            if (to_host && moved > 1)
+            int dims_moved = (shift[i][0] != 0) + (shift[i][1] != 0) + (shift[i][2] != 0);
+            if (to_host && dims_moved > 1)
                 continue;
             pto_step_t copy = pto_step_of(PTO_STEP_COPY, members);
-            pto_slice_t (*side)(const pto_builder_t *, int, const int *) =
-                to_host ? pto_slice_border : pto_slice_halo;
             copy.peers = pto_peers_cart(builder, shift[i]);
-            pto_build_local(builder, name, copy, side(builder, to_host ? field : members->in, shift[i]),
-                            side(builder, to_host ? members->in : field, shift[i]));
+            if (to_host)
+                pto_build_local(builder, name, copy, pto_slice_border(builder, field, shift[i]),
+                                pto_slice_border(builder, members->in, shift[i]));
+            else
+                pto_build_local(builder, name, copy, pto_slice_halo(builder, members->in, shift[i]),
+                                pto_slice_halo(builder, field, shift[i]));
         }
     }
 }
 
-/* "By hand", as in SHOC's Stencil2D: a host array like the field, of which only borders and halos are used.
- */
+/* As in SHOC's Stencil2D: a host array like the field, of which only borders and halos are used. */
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t user = pto_route_user(builder, request);
     pto_exchange_t exchange = user;
@@ -64,12 +64,13 @@ static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
 /* --- an alltoall in several chunks ---------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t others;     /* all processes except oneself */
+    int64_t others;     /* number of all processes but this one */
     int64_t groups;     /* of destinations */
-    int64_t group_size; /* the last group may be smaller */
+    int64_t group_size; /* destinations of a group; the last one may be smaller */
 } partners_t;
 
-/* Returns the blocks for (sign 1) or from (-1) the k-th group of partners. */
+/* Returns the blocks for (sign 1) or from (-1) group k of partners: those at the distances
+ * k * group_size + 1 and following. */
 static pto_slice_t blocks_of(const partners_t *partners, int buffer, int64_t sign) {
     int64_t step = partners->groups > 1 ? partners->group_size : 0;
     return (pto_slice_t){.buffer = buffer,
@@ -81,6 +82,7 @@ static pto_slice_t blocks_of(const partners_t *partners, int buffer, int64_t sig
                          .reversed = sign < 0};
 }
 
+/* Returns the sends to group k, or the receives from it. */
 static pto_step_t message_with(const partners_t *partners, const pto_exchange_t *exchange, bool sends) {
     int64_t step = partners->groups > 1 ? partners->group_size : 0;
     pto_step_t message = pto_step_of(sends ? PTO_STEP_SEND : PTO_STEP_RECV, exchange);
