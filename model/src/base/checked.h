@@ -1,4 +1,5 @@
-/* Arithmetic on counts that detects overflow. All operands are non-negative. */
+/* Arithmetic on counts that detects overflow. All operands are non-negative. pto_multiply and pto_add return
+ * false on overflow, and set nothing. */
 #ifndef PTO_CHECKED_H
 #define PTO_CHECKED_H
 
@@ -30,8 +31,8 @@ static inline int64_t pto_saturating_sum(int64_t a, int64_t b) {
     return pto_add(a, b, &sum) ? sum : INT64_MAX;
 }
 
-/* Returns whether sums of the bytes of a node fit in an int64_t: `bytes` for each of `peers`, for each of
- * `processes`, over all rounds of an algorithm, of which there are at most 64. */
+/* Returns whether sums of the bytes of a node fit in an int64_t: `bytes` for each of `peers` peers of each of
+ * `processes` processes. The limit leaves room for up to 64 rounds of an algorithm. */
 static inline bool pto_bytes_countable(int64_t bytes, int64_t peers, int64_t processes) {
     int64_t all = 0;
     return pto_multiply(bytes, peers, &all) && pto_multiply(all, processes, &all) && all <= INT64_MAX / 64;

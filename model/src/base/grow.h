@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ensure room for `wanted` items; capacity at least doubles. False, with nothing changed, if out of memory.
- */
+/* Ensure room for `wanted` items; capacity at least doubles. False if out of memory, with nothing changed. */
 #define PTO_RESERVE(array, capacity, wanted)                                                                 \
     ((size_t)(wanted) <= (capacity) ||                                                                       \
      pto_array_reserve(&(array), &(capacity), (size_t)(wanted), sizeof *(array)))
@@ -16,7 +15,8 @@
 /* Ensure room for item `count` of a short list, which has no variable for its capacity. */
 #define PTO_EXTEND(array, count) pto_array_resize(&(array), (size_t)(count) + 1, sizeof *(array))
 
-/* `array` is the address of a pointer to objects. */
+/* `array` is the address of a pointer to items. Its type is unknown here, so the pointer is copied by memcpy.
+ * False, with nothing changed, if out of memory. */
 static inline bool pto_array_resize(void *array, size_t count, size_t item_size) {
     void *items;
     memcpy(&items, array, sizeof items);

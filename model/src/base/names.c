@@ -14,16 +14,16 @@ bool pto_name_is_word(const char *name) {
 }
 
 pto_status_t pto_name_check(const char *name, size_t bytes_max, pto_error_t *err) {
-    const char *at = name;
-    for (size_t size; *at != '\0' && (size = pto_printable(at)) > 0;)
-        at += size;
+    const char *end = name; /* of the printable characters */
+    while (*end != '\0' && pto_printable(end) > 0)
+        end += pto_printable(end);
     if (*name == '\0')
         return pto_error_set(err, PTO_ERR_RANGE, "an empty text is no name");
-    if (*at != '\0')
+    if (*end != '\0')
         return pto_error_set(err, PTO_ERR_RANGE, "'%.60s' has a character that cannot be printed", name);
-    return (size_t)(at - name) <= bytes_max
-               ? PTO_OK
-               : pto_error_set(err, PTO_ERR_TOO_LARGE, "'%.20s...' has more than %zu bytes", name, bytes_max);
+    if ((size_t)(end - name) <= bytes_max)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_TOO_LARGE, "'%.20s...' has more than %zu bytes", name, bytes_max);
 }
 
 pto_status_t pto_name_find(const char *name, const char *what, pto_name_at_t name_at, int *index,

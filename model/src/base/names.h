@@ -7,7 +7,7 @@
 
 #include "portolan/api.h"
 
-/* After a table of designated initialisers: a new enumerator must have an entry. */
+/* After a table of designated initialisers: fails to compile unless every enumerator has an entry. */
 #define PTO_EACH_NAMED(table, count)                                                                         \
     _Static_assert(sizeof(table) / sizeof *(table) == (count), "every enumerator has an entry")
 
@@ -41,11 +41,11 @@ bool pto_name_is_word(const char *name);
 /* Maximum sizes in bytes of names and of remarks in files. */
 enum { PTO_NAME_BYTES_MAX = 200, PTO_TEXT_BYTES_MAX = 4096 };
 
-/* Check a name in a file or an option: one line of 1 to `bytes_max` printable bytes. The message of the error
- * quotes it. PTO_ERR_RANGE. */
+/* Check a name in a file or an option: one line of 1 to `bytes_max` printable bytes. The message quotes it.
+ * Errors: PTO_ERR_RANGE; PTO_ERR_TOO_LARGE for a longer name. */
 pto_status_t pto_name_check(const char *name, size_t bytes_max, pto_error_t *err);
 
-/* The names of a list; NULL after the last. */
+/* A function that returns the name at an index of a list; NULL after the last one. */
 typedef const char *(*pto_name_at_t)(int index);
 
 /* Find the index of `name` in a list. PTO_ERR_NOT_FOUND: "unknown <what> 'name'; did you mean 'x'?" or, if no

@@ -1,4 +1,7 @@
-/* Output files: their bytes go to a temporary file until they are complete. */
+/* Output files. Their bytes go to a temporary file in the same folder, which takes the place of the target
+ * when the output is complete (pto_output_close). Devices, pipes and open files are written directly. A
+ * growing output (for long measurements) is never removed: what was written remains if a run is interrupted.
+ */
 #include "portolan/output.h"
 
 #include <errno.h>
@@ -14,18 +17,20 @@
 
 enum { SUFFIX_MAX = 40, ATTEMPTS_MAX = 100, LINKS_MAX = 40, LINK_TEXT_MAX = 4096, UNFINISHED_MAX = 8 };
 
-/* The open temporary files, which a command has few of. More would be left behind when a signal ends it. */
+/* The paths of the open temporary files, which a signal handler removes. A command has few of them; any
+ * beyond this number would be left behind when a signal ends the command. */
 static _Atomic(const char *) unfinished[UNFINISHED_MAX];
 
 struct pto_output {
     FILE *stream;
     char *path;   /* as named by the caller, for messages */
-    char *target; /* after following symbolic links */
-    char *beside; /* the temporary file; NULL: written directly to `target` */
-    bool force;
-    bool grows; /* keep what was written in any case (pto_output_open_growing) */
+    char *target; /* the same file after following symbolic links */
+    char *beside; /* the temporary file beside it; NULL: `target` is written directly */
+    bool force;   /* replace an existing file */
+    bool grows;   /* keep what was written in any case (pto_output_open_growing) */
 };
 
+/* Replaces an entry of `unfinished`; NULL is a free entry. */
 static void replace_unfinished(const char *old, const char *new) {
     for (int i = 0; i < UNFINISHED_MAX; i++) {
         const char *expected = old;
@@ -53,7 +58,7 @@ static pto_status_t exists_error(pto_error_t *err, const char *path) {
 /* Links below /proc represent open files, as /dev/stdout does; their link text is meaningless. */
 static bool is_open_file(const char *path) { return strncmp(path, "/proc/", strlen("/proc/")) == 0; }
 
-/* Replace `*path` by the target of a symbolic link, which need not exist. */
+/* Replaces `*path` by the target of a symbolic link, which need not exist. `named` is for messages. */
 static pto_status_t follow_links(char **path, const char *named, pto_error_t *err) {
     char text[LINK_TEXT_MAX];
     for (int links = 0; !is_open_file(*path); links++) {
@@ -72,7 +77,8 @@ static pto_status_t follow_links(char **path, const char *named, pto_error_t *er
     return PTO_OK;
 }
 
-/* Blocks signals, since one between creating the file and recording it would leave the file behind. */
+/* Creates the temporary file. Signals are blocked, since a signal between creating the file and recording it
+ * would leave the file behind. Returns a descriptor, or -1 with errno. */
 static int create_unfinished(const pto_output_t *output) {
     sigset_t all, before;
     sigfillset(&all);
@@ -118,11 +124,11 @@ static pto_status_t open_stream(pto_output_t *output, pto_error_t *err) {
     if (status != PTO_OK)
         return status;
     bool exists = stat(output->target, &old) == 0;
-    bool whole = !exists || (S_ISREG(old.st_mode) && !is_open_file(output->target));
-    if (whole && exists && !output->force)
+    bool is_regular = !exists || (S_ISREG(old.st_mode) && !is_open_file(output->target));
+    if (is_regular && exists && !output->force)
         return exists_error(err, output->path);
     int file = -1;
-    if (!whole)
+    if (!is_regular)
         file = open(output->target, O_WRONLY | O_APPEND | O_CLOEXEC);
     else if (output->grows && !output->force)
         file = open(output->target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -137,6 +143,7 @@ static pto_status_t open_stream(pto_output_t *output, pto_error_t *err) {
     return status;
 }
 
+/* Frees an output. Removes its temporary file unless it has been renamed or grows. */
 static void release(pto_output_t *output) {
     if (output->beside && !output->grows) {
         unlink(output->beside);
@@ -182,8 +189,8 @@ const char *pto_output_place(const pto_output_t *output) {
 
 FILE *pto_output_stream(pto_output_t *output) { return output->stream; }
 
-/* Without `force`, link() creates the name only if it does not exist, which no check in advance can
- * guarantee. File systems without links fall back to a check. */
+/* Makes the temporary file the target. Without `force`, link() fails if the target exists; a check in advance
+ * could not guarantee that. On file systems without links, a check must do. */
 static pto_status_t put_in_place(const pto_output_t *output, pto_error_t *err) {
     if (!output->force && link(output->beside, output->target) == 0)
         return PTO_OK; /* the temporary name is removed with the output */

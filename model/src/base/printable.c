@@ -10,7 +10,11 @@
 static size_t decode(const char *text, uint32_t *code) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *byte = (const unsigned char *)text;
-    size_t size = byte[0] >= 0xf0 ? 4 : byte[0] >= 0xe0 ? 3 : byte[0] >= 0xc0 ? 2 : 1;
+    size_t size = 1; /* by the leading byte; 10xxxxxx and 11111xxx cannot lead, and are refused below */
+    if (byte[0] >= 0xc0)
+        size = byte[0] < 0xe0 ? 2 : 3;
+    if (byte[0] >= 0xf0)
+        size = 4;
     *code = size == 1 ? byte[0] : byte[0] & (0x7fU >> size);
     if ((size == 1 && byte[0] >= 0x80) || byte[0] >= 0xf8)
         return 0;

@@ -1,4 +1,6 @@
-/* Progress of long calls (progress.h): atomic counters, which any thread may read. */
+/* Progress of long calls (progress.h), in atomic counters that any thread may read. Only the outermost call
+ * is reported. If it was begun by pto_progress_begin_parts, nested calls of the same name (parts) add to its
+ * work; other nested calls report nothing. */
 #include "portolan/progress.h"
 
 #include <stdatomic.h>
@@ -8,8 +10,8 @@
 static _Atomic(const char *) what_now;
 static _Atomic int64_t done_now, total_now, work_per_s_now;
 static _Atomic(void (*)(void)) end_hook;
-static atomic_bool has_parts;  /* the outermost call's work is that of nested calls of the same name */
-static atomic_int parts_begun; /* such nested calls that have not ended */
+static atomic_bool has_parts;  /* the outermost call was begun by pto_progress_begin_parts */
+static atomic_int parts_begun; /* number of parts that have not ended */
 static atomic_bool stopped;
 
 /* Begins a nested call; returns whether it is a part of the outermost one. */
@@ -63,5 +65,4 @@ bool pto_progress_read(pto_progress_t *progress) {
 }
 
 void pto_stop(void) { atomic_store(&stopped, true); }
-
 bool pto_is_stopped(void) { return atomic_load_explicit(&stopped, memory_order_relaxed); }

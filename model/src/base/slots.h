@@ -10,10 +10,10 @@
 #include "base/hash.h"
 
 typedef struct {
-    size_t slot_size;
+    size_t slot_size; /* bytes of a struct */
     size_t key_words;
-    void *slot; /* unused ones are zero */
-    size_t count;
+    void *slot;      /* `capacity` structs; unused ones are zero */
+    size_t count;    /* used slots: at most half of all */
     size_t capacity; /* a power of two; initially 0 */
 } pto_slots_t;
 
@@ -23,12 +23,14 @@ static inline uint64_t pto_slots_word(const void *key, size_t index) {
     return word;
 }
 
+/* Returns the slot at an index modulo the capacity. */
 static inline void *pto_slots_at(const pto_slots_t *slots, size_t index) {
     return (char *)slots->slot + (index & (slots->capacity - 1)) * slots->slot_size;
 }
 
 static inline bool pto_slots_is_used(const void *slot) { return pto_slots_word(slot, 0) != 0; }
 
+/* Returns the hash of a key: the index (modulo the capacity) at which the search for it begins, its home. */
 static inline size_t pto_slots_home(const pto_slots_t *slots, const void *key) {
     uint64_t hash = 0;
     for (size_t i = 0; i < slots->key_words; i++)
@@ -36,7 +38,7 @@ static inline size_t pto_slots_home(const pto_slots_t *slots, const void *key) {
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot with this key, or the unused one where it belongs. The capacity must not be 0. */
+/* Returns the slot with this key, or the unused slot where it belongs. The capacity must not be 0. */
 static inline void *pto_slots_place(const pto_slots_t *slots, const void *key) {
     for (size_t at = pto_slots_home(slots, key);; at++) {
         void *slot = pto_slots_at(slots, at);
@@ -48,7 +50,7 @@ static inline void *pto_slots_place(const pto_slots_t *slots, const void *key) {
     }
 }
 
-/* NULL: none. */
+/* Returns the slot with this key; NULL: none. */
 static inline void *pto_slots_find(const pto_slots_t *slots, const void *key) {
     void *slot = slots->count > 0 ? pto_slots_place(slots, key) : NULL;
     return slot && pto_slots_is_used(slot) ? slot : NULL;
@@ -83,7 +85,8 @@ static inline void *pto_slots_add(pto_slots_t *slots, const void *key) {
     return slot;
 }
 
-/* Linear probing needs no gaps, so the slots that follow move towards their home. */
+/* Removes a slot. A search ends at the first unused slot, so a gap would hide the slots after it: those that
+ * may move to the gap (it is not before their home) do so, one after another. */
 static inline void pto_slots_remove(pto_slots_t *slots, void *slot) {
     const size_t mask = slots->capacity - 1;
     size_t gap = (size_t)((char *)slot - (char *)slots->slot) / slots->slot_size;

@@ -42,10 +42,10 @@ const char *pto_suggest(const char *text, const char *const *names, int count) {
             continue;
         int distance = edit_distance(text, names[i]);
         if (length >= PREFIX_MIN && strncmp(text, names[i], length) == 0)
-            distance = smallest(distance, 1, 1);
+            distance = smallest(distance, 1, 1); /* a prefix of the name */
         if (distance <= limit) {
             nearest = names[i];
-            limit = distance - 1;
+            limit = distance - 1; /* later names must be nearer */
         }
     }
     return nearest;

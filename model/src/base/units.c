@@ -215,7 +215,7 @@ static const spelling_t rate_spellings[] = {
     {"bps", bit_prefixes, true, 8},    {NULL, NULL, false, 0}};
 static const spelling_t power_spellings[] = {{"W", power_prefixes, false, 1}, {NULL, NULL, false, 0}};
 
-/* The factor of a unit's text, and whether it is a rate; 0: it is none of these. */
+/* Returns the factor of a unit's text, and sets whether it is a rate; 0: it is not one of the spellings. */
 static double unit_factor(const char *text, const spelling_t *spelling, bool *is_rate) {
     for (; spelling->letters; spelling++)
         for (const prefix_t *prefix = spelling->prefix; prefix->letters; prefix++) {
@@ -229,6 +229,7 @@ static double unit_factor(const char *text, const spelling_t *spelling, bool *is
     return 0;
 }
 
+/* Parses a number that ends at `end`, followed by a unit. */
 static pto_status_t parse_with_unit(const char *text, const char *end, const spelling_t *spelling,
                                     const char *wanted, double *value, pto_error_t *err) {
     char number[64];
@@ -245,9 +246,11 @@ static pto_status_t parse_with_unit(const char *text, const char *end, const spe
     if (status != PTO_OK)
         return status;
     const double made = is_rate ? 1 / (plain * factor) : plain * factor;
-    if (!isfinite(made) || (made == 0 && plain != 0))
+    if (!isfinite(made) || (made == 0 && plain != 0)) {
+        bool is_large = is_rate ? made == 0 : made != 0; /* what the user wrote, before the reciprocal */
         return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too %s", QUOTE_MAX, text,
-                             is_rate == (made == 0) ? "large" : "small");
+                             is_large ? "large" : "small");
+    }
     *value = made;
     return PTO_OK;
 }
@@ -307,7 +310,7 @@ const char *pto_bytes_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     return text;
 }
 
-/* Print the number d.dd times 10^shift, with shift from -3 to 2, and its unit. */
+/* Prints d.dd (the digits of `scientific`) times 10^shift, with shift from -3 to 2, and its unit. */
 static void print_digits(const char *scientific, int shift, const char *prefix, char unit, char *text,
                          size_t text_size) {
     char digits[4] = {scientific[0], scientific[2], scientific[3], '\0'};
@@ -319,7 +322,7 @@ static void print_digits(const char *scientific, int shift, const char *prefix, 
         snprintf(text, text_size, "%.*s.%s %s%c", shift + 1, digits, digits + shift + 1, prefix, unit);
 }
 
-/* Larger values have an exponent. */
+/* Values with more digits before the point have an exponent. */
 enum { PLAIN_DIGITS_MAX = 6 };
 
 static void format_si(double value, char unit, char *text, size_t text_size) {
