@@ -1,5 +1,8 @@
 /* Reads the values of parameters in a machine file: numbers, postal costs and rows of costs
- * (docs/formats.md). Rows are checked for gaps and overlaps of their ranges of bytes. */
+ * (docs/formats.md). Rows are checked for gaps and overlaps of their ranges of bytes. Functions with `slot`
+ * and `argument` are readers of a table of fields (formats/yaml_read.h): `slot` is the address of the member
+ * that they fill, `argument` is the number in the table's row. Functions named finish_ check a whole mapping.
+ */
 #include "machine/cost_read.h"
 
 #include <stdio.h>
@@ -9,7 +12,7 @@
 
 enum { ABOVE_ZERO = 0x100 };
 
-/* pto_param_t; `argument` is its unit, with ABOVE_ZERO if it may not be 0. */
+/* Fills a pto_param_t; `argument` is its unit, with ABOVE_ZERO if it may not be 0. */
 static pto_status_t read_param(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {
     pto_param_t *param = slot;
@@ -119,7 +122,7 @@ static pto_status_t finish_row(const pto_reader_t *reader, const pto_yaml_node_t
                : pto_settle_param(reader, node, "extra_input_s_per_byte_95", &row->extra_input_s_per_byte);
 }
 
-/* All nodes of a layout have equally many GPUs. */
+/* Checks that the GPUs divide evenly among the nodes, since all nodes of a layout have equally many. */
 static pto_status_t finish_gpus_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_cost_row_t *row = target;
     if (!pto_yaml_find(node, "nodes"))
@@ -168,7 +171,8 @@ static const struct {
 
 enum { WORD_MAX = 96, EXTRA_FIELDS = 2 /* the last of bytes_fields */ };
 
-/* " of {gpus: 4, nodes: 2}", or nothing if rows differ only in their bytes. */
+/* Writes for messages which rows share ranges: " of {gpus: 4, nodes: 2}"; empty if rows differ only in their
+ * bytes. */
 static void describe(pto_rows_by_t by, const pto_cost_row_t *row, char *text) {
     text[0] = '\0';
     if (by == PTO_ROWS_BY_PROCS)
@@ -261,7 +265,7 @@ static pto_status_t join_row(const pto_reader_t *reader, const pto_yaml_node_t *
     return node->next ? PTO_OK : check_last(reader, node, by, row);
 }
 
-/* `before` is the node of the row before; NULL for the first. */
+/* Reads a row to the end of `cost`. `before` is the YAML node of the row before; NULL for the first row. */
 static pto_status_t read_row(const pto_reader_t *reader, const pto_yaml_node_t *before,
                              const pto_yaml_node_t *node, pto_rows_by_t by, const pto_yaml_table_t *table,
                              pto_cost_table_t *cost) {

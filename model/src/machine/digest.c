@@ -1,4 +1,5 @@
-/* The digest of a machine's numbers (pto_machine_digest). */
+/* The digest of a machine's numbers (pto_machine_digest): the FNV-1a hash of all that a price depends on.
+ * Results record it, so that they can be matched with the machine file that they were computed from. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 #include "machine/machine_internal.h"
 
 static void add(uint64_t *hash, const void *data, size_t size) { *hash = pto_hash_bytes(*hash, data, size); }
-
 static void add_number(uint64_t *hash, int64_t number) { add(hash, &number, sizeof number); }
 static void add_text(uint64_t *hash, const char *text) {
     add(hash, text ? text : "", text ? strlen(text) + 1 : 1);

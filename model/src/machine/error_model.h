@@ -1,6 +1,5 @@
-/* A machine file's record of the accuracy of predictions: which collectives its terms were fitted to
- * (`fitted_to`), and the model's error, which the intervals of its parameters do not contain (`model_error`).
- */
+/* A machine file's record of the accuracy of predictions: which collectives its terms were fitted to (the key
+ * `fitted_to`), and the error of the model beyond the intervals of its parameters (the key `model_error`). */
 #ifndef PTO_ERROR_MODEL_H
 #define PTO_ERROR_MODEL_H
 
@@ -25,7 +24,8 @@ typedef struct {
     int64_t most;
 } pto_covered_t;
 
-/* log_95: the bound of |ln(measured / predicted)| in 95 percent of the cells. */
+/* The error of one strategy's predictions: |ln(measured / predicted)| is below log_95 in 95 percent of the
+ * cells (measured combinations of nodes, processes and bytes). */
 typedef struct {
     char *strategy; /* "all": of strategies without a row */
     double log_95;
@@ -35,10 +35,10 @@ typedef struct {
 /* docs/model.md, "Intervals". */
 typedef struct {
     char *source;       /* NULL: the file has no model error */
-    pto_covered_t node; /* ranges of the cells: numbers of nodes, */
-    pto_covered_t proc; /* processes per node */
-    pto_covered_t byte; /* and bytes */
-    double doubling;    /* each doubling above these widens the error by this fraction; 0: not known */
+    pto_covered_t node; /* the range of node counts of the cells */
+    pto_covered_t proc; /* the range of their processes per node */
+    pto_covered_t byte; /* the range of their bytes */
+    double doubling;    /* each doubling above these ranges widens the error by this fraction; 0: not known */
     double tie;         /* standard deviation of ln(ratio of two strategies), measured over predicted */
     int row_count;
     pto_error_row_t *row;

@@ -30,7 +30,8 @@ static bool is_among(const char *key, const char *const *name) {
     return *name != NULL;
 }
 
-/* Remove and return the first child that fits; NULL if there is none. */
+/* Removes and returns the first child for which fits(child, given) holds; NULL if there is none. The caller
+ * owns it. */
 static pto_yaml_node_t *take(pto_yaml_node_t *parent,
                              bool (*fits)(const pto_yaml_node_t *node, const void *given),
                              const void *given) {
@@ -46,6 +47,7 @@ static pto_yaml_node_t *take(pto_yaml_node_t *parent,
     return NULL;
 }
 
+/* Destroys all children that fit. `parent` may be NULL. */
 static void drop(pto_yaml_node_t *parent, bool (*fits)(const pto_yaml_node_t *node, const void *given),
                  const void *given) {
     for (pto_yaml_node_t *node; parent && (node = take(parent, fits, given));)
@@ -91,7 +93,8 @@ static bool is_about_replaced(const pto_yaml_node_t *own, const char *key) {
     return false;
 }
 
-/* Move the nodes that `own` lacks from `other` to `own`. */
+/* Moves the nodes that `own` lacks from `other` to its end, mapping by mapping. The rest of `other` is
+ * destroyed: values of `own` take precedence. */
 static void merge(pto_yaml_node_t *own, pto_yaml_node_t *other) {
     pto_yaml_node_t *added = NULL, **end = &added;
     int count = 0;
@@ -119,8 +122,7 @@ static void merge(pto_yaml_node_t *own, pto_yaml_node_t *other) {
 
 /* --- parts of machines ---------------------------------------------------------------------------------- */
 
-/* Keep what concerns a single node, except NCCL's times, which depend on the links within and between nodes.
- */
+/* Keeps what concerns a single node. NCCL's times depend on the links between nodes, too, and are dropped. */
 static void keep_node(pto_yaml_node_t *root) {
     static const char *const whole[] = {"node",   "mps",    "runs",     "messages", "gap",    "copies",
                                         "reduce", "peer",   "remote",   "signals",  "launch", "memory",
@@ -135,7 +137,7 @@ static void keep_node(pto_yaml_node_t *root) {
     drop(root, is_empty, NULL);
 }
 
-/* Keep what concerns the network between nodes. */
+/* Keeps what concerns the network between nodes. */
 static void keep_network(pto_yaml_node_t *root) {
     static const char *const whole[] = {"messages", "gap", "injection", "network", "fabric", NULL};
     static const char *const spaces[] = {"cpu", "gpu", NULL};
@@ -150,7 +152,7 @@ static void keep_network(pto_yaml_node_t *root) {
     drop(root, is_empty, NULL);
 }
 
-/* Keep all but the name and what was derived from measurements of the whole machine. */
+/* Keeps all but the name and what was derived from measurements of the whole machine. */
 static void keep_parameters(pto_yaml_node_t *root) {
     static const char *const own[] = {"machine", "fitted_to", "model_error", "tuning", NULL};
     drop(root, has_key_among, own);
@@ -158,11 +160,11 @@ static void keep_parameters(pto_yaml_node_t *root) {
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
-/* A file, and those that inherit from it. */
+/* A file that is being read, linked to the file that names it, up to the machine file. Finds cycles. */
 typedef struct chain {
-    const struct chain *before;
+    const struct chain *before; /* the file that names this one; NULL: this is the machine file */
     const char *path;
-    int depth;
+    int depth; /* 0: the machine file */
 } chain_t;
 
 static bool is_same_file(const char *a, const char *b) {
@@ -173,6 +175,7 @@ static bool is_same_file(const char *a, const char *b) {
            of_a.st_ino == of_b.st_ino;
 }
 
+/* Returns whether a path is a file of the chain. */
 static bool is_above(const chain_t *chain, const char *path) {
     while (chain && !is_same_file(chain->path, path))
         chain = chain->before;
@@ -196,7 +199,8 @@ static pto_status_t find(const pto_reader_t *reader, const pto_yaml_node_t *node
 static pto_status_t inherit(pto_machine_files_t *files, pto_yaml_node_t *root, const chain_t *chain,
                             pto_error_t *err);
 
-/* Parse the last of `files`, which the node `named` of the reader's file names, with what it inherits. */
+/* Parses the last of `files` into `*root`, with what it inherits. `named` is the YAML node of the reader's
+ * file that names it. */
 static pto_status_t load(pto_machine_files_t *files, const chain_t *chain, const pto_reader_t *reader,
                          const pto_yaml_node_t *named, pto_yaml_node_t **root) {
     const int number = files->count - 1;
@@ -224,6 +228,7 @@ static pto_status_t load(pto_machine_files_t *files, const chain_t *chain, const
     return status == PTO_OK ? inherit(files, *root, &here, reader->err) : status;
 }
 
+/* Merges into `root` the part, selected by `keep`, of the file that `named` names. */
 static pto_status_t add(pto_machine_files_t *files, pto_yaml_node_t *root, const chain_t *chain,
                         const pto_yaml_node_t *named, void (*keep)(pto_yaml_node_t *root), pto_error_t *err) {
     const pto_reader_t reader = {.path = chain->path, .err = err};
@@ -250,7 +255,8 @@ static bool is_reference(const pto_yaml_node_t *node, const void *key) {
     return is_key(node, key) && (node->kind == PTO_YAML_SCALAR || is_key(node, "inherits"));
 }
 
-/* `node` and `network` come before `inherits`, which supplies what is still missing. */
+/* Merges the files that `root` names. `node` and `network` come before `inherits`, which supplies what is
+ * still missing. */
 static pto_status_t inherit(pto_machine_files_t *files, pto_yaml_node_t *root, const chain_t *chain,
                             pto_error_t *err) {
     static const struct {

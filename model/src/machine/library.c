@@ -1,5 +1,5 @@
-/* Reads the tables of algorithms of MPI libraries, from a machine file or from the file of a library, which
- * machine files name (docs/formats.md, 'MPI libraries'). */
+/* Reads the tables of algorithms of MPI libraries, from a machine file (key `library`) or from the file of a
+ * library, which machine files name (docs/formats.md, 'MPI libraries'). */
 #include "machine/library.h"
 
 #include <stdio.h>
@@ -13,12 +13,14 @@ enum { FILE_BYTES_MAX = 1 << 20, INHERITED_MAX = 4 };
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
+/* What read_library_space fills: a table of this collective in the machine. */
 typedef struct {
     pto_machine_t *machine;
     const char *collective;
 } library_slot_t;
 
-/* `gpu: as_cpu` (the rows for host memory, which precede) or `gpu: staged` (the same, staged). */
+/* Reads `gpu: as_cpu` or `gpu: staged` in place of rows. Both copy the rows for host memory, which must come
+ * before; the second one marks them as staged. */
 static pto_status_t read_same(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_machine_t *machine, pto_library_table_t *table) {
     static const char *const word[] = {"as_cpu", "staged"};
@@ -127,7 +129,7 @@ pto_status_t pto_find_named(pto_machine_find_t find, const char *folder, const c
     return *path ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a path");
 }
 
-/* Move the tables that the machine lacks. */
+/* Moves the tables that the machine lacks. Returns false when out of memory. */
 static bool move_tables(pto_machine_t *from, pto_machine_t *machine) {
     const size_t room = (size_t)PTO_COLLECTIVE_COUNT * PTO_SPACE_COUNT;
     pto_library_table_t *grown = realloc(machine->library, room * sizeof *grown);
@@ -145,7 +147,7 @@ static bool move_tables(pto_machine_t *from, pto_machine_t *machine) {
     return true;
 }
 
-/* Drop the tables that come from the library's file. */
+/* Drops the tables that come from the library's file. */
 static void drop_tables(pto_machine_t *machine) {
     int kept = 0;
     for (int i = 0; i < machine->library_count; i++) {
@@ -222,14 +224,16 @@ static const struct {
     {"CRAY MPICH", "cray-mpich", 0},     {"Open MPI v", "open-mpi-", 2},      {"MPICH Version:", "mpich-", 1},
 };
 
-static void append_version(const char *at, int numbers, char name[PTO_LIBRARY_NAME_MAX]) {
+/* Appends the first `numbers` components of the version at `text`, which are separated by dots. */
+static void append_version(const char *text, int numbers, char name[PTO_LIBRARY_NAME_MAX]) {
     size_t used = strlen(name);
-    at += strspn(at, " \t");
-    for (; *at && used + 1 < PTO_LIBRARY_NAME_MAX; at++) {
-        bool ends = *at == '.' && --numbers == 0;
-        if (ends || !strchr("0123456789.", *at))
+    text += strspn(text, " \t");
+    for (; *text && strchr("0123456789.", *text) && used + 1 < PTO_LIBRARY_NAME_MAX; text++) {
+        if (*text == '.')
+            numbers--;
+        if (numbers == 0)
             break;
-        name[used++] = *at;
+        name[used++] = *text;
     }
     name[used] = '\0';
 }

@@ -1,5 +1,6 @@
-/* Tables of choices by a call's size (pto_library_rule_t): `library` in a machine file or a scenario, and a
- * machine file's `tuning`; and the files of MPI libraries, which `mpi_library` names. */
+/* Tables of choices by the size of a call. A row (pto_library_rule_t) says which algorithm an MPI library
+ * uses (the key `library` of a machine file or a scenario), or how many members stage (the key `tuning`).
+ * Also the files of MPI libraries, which the key `mpi_library` names. */
 #ifndef PTO_MACHINE_LIBRARY_H
 #define PTO_MACHINE_LIBRARY_H
 
@@ -8,9 +9,11 @@
 
 enum { PTO_LIBRARY_RULES_MAX = 256 };
 
+/* The keys of a row of `library` and of `tuning`. */
 extern const pto_yaml_table_t pto_library_row, pto_tuning_row;
 
-/* Reads a list of such rows. On success the caller owns `*rule`: free it with pto_library_rules_free. */
+/* Reads a list of rows with these keys. On success the caller owns `*rule`: free it with
+ * pto_library_rules_free. */
 pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
                             const pto_yaml_table_t *row, pto_library_rule_t **rule, int *rule_count);
 /* Copies `count` rows. `*to_count` must be 0 and becomes the number of rows to be freed. Returns false when

@@ -5,48 +5,31 @@
 
 #include "base/text_file.h"
 
-#define BELOW_BYTES                                                                                          \
-    {                                                                                                        \
-        .key = "below_bytes", .read = pto_read_bytes, PTO_YAML_AT(pto_library_rule_t, below_bytes),          \
-        .argument = 1                                                                                        \
+#define AT(member) PTO_YAML_AT(pto_library_rule_t, member)
+/* The keys that both kinds of rows have. */
+#define CALL_FIELDS                                                                                          \
+    {.key = "below_bytes", .read = pto_read_bytes, AT(below_bytes), .argument = 1}, {                        \
+        .key = "procs", .read = pto_read_count, AT(procs), .argument = 1                                     \
     }
-#define PROCS                                                                                                \
-    { .key = "procs", .read = pto_read_count, PTO_YAML_AT(pto_library_rule_t, procs), .argument = 1 }
 
 static const pto_yaml_field_t library_fields[] = {
-    BELOW_BYTES,
-    PROCS,
-    {.key = "algorithm", .read = pto_read_text, PTO_YAML_AT(pto_library_rule_t, algorithm), .required = true},
-    {.key = "staged", .read = pto_read_bool, PTO_YAML_AT(pto_library_rule_t, staged)},
-    {.key = "segment_bytes",
-     .read = pto_read_bytes,
-     PTO_YAML_AT(pto_library_rule_t, segment_bytes),
-     .argument = 1},
-    {.key = "flagged", .read = pto_read_text, PTO_YAML_AT(pto_library_rule_t, flagged)},
+    CALL_FIELDS,
+    {.key = "algorithm", .read = pto_read_text, AT(algorithm), .required = true},
+    {.key = "staged", .read = pto_read_bool, AT(staged)},
+    {.key = "segment_bytes", .read = pto_read_bytes, AT(segment_bytes), .argument = 1},
+    {.key = "flagged", .read = pto_read_text, AT(flagged)},
 };
 
-const pto_yaml_table_t pto_library_row = {
-    .what = "a row of a library table",
-    PTO_YAML_FIELDS(library_fields),
-};
+const pto_yaml_table_t pto_library_row = {.what = "a row of a library table",
+                                          PTO_YAML_FIELDS(library_fields)};
 
 static const pto_yaml_field_t tuning_fields[] = {
-    BELOW_BYTES,
-    PROCS,
-    {.key = "staged_in",
-     .read = pto_read_count,
-     PTO_YAML_AT(pto_library_rule_t, staged_members.in),
-     .required = true},
-    {.key = "staged_out",
-     .read = pto_read_count,
-     PTO_YAML_AT(pto_library_rule_t, staged_members.out),
-     .required = true},
+    CALL_FIELDS,
+    {.key = "staged_in", .read = pto_read_count, AT(staged_members.in), .required = true},
+    {.key = "staged_out", .read = pto_read_count, AT(staged_members.out), .required = true},
 };
 
-const pto_yaml_table_t pto_tuning_row = {
-    .what = "a row of a tuning table",
-    PTO_YAML_FIELDS(tuning_fields),
-};
+const pto_yaml_table_t pto_tuning_row = {.what = "a row of a tuning table", PTO_YAML_FIELDS(tuning_fields)};
 
 /* Returns the last row before `index` with the same number of processes; -1: none. */
 static int row_before(const pto_library_rule_t *rule, int index) {

@@ -7,12 +7,13 @@
 #include "machine/registry.h"
 #include "machine/topology_internal.h"
 
-/* Returns the row for these bytes, among rows that differ only in bytes, the last without a limit. */
+/* Returns the row for these bytes, among rows that differ only in bytes; the last row has no limit. NULL: the
+ * table is empty. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
-    int at = 0;
-    while (at < cost->count - 1 && bytes >= cost->row[at].below_bytes)
-        at++;
-    return cost->count > 0 ? &cost->row[at] : NULL;
+    int i = 0;
+    while (i < cost->count - 1 && bytes >= cost->row[i].below_bytes)
+        i++;
+    return cost->count > 0 ? &cost->row[i] : NULL;
 }
 
 const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
@@ -91,8 +92,8 @@ const pto_library_table_t *pto_library_table_find(const pto_library_table_t *tab
     return NULL;
 }
 
-/* Among the rows with the largest `procs` not above the call's, the first one whose range contains the bytes.
- */
+/* Returns the rule for a call. Rows for the largest number of processes up to `procs` apply; of these, the
+ * first whose range contains the bytes. NULL: none. */
 static const pto_library_rule_t *find_rule(const pto_library_table_t *table, int64_t procs, int64_t bytes) {
     const pto_library_rule_t *last = NULL, *found = NULL;
     int64_t largest = -1;
@@ -145,7 +146,7 @@ void pto_machine_fini(pto_machine_t *machine) {
     memset(machine, 0, sizeof *machine);
 }
 
-/* Move a machine to the heap if it was read. */
+/* Moves a machine to the heap if `status`, of reading it, is PTO_OK. Returns the status of both. */
 static pto_status_t keep(pto_status_t status, pto_machine_t *made, pto_machine_t **machine,
                          pto_error_t *err) {
     if (status != PTO_OK)

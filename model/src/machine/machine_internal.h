@@ -54,6 +54,7 @@ void pto_cost_fini(pto_cost_table_t *cost);
 enum { PTO_COST_ROW_MAX = 64 };
 void pto_cost_row_name(const pto_cost_row_t *row, char *text);
 
+/* A table of choices for one collective (machine/library.h). */
 typedef struct {
     char *collective;
     pto_space_t space;
@@ -126,8 +127,7 @@ void pto_machine_fini(pto_machine_t *machine);
 /* Make a copy that shares nothing with the machine. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err);
 
-/* Returns the row for a message of `bytes` from the other memory space to `to`; NULL: the machine has none.
- */
+/* Returns the row for a message of `bytes` from the other memory space to the space `to`; NULL: none. */
 const pto_cost_row_t *pto_machine_mixed(const pto_machine_t *machine, pto_space_t to, pto_level_t level,
                                         int64_t bytes);
 
@@ -163,8 +163,7 @@ const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_
 const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
                                        int64_t nodes, int64_t bytes);
 
-/* Returns the row of a run in line format (lines.h); NULL if this number of GPUs of a node was not measured.
- */
+/* Returns the row of a run in line format (lines.h); NULL if this number of GPUs was not measured. */
 const pto_cost_row_t *pto_machine_lines(const pto_machine_t *machine, int64_t gpus, int64_t bytes);
 
 /* Returns the row of `tuning` for a collective of `bytes` among `procs` processes; NULL: none. */

@@ -18,12 +18,14 @@ typedef struct {
     bool failed;
 } list_t;
 
-/* The path of a number in the file. `row` is empty unless there are several rows. */
+/* The path of a number in the file: base, row and leaf, joined by dots. `row` is empty unless there are
+ * several rows; a number's `group` is its path without the row. */
 typedef struct {
     const char *base;
     const char *row;
 } place_t;
 
+/* Returns a new entry; one that is not in the list if out of memory, which the list records. */
 static pto_machine_param_t *add(list_t *list, place_t place, const char *leaf) {
     static pto_machine_param_t nowhere;
     list->failed = list->failed || !PTO_RESERVE(list->param, list->capacity, list->count + 1);
@@ -72,7 +74,8 @@ static void add_row(list_t *list, const pto_cell_t *cell, const char *key, pto_c
         add(list, place, "below_bytes")->number = &row->below_bytes;
 }
 
-/* If there are no rows: the placeholder of pto_machine_make_room. */
+/* Adds all rows of a cost. If it has none, but a placeholder (pto_machine_make_room), adds the placeholder.
+ */
 static void add_rows(list_t *list, const pto_cell_t *cell, const char *key) {
     const pto_cost_table_t *cost = cell->at;
     for (int i = 0; i < cost->count || (i == 0 && cost->row); i++)
@@ -177,6 +180,7 @@ pto_status_t pto_machine_get(const pto_machine_t *machine, const char *key, doub
     return status;
 }
 
+/* Returns the cost if a single row may be its value for all sizes; else NULL. */
 static pto_cost_table_t *cost_of_all_sizes(const pto_cell_t *cell) {
     bool may_be_one = cell->family->form == PTO_FORM_COST && cell->family->by == PTO_ROWS_BY_BYTES;
     return may_be_one ? cell->at : NULL;

@@ -26,8 +26,8 @@ bool pto_pci_is_network(const pto_pci_t *pci) { return pci->class_id >> 8 == CLA
 
 bool pto_pci_is_nic(const pto_pci_t *pci) {
     static const struct {
-        unsigned vendor, device,
-            mask;      /* matches if (device_id & mask) == device; mask 0: all of the vendor's */
+        unsigned vendor, device;
+        unsigned mask; /* matches if (device_id & mask) == device; mask 0: all devices of the vendor */
         bool has_slow; /* the vendor also makes management Ethernet, on links of less than 4 GB/s; a link of
                           unknown rate counts as fast */
     } nics[] = {

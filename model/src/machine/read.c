@@ -1,5 +1,7 @@
-/* Reads machine files (docs/formats.md). Each mapping of the file is a section, whose keys come from the
- * registry of parameters (registry.h), so a section is read by a table of fields built for it. */
+/* Reads machine files (docs/formats.md). Files that are inherited have been merged into the YAML tree before
+ * (inherit.c). Each mapping of the file is a section. Its keys come from the registry of parameters
+ * (registry.h): read_section lists the words that may follow the section's path, builds a table of fields
+ * from them, and lets formats/yaml_read.h read the mapping by this table. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +40,8 @@ static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_nod
     return status;
 }
 
-/* The first level of a fabric is the link of a node, as is `injection`: both would charge the same bytes. */
+/* The first level of a fabric is the link of a node, and so is `injection`. Both would charge the same bytes.
+ */
 static pto_status_t check_fabric(const pto_reader_t *reader, const pto_yaml_node_t *root,
                                  const pto_machine_t *machine) {
     const pto_param_t *injection = machine->injection_s_per_byte;
@@ -94,15 +97,15 @@ static const pto_yaml_table_t tuning_table = {
 
 static const char interval_suffix[] = "_95";
 
-/* The keys that a section may have. */
+/* The keys that a section may have, by index. */
 typedef struct {
     char name[PTO_YAML_FIELDS_MAX][SEGMENT_MAX];
-    pto_yaml_field_t field[PTO_YAML_FIELDS_MAX]; /* `argument` is the key's own index */
-    pto_word_t word[PTO_YAML_FIELDS_MAX];        /* of the registry */
+    pto_yaml_field_t field[PTO_YAML_FIELDS_MAX]; /* the table's row; its `argument` is the key's index */
+    pto_word_t word[PTO_YAML_FIELDS_MAX];        /* the word of the registry that the key is made from */
     int count;
 } keys_t;
 
-/* A mapping of the file. `path` is that of its keys, such as copies.shared; empty for the file itself. */
+/* A mapping of the file. `path` is its own key in full, such as copies.shared; empty for the file itself. */
 typedef struct {
     pto_machine_t *machine;
     const char *path;
@@ -112,6 +115,7 @@ typedef struct {
 static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                  pto_machine_t *machine, const char *path, pto_word_t first);
 
+/* Reads a nested section. In this function and the next two, `slot` is the section_t. */
 static pto_status_t read_below(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {
     const section_t *section = slot;

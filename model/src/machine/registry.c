@@ -1,5 +1,6 @@
-/* The registry of a machine's parameters (registry.h): families as data, walks over their cells by matching
- * paths with the families' keys, and operations on cells by their form. */
+/* The registry of a machine's parameters (registry.h): families as data, iterations over their cells and over
+ * the words of their keys, and operations on cells by their form. A member of pto_machine_t has up to two
+ * dimensions; the * of a family's key stand for the names of these dimensions, in order. */
 #include "machine/registry.h"
 
 #include <stdio.h>
@@ -57,7 +58,7 @@ static const char *dim_name(pto_dim_kind_t kind, int index) {
 
 static int extent(const pto_dim_t *dim) { return dim->last - dim->first + 1; }
 
-/* cpu, or {cpu,gpu}. */
+/* Appends the names of a dimension: cpu, or {cpu,gpu}. */
 static void append_range(pto_line_t *line, const pto_dim_t *dim) {
     pto_line_add(line, "%s", extent(dim) > 1 ? "{" : "");
     for (int i = dim->first; i <= dim->last; i++) {
@@ -67,16 +68,16 @@ static void append_range(pto_line_t *line, const pto_dim_t *dim) {
     pto_line_add(line, "%s", extent(dim) > 1 ? "}" : "");
 }
 
-/* A family's key with the names of these dimensions in place of *. */
+/* Appends a family's key with the names of these dimensions in place of *. */
 static void append_key(pto_line_t *line, const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX]) {
-    for (const char *at = family->key; *at; at++)
-        if (*at == '*')
+    for (const char *next = family->key; *next; next++)
+        if (*next == '*')
             append_range(line, dim++);
-        else if (*at != '!')
-            pto_line_add(line, "%c", *at);
+        else if (*next != '!')
+            pto_line_add(line, "%c", *next);
 }
 
-/* After a dot, unless it is empty. */
+/* Appends a dot and a word, unless the word is empty. */
 static void append_word(pto_line_t *line, const char *word) {
     pto_line_add(line, "%s%s", *word ? "." : "", word);
 }
@@ -112,7 +113,7 @@ pto_parameter_t pto_parameter_at(int index) {
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
-/* Restrict a dimension to one name; false: it has no such name. */
+/* Restricts a dimension to one name; false: it has no such name. */
 static bool narrow(pto_dim_t *dim, const char *name, size_t length) {
     for (int i = dim->first; i <= dim->last; i++) {
         const char *known = dim_name(dim->kind, i);
@@ -134,7 +135,8 @@ typedef struct {
 /* Returns the length of the first word of a key or a path, up to a dot. */
 static size_t word_length(const char *text) { return strcspn(text, "."); }
 
-/* False: the path is not the beginning of the family's key. */
+/* Matches a path, which has names, with a key, which may have * and !. Returns false if the path is not the
+ * beginning of the key, up to a dot or its end. */
 static bool match_path(const pto_family_t *family, const char *path, match_t *match) {
     const char *key = family->key;
     if (*path && key[*key == '!'] != *path) /* a quick check of the first letter */
@@ -158,7 +160,7 @@ static bool match_path(const pto_family_t *family, const char *path, match_t *ma
     return true;
 }
 
-/* Set the cell with this number among those of a family in these dimensions. */
+/* Sets `cell` to cell `number` of a family within these dimensions, where the second one varies fastest. */
 static void set_cell(const pto_machine_t *machine, const pto_family_t *family,
                      const pto_dim_t dim[PTO_DIM_MAX], int number, pto_cell_t *cell) {
     int first = dim[0].first + number / extent(&dim[1]), second = dim[1].first + number % extent(&dim[1]);
@@ -178,7 +180,7 @@ bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) {
     return false;
 }
 
-/* The position of an index in each of a family's dimensions. */
+/* Sets `place` to the position of a member's index in each of a family's dimensions. */
 static void locate(const pto_family_t *family, int index, pto_dim_t place[PTO_DIM_MAX]) {
     const pto_dim_t *dim = family->dim;
     int first = index / dims[dim[1].kind].size, second = index % dims[dim[1].kind].size;

@@ -1,5 +1,5 @@
 /* The registry of a machine's parameters: PTO_PARAMETER_TABLE as data, and iteration over it. A family is a
- * row of that table, such as messages.*.*; a cell is one of its members, such as messages.cpu.off_node.
+ * row of that table, such as messages.*.*. A cell is one value of a family, such as messages.cpu.off_node.
  * Reading, writing, what-ifs and explanations all work on cells. */
 #ifndef PTO_REGISTRY_H
 #define PTO_REGISTRY_H
@@ -55,20 +55,21 @@ typedef struct {
 
 enum { PTO_DIM_MAX = 2 };
 
+/* A row of PTO_PARAMETER_TABLE (parameters.h, which describes the members that have no comment here). */
 typedef struct {
     pto_form_t form;
     size_t offset; /* of the member in pto_machine_t */
     const char *key;
-    const char *what;
-    pto_dim_t dim[PTO_DIM_MAX];
-    pto_rows_by_t by;
-    pto_unit_t unit;
-    bool positive;        /* 0 is refused */
-    bool has_extra_input; /* rows may hold extra_input_s_per_byte */
+    const char *what;           /* one line of documentation */
+    pto_dim_t dim[PTO_DIM_MAX]; /* what the * of the key stand for; the rest are PTO_DIM_NONE */
+    pto_rows_by_t by;           /* PTO_FORM_COST */
+    pto_unit_t unit;            /* PTO_FORM_VALUE */
+    bool positive;              /* 0 is refused */
+    bool has_extra_input;       /* rows may hold extra_input_s_per_byte */
     bool measured_only;
     bool power_at_start;
     pto_power_t power;
-    const char *term;
+    const char *term; /* NULL: none */
 } pto_family_t;
 
 /* `at`: a pto_cost_table_t, pto_postal_t, pto_param_t or int64_t of the machine, by the family's form. */
@@ -89,7 +90,8 @@ void pto_cell_key(const pto_cell_t *cell, char *key);
 /* The cell that begins at this address of the machine; false: none does. */
 bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell);
 
-/* A word of a family's key that follows a path: a key that the mapping at this path of the file may have. */
+/* A word of a family's key that follows a path: a key that the mapping at this path of the file may have. The
+ * path copies has the words h2d, d2h, ..., shared, queued, ... */
 typedef struct {
     const pto_family_t *family;
     const char *text; /* `length` characters, not terminated */
@@ -114,7 +116,7 @@ bool pto_cell_copy(const pto_cell_t *from, const pto_cell_t *to);
 /* Makes it unknown. */
 void pto_cell_clear(const pto_cell_t *cell);
 
-/* The numbers of a postal cost or a row, of which an addend of a price multiplies one. */
+/* The numbers of a postal cost or a row. A price is a sum; each of its terms multiplies one of these. */
 typedef enum { PTO_FIELD_NONE, PTO_FIELD_ALPHA, PTO_FIELD_BETA, PTO_FIELD_EXTRA_INPUT } pto_field_t;
 
 const char *pto_field_name(pto_field_t field);
@@ -137,14 +139,14 @@ bool pto_param_is_named(const pto_machine_param_t *param, const char *key);
 pto_status_t pto_param_unknown(const char *key, const pto_machine_param_t *param, int param_count,
                                const char *const *more, int more_count, pto_error_t *err);
 
-/* For what-ifs that set unknown costs: give each unknown cost by bytes a placeholder row, which its count
- * does not include, so that pto_machine_params lists its numbers. Errors: PTO_ERR_MEMORY. */
+/* For what-ifs that set unknown costs: gives each unknown cost by bytes a placeholder: one row that its count
+ * does not include. pto_machine_params then lists the numbers of this row. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_make_room(pto_machine_t *machine, pto_error_t *err);
 
-/* Count the placeholders whose numbers have been set. */
+/* Includes the placeholders whose numbers have been set in the counts. */
 void pto_machine_use_room(pto_machine_t *machine);
 
-/* Set each range to begin where the one before it ends. Returns false if one of them is empty. */
+/* Sets each range of bytes to begin where the one before it ends. Returns false if one of them is empty. */
 bool pto_cost_join(pto_rows_by_t by, pto_cost_table_t *cost);
 
 #endif

@@ -1,4 +1,4 @@
-/* A communicator's share of a machine: if k communicators of a node do the same at once, each sees a machine
+/* A communicator's share of a machine. If k communicators do the same at the same time, each sees a machine
  * whose shared resources take k times as long for every byte and message. */
 #include "machine/share.h"
 

@@ -41,6 +41,7 @@ static const pto_model_term_t terms[] = {
     {"fabric", "the links between nodes, which their messages share"},
 };
 
+/* Removes the parameters of a term from the machine. */
 static void drop(pto_machine_t *machine, const char *term) {
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
         const pto_cost_table_t *cost = cell.family->has_extra_input ? cell.at : NULL;
@@ -64,14 +65,13 @@ static void drop(pto_machine_t *machine, const char *term) {
 enum { TERM_COUNT = (int)(sizeof terms / sizeof *terms) };
 
 int pto_model_term_count(void) { return TERM_COUNT; }
-
 const pto_model_term_t *pto_model_term_at(int index) { return &terms[index]; }
-
 static const char *term_name(int index) { return index < TERM_COUNT ? terms[index].name : NULL; }
 
 /* Names that a model may begin with; "full" takes no terms after it. */
 static PTO_WORD_LIST(model_name, "full", "published");
 
+/* Sets keep[i] for each term i of `list`, which is "" or "+TERM+TERM...". */
 static pto_status_t keep_terms(const char *list, bool keep[TERM_COUNT], pto_error_t *err) {
     while (*list == '+') {
         size_t length = strcspn(++list, "+");

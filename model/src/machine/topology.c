@@ -1,5 +1,6 @@
 /* The topology of a node: lookups, and finding the routes between devices by shortest paths (Bellman and
- * Ford). topology_read.c reads the file. */
+ * Ford). topology_read.c reads the file. A vertex is a device (GPU, socket or NIC) or a switch; vertices and
+ * directed links are given by their index. */
 #include "machine/topology_internal.h"
 
 #include <math.h>
@@ -13,7 +14,6 @@ PTO_NAME_FUNCTION(pto_device_kind_name, pto_device_kind_t, PTO_DEVICE_KINDS, "?"
                   {[PTO_DEVICE_GPU] = "gpu", [PTO_DEVICE_SOCKET] = "socket", [PTO_DEVICE_NIC] = "nic"});
 
 const pto_topology_t *pto_machine_topology(const pto_machine_t *machine) { return machine->topology; }
-
 const char *pto_topology_name(const pto_topology_t *topology) { return topology->name; }
 const char *pto_topology_source(const pto_topology_t *topology) { return topology->source; }
 const char *pto_topology_path(const pto_topology_t *topology) { return topology->path; }
@@ -73,10 +73,10 @@ double pto_topology_route_s_per_byte(const pto_topology_t *topology, int from, i
 
 /* The best path to a vertex from the device whose routes are being found. */
 typedef struct {
-    double cost; /* INFINITY: unreachable */
-    int hops;
-    int link; /* the last one */
-} reach_t;
+    double cost; /* sum of s_per_byte of its links; INFINITY: unreachable */
+    int hops;    /* number of its links */
+    int link;    /* the last link */
+} path_t;
 
 /* GPUs and NICs have no hardware that forwards to another device. */
 static bool forwards(const pto_topology_t *topology, int vertex) {
@@ -85,34 +85,36 @@ static bool forwards(const pto_topology_t *topology, int vertex) {
     return (vertex >= sockets && vertex < nics) || vertex >= pto_topology_devices(topology);
 }
 
-static void reach_all(const pto_topology_t *topology, int from, reach_t *reach) {
+/* Finds the best paths from a device to all vertices. */
+static void find_paths(const pto_topology_t *topology, int from, path_t *path) {
     for (int vertex = 0; vertex < topology->vertex_count; vertex++)
-        reach[vertex] = (reach_t){.cost = vertex == from ? 0 : INFINITY, .link = -1};
+        path[vertex] = (path_t){.cost = vertex == from ? 0 : INFINITY, .link = -1};
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < topology->link_count; i++) {
             const pto_topology_link_t *link = &topology->link[i];
             if (link->from != from && !forwards(topology, link->from))
                 continue;
-            reach_t by = {.cost = reach[link->from].cost + link->s_per_byte.value,
-                          .hops = reach[link->from].hops + 1,
-                          .link = i};
-            const reach_t *known = &reach[link->to];
-            if (by.cost < known->cost || (by.cost == known->cost && by.hops < known->hops)) {
-                reach[link->to] = by;
+            path_t longer = {.cost = path[link->from].cost + link->s_per_byte.value,
+                             .hops = path[link->from].hops + 1,
+                             .link = i};
+            const path_t *known = &path[link->to];
+            if (longer.cost < known->cost || (longer.cost == known->cost && longer.hops < known->hops)) {
+                path[link->to] = longer;
                 changed = true;
             }
         }
     }
 }
 
-static bool keep_route(const pto_topology_t *topology, const reach_t *reach, int to, pto_route_t *route) {
-    int *link = malloc((size_t)(reach[to].hops + 1) * sizeof *link);
+/* Stores the links of the best path to a device. Returns false when out of memory. */
+static bool keep_route(const pto_topology_t *topology, const path_t *path, int to, pto_route_t *route) {
+    int *link = malloc((size_t)(path[to].hops + 1) * sizeof *link);
     if (!link)
         return false;
-    *route = (pto_route_t){.known = true, .count = reach[to].hops, .link = link};
+    *route = (pto_route_t){.known = true, .count = path[to].hops, .link = link};
     for (int i = route->count - 1, vertex = to; i >= 0; i--) {
-        link[i] = reach[vertex].link;
+        link[i] = path[vertex].link;
         vertex = topology->link[link[i]].from;
     }
     return true;
@@ -120,17 +122,17 @@ static bool keep_route(const pto_topology_t *topology, const reach_t *reach, int
 
 bool pto_topology_find_routes(pto_topology_t *topology) {
     int devices = pto_topology_devices(topology);
-    reach_t *reach = calloc((size_t)topology->vertex_count + 1, sizeof *reach);
-    bool kept = reach != NULL;
+    path_t *path = calloc((size_t)topology->vertex_count + 1, sizeof *path);
+    bool kept = path != NULL;
     for (int from = 0; from < devices && kept; from++) {
-        reach_all(topology, from, reach);
+        find_paths(topology, from, path);
         for (int to = 0; to < devices && kept; to++) {
             pto_route_t *route = pto_topology_route_of(topology, from, to);
-            if (!route->known && isfinite(reach[to].cost))
-                kept = keep_route(topology, reach, to, route);
+            if (!route->known && isfinite(path[to].cost))
+                kept = keep_route(topology, path, to, route);
         }
     }
-    free(reach);
+    free(path);
     return kept;
 }
 
@@ -151,7 +153,7 @@ void pto_topology_destroy(pto_topology_t *topology) {
     free(topology);
 }
 
-/* NULL for nothing. */
+/* Returns a copy of an array; NULL if there is none. Sets `*copied` to false when out of memory. */
 static void *copy_of(const void *from, int count, size_t size, bool *copied) {
     void *to = from ? malloc((size_t)count * size + 1) : NULL;
     *copied = *copied && (to || !from);

@@ -6,11 +6,12 @@
 #include "machine/machine_internal.h"
 #include "portolan/topology.h"
 
+/* A path between two devices. */
 typedef struct {
     bool known;
-    bool given; /* by the file; else the shortest */
-    int count;
-    int *link; /* directed */
+    bool given; /* by the file; else it is the shortest path */
+    int count;  /* of its links */
+    int *link;  /* owned: indices of directed links, in order */
 } pto_route_t;
 
 struct pto_topology {
@@ -18,13 +19,14 @@ struct pto_topology {
     char *source;
     char *path; /* its own file; NULL: part of a machine file */
     int64_t device_count[PTO_DEVICE_KINDS];
-    int vertex_count; /* devices come first */
+    int vertex_count; /* devices come first, by kind; then switches */
     char (*vertex)[PTO_VERTEX_NAME_MAX];
-    int link_count; /* directed: twice the links */
+    int link_count; /* directed links: 2 for each link, one after another */
     pto_topology_link_t *link;
     pto_route_t *route; /* [from][to] of devices */
 };
 
+/* Returns the number of devices of all kinds. */
 int pto_topology_devices(const pto_topology_t *topology);
 pto_route_t *pto_topology_route_of(const pto_topology_t *topology, int from, int to);
 

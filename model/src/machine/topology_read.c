@@ -1,4 +1,6 @@
-/* Reads the files of scenarios/topologies, and the keys `topology` and `fabric` of a machine file. */
+/* Reads the files of scenarios/topologies, and the keys `topology` and `fabric` of a machine file, by tables
+ * of fields (formats/yaml_read.h). `devices` must be known before `links` and `routes` can name them, so
+ * these two are read at the end, by `finish`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +89,7 @@ static pto_status_t read_range(const pto_reader_t *reader, const pto_yaml_node_t
     return status;
 }
 
-/* The two ends of a link or route. */
+/* Reads the two ends of a link or route into `slot`, an array of two ranges. */
 static pto_status_t read_between(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                  int argument) {
     (void)argument;
@@ -110,7 +112,7 @@ typedef struct {
     pto_param_t alpha_s;
 } row_t;
 
-/* pto_param_t, above 0 */
+/* Reads a pto_param_t above 0. */
 static pto_status_t read_rate(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                               int argument) {
     pto_param_t *param = slot;
@@ -200,7 +202,7 @@ static const pto_yaml_field_t given_fields[] = {
 };
 static const pto_yaml_table_t given_table = {.what = "a row of 'routes'", PTO_YAML_FIELDS(given_fields)};
 
-/* The vertices of a given route, in order. */
+/* Sets `path` to the vertices of a given route, in order. */
 static pto_status_t read_path(const pto_reader_t *reader, const pto_yaml_node_t *node, const given_t *given,
                               int *path) {
     pto_topology_t *topology = given->topology;
@@ -219,6 +221,7 @@ static pto_status_t read_path(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
+/* Stores a path of `count` links as the route in one direction: from its start, or `back` from its end. */
 static pto_status_t keep_path(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               pto_topology_t *topology, const int *path, int count, bool back) {
     int from = path[back ? count : 0], to = path[back ? 0 : count];
@@ -267,7 +270,7 @@ static pto_status_t check_routes(const pto_reader_t *reader, const pto_yaml_node
 
 /* --- the topology --------------------------------------------------------------------------------------- */
 
-/* `links` and `routes` are only checked here; `finish` reads them, once the devices are known. */
+/* Checks the form of `links` (`argument` is 0) or `routes` (1), which `finish` reads. */
 static pto_status_t read_later(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {
     (void)slot;

@@ -1,5 +1,5 @@
-/* Writes machine files and topology files. The sections of a machine file follow from the keys of the
- * registry of parameters (registry.h). */
+/* Writes machine files and topology files. The sections (mappings) of a machine file follow from the keys of
+ * the registry of parameters (registry.h): a section has the words that follow its path, recursively. */
 #include "portolan/machine.h"
 
 #include <inttypes.h>
@@ -70,7 +70,7 @@ static void put_quality(pto_text_t *writer, int64_t sample_count, double residua
     put_if_any(writer, ", flagged: ", flagged);
 }
 
-/* The inside of a flow mapping. */
+/* Writes a postal cost without the braces of its mapping. */
 static void put_postal(pto_text_t *writer, const pto_postal_t *postal) {
     put_param(writer, PTO_FIELD_ALPHA, &postal->alpha_s);
     put(writer, ", ");
@@ -96,7 +96,7 @@ static void put_row_key(pto_text_t *writer, pto_rows_by_t by, const pto_cost_row
     }
 }
 
-/* A list; if rows differ only in their bytes, a single one is a mapping. */
+/* Writes the rows of a cost as a list. A single row is a mapping if rows differ only in their bytes. */
 static void put_cost(pto_text_t *writer, int indent, pto_rows_by_t by, const pto_cost_table_t *cost) {
     bool is_list = cost->count > 1 || by != PTO_ROWS_BY_BYTES;
     put(writer, is_list ? "\n" : " ");
@@ -118,7 +118,7 @@ static void put_cost(pto_text_t *writer, int indent, pto_rows_by_t by, const pto
 
 /* --- sections ------------------------------------------------------------------------------------------- */
 
-/* Mappings that begin with a comment. */
+/* The comments after the keys of some sections. */
 static const struct {
     const char *path;
     const char *comment;
@@ -195,7 +195,7 @@ static void put_leaf(pto_text_t *writer, int indent, const char *key, const pto_
     }
 }
 
-/* A number among mappings, and its interval, on separate lines. */
+/* Writes a number that stands among mappings, and its interval, on separate lines. */
 static void put_number_lines(pto_text_t *writer, int indent, const char *key, const pto_cell_t *cell) {
     char separator[PLACE_MAX];
     snprintf(separator, sizeof separator, "\n%*s", indent, "");
@@ -221,6 +221,8 @@ static void put_section(pto_text_t *writer, const pto_machine_t *machine, const 
     put(writer, section.is_flat ? "}\n" : "");
 }
 
+/* Writes what the section at `path` contains. Several families may share a word; the first one writes the
+ * section below it, for all of them. */
 static void put_children(pto_text_t *writer, const pto_machine_t *machine, const char *path, int indent,
                          bool on_one_line) {
     const char *separator = "";
@@ -228,7 +230,7 @@ static void put_children(pto_text_t *writer, const pto_machine_t *machine, const
         const pto_cell_t cell = cell_of(&word);
         char child[PTO_PARAM_KEY_MAX];
         child_of(path, &word, child);
-        pto_word_t first = {0}; /* below the child: families can share the word */
+        pto_word_t first = {0}; /* below the child */
         if (!word.at) {
             if (pto_word_next(machine, child, &first) && first.family == word.family)
                 put_section(writer, machine, child, indent);
@@ -418,21 +420,23 @@ static void put_fabric(pto_text_t *writer, const pto_fabric_t *fabric) {
     }
 }
 
-/* Comments have no escapes: unprintable characters become question marks. */
+/* Writes a comment of one or more lines. Comments have no escapes: unprintable characters become question
+ * marks. */
 static void put_comment(pto_text_t *writer, const char *comment) {
-    bool fresh = true;
-    for (const char *at = comment; *at != '\0';) {
-        size_t size = pto_printable(at);
-        bool end = *at == '\n';
-        put(writer, !fresh ? "" : end ? "#" : "# ");
+    bool at_line_start = true;
+    while (*comment != '\0') {
+        size_t size = pto_printable(comment);
+        bool ends_line = *comment == '\n';
+        if (at_line_start)
+            put(writer, ends_line ? "#" : "# ");
         if (size > 0)
-            pto_text_add(writer, "%.*s", (int)size, at);
+            pto_text_add(writer, "%.*s", (int)size, comment);
         else
-            put(writer, end ? "\n" : "?");
-        fresh = end;
-        at += size > 0 ? size : 1;
+            put(writer, ends_line ? "\n" : "?");
+        at_line_start = ends_line;
+        comment += size > 0 ? size : 1;
     }
-    put(writer, fresh ? "" : "\n");
+    put(writer, at_line_start ? "" : "\n");
 }
 
 pto_status_t pto_machine_error_format(const pto_machine_t *machine, char **text, pto_error_t *err) {
