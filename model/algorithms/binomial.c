@@ -50,8 +50,7 @@ typedef struct {
 /* Builds the messages along edges, `up` the tree or down. Members with a subtree hold its blocks in `inner`.
  * `lower` is the buffer of the lower ends: `inner`, or at edges to leaves the user's buffer of one block.
  * `below` is the slice at the lower ends, whose peer is the upper end; `above` is the slice at the upper
- * ends.
- */
+ * ends. */
 static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchange, bool up, int inner,
                            int lower, edges_t edges) {
     bool leaves = lower != inner;

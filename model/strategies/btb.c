@@ -33,8 +33,7 @@ static pto_step_t parents(const pto_exchange_t *members, pto_expr_t distance) {
 }
 
 /* The parents of a level reduce block 1 into block 0. At the last level the root reduces both into the
- * result.
- */
+ * result. */
 static void build_reduce(const reduction_t *reduction, pto_expr_t distance, bool last) {
     pto_step_t step = parents(reduction->members, distance);
     step.kind = PTO_STEP_REDUCE;

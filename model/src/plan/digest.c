@@ -199,7 +199,6 @@ static uint64_t digest_plan(const pto_plan_t *plan, bool matrix) {
 }
 
 uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan, true); }
-
 uint64_t pto_plan_digest_of_form(const pto_plan_t *plan) { return digest_plan(plan, false); }
 
 /* --- matrices of byte counts ---------------------------------------------------------------------------- */
@@ -209,7 +208,7 @@ typedef struct {
     int64_t first; /* their owners are [first, until): the rows and columns */
     int64_t until;
     int64_t procs; /* the number of these processes */
-} sharers_t;
+} matrix_users_t;
 
 /* Returns whether processes use the blocks of other processes of their node: in buffers that combine them, or
  * in these processes' memory. */
@@ -224,12 +223,12 @@ static bool uses_blocks_of_node(const pto_plan_t *plan) {
     return combines || pto_plan_uses_peers_memory(plan);
 }
 
-static sharers_t sharers_of(const pto_plan_t *plan, int64_t rank) {
+static matrix_users_t matrix_users_of(const pto_plan_t *plan, int64_t rank) {
     const pto_layout_t *layout = &plan->request.layout;
     int64_t gpus = uses_blocks_of_node(plan) ? layout->gpus_per_node : 1;
     int64_t procs = gpus * layout->procs_per_gpu, owners = gpus * layout->owners_per_gpu;
     int64_t first = rank / procs * owners;
-    return (sharers_t){first, first + owners, procs};
+    return (matrix_users_t){first, first + owners, procs};
 }
 
 /* Returns the bytes of a pair times a hash of the pair. The sum over pairs then changes if two numbers trade
@@ -242,23 +241,23 @@ static uint64_t weighted_bytes(const pto_request_t *request, bool host, int64_t 
 }
 
 /* Returns a process's term of the sum of a matrix (pto_plan_matrix_sum): the entries that it may use, minus
- * those of its own row, as often as other processes add them. Each entry is added by the `procs` sharers of
- * the sender and by those of the receiver: 2 * procs times. If all processes have equal entries, the terms of
- * all processes therefore add up to 0. */
+ * those of its own row, as often as other processes add them. Each entry is added by the `procs` users of the
+ * sender's row and by those of the receiver's column: 2 * procs times. If all processes have equal entries,
+ * the terms of all processes therefore add up to 0. */
 static uint64_t sum_of_matrix(const pto_plan_t *plan, bool host, int64_t rank) {
     const pto_request_t *request = &plan->request;
     const pto_layout_t *layout = &request->layout;
     int64_t core = rank % layout->procs_per_gpu, owners = pto_layout_owner_count(layout);
     int64_t own = rank / layout->procs_per_gpu * layout->owners_per_gpu + core;
-    sharers_t sharers = sharers_of(plan, rank);
+    matrix_users_t users = matrix_users_of(plan, rank);
     bool is_owner = core < layout->owners_per_gpu;
     uint64_t used = 0, sent = 0;
     for (int64_t i = 0; i < owners; i++)
-        for (int64_t j = sharers.first; j < sharers.until; j++)
+        for (int64_t j = users.first; j < users.until; j++)
             used += weighted_bytes(request, host, i, j) + weighted_bytes(request, host, j, i);
     for (int64_t j = 0; j < owners && is_owner; j++)
         sent += weighted_bytes(request, host, own, j);
-    return used - 2 * (uint64_t)sharers.procs * sent;
+    return used - 2 * (uint64_t)users.procs * sent;
 }
 
 bool pto_plan_has_matrix(const pto_plan_t *plan) {

@@ -45,9 +45,7 @@ bool pto_step_writes(const pto_step_t *step, int buffer) {
 }
 
 bool pto_step_is_message(const pto_step_t *step) { return kinds[step->kind].message; }
-
 bool pto_step_is_local(const pto_step_t *step) { return kinds[step->kind].reads && kinds[step->kind].writes; }
-
 bool pto_step_is_signal(const pto_step_t *step) { return kinds[step->kind].signal; }
 
 /* --- copies --------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Binds a scenario to its machine: completes what its layout leaves open, and checks that the layout fits on
- * the machine's nodes. */
+ * the machine's nodes. Called after pto_scenario_check and before any plan is made. If the data are in host
+ * memory, a layout has one process for each "GPU": gpus_per_node counts the processes of a node. */
 #include "base/checked.h"
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
@@ -83,6 +84,7 @@ static pto_layout_t pair_layout(pto_level_t distance) {
 
 static bool differs(int64_t given, int64_t wanted) { return given != 0 && given != wanted; }
 
+/* Replaces the layout by that of a pair, unless the scenario asks for another one. */
 static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                pto_layout_t *layout, pto_error_t *err) {
     const pto_layout_t pair = pair_layout(scenario->distance), given = scenario->layout;
@@ -90,8 +92,8 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
     if (layout->in_host && scenario->distance == PTO_LEVEL_ON_GPU)
         return pto_scenario_refuse(scenario, PTO_FIELD_DISTANCE, PTO_ERR_RANGE, err,
                                    "distance: on_gpu is for data in GPU memory");
-    if (differs(nodes->count, 1) || (nodes->count == 1 && nodes->value[0] != pair.nodes) ||
-        differs(given.gpus_per_node, pair.gpus_per_node) ||
+    bool other_nodes = differs(nodes->count, 1) || (nodes->count == 1 && nodes->value[0] != pair.nodes);
+    if (other_nodes || differs(given.gpus_per_node, pair.gpus_per_node) ||
         differs(scenario->procs_per_node, pair.gpus_per_node) ||
         differs(given.procs_per_gpu, pair.procs_per_gpu))
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,

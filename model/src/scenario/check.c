@@ -1,4 +1,5 @@
-/* Checks a scenario, whether it comes from a file or from flags. */
+/* Checks a scenario before it is bound to a machine, whether it comes from a file or from options. Errors are
+ * reported at the place of the field in the file, if it has one. */
 #include "scenario/check.h"
 
 #include <stdarg.h>
@@ -36,6 +37,7 @@ typedef struct {
     const char *users; /* the collectives that use it */
 } field_use_t;
 
+/* Returns whether the file has the field. */
 static bool is_placed(const pto_scenario_t *scenario, pto_scenario_field_t field) {
     return scenario->place[field].line > 0;
 }
@@ -82,11 +84,12 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
 
 /* --- sizes ---------------------------------------------------------------------------------------------- */
 
+/* A series of values, and what to check of it. */
 typedef struct {
     const pto_series_t *series;
     pto_scenario_field_t field;
     const char *name;
-    int64_t minimum;
+    int64_t minimum; /* of each value */
 } series_use_t;
 
 enum { SERIES_COUNT = 3 };
@@ -235,8 +238,9 @@ static int64_t largest_size(const pto_scenario_t *scenario) {
     return largest_of(&scenario->bytes);
 }
 
+/* Returns whether sums of the bytes of a node fit in an int64_t (pto_bytes_countable). */
 static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *layout) {
-    int64_t peers = 1;
+    int64_t peers = 1; /* number of blocks of a process */
     if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
         peers = largest_of(&scenario->messages);
     else if (scenario->collective == PTO_COLLECTIVE_HALO)
@@ -262,9 +266,9 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     int64_t order = pto_counts_order(&scenario->counts), owners = pto_layout_owner_count(layout);
     if (order == 0 || order == owners)
         return PTO_OK;
-    const pto_counts_t *sized = scenario->counts.host && pto_counts_order(scenario->counts.host) == order
-                                    ? scenario->counts.host
-                                    : &scenario->counts;
+    const pto_counts_t *sized = &scenario->counts; /* the pattern that has this order */
+    if (scenario->counts.host && pto_counts_order(scenario->counts.host) == order)
+        sized = scenario->counts.host;
     if (sized->kind == PTO_COUNTS_LIST)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
                                    "the list has %lld numbers, but %lld processes hold data",

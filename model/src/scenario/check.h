@@ -1,4 +1,4 @@
-/* Shared by the files of this folder: reports of faults, byte counts, layouts and grids. */
+/* Functions that the files of this folder share: reports of errors, byte counts, layouts and grids. */
 #ifndef PTO_SCENARIO_CHECK_H
 #define PTO_SCENARIO_CHECK_H
 
@@ -16,21 +16,22 @@ pto_status_t pto_workload_call_error(const pto_workload_t *workload, const pto_w
 /* Checks that at most one of bytes, nodes and messages has several values. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_scenario_check_one_sweep(const pto_scenario_t *scenario, pto_error_t *err);
 
-/* Lists the owners, of `count`, to which `source` may send bytes, itself included; each once. Returns their
- * number. */
+/* Lists in `peer` the owners to which `source` may send bytes, itself included, each once. `count`: the
+ * number of all owners. Returns the number of those listed. */
 int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer);
 
-/* Returns the maximum number that pto_counts_peers returns. */
+/* Returns the maximum number of owners that pto_counts_peers lists. */
 int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count);
 
-/* As pto_counts_read_matrix, of the rows of a traffic file whose bytes leave this space; -1: of all. */
+/* Like pto_counts_read_matrix, but of a traffic file only the rows whose bytes are sent from this memory
+ * space; -1: all rows. */
 pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *counts, pto_error_t *err);
 
 /* Returns whether the first line that is not a comment begins with the column `source`. */
 bool pto_pair_rows_begin(const char *text, size_t text_size);
 
-/* As pto_counts_parse_matrix, for a file of rows, without a path in `counts`. Only rows whose `source_space`
- * is `space`; -1: all. */
+/* Like pto_counts_parse_matrix, for a file of rows. Only rows whose `source_space` is `space` count; -1: all.
+ * Sets no path in `counts`. */
 pto_status_t pto_pair_rows_parse(const char *text, size_t text_size, const char *path, int space,
                                  pto_counts_t *counts, pto_error_t *err);
 

@@ -1,4 +1,4 @@
-/* Properties of the collectives: one table row each. */
+/* Properties of the collectives, from the rows of PTO_COLLECTIVE_TABLE (portolan/scenario.h). */
 #include "portolan/scenario.h"
 
 typedef struct {
@@ -25,9 +25,7 @@ static bool has(pto_collective_t collective, unsigned property) {
 }
 
 const char *pto_collective_name(pto_collective_t collective) { return row(collective)->name; }
-
 pto_data_t pto_collective_data(pto_collective_t collective) { return row(collective)->data; }
-
 bool pto_collective_reduces(pto_collective_t collective) { return has(collective, PTO_REDUCES); }
 
 bool pto_collective_is_vector(pto_collective_t collective) {
@@ -49,11 +47,8 @@ bool pto_collective_is_addressed(pto_collective_t collective) {
 }
 
 bool pto_collective_is_from_root(pto_collective_t collective) { return has(collective, PTO_FROM_ROOT); }
-
 bool pto_collective_is_to_root(pto_collective_t collective) { return has(collective, PTO_TO_ROOT); }
-
 bool pto_collective_is_by_pair(pto_collective_t collective) { return has(collective, PTO_BY_PAIR); }
-
 bool pto_collective_is_by_owner(pto_collective_t collective) { return has(collective, PTO_BY_OWNER); }
 
 bool pto_collective_is_allgather(pto_collective_t collective) {
@@ -61,5 +56,4 @@ bool pto_collective_is_allgather(pto_collective_t collective) {
 }
 
 bool pto_collective_is_in_mpi(pto_collective_t collective) { return row(collective)->in_mpi; }
-
 pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective) { return row(collective)->nccl; }

@@ -1,5 +1,5 @@
-/* Byte counts between the owners of an alltoallv, or of the owners of an allgatherv: equal, random by a
- * seeded hash, or a matrix or list from a CSV file. pattern.c has those on grids. */
+/* Byte counts: of each pair of owners in an alltoallv, or of each owner in an allgatherv. They are equal,
+ * random by a seeded hash, or a matrix or list from a CSV file. pattern.c computes byte counts on grids. */
 #include "portolan/scenario.h"
 
 #include <ctype.h>
@@ -40,22 +40,24 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
 
 /* --- matrices and lists --------------------------------------------------------------------------------- */
 
+/* A file that is being parsed. */
 typedef struct {
     const char *path;
     pto_error_t *err;
-    bool is_list;
-    const char *at; /* the next character */
+    bool is_list;     /* numbers in any form of rows; else a square matrix */
+    const char *next; /* the next character */
     const char *end;
     const char *line_start;
-    int line;
+    int line; /* from 1 */
     int64_t *value;
-    int64_t count;
+    int64_t count; /* numbers in `value` */
     size_t capacity;
     int64_t columns; /* of the first row; 0 before it ends */
     int64_t rows;
-    int64_t total;
+    int64_t total; /* of all numbers */
 } csv_t;
 
+/* Returns the column, from 1, of a character of the current line. */
 static int column_of(const csv_t *csv, const char *place) {
     ptrdiff_t column = place - csv->line_start + 1;
     return column < INT_MAX ? (int)column : INT_MAX;
@@ -120,7 +122,8 @@ static pto_status_t read_row(csv_t *csv, pto_text_span_t text) {
         if (status != PTO_OK)
             return status;
         cells++;
-        if (!csv->is_list && csv->rows > 0 && (cells > csv->columns || (!line.next && cells < csv->columns)))
+        bool is_too_long = cells > csv->columns, is_too_short = !line.next && cells < csv->columns;
+        if (!csv->is_list && csv->rows > 0 && (is_too_long || is_too_short))
             return refuse_width(csv, line.place, cells);
     }
     if (line.fault)
@@ -133,7 +136,7 @@ static pto_status_t read_row(csv_t *csv, pto_text_span_t text) {
 }
 
 static pto_status_t read_rows(csv_t *csv) {
-    for (pto_text_span_t line; pto_span_next_line(&csv->at, csv->end, &line);) {
+    for (pto_text_span_t line; pto_span_next_line(&csv->next, csv->end, &line);) {
         csv->line_start = line.text;
         csv->line++;
         pto_status_t status = pto_span_has_fields(line) ? read_row(csv, line) : PTO_OK;
@@ -148,7 +151,7 @@ static pto_status_t read_rows(csv_t *csv) {
 /* Parses a square of numbers, or a list, without a path in `counts`. */
 static pto_status_t parse_numbers(const char *text, const char *end, const char *path, bool is_list,
                                   pto_counts_t *counts, pto_error_t *err) {
-    csv_t csv = {.path = path, .err = err, .is_list = is_list, .at = text, .end = end, .line_start = text};
+    csv_t csv = {.path = path, .err = err, .is_list = is_list, .next = text, .end = end, .line_start = text};
     pto_status_t status = read_rows(&csv);
     if (status != PTO_OK)
         free(csv.value);
@@ -171,7 +174,8 @@ static pto_status_t keep_path(pto_counts_t *parsed, const char *path, pto_counts
     return PTO_OK;
 }
 
-/* Parses a square of numbers, or a file of rows (pair_rows.c). */
+/* Parses a square of numbers, or a file with a row for each pair (pair_rows.c), of which only the rows of a
+ * memory space count; -1: all. */
 static pto_status_t parse_space(const char *text, size_t text_size, const char *path, int space,
                                 pto_counts_t *counts, pto_error_t *err) {
     const char *start = text + pto_byte_order_mark(text, text_size), *end = text + text_size;

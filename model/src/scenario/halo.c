@@ -1,4 +1,5 @@
-/* The grid of a halo exchange: its shape, its text in tables, and a process's neighbors, by arithmetic. */
+/* The grid of a halo exchange: its shape, its text in tables, and the neighbors of a process, by arithmetic.
+ * Processes are numbered in row-major order, the last dimension fastest. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ static pto_status_t check_shape(const pto_halo_t *grid, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* Returns the largest prime factor; 1 for 1. */
 static int64_t largest_factor(int64_t number) {
     int64_t largest = 1;
     for (int64_t factor = 2; factor * factor <= number; factor++)
@@ -50,8 +52,9 @@ static int64_t largest_factor(int64_t number) {
     return number > largest ? number : largest;
 }
 
-/* Distributes the factors of `members` over the open dimensions, the largest first, each to the smallest
- * dimension; then sorts these dimensions, the largest first. */
+/* Distributes the prime factors of `members` over the open dimensions: the largest
+ * factor first, each to the dimension that is smallest so far. Then sorts these dimensions, the largest
+ * first. */
 static void distribute_factors(pto_halo_t *grid, const bool *open, int64_t members) {
     for (int d = 0; d < grid->dim_count; d++)
         grid->dims[d] = open[d] ? 1 : grid->dims[d];
@@ -76,24 +79,25 @@ static void distribute_factors(pto_halo_t *grid, const bool *open, int64_t membe
 }
 
 pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *err) {
-    bool open[PTO_DIMS_MAX] = {false}, any = false;
-    int64_t members = 1;
+    bool open[PTO_DIMS_MAX] = {false}, any_open = false;
+    int64_t given = 1; /* product of the dimensions that are not open */
     pto_status_t status = check_shape(grid, err);
     if (status != PTO_OK)
         return status;
     for (int d = 0; d < grid->dim_count; d++) {
         open[d] = grid->dims[d] == 0;
-        any = any || open[d];
-        if (!open[d] && !pto_multiply(members, grid->dims[d], &members))
-            members = INT64_MAX;
+        any_open = any_open || open[d];
+        if (!open[d] && !pto_multiply(given, grid->dims[d], &given))
+            given = INT64_MAX;
     }
-    if (members < 1 || owners % members != 0 || (!any && members != owners))
+    if (given < 1 || owners % given != 0 || (!any_open && given != owners))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             any ? "the grid's dims of %lld in all do not divide the layout's %lld owners"
+                             any_open
+                                 ? "the grid's dims of %lld in all do not divide the layout's %lld owners"
                                  : "a grid of %lld processes is not one of the layout's %lld owners",
-                             (long long)members, (long long)owners);
-    if (any)
-        distribute_factors(grid, open, owners / members);
+                             (long long)given, (long long)owners);
+    if (any_open)
+        distribute_factors(grid, open, owners / given);
     return PTO_OK;
 }
 
@@ -104,7 +108,7 @@ int64_t pto_halo_cells(const pto_halo_t *grid) {
     return cells;
 }
 
-/* --- grids in tables ------------------------------------------------------------------------------------ */
+/* --- grids as text in tables ---------------------------------------------------------------------------- */
 
 int pto_halo_compare(const pto_halo_t *a, const pto_halo_t *b) {
     int order = (a->dim_count > b->dim_count) - (a->dim_count < b->dim_count);
@@ -135,6 +139,7 @@ const char *pto_halo_text(const pto_halo_t *grid, char text[PTO_HALO_TEXT_MAX]) 
     return text;
 }
 
+/* Parses one KEY=VALUE of the text. */
 static pto_status_t parse_part(const char *key, const char *value, pto_halo_t *grid, pto_error_t *err) {
     int64_t wrap[PTO_DIMS_MAX] = {0};
     pto_status_t status = PTO_OK;
@@ -184,13 +189,12 @@ pto_status_t pto_halo_parse(const char *text, size_t text_size, pto_halo_t *grid
 
 int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]) {
     int64_t peer = index, stride = 1;
-    for (int d = grid->dim_count - 1; d >= 0; stride *= grid->dims[d], d--) {
-        if (shift[d] == 0)
-            continue;
-        int64_t at = index / stride % grid->dims[d], to = at + shift[d];
-        if (!grid->wrap[d] && (to < 0 || to >= grid->dims[d]))
+    for (int d = grid->dim_count - 1; d >= 0; d--) {
+        int64_t size = grid->dims[d], from = index / stride % size, to = from + shift[d];
+        if (!grid->wrap[d] && (to < 0 || to >= size))
             return -1;
-        peer += ((to + grid->dims[d]) % grid->dims[d] - at) * stride;
+        peer += ((to + size) % size - from) * stride;
+        stride *= size;
     }
     return peer;
 }

@@ -1,5 +1,6 @@
-/* Placements, or mappings: which process of the application is at which place (node, GPU, core) of the
- * layout. Read from a file or made by a mapper, bound to a layout, and written. */
+/* Placements (pto_mapping_t): which process of the application is at which place (node, GPU, core) of the
+ * layout. A placement is read from a file or made by a mapper, bound to a layout, and written. An owner is a
+ * place that holds data; owners are numbered in the order of their places. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,10 @@
 
 enum { FILE_BYTES_MAX = 256 << 20 };
 
+/* A row of the file. */
 typedef struct {
     int64_t process;
-    pto_placed_t at;
+    pto_placed_t at; /* the place and the line */
 } row_t;
 
 typedef struct {
@@ -50,7 +52,7 @@ static const pto_csv_format_t format = {.what = "placements",
                                         .column_count = sizeof columns / sizeof *columns,
                                         .begin_row = begin_row};
 
-/* Sorts the rows by process: there must be one for each. */
+/* Sets `at`, by process, from the rows. Each process must have one row. */
 static pto_status_t sort_rows(const rows_t *rows, const char *path, pto_placed_t *at, pto_error_t *err) {
     for (int64_t i = 0; i < rows->count; i++) {
         const row_t *row = &rows->row[i];
@@ -99,13 +101,14 @@ PTO_TEXT_READER(pto_mapping_read, pto_mapping_parse, pto_mapping_t *, mapping, F
 
 /* --- binding -------------------------------------------------------------------------------------------- */
 
-/* The layout of the owners alone, whose ranks are the owners' numbers. */
+/* Returns the layout of the owners alone: its rank numbers are the numbers of the owners. */
 static pto_layout_t owners_of(const pto_layout_t *layout) {
     pto_layout_t owners = *layout;
     owners.procs_per_gpu = layout->owners_per_gpu;
     return owners;
 }
 
+/* Enters a process at its place in mapping->process, which has -1 for free places. */
 static pto_status_t place_process(const pto_layout_t *layout, int64_t process, pto_mapping_t *mapping,
                                   pto_error_t *err) {
     const pto_rank_t place = mapping->at[process].place;

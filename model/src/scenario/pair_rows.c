@@ -16,16 +16,16 @@ typedef struct {
     int64_t source;
     int64_t destination;
     int64_t bytes;
-    bool is_counted;
+    bool is_counted; /* it has the wanted source_space */
 } row_t;
 
 typedef struct {
     row_t *row;
     size_t count;
     size_t capacity;
-    int64_t order;
-    int space; /* rows with another source_space are ignored; -1: none are */
-    bool has_spaces;
+    int64_t order;   /* number of processes: above all numbers in the rows */
+    int space;       /* the wanted source_space (pto_space_t); -1: any */
+    bool has_spaces; /* the file has the column source_space */
 } rows_t;
 
 static pto_status_t begin_row(const pto_csv_t *csv, void **row) {
@@ -102,6 +102,7 @@ static pto_status_t find_order(const pto_csv_origin_t *origin, const char *path,
     return pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1, "the file has no rows and no line with ranks=");
 }
 
+/* Adds up the rows in a matrix. */
 static pto_status_t fill(const rows_t *rows, const char *path, pto_counts_t *counts, pto_error_t *err) {
     int64_t total = 0;
     int64_t *matrix = calloc((size_t)(rows->order * rows->order), sizeof *matrix);

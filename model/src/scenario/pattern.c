@@ -1,5 +1,7 @@
-/* Byte counts on a grid of processes, by arithmetic: between neighbors (stencil), or on lines of processes
- * (groups), as in Faraji's thesis (section 6.4.1); and properties of all kinds of counts. */
+/* Byte counts on a grid of processes, by arithmetic: between neighbors (stencil), or among the processes of a
+ * line along one dimension (groups), as in Faraji's thesis (section 6.4.1). Also properties of all kinds of
+ * counts. Processes are numbered in row-major order. The functions named _one ignore the second pattern, in
+ * host memory (counts->host). */
 #include "base/checked.h"
 #include "base/text.h"
 #include "scenario/check.h"
@@ -8,28 +10,33 @@ static bool has_grid(const pto_counts_t *counts) {
     return counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS;
 }
 
-/* Returns how often two processes at a distance are neighbors: twice in a wrapped dimension of size 2. */
-static int64_t adjacency(const pto_grid_t *grid, int d, int64_t step) {
-    int64_t distance = step < 0 ? -step : step;
+/* Returns how often two processes, whose coordinates differ by `difference`, are neighbors along a dimension:
+ * 0 or 1, but 2 in a wrapped dimension of size 2. */
+static int64_t adjacency(const pto_grid_t *grid, int d, int64_t difference) {
+    int64_t distance = difference < 0 ? -difference : difference;
     return (distance == 1) + (grid->wrap[d] && distance == grid->dim[d] - 1);
 }
 
-/* Removes the last dimension's coordinate from both numbers. Returns the difference of the two. */
-static int64_t take_step(int64_t size, int64_t *from, int64_t *to) {
-    int64_t step = *to % size - *from % size;
+/* Removes the coordinate of the last dimension, of this size, from both numbers. Returns the difference of
+ * the two coordinates. */
+static int64_t take_difference(int64_t size, int64_t *from, int64_t *to) {
+    int64_t difference = *to % size - *from % size;
     *from /= size;
     *to /= size;
-    return step;
+    return difference;
 }
 
-/* Returns how many messages, as many bytes each, a process of a grid sends to another: 0 unless neighbors. */
+/* Returns how many messages of equal size a process sends to another one: 0 unless they are neighbors. */
 static int64_t stencil_messages(const pto_grid_t *grid, int64_t source, int64_t destination) {
     int64_t messages = 0;
     for (int d = grid->dim_count - 1; d >= 0; d--) {
-        int64_t step = take_step(grid->dim[d], &source, &destination);
-        if (step != 0 && messages > 0)
-            return 0; /* the processes differ in two dimensions */
-        if (step != 0 && (messages = adjacency(grid, d, step) * grid->weight[d]) == 0)
+        int64_t difference = take_difference(grid->dim[d], &source, &destination);
+        if (difference == 0)
+            continue;
+        if (messages > 0) /* they differ in two dimensions */
+            return 0;
+        messages = adjacency(grid, d, difference) * grid->weight[d];
+        if (messages == 0)
             return 0;
     }
     return messages;
@@ -37,7 +44,7 @@ static int64_t stencil_messages(const pto_grid_t *grid, int64_t source, int64_t 
 
 static bool are_on_one_line(const pto_grid_t *grid, int64_t source, int64_t destination) {
     for (int d = grid->dim_count - 1; d >= 0; d--)
-        if (take_step(grid->dim[d], &source, &destination) != 0 && d != grid->along)
+        if (take_difference(grid->dim[d], &source, &destination) != 0 && d != grid->along)
             return false;
     return true;
 }
@@ -48,10 +55,11 @@ int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sou
     return are_on_one_line(&counts->grid, source, destination) ? bytes : 0;
 }
 
-/* Lists the neighbors along one dimension, in which neighbors' numbers differ by `stride`. */
+/* Lists the neighbors along dimension d, as if it wrapped. `stride`: the difference of the numbers of two
+ * neighbors. Returns how many it lists. */
 static int64_t neighbors(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
-    int64_t size = grid->dim[d], at = source / stride % size, count = 0;
-    int64_t before = at > 0 ? -1 : size - 1, after = at < size - 1 ? 1 : 1 - size;
+    int64_t size = grid->dim[d], coordinate = source / stride % size, count = 0;
+    int64_t before = coordinate > 0 ? -1 : size - 1, after = coordinate < size - 1 ? 1 : 1 - size;
     if (size > 1)
         peer[count++] = source + before * stride;
     if (size > 2)
@@ -59,7 +67,7 @@ static int64_t neighbors(const pto_grid_t *grid, int d, int64_t stride, int64_t 
     return count;
 }
 
-/* Lists the processes of a line along one dimension. */
+/* Lists the processes of the line along dimension d that contains `source`. Returns how many it lists. */
 static int64_t line_members(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
     int64_t size = grid->dim[d], first = source - source / stride % size * stride;
     for (int64_t k = 0; k < size; k++)
@@ -70,14 +78,18 @@ static int64_t line_members(const pto_grid_t *grid, int d, int64_t stride, int64
 int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer) {
     const pto_grid_t *grid = &counts->grid;
     int64_t found = 0, stride = 1;
-    if (!has_grid(counts))
-        for (; found < count; found++)
-            peer[found] = found;
-    for (int d = grid->dim_count - 1; d >= 0 && has_grid(counts); stride *= grid->dim[d--])
+    if (!has_grid(counts)) {
+        for (int64_t owner = 0; owner < count; owner++)
+            peer[owner] = owner;
+        return count;
+    }
+    for (int d = grid->dim_count - 1; d >= 0; d--) {
         if (counts->kind == PTO_COUNTS_STENCIL)
             found += neighbors(grid, d, stride, source, peer + found);
         else if (d == grid->along)
             found = line_members(grid, d, stride, source, peer);
+        stride *= grid->dim[d];
+    }
     return found;
 }
 
@@ -87,6 +99,7 @@ int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count) {
     return counts->kind == PTO_COUNTS_GROUPS ? counts->grid.dim[counts->grid.along] : count;
 }
 
+/* Returns the maximum of stencil_messages. */
 static int64_t max_messages(const pto_grid_t *grid) {
     int64_t max = 0;
     for (int d = 0; d < grid->dim_count; d++) {

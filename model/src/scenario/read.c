@@ -1,4 +1,6 @@
-/* Reads scenario files (docs/formats.md): the tables of their keys, and the readers of their values. */
+/* Reads scenario files (docs/formats.md): tables of their keys, which formats/yaml_read.h applies, and
+ * readers of their values. A reader fills `slot`, the address of a member of pto_scenario_t; `argument` (or a
+ * better name) is the number in the key's row. Functions named finish_ check a whole mapping. */
 #include "portolan/scenario.h"
 
 #include <stdlib.h>
@@ -34,11 +36,11 @@ typedef struct {
 static const pto_yaml_field_t byte_range_fields[] = RANGE_FIELDS(pto_read_bytes);
 static const pto_yaml_field_t count_range_fields[] = RANGE_FIELDS(pto_read_count);
 
-/* The kinds of series. */
+/* How series of bytes and of counts are read. */
 static const struct {
-    pto_yaml_read_t read; /* a value */
-    int minimum;
-    pto_yaml_table_t range;
+    pto_yaml_read_t read;   /* reads one value */
+    int minimum;            /* of a value */
+    pto_yaml_table_t range; /* the keys of a range */
 } series_kind[] = {
     {pto_read_bytes, 0, {.what = "a range of bytes", PTO_YAML_FIELDS(byte_range_fields)}},
     {pto_read_count, 1, {.what = "a range", PTO_YAML_FIELDS(count_range_fields)}},
@@ -90,7 +92,7 @@ static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_
 
 /* --- pairs and grids ------------------------------------------------------------------------------------ */
 
-/* [from, to] */
+/* Reads [from, to]. */
 static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                 int argument) {
     pto_pair_ends_t *ends = slot;
@@ -110,7 +112,7 @@ static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_
 
 enum { GRID_DIMS, GRID_WRAP, GRID_EXTENT };
 
-/* A list with a number for each dimension of a grid; `which` is its key. */
+/* Reads a list with a number for each dimension of a grid; `which`: GRID_DIMS, GRID_WRAP or GRID_EXTENT. */
 static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
                               int which) {
     pto_halo_t *halo = slot;
@@ -135,7 +137,7 @@ static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t 
 
 /* --- placement ------------------------------------------------------------------------------------------ */
 
-/* [node, gpu] or [node, gpu, core] */
+/* Reads [node, gpu] or [node, gpu, core]. */
 static pto_status_t read_place(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_placed_t *at) {
     int64_t *const number[] = {&at->place.node, &at->place.gpu, &at->place.core};
     const pto_yaml_node_t *child = node->child;
@@ -149,7 +151,7 @@ static pto_status_t read_place(const pto_reader_t *reader, const pto_yaml_node_t
     return status;
 }
 
-/* A file's name, or a list with the place of each process. */
+/* Reads the name of a file, or a list with the place of each process. */
 static pto_status_t read_placement(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                    int argument) {
     pto_mapping_t *mapping = slot;
@@ -269,6 +271,7 @@ static const pto_yaml_table_t scenario_table = {.what = "a scenario file",
                                                 .base = &pto_scenario_call_table,
                                                 .finish = finish_scenario};
 
+/* Records where the file has each field, for error messages. */
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
 #define KEY(id, key) [PTO_FIELD_##id] = (key),
     static const char *const key[PTO_FIELD_COUNT] = {PTO_SCENARIO_FIELD_TABLE(KEY)};
@@ -282,6 +285,7 @@ static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD
     }
 }
 
+/* Sets `bytes` to the largest number of a matrix or list, which the file must not give itself. */
 static pto_status_t take_matrix_bytes(const pto_reader_t *reader, const pto_yaml_node_t *root,
                                       pto_scenario_t *scenario) {
     const pto_yaml_node_t *bytes = pto_yaml_find(root, "bytes");

@@ -1,4 +1,6 @@
-/* Reads byte counts (the key `counts`, or an option): equal, random, a matrix, a list, a pattern, or two. */
+/* Reads byte counts (the key `counts`, or an option): equal, random (skew), a matrix, a list, a pattern on a
+ * grid, or two of these, one in GPU memory and one in host memory. The keys are read into a counts_slot_t,
+ * from which the pto_counts_t is made. */
 #include "scenario/read.h"
 
 #include <stdlib.h>
@@ -33,13 +35,14 @@ typedef struct {
     int64_t value[PTO_GRID_DIMS_MAX];
 } numbers_t;
 
+/* The values of the keys of `counts`. */
 typedef struct {
     double skew;
     int64_t seed;
     char *matrix_path;
-    int space; /* of a matrix's rows; -1: of all */
+    int space; /* of the matrix rows that count (pto_space_t); -1: all */
     pto_counts_t list;
-    int pattern;
+    int pattern; /* index in pattern_at */
     numbers_t dims, wrap, weights;
     int64_t along;
 } counts_slot_t;
@@ -52,7 +55,7 @@ static pto_status_t read_skew(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
-/* A list of numbers, or a file of them, whose faults are reported with their place in that file. */
+/* Reads a list of numbers, or a file of them. Errors in the file are reported at their place in that file. */
 static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                               int argument) {
     pto_counts_t *counts = slot;
@@ -118,6 +121,7 @@ static const struct {
     {"along", FORM_GROUPS},
 };
 
+/* Checks that the keys belong to one form, and that it is complete. */
 static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     const counts_slot_t *read = target;
     bool pattern = pto_yaml_find(node, "pattern") != NULL, matrix = pto_yaml_find(node, "matrix") != NULL;

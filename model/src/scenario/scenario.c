@@ -1,5 +1,5 @@
-/* Scenarios in memory: names, defaults and series. read.c reads them; check.c refuses invalid ones; bind.c
- * binds them to a machine. */
+/* Scenarios in memory: names, defaults and series (increasing values of one field). A scenario is read by
+ * read.c or set from options, then checked by check.c, then bound to a machine by bind.c. */
 #include "portolan/scenario.h"
 #include "base/names.h"
 #include "portolan/units.h"

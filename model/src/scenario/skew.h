@@ -1,4 +1,5 @@
-/* Random byte counts: each is a hash of its pair of processes, so none is stored. Internal to libportolan. */
+/* Random byte counts: each is a hash of its pair of processes, so none is stored. With skew s, a count is
+ * uniform in [(1 - s) bytes, (1 + s) bytes]. Internal to libportolan. */
 #ifndef PTO_SCENARIO_SKEW_H
 #define PTO_SCENARIO_SKEW_H
 
@@ -29,7 +30,7 @@ static inline uint64_t pto_skew_source(const pto_skew_t *skew, int64_t source) {
 /* The hash modulo `width`. To make this exactly uniform, hashes below 2^64 modulo `width` are rejected. */
 static inline int64_t pto_skew_bytes_from(const pto_skew_t *skew, uint64_t source_hash, int64_t destination) {
     uint64_t hash = pto_mix(source_hash + (uint64_t)destination + PTO_GOLDEN_GAMMA), width = skew->width;
-    if (hash < width) { /* otherwise it is not below the limit, and needs no division */
+    if (hash < width) { /* the limit is below `width`, so no other hash needs the division */
         uint64_t limit = (0 - width) % width;
         while (hash < limit)
             hash = pto_mix(hash + PTO_GOLDEN_GAMMA);

@@ -1,4 +1,6 @@
-/* Changes to a machine or a layout for one run (--what-if): parsed, applied, and recorded in the machine. */
+/* Changes to a machine or a layout for one run (--what-if): parsed, applied, and recorded in the machine. A
+ * key names a number of the layout, or one or more parameters of the machine, by its key, its group or a
+ * wildcard. All new values are checked before the first one is changed. */
 #include "portolan/scenario.h"
 
 #include <assert.h>
@@ -28,9 +30,9 @@ typedef struct {
     char key[PTO_PARAM_KEY_MAX];
     match_t match;
     const char *value; /* the text after '=', as given */
-    bool relative;
-    double factor; /* of a relative change; the reciprocal of a divisor */
-    bool numeric;  /* by pto_machine_set: `number` is the value, and the key is not of the layout */
+    bool relative;     /* *FACTOR or /FACTOR */
+    double factor;     /* of a relative change; the reciprocal of a divisor */
+    bool numeric;      /* by pto_machine_set: the value is `number`, and the key is not of the layout */
     double number;
 } change_t;
 
@@ -72,6 +74,8 @@ static pto_status_t out_of_range(const change_t *change, double value, const cha
 
 /* --- whole numbers: the layout, the node, limits of byte ranges ----------------------------------------- */
 
+/* Sets `*number` to what a change makes of `before`. `bytes`: it is a number of bytes, which may have a
+ * suffix. */
 static pto_status_t new_number(const change_t *change, int64_t before, bool bytes, int64_t *number,
                                pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -93,6 +97,7 @@ static pto_status_t new_number(const change_t *change, int64_t before, bool byte
     return status;
 }
 
+/* Adjusts the ranges of bytes of all rows after a limit has changed. Returns false if one is empty. */
 static bool join_ranges(pto_machine_t *machine) {
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)
         if (cell.family->form == PTO_FORM_COST && !pto_cost_join(cell.family->by, cell.at))
@@ -116,7 +121,7 @@ static pto_status_t change_number(const change_t *change, pto_machine_t *machine
 
 /* --- parameters ----------------------------------------------------------------------------------------- */
 
-/* Returns whether a key is one of those that a machine made of others takes from its `network`. */
+/* Returns whether a key is a parameter of the network between nodes (keep_network in machine/inherit.c). */
 static bool is_of_network(const char *key) {
     static const char *const of_network[] = {"messages.*.off_node.*", "gap.[cg]pu.*", "injection.*",
                                              "network.*"};
@@ -141,6 +146,7 @@ static pto_status_t read_value(const change_t *change, const pto_machine_param_t
                          change->key, change->value, *value);
 }
 
+/* Sets `*value` to what a change makes of a parameter. */
 static pto_status_t new_value(const change_t *change, const pto_machine_param_t *changed, double *value,
                               pto_error_t *err) {
     const pto_param_t *param = changed->param;
@@ -169,6 +175,7 @@ static void put_value(pto_param_t *param, double value) {
 
 /* --- notes ---------------------------------------------------------------------------------------------- */
 
+/* Appends a line to machine->what_if. */
 static pto_status_t note(pto_machine_t *machine, const char *text, pto_error_t *err) {
     size_t before = machine->what_if ? strlen(machine->what_if) + 1 : 0;
     size_t length = strlen(text);

@@ -1,6 +1,7 @@
 /* Binds workloads to a machine. The processes form a grid. A call along some of its dimensions splits them
  * into communicators: processes that differ only in the coordinates of those dimensions are members of the
- * same one. For each call, the layout that its communicators have in common is found here. */
+ * same communicator. For each call, this file finds the layout (nodes, GPUs of a node) that all of its
+ * communicators share. Process numbers are in row-major order, and fill one node after another. */
 #include "portolan/workload.h"
 
 #include <assert.h>
@@ -93,7 +94,8 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
 
 /* --- communicators -------------------------------------------------------------------------------------- */
 
-/* How a call's communicators are spread over nodes. A run is the members of one communicator on one node. */
+/* How a call's communicators are spread over nodes. A run consists of the members of one communicator on one
+ * node. */
 typedef struct {
     int64_t on_node;   /* members of the latest run; of all runs unless `uneven`; 0: no run yet */
     int64_t on_socket; /* minimum over the runs of the members on the socket of the run's first member */

@@ -1,5 +1,5 @@
-/* Reads workload files (docs/formats.md): a grid of processes, and a step of calls, whose keys are those of a
- * scenario, and of computation. */
+/* Reads workload files (docs/formats.md): a grid of processes, and a step. The step is a list of entries: a
+ * call (with the keys of a scenario), computation, or several calls at once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static pto_status_t read_dimension(const pto_reader_t *reader, const pto_yaml_no
     return PTO_OK;
 }
 
-/* {name: size, ...}, the fastest dimension last. */
+/* Reads {name: size, ...}, the fastest dimension last. */
 static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                               int argument) {
     (void)argument;
@@ -69,7 +69,8 @@ static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t 
 
 /* --- one entry ------------------------------------------------------------------------------------------ */
 
-/* A call that is being read; first its scenario, to which the table of a scenario's keys applies. */
+/* A call that is being read. Its scenario comes first, so that the table of a scenario's keys applies to it.
+ */
 typedef struct {
     pto_workload_call_t call;
     const pto_workload_t *workload;
@@ -90,14 +91,14 @@ static pto_status_t add_dimension(const pto_reader_t *reader, const pto_yaml_nod
     return PTO_OK;
 }
 
-/* world, a dimension, or a list of them. */
+/* Reads `world`, a dimension, or a list of dimensions. */
 static pto_status_t read_on(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                             int argument) {
     (void)argument;
     reading_t *reading = slot;
     bool is_world = node->kind == PTO_YAML_SCALAR && strcmp(node->text, "world") == 0;
     if (is_world)
-        return PTO_OK; /* which it is already */
+        return PTO_OK; /* the default */
     reading->call.along = 0;
     if (node->kind != PTO_YAML_LIST)
         return add_dimension(reader, node, reading);
@@ -182,7 +183,7 @@ static pto_status_t read_at_once(const pto_reader_t *reader, const pto_yaml_node
     return status;
 }
 
-/* Read by finish_workload, once the grid is known. */
+/* Checks the form of `step`. finish_workload reads it, when the grid is known. */
 static pto_status_t expect_step(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                 int argument) {
     (void)slot;
