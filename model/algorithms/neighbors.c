@@ -1,7 +1,6 @@
 /* Halo exchange by messages, in place: one dimension after another, so that corners arrive in two hops (as in
  * SHOC's Stencil2D), or all at once. In a dimension of size 2 that wraps, both neighbors are the same
- * process. Messages between two processes match in order, so a stage posts its sends in the order of the
- * receives. */
+ * process. Messages between two processes match in order, so sends have the order of receives. */
 #include "algorithms.h"
 #include "plan/sides.h"
 

@@ -8,8 +8,7 @@
  * another process instead. */
 #include "algorithms.h"
 
-/* Returns the aligned run of `parts_kept` parts that contains part number (bit-reversed index at `anchor`).
- */
+/* Returns the aligned run of `parts_kept` parts that contains that of the bit-reversed index at `anchor`. */
 static pto_slice_t half(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t parts_kept) {
     pto_slice_t slice = pto_slice_part(buffer, parts, anchor, pto_constant(0));
     slice.reverse_bits = pto_log2_ceil(parts);

@@ -25,11 +25,9 @@
 
 #define DECLARE(name) extern const pto_algorithm_t pto_algorithm_##name;
 ALGORITHMS(DECLARE)
-#undef DECLARE
 
 #define ENTRY(name) &pto_algorithm_##name,
 static const pto_algorithm_t *const algorithms[] = {ALGORITHMS(ENTRY)};
-#undef ENTRY
 
 /* Defines pto_algorithm_count and _at, and the static functions name_at, is_full and keep. */
 PTO_REGISTRY(pto_algorithm, pto_algorithm_t, algorithms, PTO_REGISTERED_MAX);

@@ -92,8 +92,7 @@ typedef struct {
 } leaders_t;
 
 /* No flag is needed to reuse the buffers. The leader raises "complete" after all its sends have completed. It
- * exchanges again only after all processes have raised "gathered" in the next run, when they have already
- * copied their output. */
+ * exchanges again only after all processes have raised "gathered" in the next run, after copying. */
 static void build_through_leaders(const context_t *context, const leaders_t *leaders) {
     pto_builder_t *builder = context->builder;
     pto_intranode_copy_in(builder, &context->node, pto_slice_all(builder, context->user.in), leaders->place);
@@ -156,7 +155,6 @@ static void exchange_in_node(const context_t *context, pto_slice_t own_source, p
     pto_build_end(context->builder);
 }
 
-/* The exchange with the counterparts. */
 static void build_on_rail(const context_t *context, int in, int out, int64_t bundle) {
     pto_exchange_t exchange = {.group = pto_build_group(context->builder, PTO_GROUP_RAIL, 0),
                                .core_count = context->node.core_count,
@@ -199,8 +197,6 @@ static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *r
     else
         build_alltoall(&context);
 }
-
-/* --- the strategies ------------------------------------------------------------------------------------- */
 
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1 || request->layout.gpus_per_node > 1)

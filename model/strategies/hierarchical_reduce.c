@@ -123,25 +123,16 @@ static void build(pto_builder_t *builder, const pto_request_t *request, const pt
         build_allreduce(&levels);
 }
 
-static void build_gsb_gsb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_intranode_gsb, &pto_intranode_gsb);
-}
-
-static void build_gsb_btb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_intranode_gsb, &pto_intranode_btb);
-}
-
-static void build_btb_gsb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_intranode_btb, &pto_intranode_gsb);
-}
-
-static void build_btb_btb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_intranode_btb, &pto_intranode_btb);
-}
-
-static void build_mix_gsb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_intranode_mix, &pto_intranode_gsb);
-}
+/* Defines build_INSIDE_BETWEEN, the `build` of a strategy with these operations at its two levels. */
+#define BUILD(inside_gpu, between_gpus)                                                                      \
+    static void build_##inside_gpu##_##between_gpus(pto_builder_t *builder, const pto_request_t *request) {  \
+        build(builder, request, &pto_intranode_##inside_gpu, &pto_intranode_##between_gpus);                 \
+    }
+BUILD(gsb, gsb)
+BUILD(gsb, btb)
+BUILD(btb, gsb)
+BUILD(btb, btb)
+BUILD(mix, gsb)
 
 static int64_t members_of_gpu(const pto_request_t *request) { return request->layout.owners_per_gpu; }
 

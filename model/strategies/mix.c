@@ -54,8 +54,7 @@ static pto_exchange_t direct_members(const mix_t *mix) {
     return members;
 }
 
-/* The body of a loop over the staging members: the root waits for a member's block and copies it to its GPU.
- */
+/* The body of a loop over the staging members: the root waits for a block and copies it to its GPU. */
 static void collect_block(const mix_t *mix, const inputs_t *inputs, int flag) {
     pto_slice_t staged = pto_slice_block(inputs->host, PTO_ANCHOR_ABSOLUTE);
     pto_slice_t place = pto_slice_block(inputs->gathered, PTO_ANCHOR_ABSOLUTE);
@@ -127,8 +126,6 @@ static void distribute_result(const mix_t *mix, const result_t *result) {
     pto_build_end(mix->builder);
     pto_build_end(mix->builder);
 }
-
-/* --- the operations ------------------------------------------------------------------------------------- */
 
 /* With staging members, these operations require PTO_RUN_ORDERED (intranode.h). */
 static int reduce(pto_builder_t *builder, const pto_exchange_t *members, int source, int into,

@@ -13,8 +13,7 @@ typedef struct {
     bool packs; /* any side packs */
 } phase_t;
 
-/* Finds the sides of phase `number`. Adds their packed cells to `*packed_cells`, the total of earlier phases.
- */
+/* Finds the sides of phase `number`. Adds their packed cells to `*packed_cells`, the total of all phases. */
 static void find_sides(pto_builder_t *builder, int number, phase_t *phase, int64_t *packed_cells) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX];
@@ -49,8 +48,7 @@ static void build_phase(pto_builder_t *builder, const phase_t *phase) {
     pto_build_end(builder);
 }
 
-/* Returns an upper bound of the packed cells: all halo cells, with corners counted once for each dimension.
- */
+/* Returns an upper bound of the packed cells: all halo cells, corners once for each dimension. */
 static int64_t packed_cells_max(const pto_halo_t *halo) {
     int64_t cells = 0;
     for (int d = 0; d < halo->dim_count; d++)

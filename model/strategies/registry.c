@@ -40,11 +40,9 @@
 
 #define DECLARE(name) extern const pto_strategy_t pto_strategy_##name;
 STRATEGIES(DECLARE)
-#undef DECLARE
 
 #define ENTRY(name) &pto_strategy_##name,
 static const pto_strategy_t *const strategies[] = {STRATEGIES(ENTRY)};
-#undef ENTRY
 
 /* Defines pto_strategy_count and _at, and the static functions name_at, is_full and keep. */
 PTO_REGISTRY(pto_strategy, pto_strategy_t, strategies, PTO_REGISTERED_MAX);

@@ -43,8 +43,7 @@ static void take_credit(pto_builder_t *builder, const ring_t *ring) {
     flag_stage(builder, "take a credit", ring->sends, PTO_STEP_WAIT, ring->empty);
 }
 
-/* One chunk passes the ring. `credit`: its slot has been used before, so the sender waits until it is empty.
- */
+/* One chunk passes the ring. `credit`: its slot has been used before, so the sender takes a credit. */
 static void pass(pto_builder_t *builder, const ring_t *ring, bool credit, bool last) {
     if (credit)
         take_credit(builder, ring);
@@ -214,8 +213,6 @@ static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     for (int phase = 0; phase < pto_halo_phases(&request->halo); phase++)
         build_phase(builder, &members, phase);
 }
-
-/* --- the strategy --------------------------------------------------------------------------------------- */
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_HALO)

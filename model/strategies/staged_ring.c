@@ -55,8 +55,7 @@ static const pto_peers_t next = {.kind = PTO_PEERS_SHIFT,
                                  .until = {.constant = 2},
                                  .sign = 1};
 
-/* Builds the last stages of a pipeline and ends it: complete chunks are forwarded, chunk `ahead` first, and
- * copied to the device. */
+/* Builds the last stages of a pipeline and ends it: it forwards and copies chunks, `ahead` first. */
 static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ahead) {
     pto_slice_t received = chunk(builder, ring, ring->host, ahead + ring->chunks);
     pto_build_sendrecv(builder, "round", &ring->members, next, chunk(builder, ring, ring->host, ahead),
@@ -154,8 +153,6 @@ const pto_strategy_t pto_strategy_staged_ring = {
     .collective_space = PTO_SPACE_CPU,
     .build = build_staged,
 };
-
-/* --- by all processes of a GPU -------------------------------------------------------------------------- */
 
 static void build_split(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t user = pto_route_user(builder, request);

@@ -4,8 +4,7 @@
  * Several chunks form a pipeline: one chunk is copied to the host while the previous one travels and the one
  * before it is copied to the device (docs/model.md, 'Staging in chunks'). The chunks of an alltoall are
  * groups of destinations, so messages keep their size. The blocks for the next group are copied to the host
- * while the blocks for this group travel. Blocks are divided only if there are more chunks than destinations.
- */
+ * while the blocks for this group travel. Only more chunks than destinations divide blocks. */
 #include "staging.h"
 
 /* Point to point (Ji et al. 2012, "by hand"): only an end in GPU memory is staged. */
@@ -129,8 +128,6 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request,
     else
         pto_route_end_chunks(builder, chunks);
 }
-
-/* --- all collectives ------------------------------------------------------------------------------------ */
 
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->collective == PTO_COLLECTIVE_PAIR && request->ends.from_host && request->ends.to_host)

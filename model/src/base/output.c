@@ -1,7 +1,6 @@
 /* Output files. Their bytes go to a temporary file in the same folder, which takes the place of the target
  * when the output is complete (pto_output_close). Devices, pipes and open files are written directly. A
- * growing output (for long measurements) is never removed: what was written remains if a run is interrupted.
- */
+ * growing output (for long measurements) is never removed, so that an interrupted run keeps what it wrote. */
 #include "portolan/output.h"
 
 #include <errno.h>

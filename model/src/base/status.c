@@ -12,7 +12,6 @@ const char *pto_status_text(pto_status_t status) {
     case PTO_##name:                                                                                         \
         return text;
         PTO_STATUS_TABLE(STATUS_CASE)
-#undef STATUS_CASE
     }
     return "unknown status";
 }

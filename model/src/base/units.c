@@ -100,11 +100,6 @@ static const char *skip_decimal(const char *text) {
     return end;
 }
 
-static bool is_decimal(const char *text) {
-    const char *end = skip_decimal(text);
-    return end && *end == '\0';
-}
-
 /* strtod follows the locale's decimal point; a program that embeds the library may have set one. */
 static double to_double(const char *text) {
     locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
@@ -125,7 +120,8 @@ static bool has_nonzero_mantissa(const char *text) {
 }
 
 pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err) {
-    if (!is_decimal(text))
+    const char *end = skip_decimal(text);
+    if (!end || *end != '\0')
         return refuse_number(text, "a number", err);
     double parsed = to_double(text);
     if (isinf(parsed))
@@ -179,8 +175,6 @@ pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err)
     *bytes = count;
     return PTO_OK;
 }
-
-/* --- quantities ---------------------------------------------------------------------------------------- */
 
 /* A power of ten or of two by its letters; NULL letters end a list. */
 typedef struct {

@@ -9,8 +9,6 @@
 #include "base/text_file.h"
 #include "machine/machine_internal.h"
 
-/* --- use ------------------------------------------------------------------------------------------------ */
-
 double pto_covered_doublings(const pto_covered_t *covered, int64_t value) {
     return covered->most > 0 && value > covered->most ? log2((double)value / (double)covered->most) : 0;
 }
@@ -25,8 +23,6 @@ const pto_error_row_t *pto_model_error_row(const pto_model_error_t *error, const
     }
     return found;
 }
-
-/* --- ownership ------------------------------------------------------------------------------------------ */
 
 pto_error_row_t *pto_model_error_add(pto_model_error_t *error, const char *strategy) {
     if (!PTO_EXTEND(error->row, error->row_count))
@@ -85,8 +81,6 @@ void pto_fitted_to_free(pto_fitted_to_t *fitted, int count) {
     }
     free(fitted);
 }
-
-/* --- reading -------------------------------------------------------------------------------------------- */
 
 /* pto_covered_t: [least, most]. */
 static pto_status_t read_span(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,

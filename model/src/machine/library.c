@@ -211,8 +211,6 @@ pto_status_t pto_machine_use_library(pto_machine_t *machine, const char *name, p
 
 const char *pto_machine_mpi_library(const pto_machine_t *machine) { return machine->mpi_library; }
 
-/* --- names ---------------------------------------------------------------------------------------------- */
-
 /* The text by which a library identifies itself in MPI_Get_library_version and lines `mpi=`, and the name of
  * its file, to which the first `numbers` components of the version are appended. Spectrum MPI and MVAPICH2
  * precede the libraries that they derive from, whose names they may contain. */

@@ -30,7 +30,6 @@ PTO_NAME_FUNCTION(pto_remote_name, pto_remote_t, PTO_REMOTE_COUNT, "no access",
 
 #define NAME(name, text) [PTO_NCCL_##name] = (text),
 PTO_NAME_FUNCTION(pto_nccl_name, pto_nccl_kind_t, PTO_NCCL_COUNT, "no collective", {PTO_NCCL_TABLE(NAME)});
-#undef NAME
 
 PTO_NAME_FUNCTION(pto_nccl_algorithm_name, pto_nccl_algorithm_t, PTO_NCCL_ALGORITHM_COUNT, "no algorithm",
                   {[PTO_NCCL_ALGORITHM_RING] = "ring", [PTO_NCCL_ALGORITHM_TREE] = "tree"});

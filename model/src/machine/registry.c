@@ -300,8 +300,6 @@ void pto_cell_clear(const pto_cell_t *cell) {
     memset(cell->at, 0, size_of_form[cell->family->form]);
 }
 
-/* --- rows ----------------------------------------------------------------------------------------------- */
-
 pto_cost_row_t *pto_cost_add(pto_cost_table_t *cost) {
     if (!PTO_EXTEND(cost->row, cost->count))
         return NULL;
@@ -353,8 +351,6 @@ bool pto_cost_join(pto_rows_by_t by, pto_cost_table_t *cost) {
     }
     return true;
 }
-
-/* --- names ---------------------------------------------------------------------------------------------- */
 
 const char *pto_field_name(pto_field_t field) {
     static const char *const name[] = {[PTO_FIELD_NONE] = "",

@@ -268,8 +268,6 @@ static pto_status_t check_routes(const pto_reader_t *reader, const pto_yaml_node
     return PTO_OK;
 }
 
-/* --- the topology --------------------------------------------------------------------------------------- */
-
 /* Checks the form of `links` (`argument` is 0) or `routes` (1), which `finish` reads. */
 static pto_status_t read_later(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {

@@ -46,8 +46,6 @@ int pto_buffer_home(const pto_plan_t *plan, int buffer) {
     return home;
 }
 
-/* --- collectives that NCCL runs ------------------------------------------------------------------------- */
-
 static bool is_nccl(const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL;
 }

@@ -26,8 +26,7 @@ static uint64_t fnv1a_text(uint64_t hash, const char *text) {
     return hash;
 }
 
-/* Adds a number and its name if the number is set, that is, above `unset`. The name distinguishes such
- * numbers from each other. */
+/* Adds a number that is set (above `unset`), with its name, which distinguishes such numbers. */
 static uint64_t fnv1a_set(uint64_t hash, const char *name, int64_t value, int64_t unset) {
     return value > unset ? fnv1a(fnv1a_text(hash, name), (uint64_t)value) : hash;
 }
@@ -210,8 +209,7 @@ typedef struct {
     int64_t procs; /* the number of these processes */
 } matrix_users_t;
 
-/* Returns whether processes use the blocks of other processes of their node: in buffers that combine them, or
- * in these processes' memory. */
+/* Returns whether processes use blocks of others on their node: in buffers that combine them, or in place. */
 static bool uses_blocks_of_node(const pto_plan_t *plan) {
     bool combines = false;
     for (int i = 0; i < plan->buffers.count; i++) {
@@ -231,8 +229,7 @@ static matrix_users_t matrix_users_of(const pto_plan_t *plan, int64_t rank) {
     return (matrix_users_t){first, first + owners, procs};
 }
 
-/* Returns the bytes of a pair times a hash of the pair. The sum over pairs then changes if two numbers trade
- * places. */
+/* Returns the bytes of a pair times a hash of the pair. A sum of these changes if two numbers are swapped. */
 static uint64_t weighted_bytes(const pto_request_t *request, bool host, int64_t source, int64_t destination) {
     uint64_t weight = pto_mix(((uint64_t)source << 32) + (uint64_t)destination + PTO_GOLDEN_GAMMA);
     int64_t bytes = host ? pto_request_host_bytes(request, source, destination)

@@ -109,8 +109,8 @@ static bool needs_no_flags(const analysis_t *analysis, int64_t peer) {
 }
 
 /* Returns whether the plan may contain this step if `buffer` is in line format. Only copies from other
- * buffers may write it. No other buffer may be double-buffered, since the addresses of its loads would depend
- * on the run. */
+ * buffers may write it. No other one may be double-buffered: the addresses of its loads would depend on the
+ * run. */
 static bool allows_lines(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
     const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
     for (int i = 0; i < 2; i++)
@@ -162,8 +162,7 @@ static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action,
     return single;
 }
 
-/* Returns whether an action copies or reduces whole blocks of the buffer, from or to ranges of the same
- * lengths. */
+/* Returns whether an action copies or reduces whole blocks, from or to ranges of the same lengths. */
 static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     if (is_by_pair(plan, buffer))
         return by_single_blocks(plan, action, buffer);
@@ -249,8 +248,7 @@ static void add_action(traffic_t *traffic, const pto_action_t *action) {
 }
 
 /* Adds the accesses of `rank` to the buffer of traffic->rank. Another rank accesses it as the memory of a
- * peer. It is that peer at most once, except in a torus, so the search for it replaces the loop over peers.
- */
+ * peer. Except in a torus, it has that peer at most once, which replaces the loop over peers. */
 static void add_step(traffic_t *traffic, const pto_step_t *step, int64_t rank, int64_t k) {
     pto_action_t action;
     if (!(pto_step_writes(step, traffic->buffer) || pto_step_reads(step, traffic->buffer)) ||
@@ -315,8 +313,7 @@ static bool is_written_once_and_read(const pto_plan_t *plan, int64_t rank, int b
     return right;
 }
 
-/* For a rank that stores to no other one: returns whether it allows lines in every buffer that other ranks
- * may choose. */
+/* For a rank that stores to no other one: returns whether it allows lines in any buffer of the others. */
 static bool allows_any_lines(const analysis_t *analysis) {
     bool allows = true;
     for (int buffer = 0; buffer < pto_plan_buffer_count(analysis->plan) && allows; buffer++)

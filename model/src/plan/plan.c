@@ -24,8 +24,6 @@ struct pto_builder {
     bool out_of_memory;
 };
 
-/* --- building ------------------------------------------------------------------------------------------- */
-
 /* Records the first wrong use, which fails the plan in build_nodes. Returns `wrong`. */
 static bool note_misuse(pto_builder_t *builder, bool wrong, const char *misuse) {
     if (wrong && !builder->misuse)
@@ -308,15 +306,14 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
     builder->bundle = exchange->bundle;
     if (without_node) {
         request->algorithm->build(builder, &call);
-        builder->bundle = 0;
-        return;
+    } else {
+        pto_build_collective(builder, &call, request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
+        if (request->staged && on_gpu)
+            build_staged(builder, request, &call);
+        else
+            build_unstaged(builder, request, &call);
+        pto_build_end(builder);
     }
-    pto_build_collective(builder, &call, request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
-    if (request->staged && on_gpu)
-        build_staged(builder, request, &call);
-    else
-        build_unstaged(builder, request, &call);
-    pto_build_end(builder);
     builder->bundle = 0;
 }
 
@@ -445,18 +442,18 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
                                  (long long)size[i].value);
     static const pto_counts_t equal = {.kind = PTO_COUNTS_EQUAL};
     const pto_counts_t *counts = request->counts ? request->counts : &equal;
-    int64_t owners = pto_layout_owner_count(&request->layout);
-    int64_t peers = 1; /* number of blocks of a process */
+    int64_t owners = pto_layout_owner_count(&request->layout), peers; /* peers: blocks of a process */
     pto_status_t status = pto_counts_check(counts, err);
     if (status != PTO_OK)
         return status;
+    int64_t order = pto_counts_order(counts);
     const char *form = counts->kind == PTO_COUNTS_LIST ? "list" : "pattern";
     if (counts->kind == PTO_COUNTS_MATRIX)
         form = "matrix";
-    if (pto_counts_order(counts) > 0 && pto_counts_order(counts) != owners)
+    if (order > 0 && order != owners)
         return pto_error_set(err, PTO_ERR_RANGE,
                              "the %s of bytes has %lld rows, but %lld processes hold data", form,
-                             (long long)pto_counts_order(counts), (long long)owners);
+                             (long long)order, (long long)owners);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;
     else if (request->collective == PTO_COLLECTIVE_HALO)
@@ -498,7 +495,7 @@ static pto_status_t check_buffers(const pto_plan_t *plan, pto_error_t *err) {
 static pto_status_t create_fixed(pto_plan_t *plan, pto_error_t *err) {
     pto_request_t request = plan->request;
     request.strategy = request.strategy->fixed;
-    return pto_plan_create(&request, &plan->fixed, err);
+    return request.strategy ? pto_plan_create(&request, &plan->fixed, err) : PTO_OK;
 }
 
 static pto_status_t check_request(pto_request_t *request, pto_error_t *err) {
@@ -583,7 +580,7 @@ pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pt
         status = check_buffers(created, err);
     if (status == PTO_OK)
         status = pto_lanes_check(created, err);
-    if (status == PTO_OK && created->request.strategy->fixed)
+    if (status == PTO_OK)
         status = create_fixed(created, err);
     if (status != PTO_OK) {
         pto_plan_destroy(created);

@@ -91,7 +91,6 @@ static double median_s(const pto_policy_t *policy, int h) {
     return sorted[(count - 1) / 2];
 }
 
-/* Returns the h of the next run. */
 static int choose(const pto_policy_t *policy) {
     int untried = 0, tries = 0, best = 0;
     for (int h = 0; h <= policy->members; h++) {
@@ -117,8 +116,6 @@ void pto_policy_end(pto_policy_t *policy, double seconds) {
     if (!is_first_run && seconds >= 0)
         policy->recent_s[policy->h][(*tries)++ % PTO_POLICY_RECENT] = seconds;
 }
-
-/* --- both policies -------------------------------------------------------------------------------------- */
 
 void pto_policy_begin(pto_policy_t *policy) {
     memset(policy->taken, 0, sizeof policy->taken);

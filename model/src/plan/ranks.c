@@ -61,8 +61,7 @@ static int64_t first_shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, 
     return j;
 }
 
-/* Sets the peer to the neighbor at shift j; false if there is none. A signal or wait counts a neighbor only
- * at the first of its shifts. */
+/* Sets the peer to the neighbor at shift j, if any. Signals and waits count it at the first of its shifts. */
 static bool find_neighbor(const pto_halo_t *grid, pto_action_t *action, int64_t j) {
     int shift[PTO_DIMS_MAX];
     action->peer = pto_halo_shift(grid, j, shift) ? pto_halo_peer(grid, action->me, shift) : -1;
@@ -108,8 +107,7 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     return action->peer != action->me;
 }
 
-/* Returns the term of the peer set that is this peer of the acting rank; -1: none. It need not be in the set.
- */
+/* Returns the term that leads to this peer of the acting rank; -1: none. It need not be in the peer set. */
 static int64_t term_of_peer(const pto_plan_t *plan, const pto_group_t *group, const pto_action_t *action,
                             int64_t peer) {
     const pto_peers_t *peers = &action->step->peers;
@@ -219,8 +217,6 @@ void pto_actions_begin(pto_actions_t *actions, const pto_plan_t *plan, int64_t r
     *actions = (pto_actions_t){.rank = rank, .kinds = kinds};
     pto_walk_begin(&actions->walk, plan);
 }
-
-/* --- all actions of a rank ------------------------------------------------------------------------------ */
 
 /* Enters the next step of the stage, or of the next stage; false if there is none. */
 static bool begin_step(pto_actions_t *actions) {

@@ -16,8 +16,7 @@ static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* Returns the number of groups that contain processes of one given core: one per node, per GPU of a node, or
- * per GPU, by the group's color. */
+/* Returns the number of groups with processes of a given core, by the color: of all nodes, GPUs, or rails. */
 static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
     unsigned color = pto_group_traits[kind].color;
     return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
@@ -74,8 +73,7 @@ static bool varies_equally(const pto_expr_t *a, const pto_expr_t *b) {
     return a->loop == b->loop && a->power == b->power && a->inverse == b->inverse;
 }
 
-/* Returns whether shifts up to `until` stay inside the group in all iterations of a loop; they are largest in
- * the last one. */
+/* Returns whether shifts up to `until` stay inside the group in all iterations; the last has the largest. */
 static bool stays_inside(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     const pto_expr_t *until = &step->peers.until;
     if (until->loop < 0 || until->power != 0 || until->inverse != 0 || until->core < 0)
@@ -94,13 +92,11 @@ static bool peers_vary(const pto_plan_t *plan, const pto_step_t *step, const pto
     return varies(&peers->until) && peers->kind == PTO_PEERS_SHIFT && !stays_inside(plan, step, loop);
 }
 
-/* Returns whether the number of a step's actions may depend on the loop's iteration. */
 static bool step_varies(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     return varies(&step->who_first) || varies(&step->who_stride) || varies(&step->who_until) ||
            peers_vary(plan, step, loop);
 }
 
-/* Returns whether the actions of a loop may depend on the iteration. */
 static bool loop_varies(const pto_plan_t *plan, int loop) {
     for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
@@ -154,8 +150,6 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     }
     return size;
 }
-
-/* --- memory --------------------------------------------------------------------------------------------- */
 
 /* Adds one rank's needs to both sums. */
 static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context, int64_t rank,

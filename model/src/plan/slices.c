@@ -46,8 +46,7 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     return held;
 }
 
-/* Returns the distance, or the number, of a block: modulo cyclic_count, it is the core to which the block is
- * dealt out (pto_cyclic_t). */
+/* Returns the distance or number of a block: modulo cyclic_count, the core to which it is dealt out. */
 static int64_t deal_distance(const pto_held_t *held, int64_t block) {
     if (held->buffer->cyclic == PTO_CYCLIC_ORDINAL)
         return block;
@@ -55,9 +54,13 @@ static int64_t deal_distance(const pto_held_t *held, int64_t block) {
     return pto_floor_mod(held->buffer->cyclic == PTO_CYCLIC_FORWARD ? ahead : -ahead, held->members);
 }
 
+/* Returns the bytes that one owner sends to another, in the pattern that the buffer belongs to. */
 static int64_t pair_bytes(const pto_held_t *held, int64_t source, int64_t destination) {
-    return held->is_skewed ? pto_skew_bytes(&held->skew, source, destination)
-                           : pto_request_bytes(&held->plan->request, source, destination);
+    if (held->is_skewed)
+        return pto_skew_bytes(&held->skew, source, destination);
+    if (pto_role_is_host(held->buffer->role))
+        return pto_request_host_bytes(&held->plan->request, source, destination);
+    return pto_request_bytes(&held->plan->request, source, destination);
 }
 
 static int64_t owners_per_node(const pto_held_t *held) {
@@ -100,20 +103,15 @@ static int64_t members_block_bytes(const pto_held_t *held, int64_t block) {
 
 /* Returns the bytes of a block before splitting and dealing. */
 static int64_t whole_block_bytes(const pto_held_t *held, int64_t block) {
-    const pto_request_t *request = &held->plan->request;
-    int64_t (*of_pattern)(const pto_request_t *, int64_t, int64_t) =
-        pto_role_is_host(held->buffer->role) ? pto_request_host_bytes : pto_request_bytes;
     switch (held->buffer->blocks) {
     case PTO_BLOCKS_RAIL:
     case PTO_BLOCKS_NODE_ROW:
     case PTO_BLOCKS_NODE_COLUMN:
         return node_block_bytes(held, block);
     case PTO_BLOCKS_ROW:
-        return held->is_skewed ? pto_skew_bytes(&held->skew, held->index, block)
-                               : of_pattern(request, held->index, block);
+        return pair_bytes(held, held->index, block);
     case PTO_BLOCKS_COLUMN:
-        return held->is_skewed ? pto_skew_bytes(&held->skew, block, held->index)
-                               : of_pattern(request, block, held->index);
+        return pair_bytes(held, block, held->index);
     case PTO_BLOCKS_MEMBERS:
     case PTO_BLOCKS_ROTATED:
         return members_block_bytes(held, block);
@@ -207,8 +205,7 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
 
 _Thread_local int64_t pto_blocks_summed;
 
-/* Returns the bytes of all blocks of a buffer. If they are dealt out by distance, only those of the rank's
- * core are visited. */
+/* Returns the bytes of all blocks of a buffer. If they are dealt out by distance, visits only the core's. */
 static int64_t all_blocks_bytes(const pto_held_t *held) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t members = held->members, total = 0;
@@ -329,7 +326,6 @@ int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core,
     return pto_run_values(first, run, stride, until) * (slice->repeat > 1 ? slice->repeat : 1);
 }
 
-/* Returns a slice's share of a block (pto_share_t). */
 static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t *action,
                                    const pto_held_t *held, pto_extent_t extent) {
     if (slice->share == PTO_SHARE_ALL)
@@ -486,8 +482,7 @@ void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, co
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }
 
-/* Returns the bytes of the parts of consecutive indices, which may wrap around. It visits each block once,
- * not each part. */
+/* Returns the bytes of the parts of consecutive indices, which may wrap around. Visits each block once. */
 static int64_t parts_bytes(const pto_slice_t *slice, const pto_action_t *action, const pto_held_t *held,
                            int64_t index, int64_t count) {
     int64_t parts = slice->parts, indices = parts * held->buffer->block_count, total = 0;
@@ -540,8 +535,8 @@ static int64_t blocks_from(const pto_slice_t *slice, const pto_held_t *held, int
     return blocks;
 }
 
-/* Adds up the sizes of the blocks that pto_slice_visit would visit. This needs no offsets, whose computation
- * would walk a table once more. */
+/* Adds up the blocks that pto_slice_visit would visit, without their offsets, which would walk a table again.
+ */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;

@@ -48,8 +48,6 @@ bool pto_step_is_message(const pto_step_t *step) { return kinds[step->kind].mess
 bool pto_step_is_local(const pto_step_t *step) { return kinds[step->kind].reads && kinds[step->kind].writes; }
 bool pto_step_is_signal(const pto_step_t *step) { return kinds[step->kind].signal; }
 
-/* --- copies --------------------------------------------------------------------------------------------- */
-
 bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step) {
     return plan->request.in_place && step->source.holder == PTO_HOLDER_SELF &&
            step->target.holder == PTO_HOLDER_SELF &&
@@ -105,8 +103,7 @@ int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
     return source > target ? source : target;
 }
 
-/* Returns the number of contiguous rows of a slice of a halo exchange. Its expressions are constants, and
- * `first` is 0. */
+/* Returns the number of rows of a slice of a halo exchange. Its expressions are constants; `first` is 0. */
 static int64_t row_count(const pto_slice_t *slice) {
     int64_t run = slice->run.constant, stride = slice->stride.constant, until = slice->until.constant;
     int64_t rows = run < stride && until > 0 ? (until - 1) / stride + 1 : 1;

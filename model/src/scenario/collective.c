@@ -12,7 +12,6 @@ typedef struct {
 #define ROW(id, name, in, routine, data, nccl, properties)                                                   \
     {name, PTO_DATA_##data, sizeof(routine) > 1, PTO_NCCL_##nccl, properties},
 static const collective_t collectives[] = {PTO_COLLECTIVE_TABLE(ROW)};
-#undef ROW
 
 static const collective_t *row(pto_collective_t collective) {
     static const collective_t none = {

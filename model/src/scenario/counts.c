@@ -38,8 +38,6 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
     return bytes;
 }
 
-/* --- matrices and lists --------------------------------------------------------------------------------- */
-
 /* A file that is being parsed. */
 typedef struct {
     const char *path;
@@ -174,8 +172,7 @@ static pto_status_t keep_path(pto_counts_t *parsed, const char *path, pto_counts
     return PTO_OK;
 }
 
-/* Parses a square of numbers, or a file with a row for each pair (pair_rows.c), of which only the rows of a
- * memory space count; -1: all. */
+/* Parses a square of numbers, or a row for each pair (pair_rows.c; only those of `space`; -1: all). */
 static pto_status_t parse_space(const char *text, size_t text_size, const char *path, int space,
                                 pto_counts_t *counts, pto_error_t *err) {
     const char *start = text + pto_byte_order_mark(text, text_size), *end = text + text_size;

@@ -15,8 +15,6 @@ PTO_NAME_FUNCTION(pto_corners_name, pto_corners_t, PTO_CORNERS_COUNT, "no corner
                    [PTO_CORNERS_DIAGONAL] = "diagonal",
                    [PTO_CORNERS_NONE] = "none"});
 
-/* --- its shape ------------------------------------------------------------------------------------------ */
-
 static pto_status_t check_shape(const pto_halo_t *grid, pto_error_t *err) {
     if (grid->dim_count < 2 || grid->dim_count > PTO_DIMS_MAX)
         return pto_error_set(err, PTO_ERR_RANGE, "a grid has 2 or 3 dimensions, not %d", grid->dim_count);
@@ -53,8 +51,7 @@ static int64_t largest_factor(int64_t number) {
 }
 
 /* Distributes the prime factors of `members` over the open dimensions: the largest
- * factor first, each to the dimension that is smallest so far. Then sorts these dimensions, the largest
- * first. */
+ * factor first, each to the dimension that is smallest so far. Then sorts them, largest first. */
 static void distribute_factors(pto_halo_t *grid, const bool *open, int64_t members) {
     for (int d = 0; d < grid->dim_count; d++)
         grid->dims[d] = open[d] ? 1 : grid->dims[d];
@@ -107,8 +104,6 @@ int64_t pto_halo_cells(const pto_halo_t *grid) {
         cells *= grid->extent[d] + 2 * grid->width;
     return cells;
 }
-
-/* --- grids as text in tables ---------------------------------------------------------------------------- */
 
 int pto_halo_compare(const pto_halo_t *a, const pto_halo_t *b) {
     int order = (a->dim_count > b->dim_count) - (a->dim_count < b->dim_count);
@@ -184,8 +179,6 @@ pto_status_t pto_halo_parse(const char *text, size_t text_size, pto_halo_t *grid
         *grid = parsed;
     return status;
 }
-
-/* --- neighbors ------------------------------------------------------------------------------------------ */
 
 int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]) {
     int64_t peer = index, stride = 1;

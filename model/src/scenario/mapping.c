@@ -11,8 +11,6 @@
 #include "formats/csv_table.h"
 #include "portolan/scenario.h"
 
-/* --- reading -------------------------------------------------------------------------------------------- */
-
 enum { FILE_BYTES_MAX = 256 << 20 };
 
 /* A row of the file. */
@@ -99,8 +97,6 @@ pto_status_t pto_mapping_parse(const char *text, size_t text_size, const char *p
 
 PTO_TEXT_READER(pto_mapping_read, pto_mapping_parse, pto_mapping_t *, mapping, FILE_BYTES_MAX);
 
-/* --- binding -------------------------------------------------------------------------------------------- */
-
 /* Returns the layout of the owners alone: its rank numbers are the numbers of the owners. */
 static pto_layout_t owners_of(const pto_layout_t *layout) {
     pto_layout_t owners = *layout;
@@ -186,8 +182,6 @@ void pto_mapping_ranks(const pto_mapping_t *mapping, const pto_layout_t *layout,
         if (pto_layout_rank(layout, r).core >= layout->owners_per_gpu)
             rank[next++] = r;
 }
-
-/* --- writing -------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_mapping_write(const pto_mapping_t *mapping, char **text, pto_error_t *err) {
     pto_text_t table = {0};

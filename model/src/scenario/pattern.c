@@ -1,7 +1,6 @@
 /* Byte counts on a grid of processes, by arithmetic: between neighbors (stencil), or among the processes of a
  * line along one dimension (groups), as in Faraji's thesis (section 6.4.1). Also properties of all kinds of
- * counts. Processes are numbered in row-major order. The functions named _one ignore the second pattern, in
- * host memory (counts->host). */
+ * counts. Processes are numbered in row-major order. Functions named _one ignore counts->host. */
 #include "base/checked.h"
 #include "base/text.h"
 #include "scenario/check.h"
@@ -17,8 +16,7 @@ static int64_t adjacency(const pto_grid_t *grid, int d, int64_t difference) {
     return (distance == 1) + (grid->wrap[d] && distance == grid->dim[d] - 1);
 }
 
-/* Removes the coordinate of the last dimension, of this size, from both numbers. Returns the difference of
- * the two coordinates. */
+/* Removes the coordinate of the last dimension, of this size, from both numbers. Returns their difference. */
 static int64_t take_difference(int64_t size, int64_t *from, int64_t *to) {
     int64_t difference = *to % size - *from % size;
     *from /= size;
@@ -144,8 +142,6 @@ bool pto_counts_scale(const pto_counts_t *counts) {
     return !are_listed(counts) || (counts->host && pto_counts_scale(counts->host));
 }
 
-/* --- grids ---------------------------------------------------------------------------------------------- */
-
 static int64_t order_of_one(const pto_counts_t *counts) {
     int64_t order = 1;
     if (!has_grid(counts))
@@ -212,8 +208,6 @@ pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err) {
                : pto_error_set(err, PTO_ERR_RANGE, "gpu is for %lld processes, cpu for %lld",
                                (long long)on_gpu, (long long)on_host);
 }
-
-/* --- description ---------------------------------------------------------------------------------------- */
 
 static void describe_stencil(pto_line_t *line, const pto_grid_t *grid) {
     bool wraps = false, weighted = false, twice = false;

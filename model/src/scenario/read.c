@@ -275,7 +275,6 @@ static const pto_yaml_table_t scenario_table = {.what = "a scenario file",
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
 #define KEY(id, key) [PTO_FIELD_##id] = (key),
     static const char *const key[PTO_FIELD_COUNT] = {PTO_SCENARIO_FIELD_TABLE(KEY)};
-#undef KEY
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
         const pto_yaml_node_t *within = i == PTO_FIELD_NODES ? layout : root;

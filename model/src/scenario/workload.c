@@ -41,8 +41,6 @@ const char *pto_workload_along_text(const pto_workload_t *workload, unsigned alo
     pto_error_set_at(err, PTO_ERR_RANGE, (place).line > 0 ? (workload)->path : NULL, (place).line,           \
                      (place).column, __VA_ARGS__)
 
-/* --- the layout and the grid ---------------------------------------------------------------------------- */
-
 static pto_status_t complete_layout(pto_workload_t *workload, const pto_machine_t *machine,
                                     pto_error_t *err) {
     pto_layout_t *layout = &workload->layout;
@@ -94,8 +92,7 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
 
 /* --- communicators -------------------------------------------------------------------------------------- */
 
-/* How a call's communicators are spread over nodes. A run consists of the members of one communicator on one
- * node. */
+/* How a call's communicators are spread over nodes. A run: one communicator's members on one node. */
 typedef struct {
     int64_t on_node;   /* members of the latest run; of all runs unless `uneven`; 0: no run yet */
     int64_t on_socket; /* minimum over the runs of the members on the socket of the run's first member */
@@ -169,8 +166,8 @@ static node_runs_t find_runs(const pto_workload_t *workload, unsigned along, int
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Sets `layout` to that of each of a call's communicators, and `call->communicators`. Errors: PTO_ERR_RANGE
- * if their layouts differ. */
+/* Sets `layout` to that of a call's communicators, and `call->communicators`. PTO_ERR_RANGE if these differ.
+ */
 static pto_status_t find_layout(const pto_workload_t *workload, pto_workload_call_t *call,
                                 pto_layout_t *layout, pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), size = 1;
