@@ -226,7 +226,6 @@ pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exch
     arrived.buffer = received;
     pto_build_message(builder, "fold", one_of_pair(PTO_STEP_SEND, exchange, 0, r), vector, recv, arrived);
     pto_build_reduce(builder, recv, vector, received, exchange->out);
-
     folded.group = pto_build_group(builder, pto_builder_group(builder, exchange->group)->kind, r);
     folded.n = exchange->n - r;
     return folded;

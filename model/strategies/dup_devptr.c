@@ -10,7 +10,6 @@
 
 /* --- halos ---------------------------------------------------------------------------------------------- */
 
-/* A phase of a halo exchange. */
 typedef struct {
     pto_exchange_t members;        /* in, out: a process's units of borders and of halos, one after another */
     int field;                     /* the user's buffer */
@@ -119,7 +118,6 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_shares_t shares = pto_route_shares(builder, request, &user);
     pto_slice_t in = pto_route_owners_share(builder, &shares, user.in, shares.members.in);
     pto_slice_t out = pto_route_owners_share(builder, &shares, user.out, shares.members.out);
-
     pto_route_signal(builder, shares.gpu, "input ready", false);
     pto_route_chunks(builder, shares.chunks);
     pto_build_copy(builder, "copy shares to host", &shares.members, in,

@@ -34,7 +34,6 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_shares_t shares = pto_route_shares(builder, request, &user);
     pto_exchange_t first = shares.members;
     first.core_count = 1;
-
     pto_build_copy(builder, "copy to host", &user, pto_slice_all(builder, user.in),
                    pto_slice_all(builder, in));
     build_sharing(builder, &shares, "scatter shares", in, shares.members.in, false);

@@ -1,7 +1,6 @@
 /* Building blocks of the strategies (staging.h): user buffers, chunks, and shares of a GPU's processes. */
 #include "staging.h"
 
-/* Returns the smallest piece into which the user's buffers may be divided. */
 static int64_t granularity_bytes(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
     if (request->strategy->granularity_bytes > 0)

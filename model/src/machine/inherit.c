@@ -20,8 +20,6 @@ void pto_machine_files_fini(pto_machine_files_t *files) {
     *files = (pto_machine_files_t){0};
 }
 
-/* --- trees ---------------------------------------------------------------------------------------------- */
-
 static bool is_key(const pto_yaml_node_t *node, const char *key) { return strcmp(node->key, key) == 0; }
 
 static bool is_among(const char *key, const char *const *name) {
@@ -75,8 +73,6 @@ static void number_nodes(pto_yaml_node_t *node, int file) {
         number_nodes(node->child, file);
     }
 }
-
-/* --- merging -------------------------------------------------------------------------------------------- */
 
 /* Returns whether a key describes the accuracy of an inherited number that `own` replaces. */
 static bool is_about_replaced(const pto_yaml_node_t *own, const char *key) {

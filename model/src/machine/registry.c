@@ -77,7 +77,6 @@ static void append_key(pto_line_t *line, const pto_family_t *family, const pto_d
             pto_line_add(line, "%c", *next);
 }
 
-/* Appends a dot and a word, unless the word is empty. */
 static void append_word(pto_line_t *line, const char *word) {
     pto_line_add(line, "%s%s", *word ? "." : "", word);
 }

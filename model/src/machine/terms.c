@@ -41,7 +41,6 @@ static const pto_model_term_t terms[] = {
     {"fabric", "the links between nodes, which their messages share"},
 };
 
-/* Removes the parameters of a term from the machine. */
 static void drop(pto_machine_t *machine, const char *term) {
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
         const pto_cost_table_t *cost = cell.family->has_extra_input ? cell.at : NULL;

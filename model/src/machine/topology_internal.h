@@ -6,7 +6,6 @@
 #include "machine/machine_internal.h"
 #include "portolan/topology.h"
 
-/* A path between two devices. */
 typedef struct {
     bool known;
     bool given; /* by the file; else it is the shortest path */

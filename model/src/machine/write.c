@@ -1,7 +1,5 @@
 /* Writes machine files and topology files. The sections (mappings) of a machine file follow from the keys of
  * the registry of parameters (registry.h): a section has the words that follow its path, recursively. */
-#include "portolan/machine.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -216,7 +216,6 @@ static bool add_range(void *context, int64_t offset_bytes, int64_t bytes) {
     return true;
 }
 
-/* For qsort. */
 static int by_begin(const void *left, const void *right) {
     const range_t *a = left, *b = right;
     return (a->begin > b->begin) - (a->begin < b->begin);

@@ -1,8 +1,6 @@
 /* Builds plans from requests. pto_plan_create checks the request and calls the strategy's `build`, which
  * calls the algorithm's. These two call the builder's functions (portolan/strategy.h), which append nodes,
  * stages, steps, buffers and groups to the plan. A plan is not changed after it has been created. */
-#include "portolan/plan.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -254,7 +252,7 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
     pto_build_local(builder, name, copy, pto_slice_all(builder, source), pto_slice_all(builder, target));
 }
 
-/* Builds the stages of a library that stages GPU buffers: it copies the input to host memory of its own, runs
+/* Builds the stages of a library that stages GPU buffers. It copies the input to host memory of its own, runs
  * the algorithm there, and copies the output back. Collectives on one vector work in place there. In a
  * broadcast only the root copies to the host, and all others copy back. In a reduction only the root copies
  * back. The blocks of an alltoallv or allgatherv may leave gaps in the output. The library therefore copies

@@ -1,10 +1,7 @@
 /* The ranks that act in a step, and their peers. Both are sets given by arithmetic on group indices. The
  * terms of a peer set are first + j * stride, for j from 0. By the kind of the set (pto_peers_kind_t), a term
- * is a distance, an xor mask, an index, the number of a message or the number of a shift. price, simulate,
- * check and the executor enumerate a rank's peers (pto_step_next); price also asks the reverse: which members
- * have a given rank as peer (pto_step_next_reaching). */
-#include "portolan/plan.h"
-
+ * is a distance, an xor mask, an index, the number of a message or the number of a shift. All interpreters
+ * enumerate a rank's peers (pto_step_next); price also needs the reverse (pto_step_next_reaching). */
 #include "plan/plan_internal.h"
 
 int64_t pto_floor_mod(int64_t value, int64_t modulus) {

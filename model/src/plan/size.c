@@ -65,7 +65,6 @@ int64_t pto_acting_cores(const pto_plan_t *plan) {
     return count;
 }
 
-/* Returns whether an expression depends on the loop's iteration. */
 static bool varies(const pto_expr_t *expr) { return expr->loop || expr->power || expr->inverse; }
 
 /* Returns whether two expressions differ by the same amount in all iterations. */
@@ -151,7 +150,6 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     return size;
 }
 
-/* Adds one rank's needs to both sums. */
 static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context, int64_t rank,
                       int64_t *device, int64_t *host) {
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {

@@ -501,7 +501,7 @@ static int64_t parts_bytes(const pto_slice_t *slice, const pto_action_t *action,
     return total;
 }
 
-/* Returns the bytes of the blocks of an index, or of the slice's share or chunk of them. */
+/* Returns the bytes that the slice selects of the blocks of an index. */
 static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                              int64_t index) {
     pto_extent_t extent = {0};

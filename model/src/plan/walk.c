@@ -5,8 +5,6 @@
 #include "plan/plan_internal.h"
 #include "portolan/policy.h"
 
-/* --- kinds of nodes ------------------------------------------------------------------------------------- */
-
 /* Sets of kinds, a bit each. */
 enum {
     STAGE = 1u << PTO_NODE_STAGE,
@@ -158,8 +156,6 @@ void pto_walk_leave_loop(pto_walk_t *walk) {
     walk->k = pto_plan_node(walk->plan, walk->loop)->to - 1;
 }
 
-/* --- lanes ---------------------------------------------------------------------------------------------- */
-
 int pto_node_lane_count(const pto_plan_t *plan, int index) {
     const pto_node_t *node = pto_plan_node(plan, index);
     if (node->kind == PTO_NODE_PIPELINE)
@@ -206,8 +202,6 @@ pto_walk_after_t pto_walk_after(const pto_walk_t *walk) {
         after.slot = walk->instance - 1 - (node->depth - 1) * stages;
     return after;
 }
-
-/* --- which nodes lanes may contain ---------------------------------------------------------------------- */
 
 /* An either node contains three branches, of stages only. */
 static pto_status_t check_either(const pto_plan_t *plan, int index, pto_error_t *err) {

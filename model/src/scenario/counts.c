@@ -38,7 +38,6 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
     return bytes;
 }
 
-/* A file that is being parsed. */
 typedef struct {
     const char *path;
     pto_error_t *err;

@@ -13,7 +13,6 @@
 
 enum { FILE_BYTES_MAX = 256 << 20 };
 
-/* A row of the file. */
 typedef struct {
     int64_t process;
     pto_placed_t at; /* the place and the line */

@@ -1,13 +1,11 @@
 /* Scenarios in memory: names, defaults and series (increasing values of one field). A scenario is read by
  * read.c or set from options, then checked by check.c, then bound to a machine by bind.c. */
-#include "portolan/scenario.h"
-#include "base/names.h"
-#include "portolan/units.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "machine/library.h"
+#include "portolan/units.h"
 #include "scenario/check.h"
 
 PTO_NAME_FUNCTION(

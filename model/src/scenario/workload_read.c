@@ -12,8 +12,6 @@
 
 enum { FILE_BYTES_MAX = 4 << 20, QUOTE_MAX = 40 };
 
-/* --- the grid ------------------------------------------------------------------------------------------- */
-
 static int find_dimension(const pto_workload_t *workload, const char *name) {
     for (int d = 0; d < workload->dim_count; d++)
         if (strcmp(workload->dim[d].name, name) == 0)
@@ -66,8 +64,6 @@ static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t 
     workload->grid_place = (pto_place_t){.line = node->line, .column = node->column};
     return status;
 }
-
-/* --- one entry ------------------------------------------------------------------------------------------ */
 
 /* A call that is being read. Its scenario comes first: the table of a scenario's keys applies. */
 typedef struct {
@@ -168,8 +164,6 @@ static pto_status_t add_call(const pto_reader_t *reader, const pto_yaml_node_t *
     workload->call[workload->call_count++] = reading.call;
     return PTO_OK;
 }
-
-/* --- the step ------------------------------------------------------------------------------------------- */
 
 static pto_status_t read_at_once(const pto_reader_t *reader, const pto_yaml_node_t *entry,
                                  pto_workload_t *workload) {
