@@ -54,11 +54,12 @@ static int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
  * second (2) children of their processes. */
 static void build_children(const tree_t *tree, int64_t first, int64_t until, int64_t child) {
     pto_build_stage(tree->builder, "down both trees", PTO_ORDER_AT_ONCE);
-    for (int64_t level = first; level < until; level++) {
+    for (int64_t level = 0; level < until; level++) {
         const pto_expr_t index = pto_loop_index(1, -level);
         const int64_t width = (int64_t)1 << level, distance = child * width;
-        build_edges(tree, width - 1, smaller_of(2 * width - 1, tree->exchange->n - distance), 1, distance,
-                    segment_of(tree, PTO_ANCHOR_PEER, index), segment_of(tree, PTO_ANCHOR_ME, index));
+        if (level >= first)
+            build_edges(tree, width - 1, smaller_of(2 * width - 1, tree->exchange->n - distance), 1, distance,
+                        segment_of(tree, PTO_ANCHOR_PEER, index), segment_of(tree, PTO_ANCHOR_ME, index));
     }
 }
 
