@@ -24,7 +24,7 @@ typedef struct {
 
 /* Returns the segment that a process sends `later` rounds after the current one. With 1, it is the segment
  * that it receives now. In round t, process i sends segment t - i or, towards process 0, t - (links - i). The
- * factor of i (anchor_step) must not be negative. Modulo the segments' number, segments - 1 is -1. */
+ * factor of i (anchor_step) must not be negative. Modulo `segments`, segments - 1 equals -1. */
 static pto_slice_t segment_of(const chain_t *chain, int buffer, int64_t later) {
     int64_t start = chain->up ? -chain->links : 0;
     pto_slice_t slice =

@@ -1,6 +1,6 @@
 /* Halo exchange by messages, in place: one dimension after another, so that corners arrive in two hops (as in
  * SHOC's Stencil2D), or all at once. In a dimension of size 2 that wraps, both neighbors are the same
- * process. Messages between two processes match in order, so sends have the order of receives. */
+ * process. Messages between two processes match in order, so sends are posted in the receives' order. */
 #include "algorithms.h"
 #include "plan/sides.h"
 

@@ -92,7 +92,7 @@ typedef struct {
 } leaders_t;
 
 /* No flag is needed to reuse the buffers. The leader raises "complete" after all its sends have completed. It
- * exchanges again only after all processes have raised "gathered" in the next run, after copying. */
+ * exchanges again only after all processes, having copied their output, have raised the next "gathered". */
 static void build_through_leaders(const context_t *context, const leaders_t *leaders) {
     pto_builder_t *builder = context->builder;
     pto_intranode_copy_in(builder, &context->node, pto_slice_all(builder, context->user.in), leaders->place);

@@ -4,7 +4,8 @@
  * Several chunks form a pipeline: one chunk is copied to the host while the previous one travels and the one
  * before it is copied to the device (docs/model.md, 'Staging in chunks'). The chunks of an alltoall are
  * groups of destinations, so messages keep their size. The blocks for the next group are copied to the host
- * while the blocks for this group travel. Only more chunks than destinations divide blocks. */
+ * while the blocks for this group travel. Blocks are divided only if there are more chunks than destinations.
+ */
 #include "staging.h"
 
 /* Point to point (Ji et al. 2012, "by hand"): only an end in GPU memory is staged. */

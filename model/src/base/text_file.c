@@ -14,7 +14,7 @@
 
 enum { READ_BYTES_MIN = 1 << 14 }; /* and room for the end of the text */
 
-/* Returns whether a path names an open file. Unlike that of a named pipe, its opening never waits. */
+/* Returns whether a path names an open file. Opening it never waits, unlike a named pipe. */
 static bool is_open_file(const char *path) {
     return pto_text_begins(path, "/dev/fd/") || pto_text_begins(path, "/proc/self/fd/") ||
            strcmp(path, "/dev/stdin") == 0;

@@ -209,7 +209,8 @@ typedef struct {
     int64_t procs; /* the number of these processes */
 } matrix_users_t;
 
-/* Returns whether processes use blocks of others on their node: in buffers that combine them, or in place. */
+/* Returns whether processes use blocks of others on their node: in buffers that combine them, or in their
+ * memory. */
 static bool uses_blocks_of_node(const pto_plan_t *plan) {
     bool combines = false;
     for (int i = 0; i < plan->buffers.count; i++) {

@@ -247,7 +247,7 @@ static void add_action(traffic_t *traffic, const pto_action_t *action) {
 }
 
 /* Adds the accesses of `rank` to the buffer of traffic->rank. Another rank accesses it as the memory of a
- * peer. Except in a torus, it has that peer at most once, which replaces the loop over peers. */
+ * peer. Except in a torus, it has this peer at most once, so a search replaces the loop over peers. */
 static void add_step(traffic_t *traffic, const pto_step_t *step, int64_t rank, int64_t k) {
     pto_action_t action;
     if (!(pto_step_writes(step, traffic->buffer) || pto_step_reads(step, traffic->buffer)) ||
@@ -312,7 +312,7 @@ static bool is_written_once_and_read(const pto_plan_t *plan, int64_t rank, int b
     return right;
 }
 
-/* For a rank that stores to no other one: returns whether it allows lines in any buffer of the others. */
+/* For a rank that stores to no other one: returns whether it allows lines in each suitable buffer. */
 static bool allows_any_lines(const analysis_t *analysis) {
     bool allows = true;
     for (int buffer = 0; buffer < pto_plan_buffer_count(analysis->plan) && allows; buffer++)

@@ -1,6 +1,6 @@
 /* Rules that a plan must follow to be executed, apart from computing the right result. `check` and the
- * executor apply them before they start (pto_plan_runnable). Other functions say what memory user buffers may
- * have. */
+ * executor apply them before they start (pto_plan_runnable). The rest says what memory user buffers may be
+ * in. */
 #include "plan/plan_internal.h"
 
 static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,

@@ -16,7 +16,7 @@ static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* Returns the number of groups with processes of a given core, by the color: of all nodes, GPUs, or rails. */
+/* Returns the number of groups that have processes of one given core: the values that the color can take. */
 static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
     unsigned color = pto_group_traits[kind].color;
     return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
