@@ -1,6 +1,7 @@
 /* portolan machine new: writes a machine file from datasheets, for a machine that cannot be measured yet. The
- * rates of links come from the datasheets; all other costs are those of measured machines, with intervals
- * that cover them. machine_links.c has the links, machine_nccl.c the costs of NCCL. */
+ * rates of links come from the datasheets. All other costs are literals in this file, taken from the machines
+ * that the comment written beside each cost names; their intervals cover what these machines measured.
+ * machine_links.c has the links, machine_nccl.c the costs of NCCL. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +142,8 @@ static const pto_syntax_t syntax = {.program = "portolan machine",
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 
-/* Summit's programs reach 95 percent of two NICs, those of H200s 80 percent of PCIe 5 and 84 of NVLink 4. */
+/* Programs reach 95 percent of two NICs on Summit, and 80 percent of PCIe 5 and 84 of NVLink 4 on H200s:
+ * hence 85 percent, with an interval from 70 to 97. */
 pto_guess_t pto_guess_achieved(double s_per_byte) {
     return (pto_guess_t){s_per_byte / 0.85, s_per_byte / 0.97, s_per_byte / 0.7};
 }
@@ -153,20 +155,20 @@ static pto_guess_t achieved(const pto_link_product_t *link, int64_t count) {
 
 static bool is_mesh(const machine_t *machine) { return machine->links.joined_by == PTO_JOINED_BY_MESH; }
 
-static pto_wired_by_t wired_by(const machine_t *machine) {
+static pto_interconnect_t interconnect(const machine_t *machine) {
     const char *link = machine->links.gpu.name;
     if (!link)
-        return PTO_WIRED_BY_PCIE;
+        return PTO_INTERCONNECT_PCIE;
     if (strcmp(link, "xgmi") == 0 || (machine->gpu_name && strncasecmp(machine->gpu_name, "AMD", 3) == 0))
-        return PTO_WIRED_BY_XGMI;
-    return is_mesh(machine) ? PTO_WIRED_BY_MESH : PTO_WIRED_BY_SWITCH;
+        return PTO_INTERCONNECT_XGMI;
+    return is_mesh(machine) ? PTO_INTERCONNECT_MESH : PTO_INTERCONNECT_SWITCH;
 }
 
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess) {
     fprintf(stream, "%s: %.4g, %s_95: [%.4g, %.4g]", key, guess.value, key, guess.low, guess.high);
 }
 
-/* An element of a list of costs, within braces that `before` opens. */
+/* Write a cost, whose brace `before` has opened, the closing brace, `after` and the end of the line. */
 static void write_row(FILE *stream, const char *before, pto_guess_t start, pto_guess_t byte,
                       const char *after) {
     fputs(before, stream);
@@ -176,13 +178,15 @@ static void write_row(FILE *stream, const char *before, pto_guess_t start, pto_g
     fprintf(stream, "}%s\n", after);
 }
 
+/* The same, but `before` has not opened the brace. */
 static void write_cost(FILE *stream, const char *before, pto_guess_t start, pto_guess_t byte,
                        const char *after) {
     fprintf(stream, "%s{", before);
     write_row(stream, "", start, byte, after);
 }
 
-/* The cost of messages: the start depends on the protocol, the time per byte does not. */
+/* The costs of messages at one level. The start-up time depends on the protocol, the time per byte does not.
+ */
 static void write_message(FILE *stream, const char *level, pto_guess_t eager, pto_guess_t rendezvous,
                           pto_guess_t byte, const char *source) {
     fprintf(stream, "    %s: # %s\n", level, source);
@@ -216,6 +220,8 @@ static void write_direct_messages(FILE *stream, const machine_t *machine) {
                   achieved(by_link ? &machine->links.host : &machine->links.nic, 1), source);
 }
 
+/* The rate at which a node can send. With GPUDirect, GPU memory is limited by the slower of the NICs and the
+ * GPUs' links to the host. */
 static void write_injection(FILE *stream, const machine_t *machine, bool gpudirect) {
     const bool by_links = machine->links.host.s_per_byte / (double)machine->links.gpus >
                           machine->links.nic.s_per_byte / (double)machine->links.nics;
@@ -275,38 +281,45 @@ static void write_pageable(FILE *stream, pto_guess_t link) {
     write_cost(stream, "    d2h: ", start, byte, "");
 }
 
-/* The cost of a copy among those of `procs` processes that share a GPU. */
+/* The cost of the last copy when `procs` processes that share a GPU copy at the same time: its bytes wait for
+ * those of all others. `limit` is "", or the row's "below_bytes: N, ". */
 static void write_queue(FILE *stream, const char *limit, int64_t procs, pto_guess_t start, pto_guess_t byte) {
     const double n = (double)procs;
     fprintf(stream, "      - {procs: %lld, %s", (long long)procs, limit);
     write_row(stream, "", start, (pto_guess_t){n * byte.value, n * byte.low, n * byte.high}, "");
 }
 
-/* Copies by several processes of a GPU, for 2, 3, 4, 6, 8, 12, ... processes up to its share of the cores.
- * The copies queue up. Without MPS, NVIDIA's GPUs serve one process at a time: a small copy to the GPU, or
- * any copy within it, waits for its process's time slice. */
+/* The next of 2, 3, 4, 6, 8, 12, ...: powers of two, and the numbers halfway between them. */
+static int64_t next_procs(int64_t procs) {
+    const bool is_power_of_two = (procs & (procs - 1)) == 0;
+    return is_power_of_two ? procs / 2 * 3 : procs / 3 * 4;
+}
+
+/* Copies by several processes of a GPU, whose number is at most the GPU's share of the cores. The copies
+ * queue up. Without MPS, NVIDIA's GPUs serve one process at a time: a small copy to the GPU, or any copy
+ * within it, waits for its process's time slice (`turns`). */
 static void write_shared(FILE *stream, const machine_t *machine, pto_guess_t link) {
+    enum { H2D, D2H, D2D, KINDS };
     const pto_guess_t within = {3e-12, 1e-12, 4.2e-11};
-    static const char *const kind[] = {"h2d", "d2h", "d2d"};
+    static const char *const kind[KINDS] = {"h2d", "d2h", "d2d"};
     const int64_t procs_max = machine->cores / machine->links.gpus;
     fputs("  shared: # H200s; a turn without MPS: 140 us there, 80 on V100s of Lassen\n", stream);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < KINDS; k++) {
         fprintf(stream, "    %s:\n", kind[k]);
-        for (int64_t procs = 2; procs <= procs_max || procs == 2;
-             procs = procs & (procs - 1) ? procs / 3 * 4 : procs / 2 * 3) {
+        for (int64_t procs = 2; procs <= procs_max || procs == 2; procs = next_procs(procs)) {
             const double n = (double)procs, least = machine->mps == PTO_MPS_NO ? 8e-5 * n : 5e-6 + 1e-6 * n;
             const pto_guess_t queued = {5.8e-6 + 3.2e-6 * n, 5e-6 + 1e-6 * n, 8.5e-6 + 5e-6 * n};
             const pto_guess_t turns =
                 machine->mps == PTO_MPS_YES ? queued : (pto_guess_t){1.4e-4 * n, least, 1.5e-4 * n};
-            if (k == 0 && machine->mps != PTO_MPS_YES)
+            if (k == H2D && machine->mps != PTO_MPS_YES)
                 write_queue(stream, "below_bytes: 16385, ", procs, turns, link);
-            write_queue(stream, "", procs, k == 2 ? turns : queued, k == 2 ? within : link);
+            write_queue(stream, "", procs, k == D2D ? turns : queued, k == D2D ? within : link);
         }
     }
 }
 
 /* In a mesh, where each pair of GPUs has its own links: the rate of all links of a GPU together. */
-static void write_all(FILE *stream, const machine_t *machine) {
+static void write_all_links(FILE *stream, const machine_t *machine) {
     if (!is_mesh(machine))
         return;
     const pto_guess_t all = achieved(&machine->links.gpu, 1);
@@ -323,7 +336,7 @@ static void write_copies(FILE *stream, const machine_t *machine) {
         write_cost(stream, "  d2h: {on_socket: ", start, link, "}");
         write_cost(stream, "  d2d: {on_socket: ", (pto_guess_t){7.2e-6, 6e-6, 2.5e-5},
                    (pto_guess_t){3e-12, 1e-12, 4.2e-11}, "} # H200s; high: a V100");
-        if (wired_by(machine) != PTO_WIRED_BY_XGMI)
+        if (interconnect(machine) != PTO_INTERCONNECT_XGMI)
             write_shared(stream, machine, link);
         write_pageable(stream, link);
     }
@@ -332,7 +345,7 @@ static void write_copies(FILE *stream, const machine_t *machine) {
     if (machine->links.gpu.name)
         write_cost(stream, "peer: # start: H200s\n  on_socket: ", (pto_guess_t){7.3e-6, 6e-6, 2e-5},
                    pto_guess_achieved(machine->links.pair_s_per_byte), "");
-    write_all(stream, machine);
+    write_all_links(stream, machine);
 }
 
 static void write_kernels(FILE *stream, const machine_t *machine) {
@@ -359,10 +372,11 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     const pto_guess_t pair = pto_guess_achieved(machine->links.pair_s_per_byte);
     write_cost(stream, "  load: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
     write_cost(stream, "  store: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
-    write_all(stream, machine);
+    write_all_links(stream, machine);
 }
 
-/* The sizes of memories, and the rate of host memory, of which as much is achieved as of a link's. */
+/* The sizes of memories, and the rate of host memory. The achieved share of that rate is taken to be a
+ * link's. */
 static void write_memory(FILE *stream, const machine_t *machine) {
     const char *before = "memory: {";
     if (machine->gpu_memory > 0) {
@@ -384,14 +398,14 @@ static void write_memory(FILE *stream, const machine_t *machine) {
               "socket that\n"
               "# use its memory at once do not slow each other down.\n",
               stream);
-    if (machine->links.gpus > 0 && wired_by(machine) == PTO_WIRED_BY_XGMI)
+    if (machine->links.gpus > 0 && interconnect(machine) == PTO_INTERCONNECT_XGMI)
         fputs("# Not priced: copies.shared (portolan-calibrate --only memcpy_shared). Copies by several "
               "processes of a\n"
               "# GPU share its link and lose no time besides; picks that rest on this are marked unsure.\n",
               stream);
 }
 
-/* The model's own error, beside that of the parameters: it is that of measured machines. */
+/* The model's own error, in addition to that of the parameters. It was determined on measured machines. */
 static void write_model_error(FILE *stream, bool of_gpus) {
     fprintf(stream,
             "\nmodel_error: # of ln(measured / predicted), beside the parameters' own\n"
@@ -445,7 +459,7 @@ static pto_status_t put_machine(const machine_t *machine, FILE *stream, pto_erro
     write_copies(stream, machine);
     write_kernels(stream, machine);
     if (machine->links.gpus > 0)
-        pto_guess_write_nccl(stream, &machine->links, machine->topology, wired_by(machine));
+        pto_guess_write_nccl(stream, &machine->links, machine->topology, interconnect(machine));
     write_memory(stream, machine);
     if (machine->topology)
         status = pto_topology_write_achieved(stream, machine->topology, err);
@@ -530,6 +544,7 @@ static int check(const machine_t *machine) {
     return check_shares(machine);
 }
 
+/* The rate of one of the device's links in GB/s; 0: there is no such link. */
 static double gb_per_s(const pto_link_product_t *link) {
     return link->name ? 1e-9 / (link->s_per_byte * (double)link->links) : 0;
 }

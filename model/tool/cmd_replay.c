@@ -1,6 +1,8 @@
 /* portolan replay: predicts the collective calls of a recorded program or benchmark by each strategy, and
- * compares the recorded processes to find those that delay the others. traces/ reads the files,
- * show/replay_table.c prints the table. */
+ * compares the recorded processes to find those that delay the others. traces/ reads the files, and
+ * show/replay_table.c prints the table. Equal calls of a recording are one `call` with a number of `times`,
+ * and the recording's calls become the calls of a workload, which is predicted as by `portolan step`. A
+ * call's `route` is the one that the file says it took, or that its library takes. */
 #include <stdlib.h>
 
 #include "command.h"
@@ -111,7 +113,7 @@ static const pto_syntax_t syntax = {.program = "portolan replay",
 
 /* --- csv and json --------------------------------------------------------------------------------------- */
 
-/* What the two prices of a row leave out. */
+/* What the two prices of a row leave out: that of the call's own route and that of the cheapest. */
 static pto_caveats_t caveats_of(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
     const pto_strategy_t *strategy;
@@ -128,8 +130,11 @@ static void print_call(const pto_replayed_t *replayed, int i, pto_format_t forma
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i), *cheapest = NULL;
     const bool is_priced = pto_replayed_is_priced(replayed, i);
     const pto_caveats_t caveats = caveats_of(replayed, i);
-    const pto_strategy_t *strategy = NULL;
+    const pto_strategy_t *strategy = NULL; /* of `cheapest` */
     const char *distance = pto_replayed_distance(call);
+    const char *unsure = is_priced ? pto_step_unsure(&replayed->step, i) : NULL;
+    const char *reason = is_priced ? NULL : pto_replayed_reason(replayed, i);
+    const double taken_s = taken ? taken->price.seconds : 0;
     if (is_priced)
         cheapest = pto_step_best(&replayed->step, i, &strategy);
     PTO_RECORD(
@@ -141,17 +146,14 @@ static void print_call(const pto_replayed_t *replayed, int i, pto_format_t forma
                      pto_field_in_json(pto_field_text("distance", distance))),
         pto_field_if(call->measured_s > 0,
                      pto_field_number("measured_s", call->measured_s / (double)call->times)),
-        pto_field_in_json(pto_field_if(
-            !is_priced, pto_field_text("reason", is_priced ? NULL : pto_replayed_reason(replayed, i)))),
-        pto_field_if(taken, pto_field_json_if(is_priced, pto_field_number("predicted_s",
-                                                                          taken ? taken->price.seconds : 0))),
+        pto_field_in_json(pto_field_if(!is_priced, pto_field_text("reason", reason))),
+        pto_field_if(taken, pto_field_json_if(is_priced, pto_field_number("predicted_s", taken_s))),
         pto_field_if(is_priced, pto_field_text("cheapest", strategy ? strategy->name : NULL)),
         pto_field_if(is_priced, pto_field_number("cheapest_s", cheapest ? cheapest->price.seconds : 0)),
         pto_field_in_csv(pto_field_text("distance", distance)),
         pto_field_if(call->compared > 0,
                      pto_field_number("transfer_s", call->transfer_s / (double)call->compared)),
-        pto_field_if(is_priced,
-                     pto_field_text("unpriced", is_priced ? pto_step_unsure(&replayed->step, i) : NULL)),
+        pto_field_if(is_priced, pto_field_text("unpriced", unsure)),
         pto_field_json_if(is_priced, pto_field_unpriced("not_priced", &caveats)),
         pto_field_json_if(is_priced, pto_field_extrapolated(&caveats)));
 }
@@ -179,7 +181,7 @@ static void print_json_total(const pto_replayed_t *replayed, const pto_step_rout
                pto_field_extrapolated(&caveats));
 }
 
-/* The processes, nodes and links that make others wait. */
+/* The processes, nodes and links that delay others. */
 static void print_json_delays(const pto_delays_t *delays) {
     printf(", \"compared\": %lld, \"tells_late\": %s, \"tells_slow\": %s, \"delays\": [",
            (long long)delays->calls, delays->late_told ? "true" : "false",
@@ -229,7 +231,8 @@ static void print_json(const pto_replayed_t *replayed) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* Complete the layout that the options leave open: one process for each GPU or core of the nodes. */
+/* Complete the layout that the options leave open. The places of a node are its GPUs, or its cores for data
+ * in host memory; each is taken by one process. */
 static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     const pto_data_memory_t memory = replay->options.scenario.memory;
     double gpus, sockets, cores;
@@ -267,9 +270,9 @@ static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* The unit of progress: a thousandth of the file. */
-enum { FILE_PARTS = 1000 };
+enum { FILE_PARTS = 1000 }; /* progress is counted in thousandths of the file */
 
+/* pto_recording_options_t's `progress`; `fraction` of the file has been read. */
 static void show_progress(void *context, double fraction) {
     pto_replay_t *replay = context;
     int64_t read = (int64_t)(FILE_PARTS * fraction);
@@ -305,35 +308,35 @@ static pto_status_t print_replayed(pto_replayed_t *replayed, pto_error_t *err) {
 /* One of the compared files. */
 typedef struct {
     pto_recording_format_t format;
-    int64_t rank; /* the process that it is of; -1: of any */
-} given_t;
+    int64_t rank; /* the process that recorded it; -1: unknown, or several */
+} file_t;
 
-static given_t note_file(const pto_recording_t *trace) {
+static file_t file_of(const pto_recording_t *trace) {
     const bool is_of_one = trace->format == PTO_RECORDING_CALLS || trace->format == PTO_RECORDING_KINETO;
-    return (given_t){trace->format, is_of_one ? trace->rank : -1};
+    return (file_t){trace->format, is_of_one ? trace->rank : -1};
 }
 
-/* Check that each process has one file, and that all files have times of one clock. */
-static pto_status_t check_file(pto_replay_t *replay, char *const *path, const given_t *given, int file,
+/* Check that file i has the format of the first, and is not of the same process as one before it. */
+static pto_status_t check_file(pto_replay_t *replay, char *const *path, const file_t *file, int i,
                                pto_error_t *err) {
     int other = 0;
     replay->options.by_option = true;
-    if (given[file].format != given[0].format)
+    if (file[i].format != file[0].format)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "%s is %s, and %s %s: the times of different formats cannot be compared",
-                             path[0], pto_recording_format_name(given[0].format), path[file],
-                             pto_recording_format_name(given[file].format));
-    while (other < file && (given[other].rank < 0 || given[other].rank != given[file].rank))
+                             path[0], pto_recording_format_name(file[0].format), path[i],
+                             pto_recording_format_name(file[i].format));
+    while (other < i && (file[other].rank < 0 || file[other].rank != file[i].rank))
         other++;
-    if (other < file)
+    if (other < i)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "process %lld is given twice: %s and %s",
-                             (long long)given[file].rank, path[other], path[file]);
+                             (long long)file[i].rank, path[other], path[i]);
     replay->options.by_option = false;
     return PTO_OK;
 }
 
-/* Read a file after the first, of which only the times of calls are used. */
-static pto_status_t read_other(pto_replay_t *replay, const char *path, given_t *given, pto_error_t *err) {
+/* Read a file after the first. Only its times of calls are used: they are added to the timeline. */
+static pto_status_t read_other(pto_replay_t *replay, const char *path, file_t *file, pto_error_t *err) {
     pto_recording_t other = {.count = 0};
     const size_t before = pto_timeline_count(replay->trace.timeline);
     pto_status_t status = read_file(replay, path, &other, err);
@@ -348,16 +351,18 @@ static pto_status_t read_other(pto_replay_t *replay, const char *path, given_t *
                                      "first are read for that alone: replay it by itself",
                                path);
     }
-    *given = note_file(&other);
+    *file = file_of(&other);
     pto_recording_fini(&other);
     return status;
 }
 
-/* Read the first file, which is replayed, and the others' times of calls, to find delays. */
+/* Read the first file, which is replayed, and the others' times of calls, to find delays. The first one is
+ * read last, because pto_delays_find needs the recording that was read last. --rank is for the first file
+ * alone. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
-    given_t *given = malloc((size_t)count * sizeof *given);
-    if (!given)
+    file_t *file = malloc((size_t)count * sizeof *file);
+    if (!file)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the files' processes");
     replay->trace.timeline = pto_timeline_create();
     const int64_t rank = replay->trace.rank;
@@ -367,16 +372,16 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
     replay->trace.rank = -1;
     replay->trace.times_only = true;
     for (int i = 1; i < count && status == PTO_OK; i++)
-        status = read_other(replay, path[i], &given[i], err);
+        status = read_other(replay, path[i], &file[i], err);
     replay->trace.rank = rank;
     replay->trace.times_only = false;
     if (status == PTO_OK)
         status = read_file(replay, path[0], &replayed->trace, err);
     if (status == PTO_OK)
-        given[0] = note_file(&replayed->trace);
+        file[0] = file_of(&replayed->trace);
     for (int i = 1; i < count && status == PTO_OK; i++)
-        status = check_file(replay, path, given, i, err);
-    free(given);
+        status = check_file(replay, path, file, i, err);
+    free(file);
     if (status == PTO_OK)
         status =
             pto_delays_find(replay->trace.timeline, &replay->trace, &replayed->trace, &replayed->delays, err);
@@ -408,9 +413,10 @@ static pto_status_t replay_all(pto_replay_t *replay, int count, char *const *pat
     if (status == PTO_OK) {
         status =
             pto_step_predict_some(&workload, replay->options.machine, replayed.left_out, &replayed.step, err);
-        const pto_error_t bare = *err; /* has no file: it is about the calls as a whole */
-        if (status != PTO_OK && status != PTO_ERR_INTERRUPTED && bare.file[0] == '\0')
-            pto_error_set(err, status, "%s: %s", path[0], bare.message);
+        const pto_error_t cause = *err;
+        const bool names_file = cause.file[0] != '\0';
+        if (status != PTO_OK && status != PTO_ERR_INTERRUPTED && !names_file)
+            pto_error_set(err, status, "%s: %s", path[0], cause.message);
     }
     if (status == PTO_OK)
         status = pto_step_find_more_procs(&replayed.step, err);

@@ -144,10 +144,10 @@ static void restore_signals(const signals_t *before) {
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
-/* Run a command and wait for its end. `*code`: its exit code, as in a shell. */
+/* Run a command and wait for its end. `*code`: its exit code, as in a shell. Errors: it cannot be forked. */
 static pto_status_t run_one(char *const *command, int *code, pto_error_t *err) {
     signals_t before;
-    int state = 0;
+    int wait_status = 0;
     catch_signals(&before);
     pid_t started = fork();
     if (started == 0) {
@@ -162,11 +162,11 @@ static pto_status_t run_one(char *const *command, int *code, pto_error_t *err) {
     int cause = errno;
     child = (sig_atomic_t)started;
     sigprocmask(SIG_SETMASK, &before.mask, NULL);
-    while (started > 0 && waitpid(started, &state, 0) < 0 && errno == EINTR)
+    while (started > 0 && waitpid(started, &wait_status, 0) < 0 && errno == EINTR)
         continue;
     child = 0;
     restore_signals(&before);
-    *code = WIFSIGNALED(state) ? SIGNALED + WTERMSIG(state) : WEXITSTATUS(state);
+    *code = WIFSIGNALED(wait_status) ? SIGNALED + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
     return started > 0 ? PTO_OK : pto_error_set(err, PTO_ERR_IO, "fork: %s", strerror(cause));
 }
 
@@ -174,17 +174,16 @@ static pto_status_t run_one(char *const *command, int *code, pto_error_t *err) {
 
 /* The index of the "--" between launcher and program; -1 if there is none, or no launcher or no program. */
 static int find_separator(char *const *command) {
-    int at = 0;
-    while (command[at] && strcmp(command[at], "--") != 0)
-        at++;
-    return at > 0 && command[at] && command[at + 1] ? at : -1;
+    int word = 0;
+    while (command[word] && strcmp(command[word], "--") != 0)
+        word++;
+    return word > 0 && command[word] && command[word + 1] ? word : -1;
 }
 
-/* The launcher must not see the "--". */
-static void remove_word(char **command, int at) {
-    do
-        command[at] = command[at + 1];
-    while (command[at++]);
+/* Remove the word with this index, such as the "--", which the launcher must not see. */
+static void remove_word(char **command, int word) {
+    for (; command[word]; word++)
+        command[word] = command[word + 1];
 }
 
 /* The portolan-calibrate of `library`'s or this program's build: in the same folder, or in ../bin. */
@@ -204,11 +203,12 @@ static bool find_calibrate(const char *library, char path[2 * PTO_FOLDER_MAX]) {
     return false;
 }
 
+/* The programs and files of a calibration that writes, for example, the machine file runs/mine.yaml. */
 typedef struct {
-    char calibrate[2 * PTO_FOLDER_MAX];
-    char tool[PTO_FOLDER_MAX];
-    char *samples; /* mine-samples.csv beside mine.yaml */
-    char *name;    /* mine */
+    char calibrate[2 * PTO_FOLDER_MAX]; /* path of portolan-calibrate */
+    char tool[PTO_FOLDER_MAX];          /* path of portolan */
+    char *samples;                      /* runs/mine-samples.csv */
+    char *name;                         /* mine */
 } names_t;
 
 static void free_names(names_t *names) {
@@ -218,7 +218,7 @@ static void free_names(names_t *names) {
 
 static pto_status_t make_names(const run_t *run, names_t *names, pto_error_t *err) {
     static const char of_samples[] = "-samples.csv";
-    size_t stem = strlen(run->machine) - strlen(ending);
+    const size_t stem = strlen(run->machine) - strlen(ending); /* bytes */
     const char *slash = strrchr(run->machine, '/');
     ssize_t length = readlink("/proc/self/exe", names->tool, sizeof names->tool - 1);
     if (length <= 0 || !find_calibrate(run->library, names->calibrate))
@@ -334,7 +334,8 @@ static pto_status_t find_library(const char *name, char **path, pto_error_t *err
                          "%s is neither beside this program nor in ../lib; --library names it", name);
 }
 
-/* The drop-in for runs that the machine file has costs of: MPI's collectives block, NCCL's are enqueued. */
+/* Choose the drop-in library by the kind of runs that the machine file has costs of: MPI's collectives are
+ * waited for, NCCL's are enqueued. */
 static pto_status_t choose_library(pto_runs_t runs, const char *launcher, char **path, pto_error_t *err) {
     static const char *const of_nccl[] = {"torchrun", "accelerate", "deepspeed"};
     const char *slash = strrchr(launcher, '/');

@@ -1,6 +1,7 @@
-/* portolan step: how long a step of an application communicates, from a workload file or from the numbers of
- * a language model (step_numbers.c), and optionally by simulation. show/step_table.c prints the table; csv
- * and JSON are here. */
+/* portolan step: predicts how long a step of an application communicates. The step is a workload file, or is
+ * made from the sizes of a language model (step_numbers.c). A `route` of the step is one strategy for all its
+ * calls; the `mix` takes the cheapest strategy of each call. Both are priced, and simulated with --simulate.
+ * show/step_table.c prints the table; this file prints csv and JSON. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,7 +122,7 @@ static const pto_syntax_t syntax = {
     .operand = "*.yaml",
     .by_name = PTO_NAMES_WORKLOADS};
 
-/* Simulations of the cheapest mix, then of those strategies of --strategy that apply to all calls. */
+/* The simulation of the mix, then those of the --strategy routes that apply to all calls. */
 typedef struct {
     int count;
     pto_step_simulation_t *simulation;
@@ -170,9 +171,9 @@ static void print_csv_route(const pto_step_prediction_t *step, const pto_options
 
 /* A row with a time alone: a total of the step, or a call of a simulation. */
 typedef struct {
-    const char *kind; /* printed before the name */
-    const char *name;
-    const pto_strategy_t *strategy;
+    const char *kind;               /* printed before the name: "" or "simulated " */
+    const char *name;               /* of the call or of the total */
+    const pto_strategy_t *strategy; /* NULL: the mix */
     bool is_known, has_interval;
     double seconds, low_s, high_s;
 } csv_time_t;
@@ -181,7 +182,8 @@ static void print_csv_time(const pto_step_prediction_t *step, const pto_options_
                            const csv_time_t *time, const pto_caveats_t *caveats) {
     fputs(time->kind, stdout);
     pto_print_csv_text(stdout, time->name);
-    printf(",,,,,,,%s,,", route_name(time->strategy));
+    printf(",,,,,,,%s,,",
+           route_name(time->strategy)); /* no values from `along` to `times`, nor `algorithm` */
     PTO_RECORD(stdout, PTO_FORMAT_CSV,
                pto_field_if(time->is_known, pto_field_number("seconds", time->seconds)),
                pto_field_if(time->has_interval, pto_field_number("low_s", time->low_s)),
@@ -191,13 +193,14 @@ static void print_csv_time(const pto_step_prediction_t *step, const pto_options_
     print_csv_end(step, options);
 }
 
-/* The rows of communication, exposed communication and step. `low` and `high` are NULL without intervals. */
+/* The rows of communication, exposed communication and step. `low` and `high`, the ends of the totals'
+ * intervals, are NULL if time.has_interval is false. */
 static void print_csv_totals(const pto_step_prediction_t *step, const pto_options_t *options, csv_time_t time,
-                             const pto_step_end_t *at, const pto_step_end_t *low, const pto_step_end_t *high,
-                             const pto_caveats_t *caveats) {
+                             const pto_step_end_t *totals, const pto_step_end_t *low,
+                             const pto_step_end_t *high, const pto_caveats_t *caveats) {
     for (int i = 0; i < PTO_STEP_TOTALS; i++) {
         time.name = pto_step_total_name(i);
-        time.seconds = pto_step_total(at, i);
+        time.seconds = pto_step_total(totals, i);
         time.low_s = time.has_interval ? pto_step_total(low, i) : 0;
         time.high_s = time.has_interval ? pto_step_total(high, i) : 0;
         print_csv_time(step, options, &time, caveats);
@@ -206,7 +209,7 @@ static void print_csv_totals(const pto_step_prediction_t *step, const pto_option
 
 static void print_csv_route_totals(const pto_step_prediction_t *step, const pto_step_route_t *route,
                                    const pto_options_t *options) {
-    const pto_step_end_t at = {route->communication_s, route->exposed_s, route->seconds};
+    const pto_step_end_t totals = {route->communication_s, route->exposed_s, route->seconds};
     const csv_time_t time = {.kind = "",
                              .strategy = route->strategy,
                              .is_known = route->applicable,
@@ -214,7 +217,7 @@ static void print_csv_route_totals(const pto_step_prediction_t *step, const pto_
     pto_caveats_t caveats = {.count = 0};
     if (route->applicable)
         pto_step_caveats_add(step, route->strategy, &caveats);
-    print_csv_totals(step, options, time, &at, &route->low, &route->high, &caveats);
+    print_csv_totals(step, options, time, &totals, &route->low, &route->high, &caveats);
 }
 
 /* The rows of a simulation. The times of calls include all repetitions. */
@@ -234,8 +237,8 @@ static void print_csv_simulation(const pto_step_prediction_t *step, const pto_op
         print_csv_time(step, options, &time, &caveats);
     }
     pto_step_caveats_add(step, strategy, &all);
-    const pto_step_end_t at = {simulation->communication_s, simulation->exposed_s, simulation->seconds};
-    print_csv_totals(step, options, time, &at, NULL, NULL, &all);
+    const pto_step_end_t totals = {simulation->communication_s, simulation->exposed_s, simulation->seconds};
+    print_csv_totals(step, options, time, &totals, NULL, NULL, &all);
 }
 
 static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options,
@@ -265,7 +268,7 @@ static void print_json_predictions(const pto_predictions_t *predictions) {
     putchar(']');
 }
 
-/* The route of a call in the cheapest mix, and how reliable its price is. */
+/* The strategy of a call in the mix, and how reliable its price is. */
 static void print_json_picked(const pto_step_prediction_t *step, int i) {
     const pto_strategy_t *strategy;
     const pto_price_t *price = &pto_step_best(step, i, &strategy)->price;
@@ -373,22 +376,24 @@ static pto_status_t simulate(const pto_step_prediction_t *step, const pto_option
     simulations->simulation = calloc((size_t)step->route_count + 1, sizeof *simulations->simulation);
     if (!simulations->simulation)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
-    pto_status_t status = PTO_OK;
-    for (int r = -1; r < (options->has_strategies ? step->route_count : 0) && status == PTO_OK; r++) {
-        if (r >= 0 && !step->route[r].applicable)
-            continue;
-        status = pto_step_simulate(step, options->machine, r < 0 ? NULL : step->route[r].strategy, &how,
-                                   &simulations->simulation[simulations->count], err);
-        simulations->count += status == PTO_OK;
-    }
-    return status == PTO_ERR_INTERRUPTED ? PTO_OK : status; /* print what is complete */
+    const int routes = options->has_strategies ? step->route_count : 0;
+    pto_status_t status =
+        pto_step_simulate(step, options->machine, NULL /* the mix */, &how, &simulations->simulation[0], err);
+    simulations->count = status == PTO_OK;
+    for (int r = 0; r < routes && status == PTO_OK; r++)
+        if (step->route[r].applicable) {
+            status = pto_step_simulate(step, options->machine, step->route[r].strategy, &how,
+                                       &simulations->simulation[simulations->count], err);
+            simulations->count += status == PTO_OK;
+        }
+    return status == PTO_ERR_INTERRUPTED ? PTO_OK : status; /* the complete simulations are printed */
 }
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* `has_lower`: the simulated mix is not the one with the lowest price. */
+/* `has_cheaper_mix`: another mix than the simulated one has a lower price. */
 static pto_status_t print(const pto_step_prediction_t *step, const step_arguments_t *arguments,
-                          bool has_lower, pto_error_t *err) {
+                          bool has_cheaper_mix, pto_error_t *err) {
     const pto_options_t *options = &arguments->shared;
     simulations_t simulations = {0};
     pto_status_t status = arguments->simulate ? simulate(step, options, &simulations, err) : PTO_OK;
@@ -400,7 +405,7 @@ static pto_status_t print(const pto_step_prediction_t *step, const step_argument
         pto_print_step(step, options);
         if (simulations.count > 0)
             pto_print_step_simulations(step, simulations.simulation, simulations.count);
-        if (has_lower)
+        if (has_cheaper_mix)
             pto_print_note(stdout,
                            "cheapest: of calls at once, the mix with the shortest simulation of the %d with "
                            "the lowest prices; another has a lower price",
@@ -421,10 +426,10 @@ static pto_status_t predict(step_arguments_t *arguments, pto_workload_t *workloa
     if (arguments->simulate)
         status = pto_step_settle(&step, options->machine, options->scenario.work_limit, &changed, err);
     /* Mixes may have the same price: they differ in resources that are not the busiest. */
-    const bool has_lower =
+    const bool has_cheaper_mix =
         changed && step.mix.seconds > lowest_s && !pto_cost_is_same(step.mix.seconds, lowest_s);
     if (status == PTO_OK || status == PTO_ERR_INTERRUPTED)
-        status = print(&step, arguments, has_lower, err);
+        status = print(&step, arguments, has_cheaper_mix, err);
     pto_step_fini(&step);
     return status;
 }
@@ -439,9 +444,9 @@ static pto_status_t create_workload(step_arguments_t *arguments, pto_workload_t 
     pto_status_t status = pto_machine_open(scenario->machine_path, &machine, err);
     if (status != PTO_OK)
         return status;
-    numbers->gpus_per_node = scenario->layout.gpus_per_node > 0 ? scenario->layout.gpus_per_node
-                             : machine->node.gpus > 0           ? machine->node.gpus
-                                                                : 1;
+    numbers->gpus_per_node = machine->node.gpus > 0 ? machine->node.gpus : 1;
+    if (scenario->layout.gpus_per_node > 0) /* --gpus-per-node */
+        numbers->gpus_per_node = scenario->layout.gpus_per_node;
     pto_machine_destroy(machine);
     status = pto_step_numbers_check(numbers, err);
     return status == PTO_OK ? pto_step_numbers_workload(numbers, workload, err) : status;

@@ -1,5 +1,7 @@
 /* portolan upgrade: ranks upgrades of a machine by the time that they save a scenario or a workload, or by
- * the time per cost. upgrade/ has the upgrades and predicts their outcomes; this file prints them. */
+ * the time per cost. The code in upgrade/ reads the upgrades and predicts an outcome for each; this file
+ * prints the outcomes. outcome[0] is always the machine as it is, with which the others are compared. The
+ * points of a scenario are the values that it sweeps, such as its sizes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +56,7 @@ static const pto_syntax_t syntax =
     PTO_SCENARIO_SYNTAX("portolan upgrade", usage, PTO_NAMES_SCENARIOS | PTO_NAMES_WORKLOADS,
                         {"options", pto_format_options}, {NULL, upgrade_options}, {NULL, pto_work_options});
 
+/* For qsort: upgrades that apply come first, of these the ones with a cost, and then those that save most. */
 static int by_worth(const void *a, const void *b) {
     const pto_outcome_t *left = a, *right = b;
     if (left->applies != right->applies)
@@ -101,13 +104,13 @@ static void add_all_caveats(const pto_outcome_t *outcome, pto_caveats_t *caveats
 
 enum { NAME_LEAST = 22, NAME_MOST = 30, TIMES_WIDTH = 33, SHARE_WIDTH = 9 };
 
-/* The columns of a table. It shows the saved share at `count` of the scenario's points: as many as fit,
- * evenly spaced from the first to the last. */
+/* The columns of a table. Besides the total, it shows the saved share at `count` of the scenario's `points`:
+ * as many as fit, evenly spaced from the first to the last. */
 typedef struct {
     int64_t count;
     int64_t points;
-    int name_width, marks_width;
-    pto_marks_t marks; /* of all rows */
+    int name_width, marks_width; /* in characters */
+    pto_marks_t marks;           /* of all rows */
 } columns_t;
 
 static int name_width(const pto_outcome_t *outcome, int count) {
@@ -117,11 +120,12 @@ static int name_width(const pto_outcome_t *outcome, int count) {
     return width < NAME_MOST ? width : NAME_MOST;
 }
 
+/* The point that column i shows. */
 static int64_t point_of(const columns_t *shown, int64_t i) {
     return shown->count > 1 ? i * (shown->points - 1) / (shown->count - 1) : 0;
 }
 
-static columns_t choose_points(const pto_outcome_t *outcome, int count, bool costs) {
+static columns_t choose_columns(const pto_outcome_t *outcome, int count, bool costs) {
     columns_t shown = {.points = outcome[0].predictions.point_count,
                        .name_width = name_width(outcome, count)};
     for (int i = 0; i < count; i++) {
@@ -129,10 +133,11 @@ static columns_t choose_points(const pto_outcome_t *outcome, int count, bool cos
         pto_marks_add(&shown.marks, marks);
         shown.marks_width = pto_wider(shown.marks_width, pto_marks_text(marks));
     }
-    int room =
-        (pto_terminal_width(stdout) - shown.name_width - shown.marks_width - TIMES_WIDTH) / SHARE_WIDTH;
-    if (count > 2 && !costs && !outcome[0].of_workload && shown.points >= 2 && room >= 2)
-        shown.count = shown.points < room ? shown.points : room;
+    const int width = pto_terminal_width(stdout) - shown.name_width - shown.marks_width - TIMES_WIDTH;
+    const int fitting = width / SHARE_WIDTH;
+    const bool has_several_upgrades = count > 2;
+    if (has_several_upgrades && !costs && !outcome[0].of_workload && shown.points >= 2 && fitting >= 2)
+        shown.count = shown.points < fitting ? shown.points : fitting;
     return shown;
 }
 
@@ -151,10 +156,11 @@ static void print_shares(const pto_outcome_t *as_it_is, const pto_outcome_t *out
 static void print_row(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome, bool costs,
                       const columns_t *shown) {
     const char *minus = outcome->saved_s < 0 ? "-" : " ";
-    const bool ends = outcome == as_it_is && !(outcome->of_workload && !costs);
+    const bool has_exposed = outcome->of_workload && !costs;
+    const bool marks_end_line = outcome == as_it_is && !has_exposed; /* so they are not padded */
     printf("%-*s  %8s%-*s", shown->name_width, outcome->name, PTO_SECONDS_TEXT(outcome->seconds),
-           ends ? 0 : shown->marks_width, pto_marks_text(marks_of(outcome)));
-    if (outcome->of_workload && !costs)
+           marks_end_line ? 0 : shown->marks_width, pto_marks_text(marks_of(outcome)));
+    if (has_exposed)
         printf("  %8s", PTO_SECONDS_TEXT(outcome->step.mix.exposed_s));
     if (outcome != as_it_is) {
         printf("  %s%8s  %5.1f%%", minus, PTO_SECONDS_TEXT(fabs(outcome->saved_s)),
@@ -206,6 +212,7 @@ static void print_meaning(const pto_outcome_t *as_it_is, bool costs) {
 
 /* --- one upgrade, call by call -------------------------------------------------------------------------- */
 
+/* Widths of columns, in characters. */
 enum { CALL_LEAST = 12, CALL_MOST = 24, COST_WIDTH = 8, GAINS_WIDTH = 8 };
 
 typedef struct {
@@ -230,6 +237,7 @@ static widths_t find_widths(const pto_outcome_t *before, const pto_outcome_t *af
     return width;
 }
 
+/* Print the time of a call and its route. Returns the time in seconds. */
 static double print_call_route(const pto_step_prediction_t *step, int call, int width) {
     const pto_strategy_t *strategy;
     char route[PTO_ROUTE_TEXT_MAX];
@@ -252,7 +260,8 @@ static void print_calls(const pto_outcome_t *before, const pto_outcome_t *after)
     }
 }
 
-static void print_one(const pto_outcome_t *as_it_is, const pto_outcome_t *upgraded) {
+/* Below the table, the only upgrade beside the machine as it is, for each call or point. */
+static void print_single(const pto_outcome_t *as_it_is, const pto_outcome_t *upgraded) {
     if (!upgraded->applies || upgraded->unchanged ||
         (!as_it_is->of_workload && as_it_is->predictions.point_count <= 1))
         return;
@@ -268,14 +277,14 @@ static void print_table(const pto_outcome_t *outcome, int count) {
     bool costs = false;
     for (int i = 0; i < count; i++)
         costs = costs || outcome[i].cost > 0;
-    columns_t shown = choose_points(outcome, count, costs);
+    columns_t shown = choose_columns(outcome, count, costs);
     print_header(&outcome[0]);
     print_heading(&outcome[0], costs, &shown);
     for (int i = 0; i < count; i++)
         if (outcome[i].applies)
             print_row(&outcome[0], &outcome[i], costs, &shown);
     if (count == 2)
-        print_one(&outcome[0], &outcome[1]);
+        print_single(&outcome[0], &outcome[1]);
     pto_print_marks(shown.marks);
     for (int i = 1; i < count; i++)
         if (outcome[i].reason[0])
@@ -289,24 +298,25 @@ static void print_table(const pto_outcome_t *outcome, int count) {
 
 /* --- for programs --------------------------------------------------------------------------------------- */
 
-/* In JSON, the cost comes first. */
-static void print_outcome(const pto_outcome_t *own, const char *reason, pto_format_t format) {
-    const bool applies = own->applies, step = applies && own->of_workload, has_cost = own->cost > 0;
-    const pto_field_t cost = pto_field_if(has_cost, pto_field_number("cost", own->cost));
-    const double communication_s = step ? own->step.mix.communication_s : 0,
-                 exposed_s = step ? own->step.mix.exposed_s : 0;
+/* A row of csv, or an object of JSON, where the cost comes first and the step's time has its own name. */
+static void print_outcome(const pto_outcome_t *outcome, const char *reason, pto_format_t format) {
+    const bool applies = outcome->applies, step = applies && outcome->of_workload;
+    const bool has_cost = outcome->cost > 0;
+    const char *seconds_name = step && format == PTO_FORMAT_JSON ? "step_s" : "seconds";
+    const double communication_s = step ? outcome->step.mix.communication_s : 0,
+                 exposed_s = step ? outcome->step.mix.exposed_s : 0,
+                 saved_s_per_cost = applies && has_cost ? pto_outcome_worth(outcome) : 0;
+    const pto_field_t cost = pto_field_if(has_cost, pto_field_number("cost", outcome->cost));
     pto_caveats_t caveats = {.count = 0};
-    add_caveats(own, &caveats);
+    add_caveats(outcome, &caveats);
     PTO_RECORD(
-        stdout, format, pto_field_text("upgrade", own->name), pto_field_in_json(cost),
-        pto_field_if(applies, pto_field_number(step && format == PTO_FORMAT_JSON ? "step_s" : "seconds",
-                                               own->seconds)),
-        pto_field_if(step && !own->unchanged, pto_field_number("communication_s", communication_s)),
+        stdout, format, pto_field_text("upgrade", outcome->name), pto_field_in_json(cost),
+        pto_field_if(applies, pto_field_number(seconds_name, outcome->seconds)),
+        pto_field_if(step && !outcome->unchanged, pto_field_number("communication_s", communication_s)),
         pto_field_if(step, pto_field_number("exposed_s", exposed_s)),
-        pto_field_if(applies, pto_field_number("saved_s", own->saved_s)), pto_field_in_csv(cost),
-        pto_field_in_csv(pto_field_if(
-            applies && has_cost,
-            pto_field_number("saved_s_per_cost", applies && has_cost ? pto_outcome_worth(own) : 0))),
+        pto_field_if(applies, pto_field_number("saved_s", outcome->saved_s)), pto_field_in_csv(cost),
+        pto_field_in_csv(
+            pto_field_if(applies && has_cost, pto_field_number("saved_s_per_cost", saved_s_per_cost))),
         pto_field_if(reason[0], pto_field_text("reason", reason)),
         pto_field_json_if(
             caveats.count > 0,
@@ -359,21 +369,23 @@ static void print_json(const pto_outcome_t *outcome, int count) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-/* Sums over fewer points, or other ones, cannot be compared. */
-static pto_status_t check_points(const pto_outcome_t *as_it_is, const pto_outcome_t *own, pto_error_t *err) {
+/* Check that both times are sums over the same points: others cannot be compared. */
+static pto_status_t check_points(const pto_outcome_t *as_it_is, const pto_outcome_t *upgraded,
+                                 pto_error_t *err) {
     if (pto_is_stopped())
         return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
-    if (own->predictions.point_count != as_it_is->predictions.point_count)
+    if (upgraded->predictions.point_count != as_it_is->predictions.point_count)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "it replaces the values that the scenario sweeps");
-    if (!pto_outcome_compares(as_it_is, own))
+    if (!pto_outcome_compares(as_it_is, upgraded))
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
             "with it, other points have a strategy (%lld of %lld), so that sums over them do not compare",
-            (long long)own->priced_points, (long long)own->predictions.point_count);
+            (long long)upgraded->priced_points, (long long)upgraded->predictions.point_count);
     return PTO_OK;
 }
 
-/* Nodes with other numbers of cores or GPUs are predicted a second time, with as many processes as before. */
+/* The number of predictions for the progress display. An upgrade that changes the cores or GPUs of nodes
+ * takes two: the second one has as many processes as before. */
 static int count_predictions(const pto_upgrades_t *upgrades) {
     int count = upgrades->count;
     for (int i = 0; i < upgrades->count; i++) {
@@ -386,7 +398,8 @@ static int count_predictions(const pto_upgrades_t *upgrades) {
     return count;
 }
 
-/* Each prediction takes about as much work as that of the machine as it is. */
+/* Begin the progress display of `count` predictions, each with about as much work as that of the machine as
+ * it is. Returns whether it is shown. */
 static bool begin_progress(const pto_outcome_t *as_it_is, int count) {
     const pto_options_t *options = &as_it_is->options;
     int64_t work = 0;
@@ -398,21 +411,24 @@ static bool begin_progress(const pto_outcome_t *as_it_is, int count) {
     return pto_progress_begin_parts("pricing", count * work, PTO_WORK_PER_SECOND);
 }
 
+/* Predict the machine as it is in outcome[0], and with each upgrade in those after it. If an upgrade cannot
+ * be applied, its outcome has the reason. */
 static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades_t *upgrades,
                                 pto_outcome_t *outcome, pto_error_t *err) {
     pto_status_t status = pto_outcome_predict(given, NULL, NULL, &outcome[0], err);
     const bool shown = begin_progress(&outcome[0], count_predictions(upgrades));
     for (int i = 0; i < upgrades->count && status == PTO_OK; i++) {
-        pto_outcome_t *own = &outcome[i + 1];
+        pto_outcome_t *upgraded = &outcome[i + 1];
         pto_error_t fault = {.status = PTO_OK};
-        pto_status_t made = pto_outcome_predict(given, &upgrades->upgrade[i], &outcome[0], own, &fault);
-        if (made == PTO_OK)
-            own->applies = check_points(&outcome[0], own, &fault) == PTO_OK;
-        own->saved_s = own->applies ? outcome[0].seconds - own->seconds : 0;
-        memcpy(own->reason, fault.message, sizeof own->reason);
-        pto_outcome_doubt(&outcome[0], &upgrades->upgrade[i], own);
-        if (made == PTO_ERR_MEMORY)
-            status = pto_error_set(err, made, "%s", fault.message);
+        pto_status_t predicted =
+            pto_outcome_predict(given, &upgrades->upgrade[i], &outcome[0], upgraded, &fault);
+        if (predicted == PTO_OK)
+            upgraded->applies = check_points(&outcome[0], upgraded, &fault) == PTO_OK;
+        upgraded->saved_s = upgraded->applies ? outcome[0].seconds - upgraded->seconds : 0;
+        memcpy(upgraded->reason, fault.message, sizeof upgraded->reason);
+        pto_outcome_doubt(&outcome[0], &upgrades->upgrade[i], upgraded);
+        if (predicted == PTO_ERR_MEMORY)
+            status = pto_error_set(err, predicted, "%s", fault.message);
     }
     if (shown)
         pto_progress_end();
@@ -448,9 +464,9 @@ static pto_status_t print_upgrades(const pto_arguments_t *given, pto_options_t *
     return status;
 }
 
-/* The first option that a workload does not take; NULL: none. */
+/* The name of the first given option that a workload does not take; NULL: none. */
 static const char *refused_option(const pto_arguments_t *given) {
-    const int taken[] = {0,
+    const int taken[] = {0, /* values of pto_option_t's `overrides`; 0: not of the scenario */
                          1 + PTO_FIELD_MACHINE,
                          1 + PTO_FIELD_NODES,
                          1 + PTO_FIELD_LAYOUT,

@@ -33,7 +33,7 @@ static int run_on_scenario(const pto_command_t *command, const pto_arguments_t *
         pto_error_set(&err, PTO_ERR_MEMORY, "out of memory");
         return pto_report_error(&err);
     }
-    if (command->on_sweeps)
+    if (command->on_sweeps) /* notes which quantities the options sweep */
         options->variant = pto_sweeps_variant(&sweeps);
     int code = pto_options_finish(arguments, options);
     if (code < 0 && command->check)

@@ -1,5 +1,5 @@
-/* The links of a node for `portolan machine new`: products and their rates, meshes and switches of them, and
- * links taken from a topology. Rates are datasheets' until they are written. */
+/* The links of a node for `portolan machine new`: products and their rates, switches and meshes made of them,
+ * and links taken from a topology. machine_links.h says in which form rates are kept. */
 #include "machine_links.h"
 
 #include <math.h>
@@ -16,21 +16,21 @@
 
 /* --- by name -------------------------------------------------------------------------------------------- */
 
-enum { SMALL_BOARD = 4 }; /* boards of up to four V100s, A100s or H100s have no switch */
+enum { NO_SWITCH_GPUS_MAX = 4 }; /* nodes of up to four V100s, A100s or H100s have no switch */
 
 static const struct {
     const char *name;
-    double gb_per_s; /* of one link, in each direction */
-    int links, per_peer, mesh_gpus_max;
+    double gb_per_s;                    /* of one link, in each direction */
+    int links, per_peer, mesh_gpus_max; /* as in pto_link_product_t */
     const char *source;
 } products[] = {
     {"pcie3", 15.75, 1, 0, 0, "16 lanes of 8 GT/s, PCI-SIG"},
     {"pcie4", 31.5, 1, 0, 0, "16 lanes of 16 GT/s, PCI-SIG"},
     {"pcie5", 63, 1, 0, 0, "16 lanes of 32 GT/s, PCI-SIG"},
     {"pcie6", 121, 1, 0, 0, "16 lanes of 64 GT/s, PCI-SIG"},
-    {"nvlink2", 25, 6, 0, SMALL_BOARD, "6 links of 25 GB/s, NVIDIA V100 datasheet"},
-    {"nvlink3", 25, 12, 0, SMALL_BOARD, "12 links of 25 GB/s, NVIDIA A100 datasheet"},
-    {"nvlink4", 25, 18, 0, SMALL_BOARD, "18 links of 25 GB/s, NVIDIA H100 datasheet"},
+    {"nvlink2", 25, 6, 0, NO_SWITCH_GPUS_MAX, "6 links of 25 GB/s, NVIDIA V100 datasheet"},
+    {"nvlink3", 25, 12, 0, NO_SWITCH_GPUS_MAX, "12 links of 25 GB/s, NVIDIA A100 datasheet"},
+    {"nvlink4", 25, 18, 0, NO_SWITCH_GPUS_MAX, "18 links of 25 GB/s, NVIDIA H100 datasheet"},
     {"nvlink5", 50, 18, 0, 0, "18 links of 50 GB/s, NVIDIA B200 datasheet"},
     {"nvlink-c2c", 450, 1, 0, 0, "NVIDIA Grace Hopper datasheet"},
     {"xgmi", 64, 7, 1, 8, "7 links of 64 GB/s, AMD MI300X datasheet"},
@@ -61,21 +61,22 @@ static pto_status_t read_rate(const char *text, pto_link_product_t *link, pto_er
             return PTO_OK;
         }
     pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);
-    if (status == PTO_ERR_RANGE || (status == PTO_OK && link->s_per_byte > 0 && link->s_per_byte < 1e-3))
+    /* A number without a unit is in seconds per byte: 400 is surely meant otherwise. */
+    const bool is_plausible = link->s_per_byte > 0 && link->s_per_byte < 1e-3;
+    if (status == PTO_ERR_RANGE || (status == PTO_OK && is_plausible))
         return status;
     return pto_error_set(err, PTO_ERR_RANGE,
-                         "'%s' is not a rate with a unit, such as '200 Gbit/s' or '50 GB/s'",
-                         text); /* nor is a bare number: 400 would be 400 seconds per byte */
+                         "'%s' is not a rate with a unit, such as '200 Gbit/s' or '50 GB/s'", text);
 }
 
-/* A rate above ten times that of the fastest product has the wrong unit. */
+/* A rate above ten times that of the fastest product, `fastest_gb_per_s`, has the wrong unit. */
 static pto_status_t check_rate(const char *text, const pto_link_product_t *link, const char *what,
-                               double gb_per_s, pto_error_t *err) {
-    return 1e-9 / link->s_per_byte <= 10 * gb_per_s
-               ? PTO_OK
-               : pto_error_set(err, PTO_ERR_RANGE,
-                               "'%s' is above %g TB/s, ten times what the fastest %s carries", text,
-                               gb_per_s / 100, what);
+                               double fastest_gb_per_s, pto_error_t *err) {
+    const double limit_gb_per_s = 10 * fastest_gb_per_s;
+    if (1e-9 / link->s_per_byte <= limit_gb_per_s)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_RANGE, "'%s' is above %g TB/s, ten times what the fastest %s carries",
+                         text, limit_gb_per_s / 1000, what);
 }
 
 pto_status_t pto_link_read(const char *text, pto_link_product_t *link, pto_error_t *err) {
@@ -83,9 +84,9 @@ pto_status_t pto_link_read(const char *text, pto_link_product_t *link, pto_error
     return status == PTO_OK ? check_rate(text, link, "link (NVLink 5)", 900, err) : status;
 }
 
-pto_status_t pto_link_read_named(void *link, const char *text, pto_error_t *err) {
+pto_status_t pto_link_read_named(void *target, const char *text, pto_error_t *err) {
     pto_error_t unknown = {.status = PTO_OK};
-    pto_status_t status = pto_link_read(text, link, err);
+    pto_status_t status = pto_link_read(text, target, err);
     const bool is_number = strspn(text, "0123456789.-") > 0;
     if (status == PTO_OK || is_number)
         return status;
@@ -107,7 +108,7 @@ pto_status_t pto_link_read_nic(void *target, const char *text, pto_error_t *err)
 
 /* --- switch and mesh ------------------------------------------------------------------------------------ */
 
-/* Divide the links of a GPU among its peers. Those that are left over stay unused. */
+/* Divide the links of each GPU among its peers in a mesh. Links that are left over stay unused. */
 static pto_status_t divide_links(pto_node_links_t *links, pto_error_t *err) {
     pto_link_product_t *gpu = &links->gpu;
     const int64_t peers = links->gpus - 1;
@@ -126,11 +127,11 @@ static pto_status_t divide_links(pto_node_links_t *links, pto_error_t *err) {
 }
 
 pto_status_t pto_node_links_complete(pto_node_links_t *links, pto_error_t *err) {
-    const bool joined = links->gpu.name && links->gpus > 1;
-    const bool mesh = links->links_per_peer > 0 || links->gpus <= links->gpu.mesh_gpus_max;
+    const bool has_pairs = links->gpu.name && links->gpus > 1;
+    const bool prefers_mesh = links->links_per_peer > 0 || links->gpus <= links->gpu.mesh_gpus_max;
     links->pair_s_per_byte = links->gpu.s_per_byte;
-    if (links->joined_by == PTO_JOINED_BY_DEFAULT || !joined)
-        links->joined_by = joined && mesh ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
+    if (links->joined_by == PTO_JOINED_BY_DEFAULT || !has_pairs)
+        links->joined_by = has_pairs && prefers_mesh ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     if (links->joined_by == PTO_JOINED_BY_SWITCH)
         return PTO_OK;
     pto_status_t status = divide_links(links, err);
@@ -141,20 +142,22 @@ pto_status_t pto_node_links_complete(pto_node_links_t *links, pto_error_t *err) 
 
 /* --- the topology of a mesh ----------------------------------------------------------------------------- */
 
-/* "gpu.0", or "gpu.0-3" */
+/* Write "gpu.0", or "gpu.0-3", for the devices from `first` to before `until`. */
 static void put_range(FILE *stream, const char *kind, int64_t first, int64_t until) {
     fprintf(stream, "%s.%lld", kind, (long long)first);
     if (until - first > 1)
         fprintf(stream, "-%lld", (long long)(until - 1));
 }
 
+/* Close the list `between` of a link, and write its rate. */
 static void put_rate(FILE *stream, double s_per_byte, const char *comment) {
     fputs("], ", stream);
     pto_guess_write(stream, "s_per_byte", pto_guess_achieved(s_per_byte));
     fprintf(stream, "}%s\n", comment);
 }
 
-/* The links of devices to their sockets, among which the devices are divided in order. */
+/* The links of devices to their sockets. The sockets share out the devices in order; each socket with devices
+ * gets one line. */
 static void put_on_sockets(FILE *stream, const char *kind, int64_t count, int64_t sockets,
                            double s_per_byte) {
     for (int64_t first = 0, until; first < count; first = until) {
@@ -170,8 +173,8 @@ static void put_on_sockets(FILE *stream, const char *kind, int64_t count, int64_
 }
 
 void pto_node_links_write(FILE *stream, const pto_node_links_t *links) {
-    const int64_t on_socket = links->gpus > links->sockets ? links->gpus / links->sockets : 1;
-    const double host = links->host.s_per_byte;
+    const int64_t socket_gpus = links->gpus > links->sockets ? links->gpus / links->sockets : 1;
+    const double host_s_per_byte = links->host.s_per_byte;
     fprintf(
         stream,
         "\ntopology: # a mesh, %lld link%s between each two GPUs: %.4g GB/s, and %.4g of a GPU to all peers\n"
@@ -184,13 +187,14 @@ void pto_node_links_write(FILE *stream, const pto_node_links_t *links) {
         put_range(stream, "gpu", gpu + 1, links->gpus);
         put_rate(stream, links->pair_s_per_byte, "");
     }
-    put_on_sockets(stream, "gpu", links->gpus, links->sockets, host);
+    put_on_sockets(stream, "gpu", links->gpus, links->sockets, host_s_per_byte);
     if (links->nic.name)
         put_on_sockets(stream, "nic", links->nics, links->sockets, links->nic.s_per_byte);
     for (int64_t socket = 0; socket + 1 < links->sockets; socket++) {
         fprintf(stream, "    - {between: [socket.%lld, ", (long long)socket);
         put_range(stream, "socket", socket + 1, links->sockets);
-        put_rate(stream, host / (double)on_socket, " # inferred: what the GPUs of a socket send to the host");
+        put_rate(stream, host_s_per_byte / (double)socket_gpus,
+                 " # inferred: what the GPUs of a socket send to the host");
     }
 }
 
@@ -212,7 +216,8 @@ pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto
 
 static const char source_text[] = "of the topology's slowest";
 
-/* The bytes per second of the slowest GPU's links to the first `gpus` GPUs and NVSwitches; 0 if none. */
+/* The bytes per second of all links of a GPU to the first `gpus` GPUs and to NVSwitches: the least of these
+ * GPUs. 0 if a GPU has no such links. */
 static double gpu_bytes_per_s(const pto_topology_t *topology, int64_t gpus) {
     double least = INFINITY;
     for (int gpu = 0; gpu < gpus; gpu++) {
@@ -228,7 +233,8 @@ static double gpu_bytes_per_s(const pto_topology_t *topology, int64_t gpus) {
     return least;
 }
 
-/* The seconds per byte of the fastest route between two GPUs; the topology's links price slower pairs. */
+/* The seconds per byte of the fastest route between two GPUs. (Slower pairs are priced by the block
+ * `topology`.) */
 static double fastest_pair(const pto_topology_t *topology) {
     const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     double least = INFINITY;
@@ -239,7 +245,7 @@ static double fastest_pair(const pto_topology_t *topology) {
 }
 
 /* The seconds per byte of a device's fastest route to a socket. */
-static double to_host(const pto_topology_t *topology, int device) {
+static double host_s_per_byte_of(const pto_topology_t *topology, int device) {
     double least = INFINITY;
     for (int i = 0; i < pto_topology_device_count(topology, PTO_DEVICE_SOCKET); i++)
         least = fmin(least, pto_topology_route_s_per_byte(
@@ -247,19 +253,19 @@ static double to_host(const pto_topology_t *topology, int device) {
     return least;
 }
 
-/* The number of NICs, and the rate of the slowest. Those with less than half the rate of the fastest are for
- * management, and not counted. */
+/* The number of NICs, and the rate of the slowest of them. NICs with less than half the rate of the fastest
+ * are taken for management, and not counted. */
 static int count_nics(const pto_topology_t *topology, double *s_per_byte) {
     const int first = pto_topology_device(topology, PTO_DEVICE_NIC, 0);
     const int nics = pto_topology_device_count(topology, PTO_DEVICE_NIC);
     double fastest = INFINITY;
     int count = 0;
     for (int i = 0; i < nics; i++)
-        fastest = fmin(fastest, to_host(topology, first + i));
+        fastest = fmin(fastest, host_s_per_byte_of(topology, first + i));
     *s_per_byte = fastest;
     for (int i = 0; i < nics; i++)
-        if (to_host(topology, first + i) <= 2 * fastest) {
-            *s_per_byte = fmax(*s_per_byte, to_host(topology, first + i));
+        if (host_s_per_byte_of(topology, first + i) <= 2 * fastest) {
+            *s_per_byte = fmax(*s_per_byte, host_s_per_byte_of(topology, first + i));
             count++;
         }
     return count;
@@ -291,12 +297,13 @@ pto_status_t pto_node_links_from_topology(pto_node_links_t *links, const pto_top
     links->sockets = pto_topology_device_count(topology, PTO_DEVICE_SOCKET);
     links->host = (pto_link_product_t){.name = "PCIe", .source = source_text, .s_per_byte = 0};
     for (int i = 0; i < links->gpus; i++)
-        links->host.s_per_byte = fmax(links->host.s_per_byte, to_host(topology, i));
+        links->host.s_per_byte = fmax(links->host.s_per_byte, host_s_per_byte_of(topology, i));
     if (bytes_per_s > 0) {
         links->gpu = (pto_link_product_t){.name = pto_topology_has_xgmi(topology) ? "xgmi" : "links",
                                           .source = source_text,
                                           .s_per_byte = 1 / bytes_per_s};
         links->pair_s_per_byte = links->gpus > 1 ? fastest_pair(topology) : links->gpu.s_per_byte;
+        /* Through a switch, one pair reaches the rate of all links of a GPU; in a mesh it has a share. */
         links->joined_by =
             links->pair_s_per_byte > 1.01 * links->gpu.s_per_byte ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     }
@@ -309,8 +316,9 @@ static double link_s_per_byte(const pto_topology_t *topology, int from, int to) 
     return link < 0 ? INFINITY : topology->link[link].s_per_byte.value;
 }
 
-/* The next hop from one GPU to another in NCCL (src/graph/paths.cc, NVB): by their link, else through the GPU
- * that has the fastest links to both, else through the host, which returns `to`. */
+/* The next GPU on NCCL's route from one GPU to another (src/graph/paths.cc, NVB). Returns `to` if they have a
+ * link, else the GPU between them whose slower link is the fastest. Returns `to` as well if there is no such
+ * GPU: the route goes through the host. */
 static int next_hop(const pto_topology_t *topology, int gpus, int from, int to) {
     int next = to;
     double least = isfinite(link_s_per_byte(topology, from, to)) ? 0 : INFINITY;
@@ -341,13 +349,15 @@ static double busiest_link_s(const pto_topology_t *topology, int gpus) {
 
 pto_gpu_rates_t pto_node_links_rates(const pto_node_links_t *links, const pto_topology_t *topology,
                                      int64_t gpus) {
-    const bool mesh = links->gpu.name && links->joined_by == PTO_JOINED_BY_MESH;
-    const double peers = (double)(gpus - 1), rate = mesh && topology ? gpu_bytes_per_s(topology, gpus) : 0;
-    const double all =
-        mesh ? links->pair_s_per_byte / peers : (links->gpu.name ? &links->gpu : &links->host)->s_per_byte;
-    if (!mesh || !topology)
-        return (pto_gpu_rates_t){all, all};
-    return (pto_gpu_rates_t){rate > 0 ? 1 / rate : links->host.s_per_byte,
+    const double peers = (double)(gpus - 1);
+    if (!links->gpu.name)
+        return (pto_gpu_rates_t){links->host.s_per_byte, links->host.s_per_byte};
+    if (links->joined_by != PTO_JOINED_BY_MESH)
+        return (pto_gpu_rates_t){links->gpu.s_per_byte, links->gpu.s_per_byte};
+    if (!topology)
+        return (pto_gpu_rates_t){links->pair_s_per_byte / peers, links->pair_s_per_byte / peers};
+    const double bytes_per_s = gpu_bytes_per_s(topology, gpus);
+    return (pto_gpu_rates_t){bytes_per_s > 0 ? 1 / bytes_per_s : links->host.s_per_byte,
                              busiest_link_s(topology, (int)gpus) / peers};
 }
 

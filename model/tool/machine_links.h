@@ -1,6 +1,7 @@
-/* The parts of `portolan machine new`: guessed costs with their 95 percent intervals, the links of a node
- * from datasheets or a topology, and how they connect its GPUs (a switch or a mesh). Rates are those of
- * datasheets, in seconds per byte and in each direction, until they are written. */
+/* What the files of `portolan machine new` share: guessed costs with their 95 percent intervals, the links of
+ * a node from datasheets or a topology, and how they connect its GPUs (a switch or a mesh). In these structs,
+ * rates are those of datasheets, in seconds per byte and in each direction. The functions that write the
+ * machine file convert them to achievable rates (pto_guess_achieved). */
 #ifndef PTO_TOOL_MACHINE_LINKS_H
 #define PTO_TOOL_MACHINE_LINKS_H
 
@@ -11,8 +12,10 @@
 #include "portolan/topology.h"
 #include "traces/topology_text.h"
 
+/* A guessed parameter of a cost, with the ends of its 95 percent interval. Variables named `start` are
+ * start-up times (alpha_s, in seconds); those named `byte` are times per byte (beta_s_per_byte). */
 typedef struct {
-    double value, low, high; /* of the 95 percent interval */
+    double value, low, high;
 } pto_guess_t;
 
 /* The seconds per byte that programs achieve on a link whose datasheet says `s_per_byte`. */
@@ -21,17 +24,24 @@ pto_guess_t pto_guess_achieved(double s_per_byte);
 /* Write "KEY: VALUE, KEY_95: [LOW, HIGH]". */
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
 
-/* What connects GPUs of a node. PCIe: only links to the host. xGMI: AMD's, for RCCL instead of NCCL. */
-typedef enum { PTO_WIRED_BY_PCIE, PTO_WIRED_BY_MESH, PTO_WIRED_BY_SWITCH, PTO_WIRED_BY_XGMI } pto_wired_by_t;
+/* What connects the GPUs of a node, which decides whose measurements the costs of NCCL come from. PCIe: the
+ * GPUs have links to the host alone. Mesh and switch: NVLink. xGMI: AMD's links, with RCCL instead of NCCL.
+ */
+typedef enum {
+    PTO_INTERCONNECT_PCIE,
+    PTO_INTERCONNECT_MESH,
+    PTO_INTERCONNECT_SWITCH,
+    PTO_INTERCONNECT_XGMI
+} pto_interconnect_t;
 
 /* The links of a device by product, such as NVLink 4, or by their rate. */
 typedef struct {
-    const char *name;  /* of the product, or the text given; NULL: no such link */
-    double s_per_byte; /* of all links of a device together */
-    const char *source;
-    int64_t links;         /* of a device */
+    const char *name;      /* of the product, or the text given; NULL: no such link */
+    double s_per_byte;     /* of all links of a device together */
+    const char *source;    /* of the rate, for the comments of the machine file */
+    int64_t links;         /* number of links of a device */
     bool any_count;        /* given as the rate of one link: a device has as many as its mesh needs */
-    int64_t per_peer;      /* links between two devices of a mesh; 0: all, divided evenly */
+    int64_t per_peer;      /* links between two devices of a mesh; 0: the device's links, divided evenly */
     int64_t mesh_gpus_max; /* nodes of up to this many GPUs are meshes by default */
 } pto_link_product_t;
 
@@ -41,38 +51,44 @@ const char *pto_link_product_at(int i);
 /* Read a link by name, or a rate with a unit. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_link_read(const char *text, pto_link_product_t *link, pto_error_t *err);
 
-/* The same for `apply` to a pto_link_product_t. The first lists the known names if the text is neither. The
- * second reads the link of a NIC, which may also be a NIC's product name, such as NDR or 400G. */
-pto_status_t pto_link_read_named(void *link, const char *text, pto_error_t *err);
+/* The same as the `apply` of an option; `target` is a pto_link_product_t. The error lists the known names. */
+pto_status_t pto_link_read_named(void *target, const char *text, pto_error_t *err);
+
+/* The same for the link of a NIC: the text may also be a product name of NICs, such as NDR or 400G. */
 pto_status_t pto_link_read_nic(void *target, const char *text, pto_error_t *err);
 
+/* How the links between GPUs are arranged (--gpu-topology). Default: the product's arrangement. */
 typedef enum { PTO_JOINED_BY_SWITCH, PTO_JOINED_BY_MESH, PTO_JOINED_BY_DEFAULT } pto_joined_by_t;
 
 /* The devices and links of a node. GPUs and NICs are divided among the sockets in order. */
 typedef struct {
     int64_t sockets, gpus, nics;
-    int64_t links_per_peer; /* 0: the product's default */
-    pto_joined_by_t joined_by;
-    pto_link_product_t gpu, host, nic;
-    double pair_s_per_byte; /* of the links of the fastest pair of GPUs */
+    int64_t links_per_peer;    /* between two GPUs of a mesh; 0: the product's default */
+    pto_joined_by_t joined_by; /* not PTO_JOINED_BY_DEFAULT once pto_node_links_complete has chosen */
+    pto_link_product_t gpu;    /* between GPUs */
+    pto_link_product_t host;   /* from a GPU to the host */
+    pto_link_product_t nic;    /* of one NIC to the network */
+    double pair_s_per_byte;    /* of the links of the fastest pair of GPUs */
 } pto_node_links_t;
 
 /* Write the block `nccl` of a machine file. `topology` is what --from read, or NULL. */
 void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto_topology_t *topology,
-                          pto_wired_by_t wired_by);
+                          pto_interconnect_t interconnect);
 
 /* Choose between switch and mesh if `joined_by` leaves it open, and compute pair_s_per_byte. In a mesh, `gpu`
  * then has the rate of all links that a GPU has to its peers. Two GPUs count as a switch, because their links
  * are not divided. Errors: PTO_ERR_RANGE if a GPU has too few links. */
 pto_status_t pto_node_links_complete(pto_node_links_t *links, pto_error_t *err);
 
-/* Open a topology file, XML (.xml), or what nvidia-smi and rocm-smi print (.txt), which gets the rates. */
+/* Open a topology: hwloc's or NCCL's XML (.xml), what nvidia-smi or rocm-smi print (.txt), or a topology file
+ * by its name or path. `rates` are those of the links in a .txt, which does not have them; others ignore it.
+ */
 pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto_topology_t **topology,
                                    pto_error_t *err);
 
 /* Take devices and links from a topology; all GPUs get the rates of the slowest. Errors:
- * PTO_ERR_NOT_APPLICABLE if it lacks the NICs' rate and links->nic does not have it, or lacks the links that
- * links->gpu is for. */
+ * PTO_ERR_NOT_APPLICABLE if neither the topology nor links->nic has the NICs' rate, or if links->gpu is given
+ * and a GPU of the topology has no links to other GPUs. */
 pto_status_t pto_node_links_from_topology(pto_node_links_t *links, const pto_topology_t *topology,
                                           pto_error_t *err);
 

@@ -1,7 +1,8 @@
 /* The costs of NCCL in the machine files of `portolan machine new`. As in NCCL's own cost model
- * (src/graph/tuning.cc), each algorithm and protocol has a start, a time per hop and a time per byte, scaled
- * to the link, and NCCL takes the cheapest. So the rows of a machine file, a postal line per range of bytes,
- * are the lower envelope of these lines. price/nccl.c derives other numbers of GPUs and nodes from the rows.
+ * (src/graph/tuning.cc), each algorithm and protocol has a start-up time, a time per hop and a time per byte.
+ * So its time is a straight line over the bytes of a call, and NCCL takes the lowest line. The rows of a
+ * machine file, each for a range of bytes, are the lower envelope of these lines. price/nccl.c derives the
+ * costs for other numbers of GPUs and nodes from the rows.
  * The constants are explained in docs/decisions/0061-nccl-from-datasheets.md. */
 #include <math.h>
 #include <stdbool.h>
@@ -9,13 +10,14 @@
 #include "machine_links.h"
 #include "portolan/machine.h"
 
-/* The times of one protocol. Times per byte are multiples of the link's: `on_link` for each byte that a link
- * carries, `in_gpu` for each byte of the call in a GPU's memory. */
+/* The times of one protocol. Times per byte are multiples of the link's time per byte: `on_link` for each
+ * byte that a link carries, `in_gpu` for each byte of the call in a GPU's memory. */
 typedef struct {
     double start_us, hop_us, on_link, in_gpu;
 } line_t;
 
-/* The protocols of a family are LL, LL128 and Simple, in this order; a line that starts at 0 is not there. */
+/* The protocols of a family of collectives are LL, LL128 and Simple, in this order. start_us 0: no such line.
+ */
 enum { LINES = 3, LINES_MAX = LINES + 1, HOPPER_GB_PER_S = 450 };
 
 typedef enum {
@@ -52,7 +54,8 @@ static const line_t pcie[LINES] = {{6, 1, 8, 8}, {10, 2.5, 6, 0}, {20, 5.7, 6, 0
  * It takes 48 GB/s of a link of 64, of which LL carries 8 percent. Fitted to no run. */
 static const line_t rccl[LINES] = {{12, 0.8, 64.0 / 48 / 0.08, 0}, {17, 2.1, 64.0 / 48, 0}};
 
-/* NVLS, where the switch reduces: an allreduce of 8 H200s. NCCL's efficiency: 0.85 Hopper, 0.74 Blackwell. */
+/* NVLS, where the switch reduces: measured by an allreduce of 8 H200s. For Blackwell, scaled by the
+ * efficiencies that NCCL assumes: 0.85 for Hopper, 0.74 for Blackwell. */
 static const line_t nvls_hopper = {74.6, 0, 0.939, 0}, nvls_blackwell = {74.6, 0, 0.939 * 0.85 / 0.74, 0};
 enum { NVLS_GPUS_LEAST = 8 };
 
@@ -63,17 +66,18 @@ typedef struct {
     double alpha_s, s_per_byte;
 } postal_t;
 
+/* A kind of call among the first `gpus` GPUs of a node. */
 typedef struct {
     pto_nccl_kind_t kind;
     int64_t gpus;
-    double link_s_per_byte; /* what a GPU sends to the others among these */
-    double node_s_per_byte; /* all links of a GPU */
-    pto_wired_by_t wired_by;
+    double link_s_per_byte; /* of all links from a GPU to the others of the call */
+    double node_s_per_byte; /* of all links from a GPU to the others of the node */
+    pto_interconnect_t interconnect;
 } call_t;
 
-static bool by_pcie(const call_t *call) { return call->wired_by == PTO_WIRED_BY_PCIE; }
+static bool by_pcie(const call_t *call) { return call->interconnect == PTO_INTERCONNECT_PCIE; }
 
-static bool by_xgmi(const call_t *call) { return call->wired_by == PTO_WIRED_BY_XGMI; }
+static bool by_xgmi(const call_t *call) { return call->interconnect == PTO_INTERCONNECT_XGMI; }
 
 /* Hopper or later: links as fast as NVLink 4, with a margin for rounding. */
 static bool is_hopper(double link_s_per_byte) { return link_s_per_byte < 1.01e-9 / HOPPER_GB_PER_S; }
@@ -88,41 +92,52 @@ static family_t family_of(pto_nccl_kind_t kind) {
 
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
 
+/* The time of a call by one protocol. `on_link` and `in_gpu` are the bytes that a link carries and that a GPU
+ * holds, for each byte of the call. In a ring of n GPUs, n-1 hops carry n-1 of n blocks over each link; an
+ * allreduce does so twice, with blocks of 1/n of its bytes. */
 static postal_t price_line(const call_t *call, const line_t *line) {
     double others = (double)(call->gpus - 1), gpus = (double)call->gpus;
     double hops = others, on_link = others, in_gpu = gpus;
     if (call->kind == PTO_NCCL_ALLREDUCE) {
         hops = 2 * others;
-        on_link = hops / gpus;
+        on_link = 2 * others / gpus;
         in_gpu = 1;
-    } else if (is_chain(call->kind)) {
+    } else if (is_chain(call->kind)) { /* each link carries the whole vector */
         on_link = in_gpu = 1;
     }
     return (postal_t){1e-6 * (line->start_us + hops * line->hop_us),
                       call->link_s_per_byte * (on_link * line->on_link + in_gpu * line->in_gpu)};
 }
 
-/* The costs of all protocols, of which NCCL takes the cheapest. Returns their number. */
-static int price_lines(const call_t *call, postal_t *priced) {
+/* The protocols' lines of the GPUs that are most like the call's. */
+static const line_t *lines_of(const call_t *call) {
+    if (by_pcie(call))
+        return pcie;
+    if (by_xgmi(call))
+        return rccl;
+    return is_hopper(call->node_s_per_byte) ? h200[family_of(call->kind)] : a100[family_of(call->kind)];
+}
+
+/* The times of a call by all protocols that NCCL chooses from. Returns their number, at most LINES_MAX. */
+static int price_lines(const call_t *call, postal_t priced[LINES_MAX]) {
     const bool hopper = is_hopper(call->node_s_per_byte),
-               blackwell = call->node_s_per_byte < 0.75e-9 / HOPPER_GB_PER_S;
-    const line_t *line = by_pcie(call)   ? pcie
-                         : by_xgmi(call) ? rccl
-                         : hopper        ? h200[family_of(call->kind)]
-                                         : a100[family_of(call->kind)];
+               blackwell = call->node_s_per_byte < 0.75e-9 / HOPPER_GB_PER_S; /* between NVLink 4 and 5 */
+    const line_t *line = lines_of(call);
     int count = 0;
     for (; count < LINES && line[count].start_us > 0; count++)
         priced[count] = price_line(call, &line[count]);
     if (by_xgmi(call))
         return count;
     if (is_chain(call->kind)) {
-        /* Simple, the last protocol, has one line for full chunks, and one for less. */
+        /* Simple, the last protocol, has a line for calls that fill the chunks of all channels, and one for
+         * smaller calls, whose chunks are partial. The last GPU waits until every other one has forwarded a
+         * chunk: a constant time for full chunks, and a time per byte for partial ones. */
         postal_t *partial = &priced[LINES - 1];
         double wait_s_per_byte =
             (double)(call->gpus - 1) * channel_s_per_byte * call->link_s_per_byte * 1e9 * HOPPER_GB_PER_S;
         priced[count++] = (postal_t){partial->alpha_s + wait_s_per_byte * chunk_bytes, partial->s_per_byte};
         partial->s_per_byte += wait_s_per_byte / channels;
-    } else if (hopper && call->wired_by == PTO_WIRED_BY_SWITCH && call->kind == PTO_NCCL_ALLREDUCE &&
+    } else if (hopper && call->interconnect == PTO_INTERCONNECT_SWITCH && call->kind == PTO_NCCL_ALLREDUCE &&
                call->gpus >= NVLS_GPUS_LEAST) {
         priced[count++] = price_line(call, blackwell ? &nvls_blackwell : &nvls_hopper);
     }
@@ -135,7 +150,7 @@ static bool begins_below(const postal_t *a, const postal_t *b) {
 }
 
 /* The bytes from which `later` is cheaper than `now`; INFINITY if it never is. */
-static double crossing(const postal_t *now, const postal_t *later) {
+static double crossover_bytes(const postal_t *now, const postal_t *later) {
     return later->s_per_byte < now->s_per_byte
                ? (later->alpha_s - now->alpha_s) / (now->s_per_byte - later->s_per_byte)
                : INFINITY;
@@ -145,14 +160,14 @@ static double crossing(const postal_t *now, const postal_t *later) {
  * allreduces of an older NCCL on other A100s (nodes A of ABCI 2.0); the others are guesses. */
 static const struct {
     double alpha_least, alpha_most, beta_least, beta_most;
-} spread[] = {[PTO_WIRED_BY_PCIE] = {0.65, 1.5, 0.25, 11},
-              [PTO_WIRED_BY_MESH] = {0.65, 1.5, 0.65, 2},
-              [PTO_WIRED_BY_SWITCH] = {0.65, 1.5, 0.65, 2},
-              [PTO_WIRED_BY_XGMI] = {0.4, 2.5, 0.4, 2.5}};
+} spread[] = {[PTO_INTERCONNECT_PCIE] = {0.65, 1.5, 0.25, 11},
+              [PTO_INTERCONNECT_MESH] = {0.65, 1.5, 0.65, 2},
+              [PTO_INTERCONNECT_SWITCH] = {0.65, 1.5, 0.65, 2},
+              [PTO_INTERCONNECT_XGMI] = {0.4, 2.5, 0.4, 2.5}};
 
-/* The values are those of consecutive calls, as in nccl-tests. The interval also contains a call that the
- * host waits for, which takes a launch more, and consecutive calls of a chain, which overlap: on nodes A,
- * each took 7.5 us among 8 to 32 GPUs. */
+/* Write a row of the machine file. Its values are those of consecutive calls, as in nccl-tests. The interval
+ * also contains the time of a call that the host waits for, which takes a launch more. It also contains that
+ * of consecutive broadcasts or reduces, which overlap: on nodes A, each took 7.5 us among 8 to 32 GPUs. */
 static void write_row(FILE *stream, const call_t *call, const postal_t *line, double below_bytes) {
     const double launch_s = 8.9e-6, overlapped = is_chain(call->kind) ? 0.3 : 1;
     fprintf(stream, "    - {gpus: %lld, ", (long long)call->gpus);
@@ -160,12 +175,12 @@ static void write_row(FILE *stream, const call_t *call, const postal_t *line, do
         fprintf(stream, "below_bytes: %.0f, ", below_bytes);
     pto_guess_write(stream, "alpha_s",
                     (pto_guess_t){line->alpha_s,
-                                  overlapped * spread[call->wired_by].alpha_least * line->alpha_s,
-                                  spread[call->wired_by].alpha_most * line->alpha_s + launch_s});
+                                  overlapped * spread[call->interconnect].alpha_least * line->alpha_s,
+                                  spread[call->interconnect].alpha_most * line->alpha_s + launch_s});
     fputs(", ", stream);
     pto_guess_write(stream, "beta_s_per_byte",
-                    (pto_guess_t){line->s_per_byte, spread[call->wired_by].beta_least * line->s_per_byte,
-                                  spread[call->wired_by].beta_most * line->s_per_byte});
+                    (pto_guess_t){line->s_per_byte, spread[call->interconnect].beta_least * line->s_per_byte,
+                                  spread[call->interconnect].beta_most * line->s_per_byte});
     fputs("}\n", stream);
 }
 
@@ -179,8 +194,8 @@ static void write_rows(FILE *stream, const call_t *call) {
         double below = INFINITY;
         int next = now;
         for (int i = 0; i < count; i++)
-            if (crossing(&line[now], &line[i]) < below) {
-                below = crossing(&line[now], &line[i]);
+            if (crossover_bytes(&line[now], &line[i]) < below) {
+                below = crossover_bytes(&line[now], &line[i]);
                 next = i;
             }
         below = ceil(below);
@@ -220,15 +235,16 @@ static void write_structure(FILE *stream, bool by_xgmi) {
 }
 
 void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto_topology_t *topology,
-                          pto_wired_by_t wired_by) {
+                          pto_interconnect_t interconnect) {
     const double node_s_per_byte = (links->gpu.name ? &links->gpu : &links->host)->s_per_byte;
     fprintf(stream,
             "\nnccl: # %s scaled to the link;\n"
             "  # calls one after the other, as nccl-tests has them; the intervals hold those that are waited "
             "for\n",
-            wired_by == PTO_WIRED_BY_PCIE   ? "tables of L40Ss (NCCL 2.27.3),"
-            : wired_by == PTO_WIRED_BY_XGMI ? "RCCL by its own model of MI300X (ROCm/rccl at 0cbce2a7, "
-                                              "src/graph/tuning.cc), not measured,"
+            interconnect == PTO_INTERCONNECT_PCIE ? "tables of L40Ss (NCCL 2.27.3),"
+            : interconnect == PTO_INTERCONNECT_XGMI
+                ? "RCCL by its own model of MI300X (ROCm/rccl at 0cbce2a7, "
+                  "src/graph/tuning.cc), not measured,"
             : is_hopper(node_s_per_byte)
                 ? "tables of H200s (NCCL 2.29.2, ai-dynamo/aiconfigurator at 095f58a5),"
                 : "tables of A100s (NCCL 2.27.3, ai-dynamo/aiconfigurator at 095f58a5),");
@@ -240,8 +256,8 @@ void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto
             const pto_gpu_rates_t rates = pto_node_links_rates(links, topology, gpus);
             write_rows(stream, &(call_t){(pto_nccl_kind_t)kind, gpus,
                                          kind == PTO_NCCL_ALLTOALL ? rates.alltoall : rates.ring,
-                                         node_s_per_byte, wired_by});
+                                         node_s_per_byte, interconnect});
         }
     }
-    write_structure(stream, wired_by == PTO_WIRED_BY_XGMI);
+    write_structure(stream, interconnect == PTO_INTERCONNECT_XGMI);
 }

@@ -81,21 +81,24 @@ static double layer_params(const pto_step_numbers_t *numbers) {
     return 12 * width * width + 13 * width;
 }
 
-/* The feed-forward network: two matrices, between the width and four times the width. */
+/* The parameters of one expert, a feed-forward network with two matrices of width x 4 width; 0: no experts.
+ */
 static double expert_params(const pto_step_numbers_t *numbers) {
     return numbers->ep > 1 ? 8 * (double)numbers->width * (double)numbers->width : 0;
 }
 
-/* The computation of a GPU in a step: equation 3, without the bubble. */
+/* The computation of a GPU in a step, without the pipeline's bubble. Equation 3: the operations of the matrix
+ * products of the layers, times a factor for attention and vocabulary. */
 static double compute_s(const pto_step_numbers_t *numbers) {
     const double layers = (double)numbers->layers, width = (double)numbers->width,
                  sequence = (double)numbers->sequence;
-    const double more = 1 + sequence / (6 * width) + (double)numbers->vocabulary / (16 * layers * width);
-    return 96 * (double)numbers->batch * sequence * layers * width * width * more /
+    const double factor = 1 + sequence / (6 * width) + (double)numbers->vocabulary / (16 * layers * width);
+    return 96 * (double)numbers->batch * sequence * layers * width * width * factor /
            (double)(numbers->tp * numbers->pp) / numbers->flops_per_s;
 }
 
-/* Bytes of whole values, limited to not overflow. Such sizes are refused when the call is parsed. */
+/* The bytes of at least one value. Above 2^60 values they are limited so that they cannot overflow; parsing
+ * the call then refuses them. */
 static int64_t bytes_of(double values) {
     return values > 1 ? (int64_t)fmin(values, 0x1p60) * VALUE_BYTES : VALUE_BYTES;
 }
@@ -136,7 +139,7 @@ static void write_microbatches(pto_text_t *yaml, const pto_step_numbers_t *numbe
             "  - {call: activations, on: tensor, collective: allreduce, datatype: half, bytes: %" PRId64
             ", times: %" PRId64 "}\n",
             bytes_of(values), layer_times);
-    if (numbers->ep > 1)
+    if (numbers->ep > 1) /* the GPUs of a tensor group share the tokens; each sends its own to the experts */
         pto_text_add(yaml,
                      "  - {call: tokens, on: expert, collective: alltoall, bytes: %" PRId64
                      ", times: %" PRId64 "}\n",
@@ -148,12 +151,13 @@ static void write_microbatches(pto_text_t *yaml, const pto_step_numbers_t *numbe
                      bytes_of(values / (double)numbers->tp), 2 * microbatches);
 }
 
-/* Gradients are reduced during the backward pass of the last microbatch, `last_s`. */
+/* The reduction of gradients, beside the backward pass of the last microbatch, which takes `last_s`. */
 static void write_gradients(pto_text_t *yaml, const pto_step_numbers_t *numbers, double last_s) {
-    const double share = (double)numbers->layers / (double)(numbers->tp * numbers->pp);
-    const double of_vocabulary = (double)(numbers->vocabulary + numbers->sequence) * (double)numbers->width /
-                                 (double)(numbers->tp * numbers->pp);
-    const double dense = share * (layer_params(numbers) - expert_params(numbers)) + of_vocabulary;
+    const double gpus = (double)(numbers->tp * numbers->pp); /* that hold one copy of the model */
+    const double gpu_layers = (double)numbers->layers / gpus;
+    const double embedding =
+        (double)(numbers->vocabulary + numbers->sequence) * (double)numbers->width / gpus;
+    const double dense = gpu_layers * (layer_params(numbers) - expert_params(numbers)) + embedding;
     if (numbers->dp == 1)
         return;
     pto_text_add(
@@ -166,7 +170,7 @@ static void write_gradients(pto_text_t *yaml, const pto_step_numbers_t *numbers,
             yaml,
             "    - {call: experts' gradients, on: data, collective: allreduce, datatype: half, bytes: "
             "%" PRId64 "}\n",
-            gradient_bytes(share * expert_params(numbers)));
+            gradient_bytes(gpu_layers * expert_params(numbers)));
     pto_text_add(yaml, "    - {call: last backward, compute: %.9g s}\n", last_s);
 }
 
