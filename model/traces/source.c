@@ -76,7 +76,7 @@ static void check_limits(pto_source_t *source, int64_t packed) {
         source->offset / packed >= RATIO_MAX)
         fail(source, PTO_ERR_TOO_LARGE,
              "the gzip file unpacks to more than %d times its size (replay --limit reads it)", RATIO_MAX);
-    else if (work_of(source) > limit && source->file_bytes > 0 && packed >= 0)
+    else if (work_of(source) > limit && packed >= 0 && (double)packed < source->file_bytes)
         fail(source, PTO_ERR_TOO_LARGE,
              "the limit of %lld bytes is reached with %.0f%% of the file left (replay --limit raises it)",
              (long long)limit, 100 * (1 - (double)packed / source->file_bytes));
@@ -101,8 +101,7 @@ bool pto_source_extend(pto_source_t *source) {
         source->at = pto_byte_order_mark(text, source->end);
     }
     const int64_t packed = (int64_t)gzoffset(source->file);
-    if (source->end > kept)
-        check_limits(source, packed);
+    check_limits(source, packed); /* at the end of the file as well, for what fitted into the buffer */
     if (source->status != PTO_OK)
         source->end = 0;
     if (source->progress && source->file_bytes > 0)

@@ -170,6 +170,22 @@ TEST(the_limit_counts_items_and_says_how_much_is_left) {
     }
 }
 
+TEST(the_limit_holds_for_files_that_fit_into_one_buffer) {
+    static const char *const text[] = {"# OSU MPI Broadcast Latency Test\n8 3.1\n16 3.2\n",
+                                       "num_ranks 1\nrank 0 {\n}\n", "{\"nodes\": [], \"schema\": \"1.0\"}"};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        pto_recording_options_t options = four_a_node;
+        const char *path = in_folder("small");
+        options.nodes = i == 0 ? 2 : 0;
+        options.limit_bytes = 20;
+        write_text(path, text[i]);
+        assert_no_recording(path, &options, PTO_ERR_TOO_LARGE,
+                            "more than the limit of 20 bytes (replay --limit raises it)");
+        options.limit_bytes = 1000;
+        read_recording(path, &options);
+    }
+}
+
 /* Its shape is the same for all of them, and takes a walk over 2^24 processes to find. */
 TEST(many_kinds_of_calls_on_one_wide_communicator_are_read) {
     enum { KINDS = 60000 };
