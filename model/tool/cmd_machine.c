@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "command_line/find_machine.h"
+#include "machine/registry.h"
 #include "machine_links.h"
 #include "traces/topology_text.h"
 
@@ -504,6 +505,8 @@ static int check_shares(const machine_t *machine) {
     if (machine->cores < machine->links.gpus || machine->cores < machine->links.sockets)
         return pto_usage_error(&syntax,
                                "--cores: a node has a core for each GPU and for each socket at least");
+    if (machine->cores > PTO_NODE_DEVICES_MAX)
+        return pto_usage_error(&syntax, "--cores: a node has at most %d cores", PTO_NODE_DEVICES_MAX);
     if (machine->cores % machine->links.sockets != 0)
         return pto_usage_error(&syntax, "--cores: %lld cores are not divisible by %lld sockets (--sockets)",
                                (long long)machine->cores, (long long)machine->links.sockets);

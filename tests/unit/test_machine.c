@@ -259,6 +259,8 @@ TEST(impossible_numbers_are_refused) {
             "gpus: must be 0 or more, not -6"),
         BAD("machine: m\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 9223372036854775808}\n" MESSAGES,
             PTO_ERR_RANGE, 3, 36, "cores:", "too large"),
+        BAD("machine: m\nsource: s\nnode: {sockets: 1, gpus: 0, cores: 65537}\n" MESSAGES, PTO_ERR_RANGE, 3,
+            36, "cores: must be 65536 or less, not 65537"),
         BAD(ROWS("      - {protocol: eager, alpha_s: -1, beta_s_per_byte: 1}\n"), PTO_ERR_RANGE, 7, 36,
             "alpha_s: must be 0 or more, not -1"),
         BAD(ROWS("      - {protocol: eager, alpha_s: .nan, beta_s_per_byte: 1}\n"), PTO_ERR_RANGE, 7, 36,

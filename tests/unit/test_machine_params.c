@@ -266,6 +266,7 @@ TEST(what_cannot_be_meant_is_refused_and_changes_nothing) {
         BAD("copies.h2d.on_socket.alpha_s=*-2", PTO_ERR_RANGE, 0, 0, "factor"),
         BAD("copies.h2d.on_socket.alpha_s=/0", PTO_ERR_RANGE, 0, 0, "factor"),
         BAD("node.cores=*1e300", PTO_ERR_RANGE, 0, 0, "8e+300", "whole"),
+        BAD("node.cores=65537", PTO_ERR_RANGE, 0, 0, "65536 or less"),
         BAD("copies.h2d.on_socket.alpha_s=1usec", PTO_ERR_TYPE, 0, 0, "1us"),
         BAD("signals.flag_s=*2", PTO_ERR_RANGE, 0, 0, "no signals.flag_s"),
         BAD("nodes=0", PTO_ERR_RANGE, 0, 0, "1 or more"),

@@ -312,5 +312,9 @@ pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *no
     case PTO_FORM_WHOLE:
         break;
     }
-    return pto_read_count(reader, node, at, family->positive ? 1 : 0);
+    pto_status_t status = pto_read_count(reader, node, at, family->positive ? 1 : 0);
+    if (status == PTO_OK && *(int64_t *)at > PTO_NODE_DEVICES_MAX)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: must be %d or less, not %lld", node->key,
+                             PTO_NODE_DEVICES_MAX, (long long)*(int64_t *)at);
+    return status;
 }

@@ -9,6 +9,10 @@
 #include "machine/machine_internal.h"
 #include "portolan/units.h"
 
+/* The most sockets, GPUs or cores of a node, far above those of real ones. The time to price a plan grows
+ * with the processes of a node. */
+enum { PTO_NODE_DEVICES_MAX = 65536 };
+
 typedef enum { PTO_FORM_WHOLE, PTO_FORM_VALUE, PTO_FORM_POSTAL, PTO_FORM_COST } pto_form_t;
 
 /* By what the rows of a cost differ, besides their ranges of bytes. */

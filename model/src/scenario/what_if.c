@@ -91,6 +91,9 @@ static pto_status_t new_number(const change_t *change, int64_t before, bool byte
     }
     if (status == PTO_OK && changed_to < 1)
         return out_of_range(change, (double)changed_to, "a whole number of 1 or more", err);
+    const bool is_of_node = strncmp(change->key, "node.", strlen("node.")) == 0;
+    if (status == PTO_OK && is_of_node && changed_to > PTO_NODE_DEVICES_MAX)
+        return out_of_range(change, (double)changed_to, "a whole number of 65536 or less", err);
     if (status == PTO_OK)
         *number = changed_to;
     return status;
