@@ -53,17 +53,18 @@ static saving_t saving_of(const pto_step_prediction_t *step) {
     return saving;
 }
 
-const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]) {
+const char *pto_step_more_procs_text(const pto_step_prediction_t *step, bool has_option,
+                                     char text[PTO_MORE_PROCS_TEXT_MAX]) {
     const saving_t saving = saving_of(step);
     const pto_more_procs_t *more = &step->call[saving.call].predictions.more_procs;
     if (saving.procs_per_gpu == 0)
         return NULL;
-    snprintf(
-        text, PTO_MORE_PROCS_TEXT_MAX,
-        "hint: with --procs-per-gpu %lld, communication takes up to %s less, most of it in %s by %s%s%s%s",
-        (long long)saving.procs_per_gpu, PTO_SECONDS_TEXT(saving.saved_s),
-        pto_workload_call_name(&step->workload->call[saving.call]), more->strategy->name,
-        *more->unpriced ? " (" : "", more->unpriced, *more->unpriced ? " is not priced)" : "");
+    snprintf(text, PTO_MORE_PROCS_TEXT_MAX,
+             "hint: with %s%lld%s, communication takes up to %s less, most of it in %s by %s%s%s%s",
+             has_option ? "--procs-per-gpu " : "", (long long)saving.procs_per_gpu,
+             has_option ? "" : " processes per GPU", PTO_SECONDS_TEXT(saving.saved_s),
+             pto_workload_call_name(&step->workload->call[saving.call]), more->strategy->name,
+             *more->unpriced ? " (" : "", more->unpriced, *more->unpriced ? " is not priced)" : "");
     return text;
 }
 

@@ -532,7 +532,7 @@ pto_status_t pto_print_replayed(pto_replayed_t *replayed, pto_error_t *err) {
     pto_step_caveats_add_all(&replayed->step, &caveats);
     pto_print_caveats(&caveats);
     char hint[PTO_MORE_PROCS_TEXT_MAX];
-    if (pto_step_more_procs_text(&replayed->step, hint))
+    if (pto_step_more_procs_text(&replayed->step, false, hint))
         pto_print_note(stdout, "%s", hint);
     return PTO_OK;
 }

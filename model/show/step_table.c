@@ -368,7 +368,7 @@ static void print_footer(const pto_step_prediction_t *step) {
     pto_step_caveats_add_all(step, &caveats);
     pto_print_caveats(&caveats);
     char hint[PTO_MORE_PROCS_TEXT_MAX];
-    if (pto_step_more_procs_text(step, hint))
+    if (pto_step_more_procs_text(step, true, hint))
         pto_print_note(stdout, "%s", hint);
 }
 

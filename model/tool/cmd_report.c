@@ -161,7 +161,7 @@ static void print_step(FILE *stream, const arguments_t *arguments) {
     const bool computes = pto_step_compute_text(arguments->step, &arguments->shared, origin) != NULL;
     if (computes)
         snprintf(note, sizeof note, "Computation: %s.", origin);
-    print_notes(stream, computes ? note : NULL, pto_step_more_procs_text(arguments->step, hint));
+    print_notes(stream, computes ? note : NULL, pto_step_more_procs_text(arguments->step, true, hint));
 }
 
 static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t *err) {
