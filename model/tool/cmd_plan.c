@@ -48,29 +48,27 @@ static const pto_option_t own_options[] = {
 static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan plan", usage, PTO_NAMES_SCENARIOS,
                                                        {"options", own_options}, {NULL, pto_work_options});
 
-/* Prints the plan of a strategy, or why the strategy does not apply. */
-static pto_status_t print_plan(const plan_options_t *own, const pto_strategy_t *strategy, bool first,
-                               bool *applies, pto_error_t *err) {
+/* Print the plan of a strategy, after an empty line if another one was printed (`*any_printed`). If the
+ * strategy does not apply, print the reason to standard error, so that standard output has only plans. */
+static pto_status_t print_plan(const plan_options_t *own, const pto_strategy_t *strategy, bool *any_printed,
+                               pto_error_t *err) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
     pto_error_t reason = {0};
     pto_status_t status = pto_plan_choose(&own->shared.scenario, own->shared.machine, 0, strategy, &plan,
                                           &price, NULL, &reason);
-    const char *gap = first ? "" : "\n";
     if (status == PTO_ERR_NOT_APPLICABLE) {
-        fputs(gap, stdout);
-        pto_print_text(stdout, "%s does not apply: %s", strategy->name, reason.message);
-        *applies = false;
+        pto_print_text(stderr, "%s does not apply: %s", strategy->name, reason.message);
         return PTO_OK;
     }
     char *text = NULL;
     if (status == PTO_OK)
         status = pto_print(plan, own->rank, own->unroll, &text, &reason);
-    *applies = status == PTO_OK;
     if (status == PTO_OK)
-        printf("%s%s", gap, text);
+        printf("%s%s", *any_printed ? "\n" : "", text);
     else if (err)
         *err = reason;
+    *any_printed = *any_printed || status == PTO_OK;
     free(text);
     pto_plan_destroy(plan);
     return status;
@@ -131,12 +129,10 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
         status = run_goal(options, strategy[0], err);
     else if (status == PTO_OK)
         pto_print_changes(stdout, options->machine);
-    bool any = goal, applies = false;
-    for (int i = 0; i < count && status == PTO_OK && !goal; i++) {
-        status = print_plan(own, strategy[i], i == 0, &applies, err);
-        any = any || applies;
-    }
-    if (status == PTO_OK && !any)
+    bool any_printed = false;
+    for (int i = 0; i < count && status == PTO_OK && !goal; i++)
+        status = print_plan(own, strategy[i], &any_printed, err);
+    if (status == PTO_OK && !goal && !any_printed)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies");
     free(strategy);
     return status;
