@@ -398,7 +398,7 @@ void pto_arguments_fini(pto_arguments_t *arguments) {
 
 static pto_status_t add_text(const char *text, pto_texts_t *texts, pto_error_t *err) {
     if (texts->count == PTO_TEXTS_MAX)
-        return pto_error_set(err, PTO_ERR_RANGE, "at most %d files", PTO_TEXTS_MAX);
+        return pto_error_set(err, PTO_ERR_RANGE, "at most %d times", PTO_TEXTS_MAX);
     texts->item[texts->count++] = text;
     return PTO_OK;
 }

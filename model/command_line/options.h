@@ -42,7 +42,7 @@ struct pto_options {
     pto_by_t by;
     pto_bandwidth_t bandwidth;
     /* workloads */
-    const char *grid;     /* sizes of dimensions, borrowed from argv; NULL: the workload's */
+    pto_texts_t grid;     /* --grid: sizes of dimensions; the others are the workload's */
     double compute_scale; /* of the workload's computation; 0: not given */
 };
 

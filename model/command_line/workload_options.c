@@ -76,8 +76,8 @@ static pto_status_t set_dimension(pto_workload_t *workload, const char *name, co
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "'%s' is not a dimension of the workload's grid", name);
 }
 
-/* Apply --grid, as in data=64,tensor=4. */
-static pto_status_t change_grid(const char *text, pto_workload_t *workload, pto_error_t *err) {
+/* Apply the text of one --grid, as in data=64,tensor=4. */
+static pto_status_t change_sizes(const char *text, pto_workload_t *workload, pto_error_t *err) {
     char *copy = strdup(text), *rest = copy;
     pto_status_t status = copy ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     for (char *part; status == PTO_OK && (part = strtok_r(rest, ",", &rest));) {
@@ -88,7 +88,14 @@ static pto_status_t change_grid(const char *text, pto_workload_t *workload, pto_
                         : pto_error_set(err, PTO_ERR_TYPE, "'%s' is not NAME=N", part);
     }
     free(copy);
+    return status;
+}
+
+static pto_status_t change_grid(const pto_texts_t *given, pto_workload_t *workload, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
     int unset = 0;
+    for (int i = 0; i < given->count && status == PTO_OK; i++)
+        status = change_sizes(given->item[i], workload, err);
     for (int d = 0; d < workload->dim_count; d++)
         unset += workload->dim[d].size == 0;
     if (status == PTO_OK && unset > 1)
@@ -101,7 +108,7 @@ static pto_status_t change_workload(pto_options_t *options, pto_workload_t *work
     pto_error_t fault = {.status = PTO_OK};
     for (int i = 0; i < workload->call_count && options->compute_scale > 0; i++)
         workload->call[i].compute_s *= options->compute_scale;
-    if (!options->grid || change_grid(options->grid, workload, &fault) == PTO_OK)
+    if (options->grid.count == 0 || change_grid(&options->grid, workload, &fault) == PTO_OK)
         return PTO_OK;
     options->by_option = true;
     return pto_error_set(err, fault.status, "--grid: %s", fault.message);

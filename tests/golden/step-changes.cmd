@@ -11,5 +11,6 @@ page=$(mktemp); trap 'rm -f "$page"' EXIT
 portolan report llm-training --machine dgx-h100 --nodes 128 --out "$page" --force && grep '^"notes"' "$page"
 portolan step llm-training --machine lassen-spectrum-refit --nodes 8 --strategy cuda_aware | grep compute
 portolan step llm-training --nodes 8 --compute-scale 0.5 --strategy cuda_aware --format json | tr , '\n' | grep compute
+portolan step llm-training --nodes 128 --grid pipeline=4 --grid tensor=2 | grep "^# grid"
 for grid in foo=8 tensor tensor=3 tensor=0 tensor=-4 tensor=x; do portolan step llm-training --grid $grid; echo "exit $?"; done
 portolan step llm-training --compute-scale 0
