@@ -65,8 +65,9 @@ static int refuse(const pto_syntax_t *syntax, pto_error_t *err, const char *form
 
 static int unknown_option(const pto_syntax_t *syntax, const char *name, pto_error_t *err) {
     const char *known[NAMES_MAX] = {help_option.name};
+    const pto_option_t *option = pto_syntax_option(syntax, 0);
     int count = 1;
-    for (const pto_option_t *option; count < NAMES_MAX && (option = pto_syntax_option(syntax, count - 1));)
+    for (; option && count < NAMES_MAX; option = pto_syntax_option(syntax, count - 1))
         known[count++] = option->name;
     const char *near = pto_suggest(name, known, count);
     return near ? refuse(syntax, err, "unknown option '--%s'; did you mean '--%s'?", name, near)
@@ -175,8 +176,10 @@ static void print_option(const pto_option_t *option) {
     char text[512];
     int column = printf("  --%s%s%s", option->name, option->argument ? " " : "",
                         option->argument ? option->argument : "");
-    if (column + 2 > HELP_COLUMN)
-        column = printf("\n") - 1;
+    if (column + 2 > HELP_COLUMN) { /* the help begins in a new line */
+        putchar('\n');
+        column = 0;
+    }
     printf("%*s", HELP_COLUMN - column, "");
     if (option->standard)
         snprintf(text, sizeof text, "%s (default %s)", option->help, option->standard);
@@ -185,10 +188,11 @@ static void print_option(const pto_option_t *option) {
     pto_print_wrapped(stdout, text, HELP_COLUMN, help_width());
 }
 
-/* Examples are not joined to paragraphs. */
+/* Whether a line of a usage text is an example: such lines are indented, and not joined to paragraphs. */
 static bool is_example(const char *line) { return *line == ' '; }
 
-/* Returns where a line can be broken up to `until`, preferably before an option, not in quotes; else 0. */
+/* Returns the index of a blank after `from`, up to `until`, where a line can be broken; 0 if there is none.
+ * It is the last one before an option, else the last one, and never in quotes. */
 static int break_at(const char *line, int from, int until) {
     int place = 0, option = 0;
     bool quoted = line[from] == '\'';
@@ -202,7 +206,8 @@ static int break_at(const char *line, int from, int until) {
     return option > 0 ? option : place;
 }
 
-/* Returns where a line's second column begins: after two or more blanks, or 4 to the right of the first. */
+/* Returns the index where a line's second column begins: after two or more blanks, else 4 after the first
+ * column. */
 static int second_column(const char *line, int length) {
     int first = (int)strspn(line, " ");
     for (int i = first + 1; i + 2 < length; i++)
@@ -217,9 +222,12 @@ static void print_example(const char *line, int length) {
     const bool is_command =
         strncmp(line + first, "portolan", 8) == 0 || strncmp(line + first, "mpirun", 6) == 0;
     const int indent = is_command ? first + 4 : second_column(line, length);
-    int column = 0, from = 0, place;
-    while (column + length - from > width &&
-           (place = break_at(line, from > 0 ? from : indent, from + width - column - 2)) > 0) {
+    int column = 0, from = 0; /* where the rest of the line is printed, and where it begins */
+    while (column + length - from > width) {
+        const int most = from + width - column - 2; /* leaves room for the backslash */
+        const int place = break_at(line, from > 0 ? from : indent, most);
+        if (place == 0)
+            break;
         printf("%*s%.*s%s\n", column, "", place - from, line + from, is_command ? " \\" : "");
         from = place + 1;
         column = indent;
@@ -227,7 +235,8 @@ static void print_example(const char *line, int length) {
     printf("%*s%.*s\n", column, "", length - from, line + from);
 }
 
-/* The usage, with its paragraphs wrapped. */
+/* Print the usage text: lines up to an empty line or an example are joined to a paragraph, which is wrapped.
+ */
 static void print_usage(const char *usage) {
     while (*usage) {
         char text[2048] = "";
@@ -249,6 +258,7 @@ static void print_usage(const char *usage) {
     }
 }
 
+/* --help itself is listed last under the first heading. */
 void pto_print_help(const pto_syntax_t *syntax) {
     bool has_help = false;
     print_usage(syntax->usage);
@@ -403,42 +413,44 @@ static pto_status_t add_text(const char *text, pto_texts_t *texts, pto_error_t *
     return PTO_OK;
 }
 
+/* Read an option's text, and store the value in the command's own struct. */
 static pto_status_t store(const pto_option_t *option, const char *text, void *target, pto_error_t *err) {
-    void *at = (char *)target + option->at;
+    void *slot = (char *)target + option->at;
     const char *what = option->what ? option->what : option->name;
     int index;
     switch (option->form) {
     case PTO_VALUE_NONE:
         return PTO_OK;
     case PTO_VALUE_FLAG:
-        *(bool *)at = true;
+        *(bool *)slot = true;
         return PTO_OK;
     case PTO_VALUE_TEXT:
-        *(const char **)at = text;
+        *(const char **)slot = text;
         return PTO_OK;
     case PTO_VALUE_TEXTS:
-        return add_text(text, at, err);
+        return add_text(text, slot, err);
     case PTO_VALUE_NAME:
-        *(const char **)at = text;
+        *(const char **)slot = text;
         return pto_word_parse(text, what, option->word_at, &index, err);
     case PTO_VALUE_WORD:
-        return pto_word_parse(text, what, option->word_at, at, err);
+        return pto_word_parse(text, what, option->word_at, slot, err);
     case PTO_VALUE_INT:
-        return parse_int(text, (int)option->most, at, err);
+        return parse_int(text, (int)option->most, slot, err);
     case PTO_VALUE_COUNT:
-        return pto_count_parse(text, at, err);
+        return pto_count_parse(text, slot, err);
     case PTO_VALUE_NATURAL:
-        return parse_natural(text, what, at, err);
+        return parse_natural(text, what, slot, err);
     case PTO_VALUE_BYTES:
-        return parse_bytes(text, option->least, at, err);
+        return parse_bytes(text, option->least, slot, err);
     case PTO_VALUE_NUMBER:
-        return pto_number_parse(text, option->least, option->most, at, err);
+        return pto_number_parse(text, option->least, option->most, slot, err);
     case PTO_VALUE_OWN:
         break;
     }
-    return option->apply(at, text, err);
+    return option->apply(slot, text, err);
 }
 
+/* Store a value. The error begins with the option's name, unless it is one of a file with a line. */
 static pto_status_t apply(const pto_option_t *option, const char *text, void *target, pto_error_t *err) {
     pto_error_t cause = {0};
     pto_status_t status = store(option, text, target, &cause);

@@ -15,7 +15,7 @@ enum { PTO_EXIT_OK = 0, PTO_EXIT_ERROR = 1, PTO_EXIT_USAGE = 2 };
 /* How a value is read, and what it is stored as. */
 typedef enum {
     PTO_VALUE_OWN,     /* read and stored by the option's own `apply` */
-    PTO_VALUE_NONE,    /* not stored: pto_arguments_text returns it */
+    PTO_VALUE_NONE,    /* not stored: the command asks pto_arguments_text for it */
     PTO_VALUE_FLAG,    /* bool: true */
     PTO_VALUE_TEXT,    /* const char *, borrowed from argv */
     PTO_VALUE_TEXTS,   /* pto_texts_t: repeatable */
@@ -33,10 +33,10 @@ typedef struct {
     const char *argument; /* the value's name in --help; NULL: takes no value */
     const char *help;
     pto_value_form_t form;
-    int overrides; /* 1 + the pto_scenario_field_t that it replaces; 0: none */
-    size_t at;     /* offset of the value in the command's own struct; `apply` gets its address */
-    double least, most;
-    /* Store the value; `text` is NULL if the option takes none. */
+    int overrides;      /* 1 + the pto_scenario_field_t that it replaces; 0: none */
+    size_t at;          /* offset of the value in the command's own struct; `apply` gets its address */
+    double least, most; /* bounds of the value, for the forms that have them */
+    /* PTO_VALUE_OWN: read and store the value; `text` is NULL if the option takes none. */
     pto_status_t (*apply)(void *target, const char *text, pto_error_t *err);
     const char *standard;          /* default value shown by --help, or NULL */
     const char *(*word_at)(int i); /* the allowed values, NULL after the last; or NULL: any value */

@@ -11,6 +11,7 @@ bool pto_bandwidth_replaces_times(pto_bandwidth_t bandwidth) {
     return bandwidth == PTO_BANDWIDTH_ALGORITHM || bandwidth == PTO_BANDWIDTH_BUS;
 }
 
+/* The algorithm or bus bandwidth of a call that takes `seconds`, as bandwidth.h defines them. */
 static double gb_per_s(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds) {
     const pto_collective_t collective = moved->collective;
     const double n = (double)moved->procs;
@@ -37,8 +38,10 @@ static double gb_per_s(pto_bandwidth_t bandwidth, const pto_moved_t *moved, doub
     return 1e-9 * bytes * (bandwidth == PTO_BANDWIDTH_BUS ? bus_factor : 1) / seconds;
 }
 
+/* Format a rate with three digits. */
 static void format_rate(double rate, const char *unit, char text[PTO_SECONDS_TEXT_MAX]) {
-    const int digits = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
+    int digits = rate < 99.95 ? 1 : 0; /* after the point */
+    digits = rate < 9.995 ? 2 : digits;
     snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f%s", digits, rate, unit);
 }
 

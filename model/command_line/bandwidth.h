@@ -16,10 +16,10 @@ typedef enum {
     PTO_BANDWIDTH_COUNT
 } pto_bandwidth_t;
 
-/* A call of a collective; `bytes` as in a scenario. */
+/* A call of a collective, for its bandwidths. */
 typedef struct {
     pto_collective_t collective;
-    int64_t procs, bytes, messages;
+    int64_t procs, bytes, messages; /* `bytes` and `messages` as in a scenario */
 } pto_moved_t;
 
 const char *pto_bandwidth_name(int i);

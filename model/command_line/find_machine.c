@@ -33,28 +33,34 @@ static const char *const what[] = {[PTO_FOLDER_MACHINES] = "machine",
                                    [PTO_FOLDER_TOPOLOGIES] = "topology",
                                    [PTO_FOLDER_LIBRARIES] = "MPI library"};
 
-/* The path FOLDER/NAME.yaml where `ending` is ".yaml"; if `folder` is "", in the folder of `scenario`. */
-static char *candidate(const char *scenario, const char *folder, const char *name, const char *ending) {
+/* The path FOLDER/NAMEENDING, where `ending` is "" or ".yaml". If `folder` is "", it is the folder of the
+ * file `beside` (NULL: the current folder). The caller frees it; NULL: out of memory. */
+static char *candidate(const char *beside, const char *folder, const char *name, const char *ending) {
     size_t size = strlen(folder) + strlen(name) + strlen(ending) + 2;
     char *file = malloc(size);
     if (!file)
         return NULL;
     snprintf(file, size, "%s%s%s%s", folder, *folder ? "/" : "", name, ending);
-    char *path = pto_path_beside(*folder ? NULL : scenario, file);
+    char *path = pto_path_beside(*folder ? NULL : beside, file);
     free(file);
     return path;
 }
 
+/* What a message says after a path that cannot be read; "" if there is no such file. */
+static const char *fault_of(const char *path) {
+    if (is_folder(path))
+        return " (a folder)";
+    return is_not_regular(path) ? " (not a regular file)" : "";
+}
+
+/* Set and return the error that lists the `count` paths that were tried. */
 static pto_status_t not_found(pto_folder_kind_t kind, const char *name, char *const *path, int count,
                               pto_error_t *err) {
     char places[PTO_ERROR_MESSAGE_MAX / 2] = "", near[PTO_FILE_NAME_MAX];
     pto_line_t line = {.text = places, .size = sizeof places};
     assert(path[0]);
     for (int i = 0; i < count && path[i]; i++)
-        pto_line_add(&line, "%s%s%s", i ? ", " : "", path[i],
-                     is_folder(path[i])        ? " (a folder)"
-                     : is_not_regular(path[i]) ? " (not a regular file)"
-                                               : "");
+        pto_line_add(&line, "%s%s%s", i ? ", " : "", path[i], fault_of(path[i]));
     if (count == 1 && is_folder(path[0]))
         return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a %s file", path[0], what[kind]);
     if (count == 1 && is_not_regular(path[0]))
@@ -67,29 +73,30 @@ static pto_status_t not_found(pto_folder_kind_t kind, const char *name, char *co
                          what[kind], name, places, pto_folder_name(kind));
 }
 
-/* The paths that a name may refer to, in search order; returns their number. */
-static int candidates(pto_folder_kind_t kind, const char *name, const char *scenario,
+/* The paths that a name in the file `beside` may refer to, in search order. Returns their number. The caller
+ * frees them; one of them is NULL when out of memory. */
+static int candidates(pto_folder_kind_t kind, const char *name, const char *beside,
                       char *path[CANDIDATES_MAX]) {
     char folder[PTO_FOLDER_MAX];
     int count = 0;
-    path[count++] = candidate(scenario, "", name, "");
+    path[count++] = candidate(beside, "", name, "");
     if (is_path(name))
         return count;
-    path[count++] = candidate(scenario, "", name, ".yaml");
+    path[count++] = candidate(beside, "", name, ".yaml");
     for (int i = 0; count < CANDIDATES_MAX - 1 && pto_folder_at(kind, i, folder); i++)
         path[count++] = candidate(NULL, folder, name, ".yaml");
     if (kind != PTO_FOLDER_MACHINES &&
-        scenario) { /* the file may be in an installation other than this program's */
+        beside) { /* a machine file of another installation than this program's */
         snprintf(folder, sizeof folder, "../%s/%s", pto_folder_name(kind), name);
-        path[count++] = candidate(scenario, "", folder, ".yaml");
+        path[count++] = candidate(beside, "", folder, ".yaml");
     }
     return count;
 }
 
-static pto_status_t find_file(pto_folder_kind_t kind, const char *name, const char *scenario, char **path,
+static pto_status_t find_file(pto_folder_kind_t kind, const char *name, const char *beside, char **path,
                               pto_error_t *err) {
     char *tried[CANDIDATES_MAX] = {NULL};
-    int count = candidates(kind, name, scenario, tried), found = 0;
+    int count = candidates(kind, name, beside, tried), found = 0;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < count && status == PTO_OK; i++)
         if (!tried[i])

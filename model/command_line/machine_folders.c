@@ -13,7 +13,7 @@
 /* The installation folder, if the program cannot find its own path. */
 #define DEFAULT_FOLDER "/usr/local/share/portolan/machines"
 
-/* The base of a candidate's path. */
+/* What a candidate's path is appended to: $PORTOLAN_DATA, the folder of this program, or nothing. */
 typedef enum { FROM_ENVIRONMENT, FROM_PROGRAM, FROM_HERE } origin_t;
 
 static const struct {
@@ -41,6 +41,7 @@ static void drop_parent(char *path) {
         memmove(parent, dots + 3, strlen(dots + 3) + 1);
 }
 
+/* Whether a candidate is a folder. `folder` gets its path, and `info` its identity. */
 static bool candidate_exists(int index, char folder[PTO_FOLDER_MAX], struct stat *info) {
     char base[PTO_FOLDER_MAX] = "";
     const char *data = getenv("PORTOLAN_DATA");
@@ -60,6 +61,8 @@ static bool candidate_exists(int index, char folder[PTO_FOLDER_MAX], struct stat
     return stat(folder, info) == 0 && S_ISDIR(info->st_mode);
 }
 
+/* The index-th existing folder of machines. A folder that was seen under another path (same device and inode)
+ * does not count. Returns false after the last one. */
 static bool machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
     struct stat seen[CANDIDATE_COUNT];
     int count = 0;

@@ -1,5 +1,5 @@
 /* The options of commands on scenarios: read the scenario's file, override its fields, read and change the
- * machine, and bind the scenario to it. */
+ * machine, and bind the scenario to it. pto_options_open does all of this in that order. */
 #include "options.h"
 
 #include <errno.h>
@@ -147,7 +147,8 @@ bool pto_what_if_is_range(const char *what_if) {
     return equals && strpbrk(equals + 1, ":,");
 }
 
-/* A command that sweeps a what-if has replaced the range by one value for each run. */
+/* Refuse a --what-if with several values. (A command that sweeps it has replaced them by one for each run.)
+ */
 static pto_status_t refuse_range(const char *what_if, pto_error_t *err) {
     return pto_what_if_is_range(what_if) ? pto_error_set(err, PTO_ERR_RANGE,
                                                          "--what-if: %s names several values, which predict "
@@ -156,6 +157,7 @@ static pto_status_t refuse_range(const char *what_if, pto_error_t *err) {
                                          : PTO_OK;
 }
 
+/* Change the machine by --mpi, --model, --what-if and the variant, in this order. */
 static pto_status_t change(pto_options_t *options, pto_error_t *err) {
     pto_error_t cause = {0};
     if (options->mpi && pto_machine_use_library(options->machine, options->mpi, &cause) != PTO_OK)
@@ -243,7 +245,8 @@ int pto_options_bind(pto_options_t *options) {
     return open_machine(options, true, &err) == PTO_OK ? -1 : pto_options_fail(options, &err);
 }
 
-/* The scenario that a machine is opened with where the layouts come from measured collectives. */
+/* Make the scenario with which a command on measured collectives opens its machine. (Their layouts come from
+ * the collectives.) */
 static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
                                "layout: {nodes: 1, procs_per_node: 1}\nmemory: host\n";
@@ -284,6 +287,7 @@ static pto_status_t check_library(const pto_scenario_t *scenario, pto_error_t *e
     return pto_error_set(err, cause.status, "--library: %s", cause.message);
 }
 
+/* Override the scenario's fields by the options. */
 static pto_status_t apply(const pto_arguments_t *arguments, pto_options_t *options, pto_error_t *err) {
     forget_places(arguments, &options->scenario);
     pto_status_t status = pto_arguments_apply(arguments, options, err);

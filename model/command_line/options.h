@@ -12,7 +12,8 @@ typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COU
 
 typedef struct pto_options pto_options_t;
 
-/* How one of several compared runs differs from the command line. Either function may be NULL. */
+/* How a run differs from the command line, for commands that predict several times with changes: two sweeps
+ * (show/sweeps.h) and upgrades. Either function may be NULL. */
 typedef struct {
     /* Called after the arguments are applied, to change sweeps and what-ifs. */
     pto_status_t (*ask)(void *context, pto_options_t *options, pto_error_t *err);

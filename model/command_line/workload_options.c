@@ -15,7 +15,7 @@ static pto_status_t fill_layout(pto_options_t *options, const pto_workload_t *wo
     pto_layout_t *layout = &scenario->layout;
     pto_series_t one;
     scenario->collective = PTO_COLLECTIVE_BROADCAST;
-    bool on_host = scenario->procs_per_node > 0; /* options replace the workload's GPUs by host processes */
+    const bool on_host = scenario->procs_per_node > 0; /* --procs-per-node replaces the workload's GPUs */
     if (layout->gpus_per_node == 0 && !on_host)
         layout->gpus_per_node = workload->layout.gpus_per_node;
     if (layout->procs_per_gpu == 0 && !on_host)
@@ -37,6 +37,8 @@ static pto_status_t fill_layout(pto_options_t *options, const pto_workload_t *wo
     return status;
 }
 
+/* Open the machine of the options, else of the workload, change it, and give the workload the resulting
+ * layout. */
 static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_scenario_t *scenario = &options->scenario;
     pto_status_t status = PTO_OK;
@@ -64,6 +66,7 @@ static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workloa
     return status;
 }
 
+/* Set the size of a dimension of the grid, which is a number in `size`. */
 static pto_status_t set_dimension(pto_workload_t *workload, const char *name, const char *size,
                                   pto_error_t *err) {
     for (int d = 0; d < workload->dim_count; d++)
@@ -104,6 +107,7 @@ static pto_status_t change_grid(const pto_texts_t *given, pto_workload_t *worklo
     return status;
 }
 
+/* Apply --compute-scale and --grid. */
 static pto_status_t change_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_error_t fault = {.status = PTO_OK};
     for (int i = 0; i < workload->call_count && options->compute_scale > 0; i++)
@@ -148,7 +152,10 @@ pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto
     pto_status_t status = pto_options_bind_workload(options, workload, err);
     if (status == PTO_OK)
         status = pto_step_predict(workload, options->machine, step, err);
-    if (status == PTO_OK && (status = pto_step_find_more_procs(step, err)) != PTO_OK)
+    if (status != PTO_OK)
+        return status;
+    status = pto_step_find_more_procs(step, err);
+    if (status != PTO_OK)
         pto_step_fini(step);
     return status;
 }
