@@ -1,4 +1,5 @@
-/* portolan check: prove that plans are correct on all processes, without running them. */
+/* portolan check: proves that plans are correct on all processes, without running them. Plans are those of
+ * each strategy with each algorithm at each point of the scenario; pto_check proves one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,10 @@ static const pto_syntax_t syntax =
 
 typedef struct {
     const pto_options_t *options;
-    int64_t proved;
-    int64_t touched;    /* blocks and copies of the plans so far, against the limit */
-    int64_t refused;    /* plans above the limit */
-    pto_error_t reason; /* why the first plan that does not apply does not */
+    int64_t proved;     /* number of plans */
+    int64_t touched;    /* blocks and copies of the plans so far, which --limit limits */
+    int64_t refused;    /* number of plans above the limit */
+    pto_error_t reason; /* the reason of the first plan that does not apply */
 } run_t;
 
 /* Whether the strategy runs with this algorithm, and the scenario names it or leaves it open. */
@@ -75,6 +76,8 @@ static void print_proved(const pto_request_t *request, const pto_check_report_t 
     printf("%s%s\n", fits || !*properties ? "" : "\n#       ", properties);
 }
 
+/* Prove the plan of a request, and print its row. A plan that does not apply, or is above the limit, is noted
+ * instead. Errors: the plan is wrong. */
 static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t point, pto_error_t *err) {
     pto_plan_t *plan = NULL;
     pto_error_t reason = {0};
@@ -157,6 +160,13 @@ static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strat
     return PTO_OK;
 }
 
+/* Whether pto_scenario_strategies omits a strategy of the scenario's collective: its static form, `fixed`, is
+ * picked in its place. */
+static bool is_omitted(const pto_scenario_t *scenario, const pto_strategy_t *strategy) {
+    return strategy->fixed && strategy->in_host == scenario->layout.in_host &&
+           strategy->collectives & 1u << scenario->collective;
+}
+
 static void print_heading(const pto_options_t *options) {
     const pto_scenario_t *scenario = &options->scenario;
     printf("# portolan check: %s\n",
@@ -181,11 +191,10 @@ static pto_status_t run_check(pto_options_t *options, pto_error_t *err) {
         if (shown)
             pto_progress_add(1);
     }
-    for (int i = 0; i < pto_strategy_count() && options->scenario.strategy_count == 0 && status == PTO_OK;
-         i++)
-        if (pto_strategy_at(i)->fixed && pto_strategy_at(i)->in_host == options->scenario.layout.in_host &&
-            pto_strategy_at(i)->collectives & 1u << options->scenario.collective)
-            status = prove_strategy(&run, pto_strategy_at(i), err); /* pto_scenario_strategies omits these */
+    const bool names_none = options->scenario.strategy_count == 0;
+    for (int i = 0; i < pto_strategy_count() && names_none && status == PTO_OK; i++)
+        if (is_omitted(&options->scenario, pto_strategy_at(i)))
+            status = prove_strategy(&run, pto_strategy_at(i), err);
     if (shown)
         pto_progress_end();
     if (status == PTO_OK)

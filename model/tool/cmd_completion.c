@@ -1,5 +1,6 @@
 /* portolan completion: prints the completion scripts of bash and zsh, and the OPTIONS sections of man pages,
- * from the tables of options of all commands and programs. */
+ * from the tables of options of all commands and programs. The functions begin with the language that they
+ * print: bash_, zsh_, or roff_ for man pages. `make man` puts those sections into docs/man. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static const char usage[] =
     "\n"
     "  portolan completion zsh > ~/.zfunc/_portolan\n";
 
+/* Whether the value is a machine, by file or name: option tables say so by the value's name in --help. */
 static bool is_machine(const pto_option_t *option) {
     return option->argument && strcmp(option->argument, "FILE|NAME") == 0;
 }
@@ -35,7 +37,8 @@ static void print_words(const char *(*word_at)(int i)) {
         printf("%s%s", i ? " " : "", word_at(i));
 }
 
-/* The kinds of names that a command's first operand may be. */
+/* The i-th kind of names that a command takes as its first operand, as `portolan completion` calls it; NULL
+ * after the last one. */
 static const char *kind_of_names(const pto_syntax_t *syntax, int i) {
     const char *names[] = {NULL, NULL, NULL};
     int count = 0;
@@ -65,6 +68,7 @@ static void print_with_programs(const char *text) {
 
 /* --- bash ---------------------------------------------------------------------------------------------- */
 
+/* Print the cases of a command's options: the words and files that complete the value of each. */
 static void bash_values(const pto_command_t *command) {
     const pto_option_t *option;
     for (int i = 0; (option = pto_syntax_option(command->syntax, i)); i++) {
@@ -83,6 +87,7 @@ static void bash_values(const pto_command_t *command) {
     }
 }
 
+/* Print the case of a command: the options, words and files that complete its arguments. */
 static void bash_command(const pto_command_t *command) {
     const pto_syntax_t *syntax = command->syntax;
     const pto_option_t *option;
@@ -294,6 +299,7 @@ static void roff_sets(const pto_syntax_t *syntax, bool shared) {
                 roff_option(option);
 }
 
+/* Whether a command has this set of options. */
 static bool takes(const pto_syntax_t *syntax, const pto_option_t *options) {
     for (const pto_option_set_t *set = syntax->set; set->option; set++)
         if (set->option == options)

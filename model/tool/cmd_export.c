@@ -1,6 +1,7 @@
 /* portolan export: writes the tuning file of another library, with the algorithm that is predicted to be the
  * fastest for each collective, communicator and size; or prices an existing file (--check). The formats are
- * in export/, one pto_export_target_t each. */
+ * in export/, one pto_export_target_t each. In memory, a table has the rules of one collective on one
+ * communicator; export/export.h has the structs. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -89,11 +90,12 @@ static const pto_syntax_t syntax = {.program = "portolan export",
 
 /* --- what is asked for ---------------------------------------------------------------------------------- */
 
-static bool knows(const pto_export_target_t *target, pto_collective_t collective) {
-    const pto_export_collective_t *known = target->collective;
-    while (known->name && known->collective != collective)
-        known++;
-    return known->name;
+/* Whether a target has rules for this collective. */
+static bool has_rules_for(const pto_export_target_t *target, pto_collective_t collective) {
+    for (const pto_export_collective_t *known = target->collective; known->name; known++)
+        if (known->collective == collective)
+            return true;
+    return false;
 }
 
 /* Move the sweeps from the scenario to `export`. The scenario, which is checked and bound, keeps the first
@@ -109,7 +111,8 @@ static pto_status_t move_sweeps(pto_export_t *export, pto_error_t *err) {
     return status;
 }
 
-/* Create an empty table of rules for each collective and communicator. */
+/* Create a table of rules for each of the target's collectives, or for `only` (PTO_COLLECTIVE_COUNT: all), on
+ * each number of nodes. Its single rule leaves all sizes to the library. */
 static pto_status_t create_tables(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
     const pto_export_collective_t *collective = export->target->collective;
     int count = 0;
@@ -132,6 +135,8 @@ static pto_status_t create_tables(pto_export_t *export, pto_collective_t only, p
     return PTO_OK;
 }
 
+/* Apply the options, and bind the scenario to the machine. `*only`: --collective, or PTO_COLLECTIVE_COUNT for
+ * all. Returns -1, or the exit code after printing the error. */
 static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collective_t *only) {
     pto_error_t err = {0};
     pto_options_t *options = &export->options;
@@ -144,18 +149,19 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
     int code = pto_options_apply(given, export);
     if (code >= 0)
         return code;
-    if (export->target_index < 0 || !scenario->machine_path || scenario->nodes.count == 0)
-        return pto_usage_error(&syntax, "no %s given",
-                               export->target_index < 0  ? "target (--for)"
-                               : !scenario->machine_path ? "machine (--machine)"
-                                                         : "number of nodes (--nodes)");
+    if (export->target_index < 0)
+        return pto_usage_error(&syntax, "no target (--for) given");
+    if (!scenario->machine_path)
+        return pto_usage_error(&syntax, "no machine (--machine) given");
+    if (scenario->nodes.count == 0)
+        return pto_usage_error(&syntax, "no number of nodes (--nodes) given");
     *only = scenario->collective;
     export->target = targets[export->target_index];
-    if (*only != PTO_COLLECTIVE_COUNT && !knows(export->target, *only))
+    if (*only != PTO_COLLECTIVE_COUNT && !has_rules_for(export->target, *only))
         return pto_usage_error(&syntax, "--collective: %s has no rules for %s", export->target->name,
                                pto_collective_name(*only));
     if (*only == PTO_COLLECTIVE_COUNT)
-        scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
+        scenario->collective = PTO_COLLECTIVE_ALLREDUCE; /* a placeholder: a scenario is bound with one */
     if (move_sweeps(export, &err) != PTO_OK)
         return pto_report_error(&err);
     code = pto_options_bind(options);
@@ -169,25 +175,30 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 
+/* Continue a CRC-32 (polynomial 0x04c11db7) with a byte. */
+static uint32_t crc_add(uint32_t crc, uint32_t byte) {
+    crc ^= byte << 24;
+    for (int bit = 0; bit < 8; bit++)
+        crc = crc << 1 ^ (crc & 0x80000000u ? 0x04c11db7u : 0);
+    return crc;
+}
+
 /* The POSIX CRC that `cksum FILE` prints. It covers the text and then its size, lowest byte first. */
 static uint32_t checksum(const char *text, size_t size) {
     uint32_t crc = 0;
-    for (size_t i = 0, left = size; i < size || left > 0; i++) {
-        uint32_t byte = i < size ? (unsigned char)text[i] : (uint32_t)(left & 0xff);
-        if (i >= size)
-            left >>= 8;
-        crc ^= byte << 24;
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc << 1 ^ (crc & 0x80000000u ? 0x04c11db7u : 0);
-    }
+    for (size_t i = 0; i < size; i++)
+        crc = crc_add(crc, (unsigned char)text[i]);
+    for (size_t rest = size; rest > 0; rest >>= 8)
+        crc = crc_add(crc, (uint32_t)(rest & 0xff));
     return ~crc;
 }
 
+/* Write which program, machine file and layout the rules are from: the first of the file's comments. */
 static pto_status_t write_origin(const pto_export_t *export, FILE *stream, pto_error_t *err) {
     enum { MACHINE_BYTES_MAX = 64 << 20 };
     const pto_machine_t *machine = export->options.machine;
     const pto_series_t *bytes = &export->bytes;
-    const char *fixed = getenv("SOURCE_DATE_EPOCH"); /* reproducible-builds.org */
+    const char *fixed = getenv("SOURCE_DATE_EPOCH"); /* a date in seconds: see reproducible-builds.org */
     char file[PTO_ERROR_FILE_MAX], digest[PTO_MACHINE_DIGEST_MAX], date[32] = "", *text;
     size_t size;
     time_t now = fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
@@ -264,7 +275,7 @@ static pto_status_t print_file(pto_export_t *export, pto_error_t *err) {
 typedef struct {
     int priced; /* sizes at which the file's algorithm has a price */
     int named;  /* sizes at which the file names an algorithm that portolan knows */
-    int others; /* of those, sizes at which other algorithms alone have a price */
+    int others; /* of these, sizes at which that algorithm has no price, but others have */
     double sum; /* of the losses, as fractions of the best time */
     double worst;
     bool wrong; /* some rules give wrong results for operations that are not commutative */
@@ -272,6 +283,7 @@ typedef struct {
 
 enum { RULE_WIDTH = 24, BEST_WIDTH = 18, TIME_WIDTH = 8 };
 
+/* Price one size by the file's rule and by the best algorithm, print the row, and add it to the losses. */
 static pto_status_t check_size(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                losses_t *losses, pto_error_t *err) {
     const pto_export_rule_t *rule = pto_export_rule_at(table, bytes);
@@ -285,9 +297,11 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     if (status != PTO_OK || (!best && !rule->algorithm))
         return status;
     bool priced = rule->algorithm && isfinite(file_s);
-    const char *by_file = rule->algorithm   ? rule->algorithm->name
-                          : *rule->unpriced ? pto_escape_text(rule->unpriced, unpriced, sizeof unpriced)
-                                            : "the library decides";
+    const char *by_file = "the library decides";
+    if (rule->algorithm)
+        by_file = rule->algorithm->name;
+    else if (*rule->unpriced)
+        by_file = pto_escape_text(rule->unpriced, unpriced, sizeof unpriced);
     printf("%-8s ", PTO_SIZE_TEXT(bytes));
     if (priced)
         printf("%-*s %*s", RULE_WIDTH, by_file, TIME_WIDTH, PTO_SECONDS_TEXT(file_s));
@@ -361,6 +375,7 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
+/* Fill in the rules of all tables. */
 static pto_status_t decide(pto_export_t *export, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < export->table_count && status == PTO_OK; i++) {

@@ -1,5 +1,7 @@
-/* portolan fit: fits a machine's parameters to the samples of portolan-calibrate and, with --collectives,
- * those that only collectives show to measured collectives; writes the machine file, a report and a plot. */
+/* portolan fit: fits a machine's parameters to the samples of portolan-calibrate, and writes the machine
+ * file, a report and a plot. Some parameters show only in collectives, such as the algorithms of the MPI
+ * library: they are called `terms`, and --collectives fits them to measured collectives. The library
+ * libportolan-fit fits; this file reads, calls it and prints. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <math.h>
@@ -134,6 +136,7 @@ static const char *param_text(const pto_param_t *param, bool interval, char *tex
     return text;
 }
 
+/* The widths of the report's columns, in characters. */
 typedef struct {
     int name, value;
     bool intervals; /* the terminal has room for them */
@@ -153,7 +156,7 @@ static report_widths_t find_widths(const pto_fit_t *fit, bool all) {
     return widths;
 }
 
-/* Print a row; its note follows on lines of its own. */
+/* Print a row of the report. The entry's note, if any, follows on lines of its own. */
 static void print_entry(const pto_fit_entry_t *entry, const report_widths_t *widths) {
     char first[80], second[80];
     if (entry->kind == PTO_FIT_ABSENT) {
@@ -241,16 +244,20 @@ static void write_comment(pto_text_t *comment, const pto_samples_t *samples, con
     }
 }
 
-/* The path that leads from `folder` to `file`, which are both absolute; NULL when out of memory. */
+/* The path that leads from `folder` to `file`, which are both absolute; NULL when out of memory. `folder` is
+ * compared as if it ended with a slash. */
 static char *relative_path(const char *folder, const char *file) {
-    size_t shared = 0, up_count = 0; /* bytes of the common parent, and the "../" that lead to it */
+    size_t shared = 0;   /* bytes of the common parent folder, with its slash */
+    size_t up_count = 0; /* number of "../" from `folder` to that parent */
     for (size_t i = 0; file[i] == (folder[i] != '\0' ? folder[i] : '/'); i++) {
         shared = file[i] == '/' ? i + 1 : shared;
         if (folder[i] == '\0')
             break;
     }
-    for (size_t i = shared; i < strlen(folder); i++)
-        up_count += i == shared || folder[i] == '/';
+    for (size_t i = shared; i < strlen(folder); i++) {
+        const bool begins_component = i == shared || folder[i] == '/';
+        up_count += begins_component;
+    }
     char *path = malloc(3 * up_count + strlen(file + shared) + 1);
     for (size_t i = 0; path != NULL && i < up_count; i++)
         memcpy(path + 3 * i, "../", 3);
@@ -312,6 +319,8 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     return status;
 }
 
+/* Add what --borrow takes from another machine file: the terms, unless they were fitted, and the model's
+ * error. */
 static pto_status_t borrow(const arguments_t *arguments, pto_machine_t *machine, pto_error_t *err) {
     pto_machine_t *lender = NULL;
     if (!arguments->borrow)
@@ -355,7 +364,8 @@ static pto_status_t add_model_error(const arguments_t *arguments, const pto_coll
     return status;
 }
 
-/* Fit the terms that only collectives show, from the machine of the samples on; the result replaces it. */
+/* Fit the terms to the measured collectives, beginning with the machine that was fitted to the samples. The
+ * result replaces fit->machine. */
 static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *terms,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
@@ -365,8 +375,9 @@ static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_
         status = pto_recording_collectives(arguments->collectives.item[i], &collectives, err);
         arguments->shared.by_option = pto_recording_contradicts(arguments->collectives.item[i], status);
     }
-    const char *remark;
-    for (int i = 0; status == PTO_OK && (remark = pto_recording_remark(&collectives, &i)) != NULL;)
+    int next = 0;
+    const char *remark = status == PTO_OK ? pto_recording_remark(&collectives, &next) : NULL;
+    for (; remark != NULL; remark = pto_recording_remark(&collectives, &next))
         pto_print_note(stderr, "%s", remark);
     if (status == PTO_OK && arguments->collectives.count > 0)
         status = check_work(arguments, &collectives, fit->machine, err);
@@ -433,8 +444,8 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arg
 /* The error for insufficient samples has no file and line. If there is a single file, name it. */
 static void name_file(const pto_samples_t *samples, pto_error_t *err) {
     if (err->status == PTO_ERR_NOT_FOUND && err->file[0] == '\0' && samples->file_count == 1) {
-        pto_error_t bare = *err;
-        pto_error_set_at(err, bare.status, samples->path[0], 1, 1, "%s", bare.message);
+        const pto_error_t cause = *err;
+        pto_error_set_at(err, cause.status, samples->path[0], 1, 1, "%s", cause.message);
     }
 }
 

@@ -140,12 +140,13 @@ void pto_print_names(pto_folder_kind_t folders, const char *before) {
         printf("%s%s\n", before, name[i]);
 }
 
-/* What can be listed: by `print`, or the files in folders, by `list_file` or else by their names alone. */
+/* The kinds of things that can be listed. */
 static const struct {
     const char *name;
-    void (*print)(void);
-    pto_folder_kind_t folders;
-    pto_status_t (*list_file)(const char *path, pto_error_t *err);
+    void (*print)(void);       /* prints all; NULL: the files in `folders` are listed */
+    pto_folder_kind_t folders; /* without `print` */
+    pto_status_t (*list_file)(const char *path,
+                              pto_error_t *err); /* NULL: only the files' names are printed */
 } kinds[] = {
     {.name = "collectives", .print = list_collectives},
     {.name = "strategies", .print = list_strategies},

@@ -1,4 +1,5 @@
-/* portolan map: proposes and prices placements of an alltoallv's processes on GPUs, for launchers. */
+/* portolan map: proposes and prices placements of an alltoallv's processes on GPUs, and writes the best one
+ * for launchers. The mappers that propose, and pto_map, which prices and improves, are in map.h. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,10 +85,13 @@ static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan map", usage, PT
 
 /* Whether a comma-separated list of names contains this one. */
 static bool has_name(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (const char *item = list; item; item = strchr(item, ','), item = item ? item + 1 : NULL)
-        if (strncmp(item, name, length) == 0 && (item[length] == ',' || item[length] == '\0'))
+    const size_t length = strlen(name);
+    for (const char *item = list; *item != '\0';) {
+        const size_t item_length = strcspn(item, ",");
+        if (item_length == length && strncmp(item, name, length) == 0)
             return true;
+        item += item_length + (item[item_length] == ',');
+    }
     return false;
 }
 
@@ -123,7 +127,8 @@ static pto_status_t find_phase(const char *name, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "--phases: no phase '%s'; known are: node, core, gpu", name);
 }
 
-/* The library's options from the command's. `mapper` has room for all mappers. */
+/* Make the library's options of the command's. `mapper`, which has room for all mappers, gets the selected
+ * ones. */
 static pto_status_t read_request(map_options_t *options, const pto_mapper_t **mapper,
                                  pto_map_options_t *request, pto_error_t *err) {
     pto_status_t status = check_names(options->mappers, find_mapper, err);
@@ -186,8 +191,9 @@ static void print_link(const char *name, const char *other, double before_bytes,
            PTO_BYTES_TEXT((int64_t)after_bytes));
 }
 
-/* The bytes on each link, of the node with the most: the links of the topology, then for nodes and each
- * larger group of nodes what leaves and what enters them, in the order of pto_map_loads. */
+/* Print the bytes on each link by the default and by the chosen placement, of the node with the most. In the
+ * order of pto_map_loads, `load` begins with the links of the topology. Two entries for each level of the
+ * network follow, the first of which is the nodes: the bytes that leave, and those that enter. */
 static pto_status_t print_loads(const map_options_t *options, const pto_map_result_t *result,
                                 pto_error_t *err) {
     const pto_topology_t *topology = pto_machine_topology(options->shared.machine);
@@ -195,7 +201,7 @@ static pto_status_t print_loads(const map_options_t *options, const pto_map_resu
     double *load = calloc(2 * (size_t)count, sizeof *load);
     if (!load)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the loads of %d links", count);
-    double *after = load + count;
+    double *after = load + count; /* the second half is for the chosen placement */
     pto_map_loads(&result->flows, options->shared.machine, &result->places, result->candidate[0].place, load);
     pto_map_loads(&result->flows, options->shared.machine, &result->places,
                   result->candidate[result->best].place, after);

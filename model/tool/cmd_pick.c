@@ -1,4 +1,6 @@
-/* portolan pick: the strategy predicted to be cheapest in each range of sizes, nodes or messages. */
+/* portolan pick: prints the strategy that is predicted to be the cheapest in each range of sizes, nodes or
+ * messages. pto_pick joins the points of the sweep to ranges; pto_crossings finds by bisection at which value
+ * between two points the cheapest strategy changes (a crossing). pick_serving.c has --for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,11 +69,12 @@ static const char *by_text(pto_by_t by) {
     return by == PTO_BY_PRODUCT ? "energy times time" : pto_by_name(by);
 }
 
-/* Print the measurement that would settle a doubtful pick. */
+/* Print the measurement that would settle a doubtful pick: that of a parameter (`key`), or of both strategies
+ * if the model's own error decides, which the machine file must then have. */
 static void print_settle(const pto_predictions_t *predictions, const pto_range_t *range) {
     const pto_settle_t *settle = &range->settle;
-    bool known = *settle->key || pto_machine_error_source(predictions->machine);
-    if (range->settle_point < 0 || predictions->by != PTO_BY_TIME || !known)
+    const bool has_answer = *settle->key || pto_machine_error_source(predictions->machine);
+    if (range->settle_point < 0 || predictions->by != PTO_BY_TIME || !has_answer)
         return;
     pto_print_note(stdout, "%s at %s: %s or %s? measure %s%s%s%s%s", range->overlap ? "unsure" : "near-tie",
                    PTO_POINT_TITLE(predictions, predictions->point[range->settle_point]),
@@ -83,20 +86,21 @@ static void print_settle(const pto_predictions_t *predictions, const pto_range_t
 
 /* Whether the winner's price is extrapolated at some point of the range. */
 static bool is_extrapolated(const pto_predictions_t *predictions, const pto_range_t *range) {
-    bool any = false;
-    for (int64_t i = 0; i < range->point_count && range->winner >= 0; i++)
-        any = any ||
-              pto_prediction_at(predictions, range->point_first + i, range->winner)->price.extrapolated.gpus >
-                  0;
-    return any;
+    for (int64_t i = 0; i < range->point_count && range->winner >= 0; i++) {
+        const int64_t point = range->point_first + i;
+        if (pto_prediction_at(predictions, point, range->winner)->price.extrapolated.gpus > 0)
+            return true;
+    }
+    return false;
 }
+
+static bool is_same_key(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
 
 /* Print the parameters that make picks unsure, each with the first range that it affects. */
 static void print_unsure(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         int64_t first = 0;
-        while (first < i && !(range[first].unpriced && range[i].unpriced &&
-                              strcmp(range[first].unpriced, range[i].unpriced) == 0))
+        while (first < i && !is_same_key(range[first].unpriced, range[i].unpriced))
             first++;
         if (range[i].unpriced && first == i)
             pto_print_note(stdout, "unsure from %s: %s is not %s",
@@ -210,7 +214,7 @@ static void print_table(const picks_t *picks) {
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
-/* The columns bytes, nodes and messages; the swept one is empty. */
+/* The columns bytes, nodes and messages; the swept one is empty. The name "fixed" is not printed in csv. */
 static void print_csv_fixed(const pto_predictions_t *predictions, const pto_range_t *range) {
     pto_request_t request =
         pto_scenario_request(predictions->scenario, range->point_first, predictions->strategy[0], NULL);

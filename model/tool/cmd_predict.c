@@ -95,7 +95,7 @@ static void print_csv_prices(const pto_predictions_t *predictions) {
             pto_field_if(spends && energy->has_interval, pto_field_number("low_joules", energy->low_joules)),
             pto_field_if(spends && energy->has_interval,
                          pto_field_number("high_joules", energy->high_joules)));
-        fputs(",,,,,,,", stdout);
+        fputs(",,,,,,,", stdout); /* the columns of terms, from `part` to `flagged` */
         pto_print_csv_end(predictions, cell);
     }
 }
@@ -140,12 +140,13 @@ static void print_json_setup(const pto_predictions_t *predictions, const pto_fla
     printf("]}");
 }
 
-/* `flags` is NULL without --explain. */
+/* The context of print_json_cell. */
 typedef struct {
     const pto_predictions_t *predictions;
-    const pto_flags_t *flags;
+    const pto_flags_t *flags; /* the machine file's doubtful parameters; NULL without --explain */
 } printed_t;
 
+/* Called by pto_print_json_cells for each strategy at each point. */
 static void print_json_cell(int64_t cell, const void *context) {
     const printed_t *printed = context;
     const pto_prediction_t *prediction = &printed->predictions->prediction[cell];

@@ -1,5 +1,7 @@
-/* portolan report: writes an HTML page of a scenario's, a workload's or measured collectives' predictions.
- * Here is the page's data as JSON: what was asked, and which of report/'s parts it has. */
+/* portolan report: writes an HTML page with the predictions of a scenario, of a workload or of measured
+ * collectives. This file reads the options and writes the page's data as one JSON object: the question, and
+ * the panels, which are the parts of the page. report/ writes each panel, and then the page around the JSON.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,10 +79,8 @@ static void print_question(FILE *stream, const arguments_t *arguments) {
     const pto_layout_t *layout = &scenario->layout;
     const pto_machine_t *machine = options->machine;
     fprintf(stream, "{\"version\":\"%s\"", PTO_VERSION_TEXT);
-    print_text(stream, "title",
-               arguments->collectives ? "measured and predicted"
-               : arguments->step      ? arguments->step->workload->name
-                                      : scenario->name);
+    const char *title = arguments->step ? arguments->step->workload->name : scenario->name;
+    print_text(stream, "title", arguments->collectives ? "measured and predicted" : title);
     print_text(stream, "machine", pto_machine_name(machine));
     print_text(stream, "file", pto_machine_path(machine));
     print_text(stream, "source", pto_machine_source(machine));
@@ -116,7 +116,7 @@ static void print_command(FILE *stream, const pto_arguments_t *given, const char
     fputc(']', stream);
 }
 
-/* Read the measurements of --measured. */
+/* Read the measurements of --measured, whose path is the `context`, for a panel. */
 static pto_status_t read_points(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
                                 size_t *point_count, pto_error_t *err) {
     return pto_plot_points_read(context, predictions, point, point_count, err);
@@ -137,7 +137,7 @@ static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, p
     return pto_report_panel(report, &panel, err);
 }
 
-/* Print the notes of the page, either of which may be NULL. */
+/* Print the notes of the page, either of which may be NULL. `hint` begins with a lower-case "hint:". */
 static void print_notes(FILE *stream, const char *note, const char *hint) {
     char sentence[PTO_MORE_PROCS_TEXT_MAX + 2];
     if (!note && !hint)
@@ -166,11 +166,9 @@ static void print_step(FILE *stream, const arguments_t *arguments) {
 
 static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t *err) {
     pto_report_t report = {.stream = stream, .machine = arguments->shared.machine};
+    const char *of_question = arguments->step ? "step" : "predict";
     print_question(stream, arguments);
-    print_command(stream, arguments->given,
-                  arguments->collectives ? "score"
-                  : arguments->step      ? "step"
-                                         : "predict");
+    print_command(stream, arguments->given, arguments->collectives ? "score" : of_question);
     if (arguments->collectives)
         pto_report_fitted(stream, report.machine, arguments->collectives);
     if (arguments->step)
@@ -198,17 +196,19 @@ static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t 
     return work;
 }
 
-/* Whether a strategy is kept: its work, with that of all that take less, is within the limit. Of strategies
- * with the same work, the last ones are kept. */
+/* Whether strategy i is kept: its work, with that of all strategies that are kept before it, is within the
+ * limit. Those with less work are kept first, and of those with the same work the last ones. */
 static bool is_kept(const int64_t *work, int count, int i, int64_t limit) {
     int64_t sum = 0;
-    for (int j = 0; j < count; j++)
-        if ((work[j] < work[i] || (j >= i && work[j] == work[i])) && !pto_add(sum, work[j], &sum))
+    for (int j = 0; j < count; j++) {
+        const bool comes_first = work[j] < work[i] || (work[j] == work[i] && j >= i);
+        if (comes_first && !pto_add(sum, work[j], &sum))
             return false;
+    }
     return sum <= limit;
 }
 
-/* Select the strategies that are left, and name the dropped ones in `*note`. */
+/* Select the strategies that are kept, and name the dropped ones in `*note`. Each is priced `times` times. */
 static pto_status_t select_rest(pto_options_t *options, const pto_strategy_t **strategy, const int64_t *work,
                                 int count, int64_t times, char **note, pto_error_t *err) {
     const int64_t limit = pto_scenario_work_limit(&options->scenario);
@@ -267,8 +267,10 @@ static pto_status_t write_page(void *context, FILE *stream, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* Write the page. If only strategies that leave_out removed would apply, the error is the one of leave_out.
+ */
 static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
-    enum { PRICES = 400 }; /* of each cell, for its formulas and the sensitivity */
+    enum { PRICES = 400 }; /* of each strategy at each point, for its formulas and the sensitivity */
     char *json = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&json, &size);
@@ -287,7 +289,7 @@ static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
         *err = too_large;
     if (status == PTO_OK)
         status = print_data(arguments, stream, err);
-    if (status == PTO_ERR_NOT_APPLICABLE && arguments->note) { /* only strategies that were left out apply */
+    if (status == PTO_ERR_NOT_APPLICABLE && arguments->note) {
         *err = too_large;
         status = too_large.status;
     }
@@ -353,9 +355,13 @@ static int run(const pto_arguments_t *given) {
     const char *path = given->operand_count > 0 ? given->operand[0] : NULL;
     if (!pto_arguments_text(given, "out"))
         return pto_usage_error(&syntax, "no page to write is named (--out)");
-    int code = path && pto_text_ends(path, ".csv")                          ? report_measured(&arguments)
-               : path && given->operand_count == 1 && pto_is_workload(path) ? report_step(&arguments)
-                                                                            : report_scenario(&arguments);
+    int code;
+    if (path && pto_text_ends(path, ".csv"))
+        code = report_measured(&arguments);
+    else if (path && given->operand_count == 1 && pto_is_workload(path))
+        code = report_step(&arguments);
+    else
+        code = report_scenario(&arguments);
     pto_series_fini(&arguments.rows);
     free(arguments.note);
     pto_options_fini(&arguments.shared);

@@ -1,6 +1,7 @@
 /* portolan score: compares predictions and picks with measured collectives, and with baselines that need no
- * model. What is scored is kept apart from what the machine file was fitted to. show/score_table.c prints the
- * result. */
+ * model. By default, no cell is scored with a machine that was fitted to it (choose_cells). The `terms` of a
+ * machine are the parameters that were fitted to collectives; its samples determined all others.
+ * show/score_table.c prints the result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +39,9 @@ typedef struct {
     int64_t min_bytes;
     pto_score_skip_t *skip;
     int skip_count;
-    pto_node_counts_t train; /* empty: the scored files have no training set */
-    pto_node_counts_t test;
-    pto_texts_t train_files;
+    pto_node_counts_t train; /* --train; empty: the scored files have no training set */
+    pto_node_counts_t test;  /* --test; empty: all but those of `train` are scored */
+    pto_texts_t train_files; /* --train-file */
     score_print_t print;
 } arguments_t;
 
@@ -181,6 +182,7 @@ static pto_score_options_t score_options(const arguments_t *arguments, const pto
     return options;
 }
 
+/* Set and return the error that there is nothing to score. */
 static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                          "nothing to score: no cell of %lld bytes and up%s has two strategies measured%s%s",
@@ -205,7 +207,8 @@ static pto_node_counts_t fitted_nodes(const pto_machine_t *machine, const pto_co
 }
 
 /* Keep the cells that are scored apart from those that the machine was fitted to. If it was fitted to all
- * node counts, leave each out of the fit in turn; if to some, score the others. Options override this. */
+ * node counts, leave each out of the fit in turn; if to some, score the others. Options override this. A node
+ * count is `seen` if the machine was fitted to it. */
 static void choose_cells(const pto_machine_t *machine, const pto_collectives_t *collectives,
                          arguments_t *arguments) {
     pto_node_counts_t fitted = fitted_nodes(machine, collectives);
@@ -227,7 +230,8 @@ static void choose_cells(const pto_machine_t *machine, const pto_collectives_t *
     arguments->print.in_sample = !arguments->print.leave_one_out && seen > 0 && arguments->train.count == 0;
 }
 
-/* A machine fitted to the node counts of `train`, restricted to the terms of --model. */
+/* Called by pto_score_leave_one_out: create a machine that is fitted to the node counts of `train`, with the
+ * model terms of --model. `context` is a pto_fit_prices_t, which saves prices from one fit to the next. */
 static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives,
                           const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
                           pto_error_t *err) {
@@ -284,6 +288,7 @@ static pto_status_t read_collectives(const char *path, arguments_t *arguments, p
     return status;
 }
 
+/* Train the baselines on the files of --train-file, else on the node counts of --train, else not at all. */
 static pto_status_t learn_from(arguments_t *arguments, const pto_machine_t *machine,
                                const pto_collectives_t *collectives, pto_score_t *score, pto_error_t *err) {
     pto_collectives_t others = {0};

@@ -1,4 +1,5 @@
-/* portolan sensitivity: which parameters, changed by which factor, would change the pick at each point. */
+/* portolan sensitivity: prints which parameters, changed by which factor, would change the pick at each
+ * point. pto_sensitivity finds them for one point; this file prints them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static const pto_syntax_t syntax =
 
 enum { FACTOR_WIDTH = 7, ELASTICITY_WIDTH = 6, VALUE_WIDTH = 9 };
 
+/* The widths of the table's columns, in characters. */
 typedef struct {
     int becomes;
     int parameter;

@@ -1,4 +1,7 @@
-/* portolan simulate: the simulated time of each strategy at every point, resources' use, and a trace. */
+/* portolan simulate: prints the simulated time of each strategy at every point and the use of resources, such
+ * as NICs and copy engines, and writes a trace. A cell is one strategy at one point: cell = point *
+ * strategy_count
+ * + strategy. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +52,8 @@ static const pto_syntax_t syntax =
 
 /* --- for people ---------------------------------------------------------------------------------------- */
 
-/* "BUSY/WAITING": the largest of one resource, in percent of the time. */
+/* "BUSY/WAITING": how long the busiest resource of a kind was busy, and how long the one with the longest
+ * wait waited, in percent of the time. */
 static const char *use_text(const pto_resource_use_t *use, double seconds, char text[32]) {
     double busy = seconds > 0 ? 100 * use->most_busy_s / seconds : 0;
     double waiting = seconds > 0 ? 100 * use->most_waiting_s / seconds : 0;
@@ -110,7 +114,7 @@ static void print_part(const pto_predictions_t *predictions, const pto_simulatio
             print_where_row(predictions, simulation, cell, part);
 }
 
-/* The columns from `first` on that fit into a line, at least one. */
+/* Choose the columns from resource `first` on that fit into a line: at least one. */
 static part_t choose_part(const int width[PTO_RESOURCE_COUNT], int first) {
     enum { NAMES_WIDTH = 2 + 7 + 1 + 13 };
     part_t part = {.width = width, .first = first, .end = first};
@@ -176,11 +180,13 @@ static void print_json_use(pto_resource_t resource, const pto_resource_use_t *us
                pto_field_count("most_waiting", use->most_waiting));
 }
 
+/* The context of print_json_cell. */
 typedef struct {
     const pto_predictions_t *predictions;
-    const pto_simulation_t *simulation;
+    const pto_simulation_t *simulation; /* of each cell */
 } simulated_t;
 
+/* Called by pto_print_json_cells for each cell. */
 static void print_json_cell(int64_t cell, const void *context) {
     const simulated_t *simulated = context;
     const pto_simulation_t *simulation = &simulated->simulation[cell];

@@ -101,6 +101,7 @@ static int device_total(const pto_topology_t *topology) {
     return pto_topology_device(topology, PTO_DEVICE_KINDS, 0);
 }
 
+/* Links 2i and 2i + 1 are the two directions of one cable. */
 static void print_links(const pto_topology_t *topology) {
     printf("# %-16s %-16s %9s %9s  (GB/s)\n", "link from", "to", "there", "back");
     for (int i = 0; i < pto_topology_link_count(topology); i += 2) {
@@ -137,7 +138,7 @@ static void print_routes_to(const pto_topology_t *topology, int first, int end) 
     printf("\n");
 }
 
-/* Several tables if the columns do not fit into one. */
+/* Print the table of routes, or several tables if the columns do not fit into one. */
 static void print_routes(const pto_topology_t *topology) {
     int devices = device_total(topology);
     int columns = (pto_terminal_width(stdout) - FROM_WIDTH) / ROUTE_WIDTH;

@@ -41,15 +41,17 @@ static int check(const pto_options_t *options) {
     return code < 0 ? pto_options_one_strategy(options, &syntax, "the traffic") : code;
 }
 
+/* The context of write_rows and write_pair. */
 typedef struct {
     const pto_options_t *options;
     const pto_plan_t *plan;
     FILE *stream;
     pto_traffic_map_t *map; /* NULL: no plot */
-    bool has_heading;
+    bool has_heading;       /* it is written */
 } writing_t;
 
-/* Called before the first row and after the last, so that a plan that fails leaves no heading. */
+/* Write the heading, unless it is written. Called before each row, and after the last one for a plan without
+ * rows, so that a plan that fails before its first row leaves no heading. */
 static void write_heading(writing_t *writing) {
     const pto_request_t *request = pto_plan_request(writing->plan);
     if (writing->has_heading)

@@ -1,5 +1,6 @@
-/* portolan tune: how many members of a collective the strategy mix should stage through host memory, by size
- * and number of processes, as rows of a machine file's `tuning`. */
+/* portolan tune: prints how many members of a collective the strategy mix should stage through host memory,
+ * by size and number of processes, as rows of a machine file's `tuning`. A member of a collective is one of
+ * its processes; a staged member copies its input or output through the host, the others use GPU memory. */
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -87,7 +88,7 @@ static pto_scenario_t scenario_with(const pto_options_t *options, pto_collective
     return scenario;
 }
 
-/* Tune all sizes for `procs` processes on each GPU. */
+/* Tune all sizes for `procs` processes on each GPU. `cell` has one element for each size. */
 static pto_status_t tune(const pto_options_t *options, pto_collective_t collective, int64_t procs,
                          cell_t *cell, pto_error_t *err) {
     pto_scenario_t scenario = scenario_with(options, collective, procs);
@@ -159,6 +160,8 @@ static void print_head(const pto_options_t *options) {
     }
 }
 
+/* Tune and print a collective for 2, 4, 8, ... processes of a GPU. `*first`: no JSON object was printed yet.
+ */
 static pto_status_t tune_collective(const pto_options_t *options, pto_collective_t collective, cell_t *cell,
                                     bool *first, pto_error_t *err) {
     const pto_layout_t *layout = &options->scenario.layout;
@@ -229,6 +232,8 @@ static int64_t cores_per_gpu(const pto_machine_t *machine) {
     return (int64_t)(cores / gpus);
 }
 
+/* Apply the options, and bind the scenario. `*all`: --collective is not given, so all that mix serves are
+ * tuned. Returns -1, or the exit code after printing the error. */
 static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all) {
     pto_error_t err = {0};
     pto_scenario_t *scenario = &options->scenario;

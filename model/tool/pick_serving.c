@@ -77,11 +77,11 @@ static bool is_served(int64_t gpus) { return gpus == 2 || gpus == 4 || gpus == 6
 /* The size limit of the server's own kernels; 0: it has none for this number of GPUs. */
 static int64_t own_limit_bytes(bool is_vllm, const char *gpu, int64_t gpus) {
     const vllm_limits_t *limits = is_vllm ? limits_of(gpu) : NULL;
-    const int64_t limit_bytes = 8 * MIB;
+    const int64_t most_bytes = 8 * MIB;
     if (!is_served(gpus))
         return 0;
-    return limits && limits->own_bytes[gpus / 2 - 1] < limit_bytes ? limits->own_bytes[gpus / 2 - 1]
-                                                                   : limit_bytes;
+    const int64_t limit_bytes = limits ? limits->own_bytes[gpus / 2 - 1] : most_bytes;
+    return limit_bytes < most_bytes ? limit_bytes : most_bytes;
 }
 
 /* The size limit of PyTorch's symmetric memory in vLLM, for bfloat16; 0: it is not used. */
@@ -90,18 +90,18 @@ static int64_t symmetric_limit_bytes(const char *gpu, int64_t gpus) {
     return limits && is_served(gpus) ? limits->symmetric_bytes[gpus / 2 - 1] : 0;
 }
 
+/* The route that the server takes for an allreduce of this size by default. */
 static const char *default_route(const pto_pick_options_t *options, const pto_predictions_t *all,
                                  int64_t bytes) {
     const int64_t gpus = all->scenario->layout.gpus_per_node;
     const char *gpu = pto_machine_gpu(all->machine);
     const bool is_vllm = options->server == VLLM;
-    const bool one_shot = gpus == 2 || (gpus <= 4 ? bytes < 512 * KIB : bytes < 256 * KIB);
+    const int64_t one_shot_limit_bytes = gpus <= 4 ? 512 * KIB : 256 * KIB;
     if (bytes < own_limit_bytes(is_vllm, gpu, gpus))
-        return one_shot ? "own one-shot" : "own two-shot";
-    return is_vllm && all->scenario->datatype == PTO_DATATYPE_BFLOAT16 &&
-                   bytes < symmetric_limit_bytes(gpu, gpus)
-               ? "symmetric"
-               : "NCCL";
+        return gpus == 2 || bytes < one_shot_limit_bytes ? "own one-shot" : "own two-shot";
+    const bool is_symmetric = is_vllm && all->scenario->datatype == PTO_DATATYPE_BFLOAT16 &&
+                              bytes < symmetric_limit_bytes(gpu, gpus);
+    return is_symmetric ? "symmetric" : "NCCL";
 }
 
 /* --- prices --------------------------------------------------------------------------------------------- */
@@ -113,7 +113,8 @@ typedef struct {
 
 enum { NCCL, KERNEL, ONE_SHOT, TWO_SHOT, ROUTES };
 
-/* The time of a row of peer_torch.py's table: torch,WAY,DATATYPE,BYTES,RUNS,MICROSECONDS. */
+/* The seconds of a row of peer_torch.py's table: torch,WAY,DATATYPE,BYTES,RUNS,MICROSECONDS. INFINITY if
+ * there is no such row, or no table (NULL). */
 static double measured_s(const char *table, const char *way, const char *datatype, int64_t bytes) {
     char begin[96];
     double microseconds = 0;
@@ -127,11 +128,12 @@ static double measured_s(const char *table, const char *way, const char *datatyp
 /* The memory that libportolan-nccl.so lets one kernel use: a 16th of PORTOLAN_MEMORY's default. */
 static const int64_t kernel_bytes_max = 32 * MIB;
 
+/* Whether the buffers that the library adds to the user's on GPU 0 fit into that memory. */
 static bool fits(const pto_plan_t *plan) {
     int64_t bytes = 0;
     for (int b = 0; b < pto_plan_buffer_count(plan); b++)
-        bytes += (pto_plan_buffer(plan, b)->double_buffered ? 2 : 1) *
-                 (pto_buffer_is_users(plan, b, 0) ? 0 : pto_buffer_bytes(plan, b, 0));
+        if (!pto_buffer_is_users(plan, b, 0))
+            bytes += (pto_plan_buffer(plan, b)->double_buffered ? 2 : 1) * pto_buffer_bytes(plan, b, 0);
     return bytes <= kernel_bytes_max;
 }
 
