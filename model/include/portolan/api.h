@@ -68,8 +68,7 @@ typedef enum {
 
 enum { PTO_ERROR_MESSAGE_MAX = 512, PTO_ERROR_FILE_MAX = 256 };
 
-/* Why a call failed. `file` is empty and `line` is 0 if the error is not in a file; lines and columns count
- * from 1. */
+/* Why a call failed. Outside of files, `file` is empty and `line` 0; lines and columns count from 1. */
 typedef struct {
     pto_status_t status;
     int line;

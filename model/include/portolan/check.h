@@ -86,8 +86,7 @@ pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char *
 /* Write the messages of all ranks as a GOAL schedule in LogGOPSim's text form (T. Hoefler, T. Schneider, A.
  * Lumsdaine, "LogGOPSim", LSAP 2010), with the stage's instance as tag. A rank's messages of one stage
  * require those of its previous stage; copies and reductions are left out. Errors: PTO_ERR_NOT_APPLICABLE if
- * the plan has no messages, if NCCL sends them, or if stages overlap. The caller checks the stream for write
- * errors. */
+ * the plan has no messages, if NCCL sends them, or if stages overlap. The caller checks the stream. */
 pto_status_t pto_print_goal(const pto_plan_t *plan, FILE *stream, pto_error_t *err);
 
 PTO_API_END

@@ -17,7 +17,7 @@
 
 PTO_API_BEGIN
 
-/* Protocol switch points given by the user: below_bytes of all pieces but the last, increasing. */
+/* Protocol switch points given by the user: below_bytes of all protocols but the last, increasing. */
 typedef struct {
     bool given;
     int count;
@@ -28,8 +28,7 @@ typedef struct {
 typedef struct {
     pto_fit_breaks_t breaks[PTO_SPACE_COUNT][PTO_LEVEL_COUNT];
     bool minima;          /* ordinary least squares on the minima over runs and pairs, as in the paper */
-    const char *inherits; /* a machine file with the parameters that these samples do not determine; NULL: the
-                             samples must contain messages */
+    const char *inherits; /* a machine file with what the samples lack; NULL: they must have messages */
     struct {              /* 0: from the samples' provenance */
         int64_t sockets;
         int64_t gpus;
@@ -56,8 +55,7 @@ typedef struct {
     pto_param_t alpha_s;
     pto_param_t beta_s_per_byte;
     int64_t from_bytes;  /* smallest size in the samples */
-    int64_t below_bytes; /* upper limit of a piece; INT64_MAX for the last one and for parameters without
-                            pieces */
+    int64_t below_bytes; /* end of its range of sizes; INT64_MAX for the last range, or without ranges */
     int64_t sample_count;
     double residual; /* median of |T fitted - T measured| / max(T measured, 50 ns) over those samples */
     bool left_out;   /* absent although it was measured: too few samples, or useless ones */
@@ -79,10 +77,10 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
                              const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err);
 void pto_fit_fini(pto_fit_t *fit);
 
-/* Infer the MPI library's tables that the fitted machine lacks from samples of the library's own collectives:
- * its algorithms, and whether it stages GPU buffers. A row is flagged if the times do not determine its
- * algorithm. A table that the machine already has is kept, and an entry reports where the times contradict
- * it. Errors: PTO_ERR_MEMORY and those of pto_score_price. */
+/* Infer the tables that the fitted machine lacks of the MPI library: its algorithms, and whether it stages
+ * GPU buffers. They are inferred from samples of the library's own collectives. A row is flagged if the times
+ * do not determine its algorithm. A table that the machine already has is kept, and an entry reports where
+ * the times contradict it. Errors: PTO_ERR_MEMORY and those of pto_score_price. */
 pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options_t *options, pto_fit_t *fit,
                              pto_error_t *err);
 
@@ -132,8 +130,8 @@ void pto_fit_prices_destroy(pto_fit_prices_t *prices);
 /* Add to a machine the parameters that only measured collectives determine: which algorithms the library uses
  * and from which size on, whether it stages GPU buffers, and, unless samples gave them, the CPU's copy rate,
  * the startup cost of a copy from pageable memory, a node's message rate, and contention. All collectives
- * have the same weight. Only those with the given node counts are used (NULL: all). `prices` may be NULL.
- * Free `fit->machine` with pto_machine_destroy. Errors: PTO_ERR_NOT_FOUND if no collective is left to fit to;
+ * have the same weight. Only those with these node counts are used (NULL: all). `prices` may be NULL. Free
+ * `fit->machine` with pto_machine_destroy. Errors: PTO_ERR_NOT_FOUND if no collective is left to fit to;
  * PTO_ERR_MEMORY. */
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                  const pto_node_counts_t *nodes, pto_fit_prices_t *prices,

@@ -165,8 +165,7 @@ typedef struct pto_machine pto_machine_t;
  * _KEY, _TYPE, _RANGE, _NOT_FOUND, _TOO_LARGE, _MEMORY, each with file, line and column. */
 pto_status_t pto_machine_open(const char *path, pto_machine_t **machine, pto_error_t *err);
 
-/* Finds the file of a machine that a machine file names: `beside` is the path of that file, and the caller
- * frees `*path`. */
+/* Finds the file of a machine that the machine file `beside` (a path) names. The caller frees `*path`. */
 typedef pto_status_t (*pto_machine_find_t)(const char *name, const char *beside, char **path,
                                            pto_error_t *err);
 
@@ -193,8 +192,7 @@ enum { PTO_LIBRARY_NAME_MAX = 40 };
 bool pto_library_of_version(const char *version, char name[PTO_LIBRARY_NAME_MAX]);
 
 /* A digest of 16 hexadecimal digits over all numbers of the machine with their intervals, inherited ones and
- * what-ifs included, and over `model_error`. Comments, names and absent parameters do not affect it. Returns
- * `text`. */
+ * what-ifs included, and over `model_error`. Comments and names do not affect it. Returns `text`. */
 enum { PTO_MACHINE_DIGEST_MAX = 17 };
 const char *pto_machine_digest(const pto_machine_t *machine, char text[PTO_MACHINE_DIGEST_MAX]);
 
@@ -205,7 +203,6 @@ pto_status_t pto_machine_create(const char *text, size_t text_size, const char *
 /* Make a copy that shares nothing with the machine. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_duplicate(const pto_machine_t *machine, pto_machine_t **duplicate, pto_error_t *err);
 
-/* NULL is allowed. */
 void pto_machine_destroy(pto_machine_t *machine);
 
 /* Descriptive texts, valid until the machine is changed or destroyed. */
@@ -260,8 +257,7 @@ pto_status_t pto_machine_params(const pto_machine_t *machine, pto_machine_param_
                                 pto_error_t *err);
 
 /* The value of one number by its key, in SI units: energy.cpu.idle_w, node.gpus. Errors: PTO_ERR_NOT_FOUND if
- * there is no such key, or the machine has no value for it; PTO_ERR_RANGE if the key names several rows;
- * PTO_ERR_MEMORY. */
+ * there is no such key, or no value for it; PTO_ERR_RANGE if the key names several rows; PTO_ERR_MEMORY. */
 pto_status_t pto_machine_get(const pto_machine_t *machine, const char *key, double *value, pto_error_t *err);
 
 enum { PTO_PATTERN_MAX = 96 };
@@ -288,9 +284,8 @@ int pto_model_term_count(void);
 const pto_model_term_t *pto_model_term_at(int index);
 
 /* Remove the terms that a model does not have. "full" removes nothing; "published" removes all terms of the
- * table (messages, injection and copies remain: the postal and the max-rate model of the papers);
- * "published+TERM+TERM" removes all but those. Errors: PTO_ERR_NOT_FOUND, with the nearest known name,
- * PTO_ERR_MEMORY. */
+ * table (the postal and max-rate models of messages, injection and copies remain); "published+TERM+TERM"
+ * removes all but those. Errors: PTO_ERR_NOT_FOUND, with the nearest known name, PTO_ERR_MEMORY. */
 pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto_error_t *err);
 
 /* --- writing machine files ---------------------------------------------------------------------------- */
@@ -301,13 +296,11 @@ pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto
 pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
                                 pto_error_t *err);
 
-/* Write the file through output.h. Errors: those of pto_machine_format, pto_output_open and
- * pto_output_close. */
+/* Write the file. Errors: those of pto_machine_format, pto_output_open and pto_output_close. */
 pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
                                bool force, pto_error_t *err);
 
-/* Format the key `model_error` alone, an empty text if the machine has none. The caller frees it. Errors:
- * PTO_ERR_MEMORY. */
+/* Format the key `model_error` alone; "" if there is none. The caller frees it. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_error_format(const pto_machine_t *machine, char **text, pto_error_t *err);
 
 PTO_API_END

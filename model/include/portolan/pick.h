@@ -37,8 +37,7 @@ typedef enum {
 
 const char *pto_by_name(pto_by_t value);
 
-/* A prediction's cost in seconds, joules or joule seconds, with its interval. Without an interval, low = high
- * = value. */
+/* A prediction's cost in seconds, joules or joule seconds. Without an interval, low = high = value. */
 typedef struct {
     double value;
     double low;
@@ -82,17 +81,17 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
                       const pto_strategy_t *strategy);
 int64_t pto_scenario_work_limit(const pto_scenario_t *scenario);
 
-/* Check that pricing all cells `times` times stays within the limit; pto_predict does so with 1. `*work` (may
- * be NULL) is the work of pricing them once. Errors: PTO_ERR_TOO_LARGE with the work, the limit and the
- * option. */
+/* Check that pricing all cells `times` times stays within the limit; pto_predict does so with 1. `*work` (or
+ * NULL) is the work of pricing them once. Errors: PTO_ERR_TOO_LARGE with the work, the limit and the option.
+ */
 pto_status_t pto_check_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t times,
                             int64_t *work, pto_error_t *err);
 
-/* The same for pricing one point once, and for `times` times `each` messages or copies that the caller has
- * counted; `what` begins the error message, as in "pricing walks". Errors: the same, and those of
- * pto_scenario_strategies. */
+/* The same for pricing one point once. Errors: the same, and those of pto_scenario_strategies. */
 pto_status_t pto_check_point_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                   pto_error_t *err);
+/* The same for `each` messages or copies, counted by the caller, that are walked `times` times. `what` begins
+ * the error message, as in "pricing walks". */
 pto_status_t pto_check_amount(const pto_scenario_t *scenario, const char *what, int64_t each, int64_t times,
                               pto_error_t *err);
 
@@ -120,8 +119,7 @@ const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, 
  * the simulated seconds as prices and with the same algorithms; if the scenario asks for the best algorithm,
  * the one with the shortest simulation. A cell with a plan above the limit is not applicable, with the
  * reason, and none of its plans is simulated. `*simulation` has one entry per prediction; the caller frees it
- * with free(). Errors: those of pto_predict and pto_simulate; PTO_ERR_TOO_LARGE if every cell is above the
- * limit. */
+ * with free(). Errors: those of pto_predict and pto_simulate; PTO_ERR_TOO_LARGE if all cells are. */
 pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                    const pto_simulate_options_t *options, pto_predictions_t *predictions,
                                    pto_simulation_t **simulation, pto_error_t *err);
@@ -180,8 +178,7 @@ typedef struct {
     int64_t nodes;          /* 0: 1 */
     int64_t gpus_per_node;  /* 0: the machine's */
     int64_t procs_per_gpu;  /* processes per GPU, owner included; 0: 1 */
-    int64_t procs_per_node; /* above 0: the data are in host memory, of this many processes a node; leave GPUs
-                               0 */
+    int64_t procs_per_node; /* above 0: processes a node, with data in host memory; leave GPUs 0 */
 } pto_ask_t;
 
 /* Price one cell: the plan of the strategy, or of the cheapest strategy. The caller owns `*plan`, which
@@ -210,8 +207,7 @@ typedef struct {
 
 /* The crossings of a sweep in increasing order, at most 8 between two points; the eighth is not bisected, but
  * reported at the next point. Points with the same pick have none between them. The caller frees `*crossing`
- * with free(). Errors: those of pto_predict; PTO_ERR_TOO_LARGE if the prices that bisection needs are above
- * the limit. */
+ * with free(). Errors: those of pto_predict; PTO_ERR_TOO_LARGE if bisection is too much work. */
 pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t **crossing, int64_t *count,
                            pto_error_t *err);
 
@@ -232,8 +228,8 @@ typedef struct {
     bool overlap;         /* at some point without a near-tie, another strategy's interval overlaps */
     double regret;        /* expected relative regret of the pick: the maximum over the points */
     int64_t settle_point; /* the first where intervals overlap, else the first near-tie; -1: there is none */
-    int settle_other;     /* the strategy that it is with */
-    pto_settle_t settle;
+    int settle_other;     /* the strategy whose interval overlaps, or which nearly ties, at that point */
+    pto_settle_t settle;  /* the measurement that would decide between it and the winner */
     const char *unpriced; /* pto_pick_unpriced at the first point where it is not NULL; else NULL */
 } pto_range_t;
 
@@ -251,8 +247,7 @@ int pto_pick_at(const pto_predictions_t *predictions, int64_t point);
  * cost more, and the other might be cheaper. NULL if there is no such key, or if the predictions were not
  * explained. The key lives as long as the predictions. */
 const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t point);
-/* The same for a strategy (an index) that was chosen for another reason than its price at this point; NULL
- * also if it does not apply. */
+/* The same for a strategy (an index) that is not chosen by its price; NULL also if it does not apply. */
 const char *pto_choice_unpriced(const pto_predictions_t *predictions, int64_t point, int strategy);
 
 /* The ranges of a sweep. The caller frees `*range` with free(). Errors: PTO_ERR_MEMORY. */
@@ -283,7 +278,6 @@ typedef struct pto_estimates pto_estimates_t;
 pto_status_t pto_estimates_create(const pto_machine_t *machine, const pto_ask_t *cell,
                                   pto_estimates_t **estimates, pto_error_t *err);
 
-/* NULL is allowed. */
 void pto_estimates_destroy(pto_estimates_t *estimates);
 
 /* The sizes that were priced, in increasing order. */

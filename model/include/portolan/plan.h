@@ -90,10 +90,10 @@ typedef enum {
     /* With m owners per node, and i and j their indices within the node: */
     PTO_BLOCKS_RAIL,     /* block b * m + i: what owner i of the holder's node sends to the owner at the
                                    holder's index on node b */
-    PTO_BLOCKS_NODE_ROW, /* block (b * m + i) * m + j: what owner i of the holder's node sends to owner j of
-                            node b */
-    PTO_BLOCKS_NODE_COLUMN, /* block (b * m + i) * m + j: what owner i of node b sends to owner j of the
-                               holder's node */
+    PTO_BLOCKS_NODE_ROW, /* block (b * m + i) * m + j: from owner i of the holder's node to owner j of node b
+                          */
+    PTO_BLOCKS_NODE_COLUMN, /* block (b * m + i) * m + j: from owner i of node b to owner j of the holder's
+                               node */
     PTO_BLOCKS_COUNT
 } pto_blocks_t;
 
@@ -118,7 +118,7 @@ typedef struct {
     pto_group_kind_t group; /* the group whose indices number the blocks and the holder */
     int64_t held_first;     /* with held_stride > 1 */
     int64_t held_stride;    /* > 1: only ranks whose index is held_first modulo it hold one */
-    int64_t user_stride;    /* > 1: a temporary, except at members whose index is a multiple of it */
+    int64_t user_stride;    /* > 1: the user's at members whose index is a multiple of it, else temporary */
     bool double_buffered;   /* double-buffered temporary: consecutive runs alternate between two copies */
     pto_blocks_t blocks;
     int64_t block_count;
@@ -143,12 +143,11 @@ typedef enum {
 /* Which of `share_count` equal shares of every block a slice covers. */
 typedef enum { PTO_SHARE_ALL, PTO_SHARE_MINE, PTO_SHARE_PEERS, PTO_SHARE_KIND_COUNT } pto_share_t;
 
-/* Cells of a halo exchange's field: those that the peer gets (its border), and where they go in the peer's
- * array (the halo). Of the slice's other fields, only the buffer and the holder are then used. */
+/* Which cells of a halo exchange's array a slice selects, instead of blocks: the cells that the peer gets
+ * (the border), or those that hold the peer's values (the halo). It then uses its buffer and holder only. */
 typedef enum { PTO_CELLS_NONE, PTO_CELLS_BORDER, PTO_CELLS_HALO, PTO_CELLS_COUNT } pto_cells_t;
 
-/* The rank whose buffer a slice names. Buffers of other ranks are on the same node and reached through shared
- * memory. */
+/* The rank whose buffer a slice names. Buffers of others are on the same node, in shared memory. */
 typedef enum {
     PTO_HOLDER_SELF,
     PTO_HOLDER_OWNER, /* core 0 of the acting rank's GPU */
@@ -156,9 +155,9 @@ typedef enum {
     PTO_HOLDER_COUNT
 } pto_holder_t;
 
-/* A slice selects blocks of a buffer by arithmetic: blocks base + w (base - w if reversed), modulo the block
- * count, where w runs over [first, first + run), then [first + stride, first + stride + run), and so on,
- * below `until`, and base = anchor + offset, rounded down to a multiple of `align`.
+/* A slice selects blocks of a buffer by arithmetic. Its base is anchor + offset, rounded down to a multiple
+ * of `align`. The selected blocks are base + w (base - w if reversed), modulo the block count. w runs over
+ * [first, first + run), then over [first + stride, first + stride + run), and so on, below `until`.
  * - anchor_step > 1: the anchor is multiplied by it.
  * - parts > 0: each block of the buffer (or its share) is divided into `parts` equal parts, which count as
  *   the blocks.
@@ -179,8 +178,7 @@ typedef struct {
     pto_expr_t stride;
     pto_expr_t until;
     bool reversed;
-    int64_t reverse_bits; /* > 0: number of low bits of the anchor to reverse first, as in Rabenseifner's
-                             halving */
+    int64_t reverse_bits; /* > 0: low bits of the anchor to reverse first, as in Rabenseifner's halving */
     int64_t parts;
     int64_t bundle;
     int64_t fold;   /* of whole blocks only, not of bundles */
@@ -224,8 +222,7 @@ typedef enum {
     PTO_STEP_SEND,
     PTO_STEP_RECV,
     PTO_STEP_COPY,
-    PTO_STEP_REDUCE, /* target = target op source; a source of k times the target's bytes is reduced as k
-                        pieces */
+    PTO_STEP_REDUCE, /* target = target op source; a longer source is reduced piece by piece */
     PTO_STEP_SIGNAL,
     PTO_STEP_WAIT,
     PTO_STEP_LAUNCH, /* launch the kernel that runs the rest of its node */
@@ -243,8 +240,7 @@ typedef struct {
     pto_peers_t peers;
     pto_slice_t source; /* send, copy, reduce */
     pto_slice_t target; /* recv, copy, reduce */
-    bool fresh;         /* reduce: overwrite the target with the reduction of the source's pieces instead of
-                           accumulating */
+    bool fresh;         /* reduce: overwrite the target with the reduction of the source's pieces */
     bool send_empty;    /* empty messages are sent too, as in MPI's pairwise exchange */
     int flag;           /* signal, wait */
     bool in_kernel;     /* done by the threads of a kernel, not by the process; set by the builder */
@@ -277,8 +273,7 @@ typedef enum {
     PTO_NODE_KERNEL,     /* the first stage launches it */
     PTO_NODE_PARALLEL,   /* contains branches only, which may overlap */
     PTO_NODE_BRANCH,     /* contains stages and loops */
-    PTO_NODE_PIPELINE,   /* for chunk k in [from, to), contains stages only, which overlap on different chunks
-                          */
+    PTO_NODE_PIPELINE,   /* for chunk k in [from, to): stages only, which overlap on chunks */
     PTO_NODE_EITHER, /* for member k in [from, to), one of two branches; contains three branches of stages */
     PTO_NODE_COUNT
 } pto_node_kind_t;
@@ -433,8 +428,7 @@ const pto_group_t *pto_plan_group(const pto_plan_t *plan, int index);
 int pto_plan_flag_count(const pto_plan_t *plan);
 const char *pto_plan_flag_name(const pto_plan_t *plan, int flag);
 
-/* A 64-bit FNV-1a hash of the request and the stages: equal plans have equal digests, and in practice only
- * they do. */
+/* A 64-bit FNV-1a hash of the request and the stages: in practice, equal for equal plans alone. */
 uint64_t pto_plan_digest(const pto_plan_t *plan);
 
 /* How processes check that they have the same plan without each reading the whole matrix of byte counts: they
@@ -484,9 +478,8 @@ typedef struct {
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan);
 bool pto_walk_next(pto_walk_t *walk);
 
-/* The stages, by their instance, that must have ended at a rank before it begins the walk's current stage:
- * all before `fork`, and these three; -1: none. The rank ends each lane's stages in the order of their
- * instances. */
+/* The stages that must have ended at a rank before it begins the walk's current stage: all with an instance
+ * below `fork`, and these three, which are instances; -1: none. A rank ends a lane's stages in order. */
 typedef struct {
     int64_t fork;
     int64_t lane;  /* the previous stage of the same lane and node */
@@ -496,16 +489,15 @@ typedef struct {
 
 pto_walk_after_t pto_walk_after(const pto_walk_t *walk);
 
-/* The number of lanes of a node that has lanes; of the plan: the maximum over its nodes, 1 if it has no such
- * nodes. */
+/* The number of lanes of a node that has lanes; of the plan: the maximum over its nodes, else 1. */
 int pto_node_lane_count(const pto_plan_t *plan, int index);
 int pto_plan_lane_count(const pto_plan_t *plan);
 
 /* The number of either nodes among the first `nodes` nodes. */
 int pto_plan_either_count(const pto_plan_t *plan, int nodes);
 /* The plan that is priced instead of one with either nodes: that of the strategy's static form
- * (pto_strategy_t.fixed) for the same request, which no policy can beat. A plan without either nodes is
- * returned itself. */
+ * (pto_strategy_t.fixed) for the same request, which no policy can beat. A plan without either nodes itself.
+ */
 const pto_plan_t *pto_plan_fixed(const pto_plan_t *plan);
 
 /* True if the current stage belongs to a collective that NCCL runs. pto_walk_leave_collective skips the rest
@@ -545,7 +537,7 @@ bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank,
 int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action);
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action);
 
-/* Whether a rank is among those peers; then it becomes the action's current one. */
+/* Whether a rank is among those peers. If it is, it becomes the action's peer. */
 bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer_rank);
 
 /* Iterate over the rank's actions in the step: one for each peer other than itself, or a single one if the
@@ -603,8 +595,7 @@ int pto_buffer_home(const pto_plan_t *plan, int buffer);
 bool pto_plan_uses_nccl(const pto_plan_t *plan);
 bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
 
-/* Bytes of a buffer on a rank that holds it, 0 on other ranks. Of a double-buffered one: of one of its two
- * copies. */
+/* Bytes of a buffer on a rank; 0: not held there. Of a double-buffered one: of one copy. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
 /* Check that an executor can run the plan: buffers are double-buffered only in kernels, processes share GPU

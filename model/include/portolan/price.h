@@ -76,8 +76,7 @@ enum {
     PTO_PRICE_WALK_MESSAGES_MAX = 1 << 25,
     PTO_PRICE_TABLE_MESSAGES_MAX = 1 << 28, /* of plans with a table of byte counts */
     PTO_PRICE_PLACES_MAX = 1 << 23,
-    /* Plans that only the latency of their messages requires to be priced rank by rank; larger ones are
-     * priced by class: */
+    /* Plans that are priced rank by rank for the latency of messages alone; larger ones by class: */
     PTO_PRICE_LATENCY_RANKS_MAX = 512,
     PTO_PRICE_LATENCY_MESSAGES_MAX = 1 << 17
 };
@@ -96,8 +95,7 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
                        pto_explanation_t *explanation, pto_error_t *err);
 
 /* The same, rank by rank instead of class by class. It is exact even if ranks of a class differ, and slower
- * in proportion to their number. Plans with a table of byte counts are always priced this way. Errors as
- * above. */
+ * in proportion to their number. Plans with a table of byte counts are always priced so. */
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err);
 

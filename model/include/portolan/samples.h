@@ -35,7 +35,7 @@ typedef struct {
     X(ALLTOALL, "alltoall")                                                                                  \
     X(ALLTOALLV, "alltoallv")
 
-/* The other benchmarks of portolan-calibrate: name, name in files. */
+/* The other benchmarks of portolan-calibrate: name, name in files. See docs/formats.md. */
 #define PTO_BENCHMARK_TABLE(X)                                                                               \
     X(PING_PONG, "ping_pong")                                                                                \
     X(PING_PONG_STRIDED, "ping_pong_strided") /* messages: bytes of a row */                                 \
@@ -130,15 +130,14 @@ typedef struct {
     uint64_t pair_hash; /* of the column `pair` */
     int32_t procs;
     int32_t messages;
-    int32_t run; /* the job, within a benchmark and a file */
-    int32_t file;
-    uint8_t benchmark;
-    uint8_t where;
-    uint8_t place;
+    int32_t run;       /* the job, within a benchmark and a file */
+    int32_t file;      /* index of pto_samples_t's `path` */
+    uint8_t benchmark; /* a pto_benchmark_t */
+    uint8_t where;     /* a pto_sample_space_t */
+    uint8_t place;     /* a pto_sample_level_t */
 } pto_sample_t;
 
-/* Resolution of a timing: about the duration of two clock readings, and of the call and the loop around the
- * timed operation. */
+/* Resolution of a timing: about the duration of two clock readings, a call and an iteration. */
 static const double pto_timing_grain_s = 5e-8;
 
 /* The denominator of a relative error: the time itself, but at least the resolution. */
@@ -176,16 +175,14 @@ const char *pto_samples_provenance(const pto_samples_t *samples, const char *key
 /* --- collectives -------------------------------------------------------------------------------------- */
 
 /* Measured collectives: the rows of collectives.csv (docs/formats.md), written by portolan-validate or
- * another benchmark. Several files may be read into one table if they name the same machine and MPI
- * library. */
+ * another benchmark. Several files may be read into one table if machine and MPI library are the same. */
 
 /* One timing of one strategy. Counts are at least 1, `run` and `bytes` at least 0, `seconds` finite and
  * positive, `joules` finite. */
 typedef struct {
     double seconds;
     double joules; /* total of all devices that were read; 0: not measured */
-    int64_t bytes; /* per destination, of an owner's block (allgather, reduce_scatter, gather, scatter), or of
-                      the vector */
+    int64_t bytes; /* per destination, of an owner's block (as in an allgather), or of the vector */
     pto_collective_t collective;
     pto_implementation_t implementation;
     pto_datatype_t datatype; /* from the file's `datatype` line, else float */
@@ -253,8 +250,7 @@ enum { PTO_COLLECTIVES_DIGEST_MAX = 17 };
 void pto_collectives_digest(const pto_collectives_t *collectives, int file,
                             char digest[PTO_COLLECTIVES_DIGEST_MAX]);
 
-/* The node counts of a file's rows that are in `chosen` (NULL: all), increasing; at most
- * PTO_NODE_COUNTS_MAX. */
+/* The node counts of a file's rows that are in `chosen` (NULL: all), at most PTO_NODE_COUNTS_MAX. */
 pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, int file,
                                         const pto_node_counts_t *chosen);
 

@@ -98,8 +98,7 @@ typedef enum {
     PTO_IMPLEMENTATION_COUNT
 } pto_implementation_t;
 
-/* The quantity that a split strategy divides among the processes of a GPU: the bytes of every message, or the
- * destinations. */
+/* What a split strategy divides among the processes of a GPU: the bytes of each message, or destinations. */
 typedef enum { PTO_SPLIT_BYTES, PTO_SPLIT_DESTINATIONS, PTO_SPLIT_COUNT } pto_split_t;
 
 typedef enum {
@@ -134,8 +133,7 @@ typedef enum {
 /* The quantity that a sweep varies. */
 typedef enum { PTO_SWEEP_BYTES, PTO_SWEEP_NODES, PTO_SWEEP_MESSAGES, PTO_SWEEP_COUNT } pto_sweep_kind_t;
 
-/* How the byte counts of an alltoallv, or of an allgatherv, are generated. In the latter, an owner has one
- * count. */
+/* How the byte counts of an alltoallv, or of an allgatherv (one for each owner), are generated. */
 typedef enum {
     PTO_COUNTS_EQUAL,   /* `bytes` for every pair */
     PTO_COUNTS_SKEW,    /* seeded, uniform in [bytes (1 - skew), bytes (1 + skew)] */
@@ -206,14 +204,12 @@ pto_status_t pto_halo_parse(const char *text, size_t text_size, pto_halo_t *grid
 
 /* The form of an owner's data. */
 typedef enum {
-    PTO_DATA_VECTOR, /* one vector of `bytes` */
-    PTO_DATA_BLOCKS, /* one block of `bytes` per destination; block i of owner j's output is block j of owner
-                        i's input */
-    PTO_DATA_MESSAGES,  /* several messages of `bytes` each */
-    PTO_DATA_GATHERED,  /* one block of `bytes`, or of the owner's own count; block i of every output is
-                           owner i's */
-    PTO_DATA_PAIR,      /* one message of `bytes` from owner 0 to owner 1, or one each way */
-    PTO_DATA_GRID,      /* in place: part of a grid, in cells of `bytes`, with a halo around it */
+    PTO_DATA_VECTOR,   /* one vector of `bytes` */
+    PTO_DATA_BLOCKS,   /* one block of `bytes` per destination; block i of owner j's output is from owner i */
+    PTO_DATA_MESSAGES, /* several messages of `bytes` each */
+    PTO_DATA_GATHERED, /* one block of `bytes`, or of an own count; block i of every output is owner i's */
+    PTO_DATA_PAIR,     /* one message of `bytes` from owner 0 to owner 1, or one each way */
+    PTO_DATA_GRID,     /* in place: part of a grid, in cells of `bytes`, with a halo around it */
     PTO_DATA_SCATTERED, /* one block of `bytes` per owner; the only block of owner i's output is block i */
     PTO_DATA_COUNT
 } pto_data_t;
@@ -222,8 +218,7 @@ typedef enum {
 const char *pto_collective_name(pto_collective_t collective);
 pto_data_t pto_collective_data(pto_collective_t collective);
 bool pto_collective_is_vector(pto_collective_t collective); /* PTO_DATA_VECTOR */
-/* How many blocks of `bytes` are in the input and in the output of an owner that has one. Not for messages
- * and halos. */
+/* Blocks of `bytes` in the input and in the output of an owner that has one. Not for messages and halos. */
 int64_t pto_collective_blocks_in(pto_collective_t collective, int64_t owners);
 int64_t pto_collective_blocks_out(pto_collective_t collective, int64_t owners);
 bool pto_collective_is_addressed(pto_collective_t collective);    /* each owner has data per destination */
@@ -307,8 +302,7 @@ bool pto_counts_scale(const pto_counts_t *counts);
 pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err);
 pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
                                      pto_counts_t *counts, pto_error_t *err);
-/* Read a list of byte counts from a CSV file: non-negative integers, in any number of lines. Otherwise as
- * pto_counts_read_matrix. */
+/* Read a list of non-negative byte counts, in any number of lines, else as pto_counts_read_matrix. */
 pto_status_t pto_counts_read_list(const char *path, pto_counts_t *counts, pto_error_t *err);
 void pto_counts_fini(pto_counts_t *counts);
 
@@ -325,8 +319,7 @@ int64_t pto_counts_order(const pto_counts_t *counts);
 /* An upper bound of a pair's bytes if the scenario's size is `bytes`; INT64_MAX if it does not fit. */
 int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes);
 
-/* Check the skew, the grids of stencils and groups, and that two patterns have equally many processes.
- * Errors: PTO_ERR_RANGE. */
+/* Check the skew, the grids, and that two patterns have equally many processes. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err);
 
 /* Describe a stencil or groups, such as "stencil on 4 x 4, wrap 1 1", or two patterns, such as "gpu: stencil
@@ -348,8 +341,7 @@ typedef struct {
 } pto_mapping_t;
 
 /* Read a CSV table with the columns process, node, gpu and, optionally, core; processes count from 0. Errors:
- * PTO_ERR_IO, _SYNTAX, _KEY, _TYPE, _RANGE (a process given twice or missing), _MEMORY, with file and line.
- */
+ * PTO_ERR_IO, _SYNTAX, _KEY, _TYPE, _RANGE (a process given twice or missing), _MEMORY, with file, line. */
 pto_status_t pto_mapping_read(const char *path, pto_mapping_t *mapping, pto_error_t *err);
 pto_status_t pto_mapping_parse(const char *text, size_t text_size, const char *path, pto_mapping_t *mapping,
                                pto_error_t *err);
@@ -377,8 +369,7 @@ typedef struct {
     bool best;      /* "best": the cheapest, whatever the machine file says */
     int rule_count; /* a table of byte ranges, as in a machine file */
     pto_library_rule_t *rule;
-    const char *own; /* borrowed; our algorithm for strategies that do not call the library; NULL: the
-                        cheapest */
+    const char *own; /* borrowed; our algorithm where the library is not called; NULL: the cheapest */
 } pto_library_choice_t;
 
 /* Values of pto_staged_t that stand for a choice. _TUNED: the machine file's `tuning` if it has a row, else
@@ -386,8 +377,7 @@ typedef struct {
  * numbers (_ALL), or those that differ from the cheapest pair in only one of the two (_CROSS). */
 enum { PTO_STAGED_TUNED = -1, PTO_STAGED_ALL = -2, PTO_STAGED_CROSS = -3 };
 
-/* A field's position in the scenario file; line 0: the field does not come from the file. Code that overrides
- * a field clears its place. */
+/* A field's position in the scenario file; line 0: it is not from the file, or overridden. */
 typedef struct {
     int line;
     int column;

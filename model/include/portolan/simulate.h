@@ -39,8 +39,7 @@ PTO_API_BEGIN
     X(PEER_OUT, "peer_out", "out", "GPU")
 
 /* Copies are in the order of pto_copy_kind_t. A copy between two GPUs occupies the link of the GPU whose
- * memory is accessed by another. A rank's local work is its copies, its reductions and the flags it waits
- * for. */
+ * memory is accessed by another. A rank's local work is its copies, reductions and waits. */
 typedef enum {
 #define PTO_RESOURCE_ENUM(name, text, short_text, owner) PTO_RESOURCE_##name,
     PTO_RESOURCE_TABLE(PTO_RESOURCE_ENUM)
@@ -55,8 +54,7 @@ const char *pto_resource_owner(pto_resource_t resource);
 /* Use of all resources of one kind. Busy: a message, copy or reduction was in progress. Waiting means, for a
  * rank's sides, that its stage had work left but no message could move (the partner was not ready); for its
  * local work, waiting for flags; for injection, ejection, routes (the links within a node), fabric (those
- * between nodes) and copies, the average delay over the node's (machine's, GPU's) ranks compared with running
- * alone. */
+ * between nodes) and copies, the average delay over the owner's ranks, compared with running alone. */
 typedef struct {
     int64_t count; /* number of resources */
     double busy_s; /* total */
@@ -77,8 +75,7 @@ typedef struct {
     pto_resource_use_t use[PTO_RESOURCE_COUNT];
 } pto_simulation_t;
 
-/* A time interval: a message at one of its ends, a copy, a reduction, a wait, or a busy period of a shared
- * resource. */
+/* An interval: a message at one of its ends, a copy, a reduction, a wait, or the use of a shared resource. */
 typedef struct {
     pto_resource_t resource;
     int64_t node;
@@ -107,8 +104,7 @@ typedef void (*pto_simulate_begin_t)(const pto_simulate_progress_t *progress);
 enum { PTO_SIMULATE_LIMIT = 100000000 };
 
 typedef struct {
-    int64_t limit; /* of simulated messages, and of simulated ranks times stages, of all simulations; 0:
-                      PTO_SIMULATE_LIMIT */
+    int64_t limit;          /* of all messages, and of all ranks times stages; 0: PTO_SIMULATE_LIMIT */
     pto_span_visit_t visit; /* called at the end of every span, in order of their ends; may be NULL */
     void *context;
     pto_simulate_begin_t begin; /* called by pto_simulate_scenario before each simulation; may be NULL */
@@ -127,8 +123,7 @@ typedef struct {
     int64_t communicators;
     const int64_t *rank; /* the job's rank of each communicator's rank, one communicator after another; ranks
                             of a GPU are consecutive in both, and so are GPUs of a node */
-    bool repeats;        /* repeats the call before it, among the same ranks: a rank begins when it has ended
-                            that one */
+    bool repeats;        /* repeats the call before it: a rank begins when it has ended that one */
 } pto_simulate_call_t;
 
 /* Simulate calls that run at once on the processes of a job, each of which is in one communicator of every

@@ -19,8 +19,8 @@ typedef struct pto_builder pto_builder_t;
  * for every j. */
 typedef struct {
     int group;
-    int64_t n;
-    int64_t core_first; /* these run it; with PTO_GROUP_CORES each k-th core in its own group */
+    int64_t n;          /* members */
+    int64_t core_first; /* cores of each GPU that run it; with PTO_GROUP_CORES each in its own group */
     int64_t core_count;
     int in;  /* alltoall(v), reduce_scatter: n blocks, block j goes to member j; allgather: one block, which
                 goes to all; gather, scatter: the same, but only member 0 has the n blocks */
@@ -158,8 +158,7 @@ void pto_build_copy(pto_builder_t *builder, const char *name, const pto_exchange
 /* A stage in which the members of `send` send what those of `recv` receive. */
 void pto_build_message(pto_builder_t *builder, const char *name, pto_step_t send, pto_slice_t sent,
                        pto_step_t recv, pto_slice_t received);
-/* The same for all members of `who`: each sends to its `peers`, and receives from the members whose peer it
- * is. */
+/* The same for all members of `who`: each sends to its `peers`, and receives from those whose peer it is. */
 void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
                         pto_peers_t peers, pto_slice_t sent, pto_slice_t received);
 
@@ -177,12 +176,11 @@ void pto_build_parallel(pto_builder_t *builder);
 void pto_build_branch(pto_builder_t *builder);
 void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
 /* An either node for the members of `who` but the first, with three branches (plan.h), each between
- * pto_build_branch and pto_build_end; and a stage of its second or third branch that is executed once
- * (pto_stage_t.once). In both branches k is the member's index. */
+ * pto_build_branch and pto_build_end. In its second and third branch, k is the member's index, and
+ * pto_build_once opens a stage that is executed once (pto_stage_t.once). */
 void pto_build_either(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy);
 void pto_build_once(pto_builder_t *builder, const char *name, pto_order_t order);
-/* A pipeline over chunks: all slices built up to the matching pto_build_end select the k-th chunk of their
- * blocks. */
+/* A pipeline over chunks: slices up to the matching pto_build_end select the k-th chunk of their blocks. */
 void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth);
 /* End the innermost open node. At most 8 nodes nest, and all must be ended. */
 void pto_build_end(pto_builder_t *builder);
@@ -247,14 +245,12 @@ int pto_halo_shifts(const pto_halo_t *grid, int phase, int shift[PTO_SHIFTS_MAX]
 /* The neighbor at `shift` as peer: only processes that have such a neighbor act in the step. If every process
  * is its own neighbor, the peers are PTO_PEERS_NONE, so that all act in a copy. */
 pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIMS_MAX]);
-/* In a buffer that is laid out like the user's field: the cells that the neighbor at `shift` gets, and those
- * that come from this neighbor. */
+/* In a buffer like the user's field: the cells that the neighbor at `shift` gets, and those from it. */
 pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
 pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
 
 /* The same cells divided into at most `parts` units, for processes that share them or for a ring of slots.
- * `unit` numbers the unit, in terms of the loop or of the core; the last one needs a slice of its own, with a
- * constant number. */
+ * `unit` numbers the unit by the loop or the core; the last one needs a slice of its own, with a constant. */
 typedef struct {
     int64_t count;
     int64_t cells; /* of all units but the last */

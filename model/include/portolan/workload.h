@@ -23,8 +23,7 @@ typedef struct {
     int64_t size; /* 0: as many as fill the layout */
 } pto_dimension_t;
 
-/* The shape that all communicators of a call have. Each GPU is in one of them, and all make the call at
- * once. */
+/* The shape of all communicators of a call. Each GPU is in one of them, and all make the call at once. */
 typedef struct {
     int64_t count;      /* communicators in the job */
     int64_t per_node;   /* communicators with members on one node */
@@ -39,7 +38,7 @@ typedef struct {
     unsigned along;          /* bit d: the members of a communicator differ in dimension d */
     int64_t times;
     double compute_s; /* computation; a call: 0 */
-    int entry;        /* calls with the same number run at once */
+    int entry;        /* of the file's list `step`, from 0; calls of one entry (`at_once`) run at once */
     pto_place_t place;
     pto_communicators_t communicators; /* of a call that is bound */
 } pto_workload_call_t;
@@ -71,8 +70,7 @@ void pto_workload_fini(pto_workload_t *workload);
 
 /* Bind a workload to a machine, once: complete the layout and the grid, and give each call the layout of its
  * communicators. Errors: PTO_ERR_RANGE if the grid does not have as many processes as the layout has GPUs, or
- * if communicators of one call have different numbers of GPUs on their nodes; those of pto_scenario_check and
- * _bind. */
+ * if communicators of one call have different numbers of GPUs on their nodes; those of pto_scenario_bind. */
 pto_status_t pto_workload_bind(pto_workload_t *workload, const pto_machine_t *machine, pto_error_t *err);
 
 /* False: computation. */

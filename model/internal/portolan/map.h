@@ -1,6 +1,7 @@
 /* Mapping: which process is placed where (node, GPU, core), so that processes with much traffic are near each
- * other. A mapper is a pure function of the traffic between processes and of the costs between places;
- * pto_map runs the mappers and prices the mappings that they propose. */
+ * other. A mapper is a pure function of the traffic between processes and of the costs between places.
+ * pto_map runs the mappers and prices the mappings that they propose, for `portolan map`. Costs are in the
+ * unit of the metric (pto_metric_t), volumes in bytes. */
 #ifndef PORTOLAN_MAP_H
 #define PORTOLAN_MAP_H
 
@@ -19,7 +20,7 @@ PTO_C_BEGIN
 /* One process's traffic with a peer, in each direction. */
 typedef struct {
     int64_t peer;
-    double out;
+    double out; /* bytes */
     double in;
 } pto_flow_t;
 
@@ -33,8 +34,7 @@ typedef struct {
 enum { PTO_FLOWS_MAX = 1 << 24 };
 
 /* The flows of `count` processes with these counts of `bytes`; those of two patterns are summed. Errors:
- * PTO_ERR_RANGE (a matrix for another number of processes), PTO_ERR_TOO_LARGE above PTO_FLOWS_MAX,
- * PTO_ERR_MEMORY. */
+ * PTO_ERR_RANGE (a matrix of another order), PTO_ERR_TOO_LARGE above PTO_FLOWS_MAX, PTO_ERR_MEMORY. */
 pto_status_t pto_flows_make(const pto_counts_t *counts, int64_t bytes, int64_t count, pto_flows_t *flows,
                             pto_error_t *err);
 void pto_flows_fini(pto_flows_t *flows);
@@ -42,24 +42,24 @@ void pto_flows_fini(pto_flows_t *flows);
 /* --- places --------------------------------------------------------------------------------------------- */
 
 /* Places are numbered by node, GPU and core. All nodes are equal, and so are the cores of a GPU. Level l of
- * the fabric has groups of group_nodes[l] nodes. A unit of volume between two nodes costs off_node[l], where
- * l is the highest level at which they are in different groups. */
+ * the fabric divides the nodes into groups of group_nodes[l]. A byte between two nodes costs off_node[l],
+ * where l is the highest level at which they are in different groups. */
 enum { PTO_PLACE_LEVELS_MAX = 8 };
 typedef struct {
     int64_t nodes;
     int64_t gpus;  /* of a node */
     int64_t cores; /* of a GPU */
-    double *cost;  /* of a unit from GPU a to GPU b of a node: cost[a * gpus + b]; between two processes of
+    double *cost;  /* of a byte from GPU a to GPU b of a node: cost[a * gpus + b]; between two processes of
                       one GPU: cost[a * gpus + a]; owned */
     int top;       /* the highest level of the fabric; 0: all nodes are equally far apart */
     int64_t group_nodes[PTO_PLACE_LEVELS_MAX];
-    double off_node[PTO_PLACE_LEVELS_MAX]; /* cost of a unit */
+    double off_node[PTO_PLACE_LEVELS_MAX]; /* cost of a byte */
 } pto_places_t;
 
 static inline int64_t pto_places_count(const pto_places_t *places) {
     return places->nodes * places->gpus * places->cores;
 }
-/* The cost of a unit between two different nodes. */
+/* The cost of a byte between two different nodes. */
 static inline double pto_places_off_node(const pto_places_t *places, int64_t node, int64_t other) {
     int level = places->top;
     while (level > 0 && node / places->group_nodes[level] == other / places->group_nodes[level])
@@ -71,7 +71,7 @@ void pto_places_fini(pto_places_t *places);
 
 /* --- mappings ------------------------------------------------------------------------------------------- */
 
-/* The objective of a mapping; place[i] is that of process i. */
+/* The objective of a mapping, to be minimised. */
 typedef enum {
     PTO_AIM_SUM,     /* volume times cost, summed over all flows */
     PTO_AIM_IN_TURN, /* the time of the slowest process, if each sends its messages one after another */
@@ -79,7 +79,7 @@ typedef enum {
     PTO_AIM_COUNT
 } pto_aim_t;
 
-/* The objective's value for a mapping. */
+/* The objective's value for the mapping that puts process i at place[i]. */
 double pto_map_judge(const pto_flows_t *flows, const pto_places_t *places, pto_aim_t aim,
                      const int64_t *place);
 
@@ -114,13 +114,12 @@ pto_status_t pto_mapper_run(const pto_mapper_t *mapper, const pto_map_problem_t 
 
 /* --- the places of a layout ----------------------------------------------------------------------------- */
 
-/* The cost of a unit between two places. The first three are the metrics of Faraji's thesis (6.3.1), as
- * costs: SCOTCH and every mapper here minimise volume times cost. */
+/* What the cost of a byte between two places is. The first three are the metrics of Faraji's thesis (6.3.1),
+ * as costs: SCOTCH and every mapper here minimise volume times cost. */
 typedef enum {
     PTO_METRIC_LATENCY,   /* the mean time of messages of up to 2 KiB */
     PTO_METRIC_BANDWIDTH, /* seconds per byte of large messages */
-    PTO_METRIC_DISTANCE,  /* links of the route, or the number of the level if the node's topology is unknown
-                           */
+    PTO_METRIC_DISTANCE,  /* links of the route; without a topology, the number of the level */
     PTO_METRIC_PRICE,     /* seconds per byte of a message of the scenario's size */
     PTO_METRIC_COUNT
 } pto_metric_t;
@@ -132,17 +131,17 @@ const char *pto_metric_name(pto_metric_t value);
 pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
                              int64_t bytes, pto_places_t *places, pto_error_t *err);
 
-/* The load (volume) of links under a mapping, each on the node where it is largest: of each directed link of
- * the node's topology, then of the traffic that leaves a node and that enters one, then of the traffic that
- * leaves and enters a group of nodes of each higher level of the fabric. `load` has room for
- * pto_map_link_count(machine) values. */
+/* The bytes on links under a mapping, each of the node where they are the most. `load` has room for
+ * pto_map_link_count(machine) values: one for each directed link of the node's topology; two for a node, what
+ * leaves it and what enters it; then two for a group of nodes of each higher level of the fabric. */
 int pto_map_link_count(const pto_machine_t *machine);
 void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
                    const int64_t *place, double *load);
 
 /* --- choosing ------------------------------------------------------------------------------------------- */
 
-/* Mapping in phases, each of which divides the processes of a part among its subparts (thesis, 6.3.2). */
+/* The phases of a mapping in phases (thesis, 6.3.2): processes are divided among nodes, then those of each
+ * node among its sockets, then those of each socket among its GPUs. */
 typedef enum { PTO_PHASE_NODE, PTO_PHASE_CORE, PTO_PHASE_GPU, PTO_PHASE_COUNT } pto_phase_t;
 const char *pto_phase_name(pto_phase_t value); /* node: to nodes; core: to sockets; gpu: to GPUs */
 

@@ -12,22 +12,22 @@ typedef enum { PTO_BRANCH_A, PTO_BRANCH_B, PTO_BRANCH_COUNT } pto_branch_t;
 
 enum { PTO_POLICY_RECENT = 5 };
 
-/* The state of one either node's policy. Members are numbered from 0. */
+/* The state of one either node's policy. Members are numbered from 0. Users read `taken` alone. */
 typedef struct {
-    int taken[PTO_BRANCH_COUNT]; /* members that took each branch in this run; the others are private */
+    int taken[PTO_BRANCH_COUNT]; /* number of members that took each branch in this run */
     pto_policy_kind_t kind;
     int members;
-    int next; /* position of the next member to be told */
+    int next; /* how many members have been told their branch; doubling: in the order of arrival */
     /* Doubling: */
-    int arrived;
-    int arrival[PTO_POLICY_MEMBERS_MAX]; /* members in the order of their arrival */
-    int ordered;
+    int arrived;                                /* number of members in `arrival` */
+    int arrival[PTO_POLICY_MEMBERS_MAX];        /* members in the order of their arrival */
+    int ordered;                                /* number of branches in `order` */
     pto_branch_t order[PTO_POLICY_MEMBERS_MAX]; /* branches of the members in that order */
-    int done[PTO_BRANCH_COUNT];
+    int done[PTO_BRANCH_COUNT];                 /* number of members that have completed each branch */
     /* Learning, where the last h members take B: */
-    int first; /* the first h to try */
-    int h;     /* of this run */
-    int runs;
+    int first;                                                      /* the first h to try */
+    int h;                                                          /* of this run */
+    int runs;                                                       /* that have ended */
     int tries[PTO_POLICY_MEMBERS_MAX + 1];                          /* by h */
     double recent_s[PTO_POLICY_MEMBERS_MAX + 1][PTO_POLICY_RECENT]; /* by h: the times of its last runs */
 } pto_policy_t;

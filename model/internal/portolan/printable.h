@@ -18,12 +18,10 @@ size_t pto_printable(const char *text);
 
 /* The printable form of the character at `text`, which must not be the terminating zero: the character
  * itself, or \uXXXX, its escape in JSON and in YAML's double quotes. A byte that is not part of a well-formed
- * character is escaped as the character of that code. Returns the number of bytes of `text` that were
- * consumed. */
+ * character is escaped as the character of that code. Returns how many bytes of `text` it takes. */
 size_t pto_escape(const char *text, char escaped[PTO_ESCAPED_MAX]);
 
-/* The printable form of a whole text, truncated to whole characters that fit into `size`. Returns `escaped`.
- */
+/* The printable form of a text, truncated to the characters that fit into `size`. Returns `escaped`. */
 const char *pto_escape_text(const char *text, char *escaped, size_t size);
 
 PTO_C_END

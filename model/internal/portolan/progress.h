@@ -10,8 +10,7 @@
 
 PTO_C_BEGIN
 
-/* A long operation's state. `done` and `total` count work in a unit of the call's own: messages priced, parts
- * of a file. */
+/* A long operation's state. `done` and `total` count in a unit of its own, such as messages. */
 typedef struct {
     const char *what; /* "pricing", "simulating", ...; static */
     int64_t done;
@@ -26,8 +25,7 @@ bool pto_progress_read(pto_progress_t *progress);
 void pto_progress_on_end(void (*ended)(void));
 
 /* For the library: a long call begins, of `total` work (0: unknown) at about `work_per_s` (0: unknown).
- * Returns whether it is the outermost one, whose progress is reported; only then may it call _add and _end.
- */
+ * Returns whether it is the outermost one, which is reported; only then may it call _add and _end. */
 bool pto_progress_begin(const char *what, int64_t total, int64_t work_per_s);
 void pto_progress_add(int64_t done);
 void pto_progress_end(void);
@@ -37,8 +35,7 @@ void pto_progress_end(void);
 bool pto_progress_begin_parts(const char *what, int64_t total, int64_t work_per_s);
 
 /* Ask long calls to end early; a signal handler may do so. Predictions and simulations then have fewer
- * points, scores fewer cells; calls without partial results fail with PTO_ERR_INTERRUPTED, as do calls that
- * begin afterwards. */
+ * points, scores fewer cells; other calls fail with PTO_ERR_INTERRUPTED, as do later ones. */
 void pto_stop(void);
 bool pto_is_stopped(void);
 

@@ -1,6 +1,7 @@
 /* Recorded calls of a program or benchmark, counted by kind: the files of the profiler and of the drop-in
  * (docs/formats.md), what OSU's and NCCL's benchmarks print, and the traces of other tools
- * (docs/replaying.md). Part of libportolan-traces, which is not installed. */
+ * (docs/replaying.md). `portolan replay`, `fit` and `score` read them. A kind is all calls with the same
+ * collective, size, shape of communicator and route. Part of libportolan-traces, which is not installed. */
 #ifndef PORTOLAN_RECORDING_H
 #define PORTOLAN_RECORDING_H
 
@@ -51,7 +52,8 @@ typedef struct {
     int64_t nodes;           /* benchmarks, Chakra; 0: not given */
     int64_t gpus_per_node;   /* processes of a node, one for each GPU */
     bool places_assumed;     /* gpus_per_node is the machine's: a file that lists processes overrides it */
-    bool shape_unknown;      /* benchmarks: only detect the format, and unsupported collectives */
+    bool shape_unknown;      /* benchmarks: nodes and processes are not known, and calls not needed: only the
+                                format, and collectives that are not supported, are found */
     int64_t gpus_per_socket; /* 0: a node is one socket */
     pto_collective_t collective; /* benchmarks; PTO_COLLECTIVE_COUNT: as in the file */
     const char *naming;          /* how the user names the collective, for errors; NULL: by --collective */
@@ -69,7 +71,7 @@ typedef struct {
 
 enum { PTO_RECORDING_ROUTE_MAX = 32 };
 
-/* Equal calls: of one collective, size, shape of communicator and route. */
+/* The calls of one kind. */
 typedef struct {
     pto_collective_t collective;
     pto_level_t distance; /* of a pair; else 0 */
@@ -88,9 +90,9 @@ typedef struct {
 
 /* Counts of calls that were left out, by reason. */
 typedef struct {
-    int64_t others; /* neither a collective of portolan's nor a message */
-    int64_t on_host;
-    int64_t sizeless;
+    int64_t others;      /* neither a collective of portolan's nor a message */
+    int64_t on_host;     /* on buffers in host memory, without the options' `as_gpu` */
+    int64_t sizeless;    /* the file does not give their size */
     int64_t torn;        /* rows that were interrupted by other output and could not be joined */
     int64_t uneven;      /* on communicators that have different numbers of processes on their nodes */
     int64_t other_procs; /* benchmarks: on another number of processes than the options' nodes have */
@@ -173,9 +175,8 @@ typedef struct {
     pto_delay_t *delay;
 } pto_delays_t;
 
-/* Find the processes, nodes and links that make others wait, or are slower than others of their kind. `trace`
- * is the recording that was read last; its calls get their `compared` and `transfer_s`. Errors:
- * PTO_ERR_MEMORY. */
+/* Find the processes, nodes and links that make others wait, or are slower than others of their kind.
+ * `trace`, the recording that was read last, gets its `compared` and `transfer_s`. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_options_t *options,
                              pto_recording_t *trace, pto_delays_t *delays, pto_error_t *err);
 void pto_delays_fini(pto_delays_t *delays);
@@ -202,8 +203,7 @@ const char *pto_recording_remark(const pto_collectives_t *collectives, int *next
 bool pto_recording_contradicts(const char *path, pto_status_t status);
 
 /* After a command could not read a file (`status`, which is returned): if the file is of another known kind,
- * replace the error by one that says which, and which command reads it. `is_recording`: the command needs a
- * recording. */
+ * replace the error by one that says which, and which command reads it. `is_recording`: only recordings. */
 pto_status_t pto_recording_explain(const char *path, bool is_recording, pto_status_t status,
                                    pto_error_t *err);
 

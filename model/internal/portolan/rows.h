@@ -22,7 +22,8 @@ static inline pto_rows_t pto_rows_of(int64_t bytes) {
     return rows;
 }
 
-/* The pitch if a range of `bytes`, `distance` after the first row, continues the rows; else 0. */
+/* The pitch of the rows if a range of `bytes`, `distance` bytes after the first row, is their next one; else
+ * 0. The second row determines the pitch; a later one must keep it. */
 static inline int64_t pto_rows_next(const pto_rows_t *rows, int64_t distance, int64_t bytes) {
     if (bytes != rows->bytes || distance < bytes * rows->rows || distance % rows->rows != 0)
         return 0;
@@ -35,7 +36,7 @@ static inline void pto_rows_add(pto_rows_t *rows, int64_t pitch_bytes) {
     rows->pitch_bytes = pitch_bytes;
 }
 
-/* From the first byte to the last. */
+/* Bytes from the start of the first row to the end of the last. */
 static inline int64_t pto_rows_span(const pto_rows_t *rows) {
     return (rows->rows - 1) * rows->pitch_bytes + rows->bytes;
 }
@@ -47,9 +48,9 @@ static inline pto_rows_t pto_rows_joined(pto_rows_t rows) {
 
 /* Whether a range of `bytes`, `distance` after the first row, shares bytes with the rows. */
 static inline bool pto_rows_meet(const pto_rows_t *rows, int64_t distance, int64_t bytes) {
-    int64_t last_before =
-        distance - rows->bytes; /* a row that starts at or before this ends before the range */
-    int64_t first = last_before < 0 ? 0 : last_before / rows->pitch_bytes + 1;
+    /* A row that starts at or before this offset ends before the range. */
+    int64_t last_before = distance - rows->bytes;
+    int64_t first = last_before < 0 ? 0 : last_before / rows->pitch_bytes + 1; /* the first row after these */
     return first < rows->rows && first * rows->pitch_bytes < distance + bytes;
 }
 

@@ -42,9 +42,8 @@ pto_score_options_t pto_score_defaults(const pto_collectives_t *collectives);
 
 typedef struct {
     const pto_strategy_t *strategy;
-    const char *algorithm; /* one of ours, run instead of the library's; NULL: the library's. Borrowed from
-                              the collectives */
-    int64_t chunks;        /* as in the rows; candidates may differ only in this */
+    const char *algorithm;       /* one of ours; NULL: the library's. Borrowed from the collectives */
+    int64_t chunks;              /* as in the rows; candidates may differ only in this */
     pto_staged_t staged_members; /* PTO_STAGED_TUNED: chosen by the machine file or the price */
     double measured_s;           /* by the options' statistic */
 } pto_score_candidate_t;
@@ -54,8 +53,7 @@ typedef enum {
     PTO_PICKER_MODEL,  /* the cheapest by prediction */
     PTO_PICKER_FLOOR,  /* the fastest of each run: what measuring once would have picked */
     PTO_PICKER_ALWAYS, /* one strategy, wherever it was measured */
-    /* Baselines, which learn from other measured cells (pto_score_learn) and, except for the last, know no
-     * model: */
+    /* Baselines, which learn from other cells (pto_score_learn); only the last knows the model: */
     PTO_BASELINE_FIRST,
     PTO_PICKER_NEAREST = PTO_BASELINE_FIRST, /* the fastest at the nearest measured node count */
     PTO_PICKER_AFFINE,    /* the fastest of the strategies' times, each fitted over nodes as a + b N */
@@ -138,8 +136,7 @@ void pto_score_fini(pto_score_t *score);
 int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine);
 
 /* Predict the cells with `nodes` nodes (0: all) and pick from each. If a candidate cannot be predicted, its
- * prediction says why; it cannot be picked, but its measured time counts. Errors: PTO_ERR_MEMORY,
- * PTO_ERR_TOO_LARGE. */
+ * prediction says why; it is not picked, but its time counts. Errors: PTO_ERR_MEMORY, PTO_ERR_TOO_LARGE. */
 pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine, int64_t nodes,
                                pto_error_t *err);
 
@@ -197,7 +194,7 @@ typedef struct {
  * need not be integers; percentile and maximum are over all runs. */
 typedef struct {
     int64_t cells;
-    double right; /* cells in which the pick is the best or as fast */
+    double right; /* number of cells in which the pick is the best or as fast */
     int64_t clear_cells;
     double clear_right;
     int64_t near_ties; /* near-ties of the model; 0 for other pickers */
@@ -208,13 +205,12 @@ typedef struct {
     double error_median; /* of |predicted / measured - 1| over the pairs */
     double error_90;
     int64_t intervals;     /* pairs whose prediction has an interval; the model's only */
-    int64_t held;          /* of these, those whose measured time lies inside */
+    int64_t held;          /* of these, the pairs whose measured time lies inside */
     int64_t close_ties;    /* near-ties whose two candidates were measured within 10 percent of each other */
     int64_t right_no_ties; /* right cells without near-ties; the model's only */
 } pto_score_summary_t;
 
-/* Summarise the cells that `filter` selects. `strategy` is used by PTO_PICKER_ALWAYS only. Errors:
- * PTO_ERR_MEMORY. */
+/* Summarise the cells that `filter` selects. `strategy`: of PTO_PICKER_ALWAYS. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filter_t *filter,
                                  pto_picker_t picker, const pto_strategy_t *strategy,
                                  pto_score_summary_t *summary, pto_error_t *err);

@@ -39,7 +39,6 @@ pto_status_t pto_topology_open(const char *path, pto_topology_t **topology, pto_
 pto_status_t pto_topology_create(const char *text, size_t text_size, const char *path,
                                  pto_topology_t **topology, pto_error_t *err);
 
-/* NULL is allowed. */
 void pto_topology_destroy(pto_topology_t *topology);
 
 /* The topology of a machine's node; NULL: its file has none. */

@@ -17,8 +17,7 @@ PTO_C_BEGIN
 pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err);
 
 /* Parse a finite decimal number such as 2, -0.5, .5 or 1.38e-6, independent of the locale. Hexadecimal is
- * refused. Errors: PTO_ERR_TYPE; PTO_ERR_RANGE for NaN, infinities, overflow to infinity and underflow of a
- * nonzero number to 0. */
+ * refused. Errors: PTO_ERR_TYPE; PTO_ERR_RANGE for NaN, infinities, overflow and underflow. */
 pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err);
 
 /* Parse a number with or without its unit, into SI: "5 us", "400 W"; for seconds per byte "21 ps/B" or, as
@@ -37,8 +36,7 @@ pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err)
 
 enum { PTO_BYTES_TEXT_MAX = 32, PTO_SECONDS_TEXT_MAX = 32 };
 
-/* "64 KiB", with the largest exact suffix, else plain digits. pto_bytes_parse reads it back. Returns `text`.
- */
+/* "64 KiB", with the largest exact suffix, else digits. pto_bytes_parse reads it back. Returns `text`. */
 const char *pto_bytes_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 
 /* Three significant digits and s, ms, us or ns ("12.3 us", "23300 s"); J, mJ, uJ or nJ. Returns `text`. */
