@@ -14,7 +14,7 @@
 enum { LINE_BYTES_MAX = 256, FIELDS_LEAST = 8, FIELDS_MOST = 10, CHANNELS_MAX = 64 };
 enum { TREE, RING, COLLNET_DIRECT, COLLNET_CHAIN, NVLS, NVLS_TREE, PAT };
 
-/* In NCCL's order. */
+/* Words of the rules, in the order of NCCL's enums. */
 static const char *const functions[] = {"broadcast",     "reduce",    "allgather",
                                         "reducescatter", "allreduce", NULL};
 static const char *const algorithms_known[] = {
@@ -32,6 +32,7 @@ typedef struct {
     int count;
 } fields_t;
 
+/* Set the fault's message. Returns false. */
 static bool fail(tuner_fault_t *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool fail(tuner_fault_t *fault, const char *format, ...) {
     va_list arguments;
@@ -41,6 +42,7 @@ static bool fail(tuner_fault_t *fault, const char *format, ...) {
     return false;
 }
 
+/* The text without blanks around it, which is changed in place. */
 static char *trimmed(char *text) {
     text += strspn(text, " \t\r");
     size_t length = strlen(text);
@@ -49,6 +51,7 @@ static char *trimmed(char *text) {
     return text;
 }
 
+/* Split a line at its commas, in place. */
 static bool split(char *text, fields_t *fields, tuner_fault_t *fault) {
     fields->count = 0;
     for (char *next = text; next;) {
@@ -63,6 +66,7 @@ static bool split(char *text, fields_t *fields, tuner_fault_t *fault) {
     return true;
 }
 
+/* `*found`: the index of the text among the known words. */
 static bool read_word(const char *text, const char *const known[], const char *what, int *found,
                       tuner_fault_t *fault) {
     for (*found = 0; known[*found]; ++*found)
@@ -86,6 +90,7 @@ static bool read_number(const char *text, bool any, int64_t least, int64_t most,
                 (long long)most, any ? ", or -1" : "");
 }
 
+/* Read the columns of numbers: the sizes, the channels and the conditions. */
 static bool read_conditions(const fields_t *fields, tuner_rule_t *rule, tuner_fault_t *fault) {
     int64_t first, last, channels;
     rule->pipe_operations = rule->registered = -1;

@@ -10,6 +10,7 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, PATH_TEXT_MAX = 512 };
 
+/* NCCL's context for the plugin: one for each communicator, with its numbers of ranks and nodes. */
 typedef struct {
     size_t ranks;
     size_t nodes;
@@ -18,7 +19,7 @@ typedef struct {
 
 #define LOG(level, ...) log((level), NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__, __VA_ARGS__)
 
-/* False: the reason is in NCCL's log. */
+/* Read the rules of NCCL_TUNER_CONFIG_FILE. False: the reason is in NCCL's log. */
 static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     const char *path = getenv("NCCL_TUNER_CONFIG_FILE");
     char *text = NULL;
@@ -47,7 +48,7 @@ static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     return right;
 }
 
-/* Without rules the context is NULL. That is no error, which would fail the application's call. */
+/* Create the context; without rules it is NULL. No error is returned: it would fail the program's call. */
 static int begin(size_t ranks, size_t nodes, nccl_logger_t *log, void **context) {
     tuner_t *tuner = calloc(1, sizeof *tuner);
     *context = NULL;
@@ -71,7 +72,7 @@ static int begin_v5(void **context, uint64_t communicator, size_t ranks, size_t 
 static int get_coll_info(void *context, int function, size_t bytes, int pipe_operations, float **costs,
                          int algorithms, int protocols, int registered, int *channels) {
     const tuner_t *tuner = context;
-    float *cost = (float *)costs; /* what NCCL passes */
+    float *cost = (float *)costs; /* a flat table, unlike its declaration (nccl_tuner.h) */
     if (!tuner)
         return NCCL_SUCCESS;
     tuner_call_t call = {.function = function,

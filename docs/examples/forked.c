@@ -10,7 +10,12 @@
 enum { SIZE = 4, COUNT = 1000 };
 
 static int run(int rank, void *shared, const char *name) {
-    pto_request_t request = {.layout = {1, SIZE, 1, 1, SIZE, false}, /* one node, a GPU for each process */
+    /* One node and socket, with a GPU for each process. */
+    pto_request_t request = {.layout = {.nodes = 1,
+                                        .gpus_per_node = SIZE,
+                                        .owners_per_gpu = 1,
+                                        .procs_per_gpu = 1,
+                                        .gpus_per_socket = SIZE},
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = COUNT * (int64_t)sizeof(float)};

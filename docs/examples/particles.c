@@ -7,7 +7,8 @@
 
 enum { STEPS = 100, PARTICLE_DOUBLES = 6, MOVE_MAX = 600 };
 
-/* Many particles move to the box in the other row, few along the row, and some of them diagonally. */
+/* How many particles move from one box to another in this step: many to the box in the other row, and few to
+ * the neighbors along the row and diagonally, or none. The number is a hash of the arguments. */
 static int moving(int step, int from, int to, int boxes) {
     int length = boxes / 2, apart = (to % length - from % length + length) % length;
     unsigned random = (unsigned)(step * 8191 + from * 127 + to * 31) * 2654435761u >> 16;

@@ -1,6 +1,5 @@
 /* A strategy made outside of portolan: an alltoall of GPU data through pageable host memory, the collective
- * among the owners. It is registered, proved, priced, simulated, printed, and run as the built-in ones are.
- */
+ * among the owners. It is registered, proved, priced, simulated, printed and run like a built-in one. */
 #include <portolan/check.h>
 #include <portolan/exec_mpi.h>
 #include <portolan/pick.h>
@@ -18,6 +17,7 @@ static void copy(pto_builder_t *builder, const char *name, const pto_exchange_t 
     pto_build_step(builder, step);
 }
 
+/* The plan: a copy from GPU to pageable host memory, an alltoall there, and a copy back. */
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     int64_t owners = pto_layout_owner_count(&request->layout);
     pto_buffer_t user = {.name = "in",
@@ -55,6 +55,7 @@ static const pto_strategy_t pageable = {.name = "pageable",
                                         .collective_space = PTO_SPACE_CPU,
                                         .build = build};
 
+/* End the program with the error's message unless the status is PTO_OK. */
 static void must(pto_status_t status, const pto_error_t *err) {
     if (status != PTO_OK) {
         char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX];
@@ -64,7 +65,8 @@ static void must(pto_status_t status, const pto_error_t *err) {
     }
 }
 
-/* One byte goes to each process: who sends, and to whom. */
+/* Run the plan, and check the result. Each process sends one byte to every process; the byte encodes the
+ * sender (times 16) and the receiver. */
 static void run(const pto_plan_t *plan, int size, int rank) {
     unsigned char *data = malloc((size_t)size);
     pto_error_t err;
