@@ -7,10 +7,9 @@
 #include "portolan/units.h"
 
 static const char usage[] =
-    "usage: mpirun ... portolan-calibrate [OPTIONS]\n"
-    "\n"
-    "Measures what moving bytes costs on this machine; `portolan fit` makes a machine file of the samples.\n"
-    "\n"
+    "usage: mpirun ... portolan-calibrate [OPTIONS]\n\n"
+    "Measures what moving bytes costs on this machine; `portolan fit` makes a machine file of the "
+    "samples.\n\n"
     "  mpirun -n 8 --map-by ppr:2:socket --bind-to core portolan-calibrate --out samples.csv\n"
     "  portolan-calibrate --topology --out node.yaml\n";
 

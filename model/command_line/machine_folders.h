@@ -23,8 +23,7 @@ const char *pto_folder_name(pto_folder_kind_t value);
  *
  * Those of machines are $PORTOLAN_DATA/machines, if that is set; scenarios/machines, as in the source tree;
  * the machines installed with this program or in the source tree that it was built in, found through the
- * program's own path, so that both can be moved; and those in /usr/local. The others
- * are beside them. */
+ * program's own path, so that both can be moved; and those in /usr/local. The others are beside these. */
 bool pto_folder_at(pto_folder_kind_t kind, int index, char folder[PTO_FOLDER_MAX]);
 
 /* The names, without .yaml, of the files in these folders, sorted and without duplicates. Names with

@@ -4,11 +4,9 @@
 #include "option_table.h"
 
 static const char usage[] =
-    "usage: mpirun ... portolan-validate [SCENARIO.yaml] [OPTIONS]\n"
-    "\n"
+    "usage: mpirun ... portolan-validate [SCENARIO.yaml] [OPTIONS]\n\n"
     "Runs every strategy of a scenario at every point: first its results are compared with a reference,\n"
-    "then it is timed and set beside its prediction. The job must have the layout's number of processes.\n"
-    "\n"
+    "then it is timed and set beside its prediction. The job must have the layout's number of processes.\n\n"
     "  mpirun -n 8 --map-by ppr:8:socket --bind-to core portolan-validate alltoall-summit --nodes 1 "
     "--gpus-per-node 2 --procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
 

@@ -13,14 +13,12 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan check [SCENARIO.yaml] [OPTIONS]\n"
-    "\n"
+    "usage: portolan check [SCENARIO.yaml] [OPTIONS]\n\n"
     "Proves the plan of every strategy with every algorithm at every point of the scenario: all sends match\n"
     "receives, there is no deadlock, no access leaves its buffer, every block is delivered and every\n"
     "contribution reduced exactly once, and accesses to shared buffers are ordered. At most 65536\n"
     "processes. If the machine's library stages GPU buffers, the plans do, too. Strategies that can cut the\n"
-    "data are proved as a whole and in three chunks, unless --chunks says in how many.\n"
-    "\n"
+    "data are proved as a whole and in three chunks, unless --chunks says in how many.\n\n"
     "  portolan check alltoall-summit --nodes 4\n"
     "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 4:1MiB:7 --library "
     "ring\n";
@@ -160,8 +158,7 @@ static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strat
     return PTO_OK;
 }
 
-/* Whether pto_scenario_strategies omits a strategy of the scenario's collective: its static form, `fixed`, is
- * picked in its place. */
+/* Whether pto_scenario_strategies omits a strategy, because its static form, `fixed`, is picked instead. */
 static bool is_omitted(const pto_scenario_t *scenario, const pto_strategy_t *strategy) {
     return strategy->fixed && strategy->in_host == scenario->layout.in_host &&
            strategy->collectives & 1u << scenario->collective;

@@ -9,18 +9,13 @@
 #include "command.h"
 
 static const char usage[] =
-    "usage: portolan completion bash|zsh|machines|scenarios|workloads|man [PROGRAM]\n"
-    "\n"
+    "usage: portolan completion bash|zsh|machines|scenarios|workloads|man [PROGRAM]\n\n"
     "Prints a script with which a shell completes commands, options and their values, of portolan,\n"
     "portolan-calibrate and portolan-validate; the names of machines, scenarios or workloads that these\n"
-    "scripts complete; or the OPTIONS section of a program's man page.\n"
-    "\n"
-    "In ~/.bashrc:\n"
-    "\n"
-    "  source <(portolan completion bash)\n"
-    "\n"
-    "For zsh, into a folder of $fpath:\n"
-    "\n"
+    "scripts complete; or the OPTIONS section of a program's man page.\n\n"
+    "In ~/.bashrc:\n\n"
+    "  source <(portolan completion bash)\n\n"
+    "For zsh, into a folder of $fpath:\n\n"
     "  portolan completion zsh > ~/.zfunc/_portolan\n";
 
 /* Whether the value is a machine, by file or name: option tables say so by the value's name in --help. */
@@ -37,8 +32,7 @@ static void print_words(const char *(*word_at)(int i)) {
         printf("%s%s", i ? " " : "", word_at(i));
 }
 
-/* The i-th kind of names that a command takes as its first operand, as `portolan completion` calls it; NULL
- * after the last one. */
+/* The i-th kind of names that the first operand may be, as an operand of completion; NULL after the last. */
 static const char *kind_of_names(const pto_syntax_t *syntax, int i) {
     const char *names[] = {NULL, NULL, NULL};
     int count = 0;
@@ -219,8 +213,7 @@ static const char zsh_head[] = "#compdef @\n"
                                "  done\n"
                                "  compadd -a names\n"
                                "  _files -g '*.yaml'\n"
-                               "}\n"
-                               "\n"
+                               "}\n\n"
                                "_portolan() {\n"
                                "  local -a commands\n"
                                "  commands=(\n"
@@ -240,8 +233,7 @@ static const char zsh_middle[] = "  )\n"
                                  "  case $command in\n";
 
 static const char zsh_tail[] = "  esac\n"
-                               "}\n"
-                               "\n"
+                               "}\n\n"
                                "if [[ $funcstack[1] == _portolan ]]; then\n"
                                "  _portolan \"$@\"\n"
                                "else\n"
@@ -299,7 +291,6 @@ static void roff_sets(const pto_syntax_t *syntax, bool shared) {
                 roff_option(option);
 }
 
-/* Whether a command has this set of options. */
 static bool takes(const pto_syntax_t *syntax, const pto_option_t *options) {
     for (const pto_option_set_t *set = syntax->set; set->option; set++)
         if (set->option == options)

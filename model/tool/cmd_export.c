@@ -20,18 +20,14 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan export --for TARGET --machine MACHINE --nodes N|FROM:TO [OPTIONS]\n"
-    "\n"
+    "usage: portolan export --for TARGET --machine MACHINE --nodes N|FROM:TO [OPTIONS]\n\n"
     "Writes the tuning file of another library: which of its algorithms it should run for each collective,\n"
     "size and communicator, by the prices of those that portolan knows. Communicators of other sizes and\n"
     "messages beyond the sizes that were priced are left to the library. What such a file cannot express is\n"
-    "listed with it. docs/acting.md says how to use each file, and how to see that it works.\n"
-    "\n"
+    "listed with it. docs/acting.md says how to use each file, and how to see that it works.\n\n"
     "  portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2:32 --out rules.conf\n"
-    "  portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --check rules.conf\n"
-    "\n"
-    "--check prices every size by the file's algorithm and by the best one, and says what the file loses.\n"
-    "\n"
+    "  portolan export --for openmpi-4.1 --machine lassen-spectrum-refit --nodes 2 --check rules.conf\n\n"
+    "--check prices every size by the file's algorithm and by the best one, and says what the file loses.\n\n"
     "targets:\n"
     "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1\n"
     "  openmpi-5.0   the same for 5.0; --check also reads 5.0.7's second format\n"
@@ -90,7 +86,6 @@ static const pto_syntax_t syntax = {.program = "portolan export",
 
 /* --- what is asked for ---------------------------------------------------------------------------------- */
 
-/* Whether a target has rules for this collective. */
 static bool has_rules_for(const pto_export_target_t *target, pto_collective_t collective) {
     for (const pto_export_collective_t *known = target->collective; known->name; known++)
         if (known->collective == collective)
@@ -432,8 +427,7 @@ static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, 
     return status == PTO_OK ? decide_and_write(export, lacks_rules, err) : status;
 }
 
-/* The exit code of a complete file without any rule (`portolan help exit-codes`). */
-enum { NO_RULE = 3 };
+enum { NO_RULE = 3 }; /* the exit code of a complete file without any rule (`portolan help exit-codes`) */
 
 static int run(const pto_arguments_t *given) {
     pto_export_t export = {.target_index = -1};

@@ -23,16 +23,13 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"
-    "\n"
+    "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n\n"
     "Fits a machine's parameters to samples measured by portolan-calibrate (docs/fitting.md). Each\n"
     "parameter has a 95 percent confidence interval, the number of its samples and the median of their\n"
-    "relative residuals. Protocol limits are found from the data.\n"
-    "\n"
+    "relative residuals. Protocol limits are found from the data.\n\n"
     "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n"
     "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n"
-    "  portolan fit samples.csv --collectives osu.txt:4x8 --name mycluster --out mycluster.yaml\n"
-    "\n"
+    "  portolan fit samples.csv --collectives osu.txt:4x8 --name mycluster --out mycluster.yaml\n\n"
     "Collectives are those of portolan-validate, or an output of OSU's benchmarks or nccl-tests with the\n"
     "nodes and processes per node that it was measured on.\n";
 
@@ -156,7 +153,7 @@ static report_widths_t find_widths(const pto_fit_t *fit, bool all) {
     return widths;
 }
 
-/* Print a row of the report. The entry's note, if any, follows on lines of its own. */
+/* The entry's note, if any, follows on lines of its own. */
 static void print_entry(const pto_fit_entry_t *entry, const report_widths_t *widths) {
     char first[80], second[80];
     if (entry->kind == PTO_FIT_ABSENT) {
@@ -319,8 +316,7 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     return status;
 }
 
-/* Add what --borrow takes from another machine file: the terms, unless they were fitted, and the model's
- * error. */
+/* Add what --borrow takes from another machine: the terms, unless they were fitted, and the model's error. */
 static pto_status_t borrow(const arguments_t *arguments, pto_machine_t *machine, pto_error_t *err) {
     pto_machine_t *lender = NULL;
     if (!arguments->borrow)
@@ -364,8 +360,7 @@ static pto_status_t add_model_error(const arguments_t *arguments, const pto_coll
     return status;
 }
 
-/* Fit the terms to the measured collectives, beginning with the machine that was fitted to the samples. The
- * result replaces fit->machine. */
+/* Fit the terms to the measured collectives, beginning with fit->machine, which the result replaces. */
 static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *terms,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};

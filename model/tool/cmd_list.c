@@ -14,8 +14,7 @@
 
 static const char usage[] =
     "usage: portolan list [collectives|strategies|algorithms|mappers|terms|parameters|machines|\n"
-    "                     topologies|libraries|scenarios|workloads]...\n"
-    "\n"
+    "                     topologies|libraries|scenarios|workloads]...\n\n"
     "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
     "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
     "units and terms. Of a machine, its GPUs, its MPI library (-: not given), whether it was measured or is\n"

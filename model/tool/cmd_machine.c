@@ -16,19 +16,16 @@
 #include "traces/topology_text.h"
 
 static const char usage[] =
-    "usage: portolan machine new --name NAME --cores N [--gpus N --host-link LINK] [OPTIONS]\n"
-    "\n"
+    "usage: portolan machine new --name NAME --cores N [--gpus N --host-link LINK] [OPTIONS]\n\n"
     "Writes a machine file from what datasheets say. Rates are those of the links, of which programs reach\n"
     "70 to 97 percent; starts are those of machines that were measured, and their intervals span these.\n"
     "Every number has its source beside it. What no datasheet says is left out, so that it is reported as\n"
-    "not priced. portolan-calibrate replaces the guesses by measurements.\n"
-    "\n"
+    "not priced. portolan-calibrate replaces the guesses by measurements.\n\n"
     "  portolan machine new --name my-cluster --sockets 2 --cores 112 --gpus 8 --gpu-link nvlink4 "
     "--host-link pcie5 --nics 8 --nic '400 Gbit/s' --gpu-memory 80GiB --out my-cluster.yaml\n"
     "  portolan predict --machine my-cluster.yaml --collective allreduce --nodes 16 --bytes 1KiB:1GiB\n"
     "  portolan machine new --name ours --cores 112 --from nccl.xml --out ours.yaml\n"
-    "  portolan machine new --name cpus --sockets 2 --cores 128 --nic '200 Gbit/s' --out cpus.yaml\n"
-    "\n"
+    "  portolan machine new --name cpus --sockets 2 --cores 128 --nic '200 Gbit/s' --out cpus.yaml\n\n"
     "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c, xgmi (of a\n"
     "pair of GPUs), or a rate in each direction (50 GB/s). Memory is as datasheets of CPUs name it,\n"
     "'8xDDR5-4800' (channels of 8 bytes), or a rate ('307 GB/s'). Without it, processes that use host\n"
@@ -186,8 +183,7 @@ static void write_cost(FILE *stream, const char *before, pto_guess_t start, pto_
     write_row(stream, "", start, byte, after);
 }
 
-/* The costs of messages at one level. The start-up time depends on the protocol, the time per byte does not.
- */
+/* The costs of messages at one level. Only the start-up time depends on the protocol. */
 static void write_message(FILE *stream, const char *level, pto_guess_t eager, pto_guess_t rendezvous,
                           pto_guess_t byte, const char *source) {
     fprintf(stream, "    %s: # %s\n", level, source);
@@ -221,8 +217,7 @@ static void write_direct_messages(FILE *stream, const machine_t *machine) {
                   achieved(by_link ? &machine->links.host : &machine->links.nic, 1), source);
 }
 
-/* The rate at which a node can send. With GPUDirect, GPU memory is limited by the slower of the NICs and the
- * GPUs' links to the host. */
+/* The rate at which a node sends: from GPU memory, the slower one of its NICs and the GPUs' host links. */
 static void write_injection(FILE *stream, const machine_t *machine, bool gpudirect) {
     const bool by_links = machine->links.host.s_per_byte / (double)machine->links.gpus >
                           machine->links.nic.s_per_byte / (double)machine->links.nics;
@@ -376,8 +371,7 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     write_all_links(stream, machine);
 }
 
-/* The sizes of memories, and the rate of host memory. The achieved share of that rate is taken to be a
- * link's. */
+/* The sizes of memories, and the rate of host memory, with the achieved share of a link. */
 static void write_memory(FILE *stream, const machine_t *machine) {
     const char *before = "memory: {";
     if (machine->gpu_memory > 0) {

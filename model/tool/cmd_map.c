@@ -10,19 +10,18 @@
 #include "command_line/machine_folders.h"
 #include "command_line/terminal.h"
 #include "export/placement_export.h"
+#include "machine/machine_internal.h"
 #include "portolan/map.h"
 #include "portolan/topology.h"
 #include "portolan/units.h"
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan map [SCENARIO.yaml|TRAFFIC.csv] [OPTIONS]\n"
-    "\n"
+    "usage: portolan map [SCENARIO.yaml|TRAFFIC.csv] [OPTIONS]\n\n"
     "Proposes places for the processes of an alltoallv whose counts differ, so that those that send each\n"
     "other much are near each other. Every proposal is priced at the scenario's first point, and the best\n"
     "one is improved by swaps. The default stays unless another is predicted to be faster. The profiler's\n"
-    "traffic, or another file of counts, is a scenario but for the machine and the layout.\n"
-    "\n"
+    "traffic, or another file of counts, is a scenario but for the machine and the layout.\n\n"
     "  portolan map portolan-traffic.csv --machine summit-spectrum --nodes 4 --gpus-per-node 4\n"
     "  portolan map --machine summit-spectrum --collective alltoallv --implementation isend_irecv --nodes 4 "
     "--gpus-per-node 4 --bytes 1MiB --counts '{pattern: groups, dims: [4, 4]}' --out placement.csv\n"
@@ -127,8 +126,7 @@ static pto_status_t find_phase(const char *name, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "--phases: no phase '%s'; known are: node, core, gpu", name);
 }
 
-/* Make the library's options of the command's. `mapper`, which has room for all mappers, gets the selected
- * ones. */
+/* Make the library's options of the command's. `mapper` has room for all mappers. */
 static pto_status_t read_request(map_options_t *options, const pto_mapper_t **mapper,
                                  pto_map_options_t *request, pto_error_t *err) {
     pto_status_t status = check_names(options->mappers, find_mapper, err);
@@ -238,14 +236,12 @@ static void print_mapping(const pto_mapping_t *mapping, const pto_places_t *plac
 
 static pto_status_t write_files(const map_options_t *options, const pto_mapping_t *mapping,
                                 pto_error_t *err) {
-    double cores = 0, sockets = 1;
-    pto_status_t status = pto_machine_get(options->shared.machine, "node.cores", &cores, err);
-    if (status == PTO_OK)
-        status = pto_machine_get(options->shared.machine, "node.sockets", &sockets, err);
+    const pto_machine_t *machine = options->shared.machine;
+    pto_status_t status = PTO_OK;
     const pto_placement_export_t export = {.mapping = mapping,
                                            .layout = &options->shared.scenario.layout,
                                            .hosts = options->hosts,
-                                           .cores_per_socket = (int64_t)(cores / sockets),
+                                           .cores_per_socket = machine->node.cores / machine->node.sockets,
                                            .force = options->shared.force};
     for (int form = 0; form < PTO_PLACEMENT_COUNT && status == PTO_OK; form++)
         if (options->file[form])

@@ -13,8 +13,7 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan pick [SCENARIO.yaml] [OPTIONS]\n"
-    "\n"
+    "usage: portolan pick [SCENARIO.yaml] [OPTIONS]\n\n"
     "Prints, for half-open ranges [from, below) of the scenario's sizes (or nodes, or messages), the\n"
     "strategy that is predicted to be the cheapest, the runner-up, and how much longer the runner-up takes\n"
     "(with --by: how much more energy, or energy times time, it needs). Strategies with the same price tie:\n"
@@ -22,16 +21,12 @@ static const char usage[] =
     "costs more. regret: what a wrong pick is expected to cost, by the intervals (the most in the range).\n"
     "Under the table: the measurement that would settle each near-tie (prices that are close) and each\n"
     "unsure pick (prices that are not, but are not known well enough). Ranges end where bisection between\n"
-    "two sizes of the sweep finds another pick. With two sweeps, a line for each value of the first:\n"
-    "\n"
+    "two sizes of the sweep finds another pick. With two sweeps, a line for each value of the first:\n\n"
     "  portolan pick alltoall-summit\n"
     "  portolan pick alltoall-summit --nodes 2:1024\n"
-    "  portolan pick alltoall-summit --what-if 'injection.*=/1:/8'\n"
-    "\n"
-    "csv: one row per range, always with the same columns (docs/formats.md).\n"
-    "\n"
-    "--for prints instead how a program that serves language models should add the parts of a layer:\n"
-    "\n"
+    "  portolan pick alltoall-summit --what-if 'injection.*=/1:/8'\n\n"
+    "csv: one row per range, always with the same columns (docs/formats.md).\n\n"
+    "--for prints instead how a program that serves language models should add the parts of a layer:\n\n"
     "  portolan pick --for vllm --machine h200-x2-graph --collective allreduce --nodes 1 --procs-per-gpu 1 "
     "--datatype bfloat16 --bytes 1KiB:64MiB:4 --measured validate/results/h200-x2/torch.csv\n";
 
@@ -130,8 +125,7 @@ typedef struct {
     int64_t crossing_count;
 } picks_t;
 
-/* Where a range begins: at the last crossing between its first point and the one before, else at its first
- * point. */
+/* Where a range begins: at the last crossing before its first point, else at that point. */
 static int64_t begin_of(const picks_t *picks, const pto_range_t *range) {
     int64_t begin = range->from;
     for (int64_t i = 0; i < picks->crossing_count; i++)

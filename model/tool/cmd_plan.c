@@ -11,12 +11,10 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"
-    "\n"
+    "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n\n"
     "Prints what one process does in each strategy at the scenario's first point: its buffers, and its\n"
     "copies, messages and reductions, with the algorithm that `predict` would price. A loop is printed\n"
-    "once, with peers and blocks as formulas in k, or iteration by iteration with --unroll.\n"
-    "\n"
+    "once, with peers and blocks as formulas in k, or iteration by iteration with --unroll.\n\n"
     "  portolan plan alltoall-summit --strategy three_step --bytes 4KiB\n"
     "  portolan plan --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --rank 7 "
     "--unroll\n"

@@ -11,32 +11,24 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan predict [SCENARIO.yaml] [OPTIONS]\n"
-    "\n"
+    "usage: portolan predict [SCENARIO.yaml] [OPTIONS]\n\n"
     "Prints the predicted cost of each strategy over the scenario's sizes (or nodes, or messages), and the\n"
     "cheapest strategy at each. A table has the best strategies' columns, as many as the terminal is wide;\n"
-    "--all and --strategy show the others. With enough options no scenario file is needed:\n"
-    "\n"
+    "--all and --strategy show the others. With enough options no scenario file is needed:\n\n"
     "  portolan predict alltoall-summit\n"
     "  portolan predict --machine summit-spectrum --collective allreduce --nodes 32 --bytes 4:1MiB\n"
-    "  portolan predict alltoall-summit --bytes 64KiB --strategy three_step --explain\n"
-    "\n"
+    "  portolan predict alltoall-summit --bytes 64KiB --strategy three_step --explain\n\n"
     "--plot draws each strategy as a line with its interval, the measurements of a collectives.csv with the\n"
-    "scenario's layout (--measured) as points, and the picks as a band below:\n"
-    "\n"
-    "  portolan predict alltoall-summit --plot alltoall.svg\n"
-    "\n"
+    "scenario's layout (--measured) as points, and the picks as a band below:\n\n"
+    "  portolan predict alltoall-summit --plot alltoall.svg\n\n"
     "--energy prints millijoules, priced with the powers in the machine file, and the strategy that needs\n"
     "least energy. csv and json output add the columns `joules,low_joules,high_joules`, and --explain shows\n"
-    "what the energy is spent on.\n"
-    "\n"
+    "what the energy is spent on.\n\n"
     "Two sweeps at once make a table of the cheapest strategies. --compare shows the changed machine beside\n"
-    "the original one:\n"
-    "\n"
+    "the original one:\n\n"
     "  portolan predict alltoall-summit --nodes 2:64\n"
     "  portolan predict alltoall-summit --bytes 64KiB --what-if 'injection.*=/1:/8'\n"
-    "  portolan predict alltoall-summit --what-if 'injection.*=/2' --compare\n"
-    "\n"
+    "  portolan predict alltoall-summit --what-if 'injection.*=/2' --compare\n\n"
     "csv: one row per strategy and point, always with the same columns (docs/formats.md). Values that are\n"
     "unknown or do not apply are empty. With --explain one row per term.\n";
 
@@ -140,13 +132,12 @@ static void print_json_setup(const pto_predictions_t *predictions, const pto_fla
     printf("]}");
 }
 
-/* The context of print_json_cell. */
 typedef struct {
     const pto_predictions_t *predictions;
     const pto_flags_t *flags; /* the machine file's doubtful parameters; NULL without --explain */
 } printed_t;
 
-/* Called by pto_print_json_cells for each strategy at each point. */
+/* Called by pto_print_json_cells for each strategy at each point; `context` is a printed_t. */
 static void print_json_cell(int64_t cell, const void *context) {
     const printed_t *printed = context;
     const pto_prediction_t *prediction = &printed->predictions->prediction[cell];

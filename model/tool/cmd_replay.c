@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "command_line/terminal.h"
+#include "machine/machine_internal.h"
 #include "portolan/progress.h"
 #include "portolan/recording.h"
 #include "portolan/workload.h"
@@ -17,12 +18,10 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan replay FILE... --machine NAME [OPTIONS]\n"
-    "\n"
+    "usage: portolan replay FILE... --machine NAME [OPTIONS]\n\n"
     "Predicts the calls of a recorded program or benchmark by other routes: the total by each strategy and\n"
     "by the cheapest mix, and the calls that would gain most. Measured times, where the file has them, are\n"
-    "printed next to the predicted ones. These files are read, compressed by gzip or not:\n"
-    "\n"
+    "printed next to the predicted ones. These files are read, compressed by gzip or not:\n\n"
     "  calls           calls.csv of libportolan-profile.so, PORTOLAN_REPORT of libportolan-mpi.so\n"
     "  osu             what OSU's micro-benchmarks print (with --nodes)\n"
     "  nccl-tests      what nccl-tests and rccl-tests print, as tables or JSON (-J)\n"
@@ -34,25 +33,20 @@ static const char usage[] =
     "  chakra          execution traces in protobuf (.et); chakra-json: in JSON\n"
     "  pytorch-et      JSON of PyTorch's ExecutionTraceObserver\n"
     "  liballprof      traces of MPI programs by liballprof\n"
-    "  goal            schedules of messages in LogGOPSim's text form\n"
-    "\n"
+    "  goal            schedules of messages in LogGOPSim's text form\n\n"
     "  portolan replay calls.csv --machine summit-spectrum-refit\n"
     "  portolan replay osu_allreduce.txt --machine h200-x2 --nodes 1 --gpus-per-node 2\n"
-    "  portolan replay trace.json.gz --machine dgx-h100\n"
-    "\n"
+    "  portolan replay trace.json.gz --machine dgx-h100\n\n"
     "With the calls of all processes (calls.csv, or a file of each process: drop-in, kineto,\n"
     "nccl-inspector) it tells waiting from transfer: it names processes and nodes that come late, and nodes\n"
-    "and links that are slower than others. The calls of the first file are replayed.\n"
-    "\n"
+    "and links that are slower than others. The calls of the first file are replayed.\n\n"
     "Benchmarks' outputs may have a launcher's prefix before each line (srun --label, mpirun --tag-output,\n"
-    "time stamps, names of pods), come as a table alone, and hold several programs.\n"
-    "\n"
+    "time stamps, names of pods), come as a table alone, and hold several programs.\n\n"
     "The calls of one process are replayed. Processes are placed node by node, one for each GPU. If the\n"
     "file shows all processes of a communicator, its shape is known from them; otherwise its processes are\n"
     "taken to follow each other. Calls of MPI are priced as cuda_aware, and messages as `pair`, one after\n"
     "another. Calls that the machine cannot price are in no total, and are listed with their number and the\n"
-    "reason.\n"
-    "\n"
+    "reason.\n\n"
     "csv: one row per kind of call,\n"
     "`collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,\n"
     "cheapest,cheapest_s,distance,transfer_s,unpriced,not_priced,extrapolated_from`. Times are those of one\n"
@@ -235,21 +229,15 @@ static void print_json(const pto_replayed_t *replayed) {
  * in host memory; each is taken by one process. */
 static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     const pto_data_memory_t memory = replay->options.scenario.memory;
-    double gpus, sockets, cores;
-    pto_status_t status = pto_machine_get(replay->options.machine, "node.gpus", &gpus, err);
-    if (status == PTO_OK)
-        status = pto_machine_get(replay->options.machine, "node.sockets", &sockets, err);
-    if (status == PTO_OK)
-        status = pto_machine_get(replay->options.machine, "node.cores", &cores, err);
-    if (status != PTO_OK)
-        return status;
+    const int64_t gpus = replay->options.machine->node.gpus, cores = replay->options.machine->node.cores;
+    const int64_t sockets = replay->options.machine->node.sockets;
     replay->options.by_option = memory == PTO_MEMORY_GPU && gpus < 1;
     if (replay->options.by_option)
         return pto_error_set(err, PTO_ERR_RANGE, "--memory gpu: nodes of %s have no GPUs",
                              pto_machine_name(replay->options.machine));
     replay->in_host = memory == PTO_MEMORY_HOST || gpus < 1;
     replay->trace.as_gpu = replay->trace.as_gpu || replay->in_host;
-    int64_t places = (int64_t)(replay->in_host ? cores : gpus);
+    int64_t places = replay->in_host ? cores : gpus;
     replay->options.by_option = replay->trace.gpus_per_node > places;
     if (replay->options.by_option)
         return pto_error_set(
@@ -265,8 +253,8 @@ static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
                                     .in_host = replay->in_host};
     if (replay->in_host)
         places = replay->trace.gpus_per_node;
-    if (places % (int64_t)sockets == 0)
-        replay->trace.gpus_per_socket = places / (int64_t)sockets;
+    if (places % sockets == 0)
+        replay->trace.gpus_per_socket = places / sockets;
     return PTO_OK;
 }
 
@@ -356,9 +344,8 @@ static pto_status_t read_other(pto_replay_t *replay, const char *path, file_t *f
     return status;
 }
 
-/* Read the first file, which is replayed, and the others' times of calls, to find delays. The first one is
- * read last, because pto_delays_find needs the recording that was read last. --rank is for the first file
- * alone. */
+/* Read the first file, which is replayed, and the others' times of calls, to find delays. The first file
+ * is read last, as pto_delays_find requires, and --rank is for it alone. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
     file_t *file = malloc((size_t)count * sizeof *file);

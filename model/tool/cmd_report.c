@@ -1,7 +1,6 @@
 /* portolan report: writes an HTML page with the predictions of a scenario, of a workload or of measured
  * collectives. This file reads the options and writes the page's data as one JSON object: the question, and
- * the panels, which are the parts of the page. report/ writes each panel, and then the page around the JSON.
- */
+ * the panels, which are the parts of the page. report/ writes the panels and the page. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,25 +15,18 @@
 
 static const char usage[] =
     "usage: portolan report [SCENARIO.yaml | WORKLOAD.yaml] --out REPORT.html [OPTIONS]\n"
-    "       portolan report --machine MACHINE COLLECTIVES.csv [MORE.csv ...] --out REPORT.html\n"
-    "\n"
+    "       portolan report --machine MACHINE COLLECTIVES.csv [MORE.csv ...] --out REPORT.html\n\n"
     "Writes a page for a browser: which strategy is the cheapest at which size on how many nodes, each\n"
     "strategy's time with its interval, where every number is from, and sliders for the parameters that\n"
     "matter. The page is one file without references to others; it computes what the sliders change as\n"
-    "predict --what-if would.\n"
-    "\n"
+    "predict --what-if would.\n\n"
     "  portolan report alltoall-summit-measured --out report.html\n"
-    "  portolan report --machine h200-x4 --collective allreduce --nodes 1 --bytes 1KiB:64MiB --out a.html\n"
-    "\n"
+    "  portolan report --machine h200-x4 --collective allreduce --nodes 1 --bytes 1KiB:64MiB --out a.html\n\n"
     "With measured collectives instead of a scenario, each collective and layout in them is a part of the\n"
-    "page that has the measurements beside the predictions:\n"
-    "\n"
-    "  portolan report --machine h200-x4 validate/results/h200-x4/collectives.csv --out measured.html\n"
-    "\n"
-    "With a workload, the calls of its step:\n"
-    "\n"
-    "  portolan report llm-training --out step.html\n"
-    "\n"
+    "page that has the measurements beside the predictions:\n\n"
+    "  portolan report --machine h200-x4 validate/results/h200-x4/collectives.csv --out measured.html\n\n"
+    "With a workload, the calls of its step:\n\n"
+    "  portolan report llm-training --out step.html\n\n"
     "--rows names the numbers of nodes to compare; by default a quarter to four times those of the\n"
     "scenario.\n";
 
@@ -184,8 +176,7 @@ static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t
     return status;
 }
 
-/* --- strategies whose prices would take too long ---------------------------------------------------------
- */
+/* --- strategies whose prices would take too long -------------------------------------------------------- */
 
 /* The work of pricing a strategy at all points. */
 static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t *strategy) {
@@ -267,8 +258,7 @@ static pto_status_t write_page(void *context, FILE *stream, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Write the page. If only strategies that leave_out removed would apply, the error is the one of leave_out.
- */
+/* Write the page. If only strategies that leave_out removed would apply, its error is returned. */
 static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
     enum { PRICES = 400 }; /* of each strategy at each point, for its formulas and the sensitivity */
     char *json = NULL;

@@ -19,20 +19,17 @@
 #include "portolan/units.h"
 
 static const char usage[] =
-    "usage: portolan run --machine FILE|NAME [OPTIONS] -- LAUNCHER ... PROGRAM ...\n"
-    "\n"
+    "usage: portolan run --machine FILE|NAME [OPTIONS] -- LAUNCHER ... PROGRAM ...\n\n"
     "Runs a command with the library libportolan-mpi.so under its MPI program: each collective on GPU\n"
     "buffers, and with PORTOLAN_HOST=1 on host buffers, takes the route that is predicted to be the\n"
     "cheapest on the machine, or stays with MPI. With a machine file of runs that are enqueued or captured\n"
     "in graphs, it is libportolan-nccl.so that does so for NCCL's collectives, as of PyTorch. The program\n"
-    "is unchanged. The exit code is that of the command.\n"
-    "\n"
+    "is unchanged. The exit code is that of the command.\n\n"
     "  portolan run --machine h200-x2 --summary -- mpirun -n 2 --map-by ppr:2:socket --bind-to core "
     "./program\n"
     "  portolan run --machine mine.yaml --calibrate 10 -- mpirun -n 8 --map-by ppr:4:socket --bind-to core "
     "-- ./program\n"
-    "  portolan run --machine h200-x2-graph -- torchrun --nproc-per-node 2 train.py\n"
-    "\n"
+    "  portolan run --machine h200-x2-graph -- torchrun --nproc-per-node 2 train.py\n\n"
     "The second line measures the machine if mine.yaml does not exist; it needs another -- between launcher\n"
     "and program. Environment variables set the rest (`man libportolan-mpi`). docs/acting.md says which\n"
     "calls are taken.\n";
@@ -334,8 +331,7 @@ static pto_status_t find_library(const char *name, char **path, pto_error_t *err
                          "%s is neither beside this program nor in ../lib; --library names it", name);
 }
 
-/* Choose the drop-in library by the kind of runs that the machine file has costs of: MPI's collectives are
- * waited for, NCCL's are enqueued. */
+/* Choose the drop-in for the runs of the machine file: MPI's collectives are waited for, NCCL's enqueued. */
 static pto_status_t choose_library(pto_runs_t runs, const char *launcher, char **path, pto_error_t *err) {
     static const char *const of_nccl[] = {"torchrun", "accelerate", "deepspeed"};
     const char *slash = strrchr(launcher, '/');
@@ -358,6 +354,7 @@ static pto_status_t choose_library(pto_runs_t runs, const char *launcher, char *
     return status;
 }
 
+/* Set an environment variable; `value` NULL: leave it as it is. */
 static pto_status_t set(const char *name, const char *value, pto_error_t *err) {
     if (value && setenv(name, value, 1) != 0)
         return pto_error_set(err, PTO_ERR_MEMORY, "setenv: %s", strerror(errno));
@@ -395,15 +392,13 @@ static pto_status_t export_environment(pto_error_t *err) {
 
 static pto_status_t set_environment(const run_t *run, const char *library, const char *machine,
                                     pto_error_t *err) {
+    const char *const variable[][2] = {{"PORTOLAN_MACHINE", machine},
+                                       {"PORTOLAN_STRATEGY", run->strategy},
+                                       {"PORTOLAN_REPORT", run->report},
+                                       {"PORTOLAN_EXPLAIN", run->summary ? "1" : NULL}};
     pto_status_t status = set_preload(library, err);
-    if (status == PTO_OK)
-        status = set("PORTOLAN_MACHINE", machine, err);
-    if (status == PTO_OK)
-        status = set("PORTOLAN_STRATEGY", run->strategy, err);
-    if (status == PTO_OK)
-        status = set("PORTOLAN_REPORT", run->report, err);
-    if (status == PTO_OK)
-        status = set("PORTOLAN_EXPLAIN", run->summary ? "1" : NULL, err);
+    for (int i = 0; i < 4 && status == PTO_OK; i++)
+        status = set(variable[i][0], variable[i][1], err);
     return status == PTO_OK ? export_environment(err) : status;
 }
 

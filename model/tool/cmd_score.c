@@ -16,20 +16,15 @@
 #include "show/score_table.h"
 
 static const char usage[] =
-    "usage: portolan score --machine MACHINE COLLECTIVES.csv|FILE:NODESxGPUS ... [OPTIONS]\n"
-    "\n"
+    "usage: portolan score --machine MACHINE COLLECTIVES.csv|FILE:NODESxGPUS ... [OPTIONS]\n\n"
     "Predicts measured collectives and reports how often the best strategy is picked, how much longer the\n"
     "picked strategy takes than the best (regret), and the prediction errors. A cell is one decision: a\n"
-    "collective, a layout and a size for which two or more strategies were measured.\n"
-    "\n"
+    "collective, a layout and a size for which two or more strategies were measured.\n\n"
     "  portolan score --machine summit-spectrum collectives.csv\n"
-    "  portolan score --machine h200-x4 validate/results/h200-x4/collectives.csv --by nodes --format csv\n"
-    "\n"
-    "  portolan score --machine h200-x2 osu.txt:1x2 nccl-tests.txt:1x2\n"
-    "\n"
+    "  portolan score --machine h200-x4 validate/results/h200-x4/collectives.csv --by nodes --format csv\n\n"
+    "  portolan score --machine h200-x2 osu.txt:1x2 nccl-tests.txt:1x2\n\n"
     "Outputs of OSU's benchmarks (cuda_aware) and nccl-tests (nccl) are read with the nodes and processes\n"
-    "per node that they were measured on.\n"
-    "\n"
+    "per node that they were measured on.\n\n"
     "floor: the score of one run's fastest strategies on the same cells; no model can be expected to do\n"
     "better. always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
 
@@ -182,7 +177,6 @@ static pto_score_options_t score_options(const arguments_t *arguments, const pto
     return options;
 }
 
-/* Set and return the error that there is nothing to score. */
 static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                          "nothing to score: no cell of %lld bytes and up%s has two strategies measured%s%s",

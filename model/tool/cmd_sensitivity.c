@@ -12,17 +12,14 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan sensitivity SCENARIO.yaml [OPTIONS]\n"
-    "\n"
+    "usage: portolan sensitivity SCENARIO.yaml [OPTIONS]\n\n"
     "Prints for each point of the scenario's sweep which machine parameters would change the pick, by which\n"
     "factor they would have to change (between 1/16 and 16, nearest first), and which strategy would then\n"
     "be the cheapest. Every answer is a new prediction, not a linearisation. The elasticity is the increase\n"
     "of the picked strategy's price in percent if the parameter rises by one percent. `!` marks a change\n"
-    "within the parameter's own 95 percent interval: the pick is uncertain.\n"
-    "\n"
+    "within the parameter's own 95 percent interval: the pick is uncertain.\n\n"
     "  portolan sensitivity alltoall-summit --bytes 1024\n"
-    "  portolan sensitivity alltoall-summit --format csv\n"
-    "\n"
+    "  portolan sensitivity alltoall-summit --format csv\n\n"
     "csv: one row per point and parameter, always with the same columns (docs/formats.md). The factor and\n"
     "what follows from it are empty if none from 1/16 to 16 changes the pick.\n";
 

@@ -1,7 +1,6 @@
-/* portolan simulate: prints the simulated time of each strategy at every point and the use of resources, such
- * as NICs and copy engines, and writes a trace. A cell is one strategy at one point: cell = point *
- * strategy_count
- * + strategy. */
+/* portolan simulate: prints each strategy's simulated time at every point, and the use of resources such as
+ * NICs; writes a trace. A cell is one strategy at one point; its number is point * strategy_count + strategy.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,18 +14,14 @@
 #include "show/trace.h"
 
 static const char usage[] =
-    "usage: portolan simulate [SCENARIO.yaml] [OPTIONS]\n"
-    "\n"
+    "usage: portolan simulate [SCENARIO.yaml] [OPTIONS]\n\n"
     "Prints the same table as `portolan predict`, from a simulation of the same plans in which all ranks\n"
-    "compete for the resources that they use, and below it where the time goes:\n"
-    "\n"
+    "compete for the resources that they use, and below it where the time goes:\n\n"
     "  portolan simulate alltoall-summit\n"
     "  portolan simulate --machine summit-spectrum --collective alltoall --nodes 4 --bytes 1KiB --strategy "
-    "three_step --trace trace.json\n"
-    "\n"
+    "three_step --trace trace.json\n\n"
     "A trace holds one simulation, for chrome://tracing and ui.perfetto.dev: a process for each node, with\n"
-    "a thread for each side of a rank and for each shared resource.\n"
-    "\n"
+    "a thread for each side of a rank and for each shared resource.\n\n"
     "csv: columns as of predict, and for each kind of resource two times in seconds: the largest busy time\n"
     "of one resource, and the largest waiting time of one resource.\n";
 
@@ -180,13 +175,12 @@ static void print_json_use(pto_resource_t resource, const pto_resource_use_t *us
                pto_field_count("most_waiting", use->most_waiting));
 }
 
-/* The context of print_json_cell. */
 typedef struct {
     const pto_predictions_t *predictions;
     const pto_simulation_t *simulation; /* of each cell */
 } simulated_t;
 
-/* Called by pto_print_json_cells for each cell. */
+/* Called by pto_print_json_cells for each cell; `context` is a simulated_t. */
 static void print_json_cell(int64_t cell, const void *context) {
     const simulated_t *simulated = context;
     const pto_simulation_t *simulation = &simulated->simulation[cell];

@@ -14,15 +14,13 @@
 #include "show/drawings.h"
 
 static const char usage[] =
-    "usage: portolan topology [NAME|FILE.yaml|FILE.xml|FILE.txt] [OPTIONS]\n"
-    "\n"
+    "usage: portolan topology [NAME|FILE.yaml|FILE.xml|FILE.txt] [OPTIONS]\n\n"
     "Prints the links of a node and the routes between its devices: of a recorded topology (`portolan list\n"
     "topologies` shows them), of a file, of a machine, of the XML of hwloc (`lstopo node.xml`) or NCCL and\n"
     "RCCL (NCCL_TOPO_DUMP_FILE=node.xml), or of what `nvidia-smi topo -m` or `rocm-smi --showtopo` print\n"
     "(node.txt), whose rates are inferred. In the table of routes, a pair has the rate of its slowest link "
     "in\n"
-    "GB/s, for bytes that have it to themselves, and the number of its links.\n"
-    "\n"
+    "GB/s, for bytes that have it to themselves, and the number of its links.\n\n"
     "  portolan topology dgx-1\n"
     "  portolan topology node.xml --format yaml > node.yaml\n"
     "  portolan topology k80-2-2-2-2 --plot node.svg\n";

@@ -9,13 +9,11 @@
 #include "show/traffic_plot.h"
 
 static const char usage[] =
-    "usage: portolan traffic [SCENARIO.yaml] --strategy NAME [OPTIONS]\n"
-    "\n"
+    "usage: portolan traffic [SCENARIO.yaml] --strategy NAME [OPTIONS]\n\n"
     "Prints how many messages and bytes each process sends to each, by the plan of one strategy at the\n"
     "scenario's first point, as csv: the ranks, the spaces of the memory at both ends, and the kind, which\n"
     "is message, access (a copy or reduction that reads or writes another process's memory) or nccl. The\n"
-    "counts are exact; nothing is run. `counts: {matrix: FILE}` and --counts read the file.\n"
-    "\n"
+    "counts are exact; nothing is run. `counts: {matrix: FILE}` and --counts read the file.\n\n"
     "  portolan traffic alltoall-summit --strategy three_step --nodes 2\n"
     "  portolan traffic --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --strategy "
     "cuda_aware --out traffic.csv --plot traffic.svg\n";

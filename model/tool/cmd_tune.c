@@ -5,17 +5,16 @@
 
 #include "base/checked.h"
 #include "command.h"
+#include "machine/machine_internal.h"
 #include "portolan/strategy.h"
 #include "show/record.h"
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan tune --machine MACHINE [OPTIONS]\n"
-    "\n"
+    "usage: portolan tune --machine MACHINE [OPTIONS]\n\n"
     "Prints how many members strategy mix should stage through host memory, for 2, 4, 8, ... processes of a\n"
     "GPU, with the times of that number, of none and of all. The table is in the form of a machine file's\n"
-    "`tuning`, whose rows replace the predicted numbers.\n"
-    "\n"
+    "`tuning`, whose rows replace the predicted numbers.\n\n"
     "  portolan tune --machine h200-x2\n"
     "  portolan tune --machine h200-x2-mps --collective allgather --bytes 4KiB:16MiB:2 --format csv\n";
 
@@ -61,8 +60,7 @@ static bool is_tuned(pto_collective_t collective) {
     return staging_strategy(collective) && !pto_collective_is_by_owner(collective);
 }
 
-/* The price with `staged` members staged. `*members` is their number in the plan, which is the cheapest if
- * `staged` is PTO_STAGED_ALL. */
+/* The price with `staged` members staged (PTO_STAGED_ALL: the cheapest); `*members`: those of the plan. */
 static pto_status_t price_staged(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
                                  pto_staged_t staged, pto_staged_t *members, double *seconds,
                                  pto_error_t *err) {
@@ -160,8 +158,7 @@ static void print_head(const pto_options_t *options) {
     }
 }
 
-/* Tune and print a collective for 2, 4, 8, ... processes of a GPU. `*first`: no JSON object was printed yet.
- */
+/* Tune and print a collective for 2, 4, 8, ... processes of a GPU. `*first`: no JSON object precedes. */
 static pto_status_t tune_collective(const pto_options_t *options, pto_collective_t collective, cell_t *cell,
                                     bool *first, pto_error_t *err) {
     const pto_layout_t *layout = &options->scenario.layout;
@@ -215,21 +212,12 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
     return status;
 }
 
-/* The default: one GPU of a node, and many sizes. */
 static pto_status_t default_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     pto_scenario_init(scenario);
     scenario->memory = PTO_MEMORY_GPU;
     scenario->layout.nodes = scenario->layout.gpus_per_node = 1;
     pto_status_t status = pto_series_one(1, &scenario->nodes, err);
     return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
-}
-
-/* The default of --procs-per-gpu. */
-static int64_t cores_per_gpu(const pto_machine_t *machine) {
-    double gpus = 1, cores = 0;
-    pto_machine_get(machine, "node.gpus", &gpus, NULL);
-    pto_machine_get(machine, "node.cores", &cores, NULL);
-    return (int64_t)(cores / gpus);
 }
 
 /* Apply the options, and bind the scenario. `*all`: --collective is not given, so all that mix serves are
@@ -258,7 +246,7 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
     const bool is_default = scenario->layout.procs_per_gpu == 0;
     code = pto_options_bind(options);
     if (code < 0 && is_default)
-        scenario->layout.procs_per_gpu = cores_per_gpu(options->machine);
+        scenario->layout.procs_per_gpu = options->machine->node.cores / options->machine->node.gpus;
     if (code >= 0 || scenario->layout.procs_per_gpu > 1)
         return code;
     pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,

@@ -17,8 +17,7 @@
 #include "upgrade/upgrade_outcome.h"
 
 static const char usage[] =
-    "usage: portolan upgrade [WORKLOAD.yaml | SCENARIO.yaml] [OPTIONS]\n"
-    "\n"
+    "usage: portolan upgrade [WORKLOAD.yaml | SCENARIO.yaml] [OPTIONS]\n\n"
     "Predicts a step of an application (see `portolan step`), or a collective as `portolan predict` does,\n"
     "on its machine, and again with each of several upgrades: those of a file, or twice the NICs of each\n"
     "node, a network, PCIe or GPU links with twice the rate, and GPUDirect (GPU messages to other nodes\n"
@@ -26,23 +25,18 @@ static const char usage[] =
     "The upgrade that saves most time is first, or that which saves most for its cost where costs are\n"
     "given. An upgrade is not priced where the routes need a parameter that it would change by an unknown\n"
     "factor; of NICs and networks, what they save at least is priced, and the table says so\n"
-    "(docs/how-to/which-nic.md).\n"
-    "\n"
+    "(docs/how-to/which-nic.md).\n\n"
     "  portolan upgrade fft-3d\n"
     "  portolan upgrade llm-training --upgrades offers.yaml\n"
-    "  portolan upgrade --machine summit-spectrum-refit --collective alltoall --nodes 8 --bytes 1KiB:1MiB:4\n"
-    "\n"
+    "  portolan upgrade --machine summit-spectrum-refit --collective alltoall --nodes 8 --bytes "
+    "1KiB:1MiB:4\n\n"
     "A scenario's time is that of one call of each size. A single upgrade, such as one that --only names,\n"
-    "is shown beside the machine as it is, for every size or call. What would a second NIC buy?\n"
-    "\n"
-    "  portolan upgrade fft-3d --only NIC\n"
-    "\n"
-    "A file of upgrades has changes as after --what-if, and costs in any one unit:\n"
-    "\n"
+    "is shown beside the machine as it is, for every size or call. What would a second NIC buy?\n\n"
+    "  portolan upgrade fft-3d --only NIC\n\n"
+    "A file of upgrades has changes as after --what-if, and costs in any one unit:\n\n"
     "  upgrades:\n"
     "    - {name: 400G instead of 200G, what_if: [\"injection.*=/2\"], cost: 1.5}\n"
-    "    - {name: GPUs that start copies faster, what_if: [\"copies.*.alpha_s=/2\"]}\n"
-    "\n"
+    "    - {name: GPUs that start copies faster, what_if: [\"copies.*.alpha_s=/2\"]}\n\n"
     "csv: one row per upgrade, always with the same columns (docs/formats.md). The first row, `as it is`,\n"
     "is the machine without any; an upgrade that cannot be applied has only a reason.\n";
 
@@ -212,8 +206,7 @@ static void print_meaning(const pto_outcome_t *as_it_is, bool costs) {
 
 /* --- one upgrade, call by call -------------------------------------------------------------------------- */
 
-/* Widths of columns, in characters. */
-enum { CALL_LEAST = 12, CALL_MOST = 24, COST_WIDTH = 8, GAINS_WIDTH = 8 };
+enum { CALL_LEAST = 12, CALL_MOST = 24, COST_WIDTH = 8, GAINS_WIDTH = 8 }; /* in characters */
 
 typedef struct {
     int call, route;
@@ -464,19 +457,13 @@ static pto_status_t print_upgrades(const pto_arguments_t *given, pto_options_t *
     return status;
 }
 
-/* The name of the first given option that a workload does not take; NULL: none. */
+/* The name of the first given option that overrides a field which workloads do not have; NULL: none. */
 static const char *refused_option(const pto_arguments_t *given) {
-    const int taken[] = {0, /* values of pto_option_t's `overrides`; 0: not of the scenario */
-                         1 + PTO_FIELD_MACHINE,
-                         1 + PTO_FIELD_NODES,
-                         1 + PTO_FIELD_LAYOUT,
-                         1 + PTO_FIELD_MEMORY,
-                         1 + PTO_FIELD_STRATEGIES};
+    const unsigned taken = 1u << PTO_FIELD_MACHINE | 1u << PTO_FIELD_NODES | 1u << PTO_FIELD_LAYOUT |
+                           1u << PTO_FIELD_MEMORY | 1u << PTO_FIELD_STRATEGIES;
     for (int i = 0; i < given->given_count; i++) {
-        bool takes = false;
-        for (size_t t = 0; t < sizeof taken / sizeof *taken; t++)
-            takes = takes || given->given[i].option->overrides == taken[t];
-        if (!takes)
+        const int field = given->given[i].option->overrides - 1; /* -1: none */
+        if (field >= 0 && !(taken >> field & 1))
             return given->given[i].option->name;
     }
     return NULL;

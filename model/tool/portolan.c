@@ -49,22 +49,18 @@ static const struct {
      "ipc_copy, shm_ring       one message in a node: by CUDA IPC, or shared memory\n"
      "nccl                     NVIDIA's own library\n"
      "mpi, own_algorithm       host memory: the MPI library's collective, or the\n"
-     "                         cheapest algorithm that portolan runs itself\n"
-     "\n"
+     "                         cheapest algorithm that portolan runs itself\n\n"
      "`portolan list strategies` says which collectives each serves.\n"},
     {"gpu-aware", "GPU buffers to MPI, or through the host?",
      "  portolan pick --machine NAME --collective allreduce --nodes 8 \\\n"
-     "      --bytes 1KiB:64MiB --strategy cuda_aware,three_step\n"
-     "\n"
+     "      --bytes 1KiB:64MiB --strategy cuda_aware,three_step\n\n"
      "docs/how-to/gpu-aware-or-staged.md reads the answer line by line.\n"},
     {"nic", "which NIC, or a second one?",
      "  portolan upgrade WORKLOAD.yaml\n"
-     "  portolan predict SCENARIO.yaml --what-if 'injection.*=/2'\n"
-     "\n"
+     "  portolan predict SCENARIO.yaml --what-if 'injection.*=/2'\n\n"
      "docs/how-to/which-nic.md has an example with costs.\n"},
     {"open-mpi", "what do I put into Open MPI?",
-     "  portolan export --for openmpi-4.1 --machine NAME --nodes 2:64 --out rules.conf\n"
-     "\n"
+     "  portolan export --for openmpi-4.1 --machine NAME --nodes 2:64 --out rules.conf\n\n"
      "docs/how-to/open-mpi.md says how Open MPI reads the file, and how to check one.\n"},
     {"machines", "a machine file of my own",
      "measured         mpirun -n 80 --map-by ppr:40:node --bind-to core \\\n"
@@ -85,8 +81,7 @@ static const struct {
      "   no strategy can be priced, a plan is wrong, or the output cannot be written\n"
      "2  wrong usage: an option is unknown, lacks its value, or has one that is\n"
      "   wrong or does not go with the others\n"
-     "3  export: the file is complete and has no rule; its comments say why\n"
-     "\n"
+     "3  export: the file is complete and has no rule; its comments say why\n\n"
      "Errors go to standard error. Only a 0 or a 3 means that standard output is\n"
      "complete.\n"
      "Ctrl-C ends a command by the signal. `portolan run` ends as its program does.\n"},
@@ -100,11 +95,9 @@ static void print_line(FILE *stream, const char *name, const char *summary) {
 }
 
 static void print_usage(FILE *stream) {
-    fputs("usage: portolan COMMAND [SCENARIO.yaml] [OPTIONS]\n"
-          "\n"
+    fputs("usage: portolan COMMAND [SCENARIO.yaml] [OPTIONS]\n\n"
           "Predicts what an MPI collective on GPU data costs along every route the data\n"
-          "could take, from a machine's measured parameters.\n"
-          "\n"
+          "could take, from a machine's measured parameters.\n\n"
           "commands:\n",
           stream);
     for (int i = 0; pto_command_at(i); i++)
@@ -118,8 +111,7 @@ static void print_usage(FILE *stream) {
     fputs(""
           "\n"
           "example:\n"
-          "  portolan predict alltoall-summit\n"
-          "\n"
+          "  portolan predict alltoall-summit\n\n"
           "exit codes: 0 done, 1 failed (file:line:column: message), 2 wrong usage,\n"
           "3 export: no rule.\n",
           stream);
@@ -147,8 +139,7 @@ static int help_on(char *name) {
 }
 
 /* The first Ctrl-C stops a long computation, and the command prints what is complete. A second one within a
- * second is ignored: timeout(1) sends two signals at once. Returns false if the signal must end the program.
- */
+ * second is ignored: timeout(1) sends two signals at once. Returns false if the signal must end it. */
 static bool stop_softly(int number) {
     static const char note[] = "\nportolan: interrupted; what is done follows (Ctrl-C again ends at once)\n";
     static int64_t first_ns;
