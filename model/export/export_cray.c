@@ -1,7 +1,7 @@
 /* Environment variables for Cray MPICH, which has no tuning file (its manual page intro_mpi): the size from
  * which an allreduce reduces GPU buffers by a kernel instead of the CPU, and the block size of its messages.
- * Both hold for all communicators. The page does not describe the algorithm, so that only the steps that they
- * decide about are priced. */
+ * Both hold for all communicators. The page does not describe the allreduce algorithm, so only the two steps
+ * that the variables control are priced: one reduction of two vectors, and one message between nodes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 /* The range of block sizes that are written (the default is 8 MiB). Files may have larger ones. */
 enum { BLOCK_BYTES_LEAST = 64 << 10, BLOCK_BYTES_MOST = 64 << 20 };
 
-enum { REDUCTION, MESSAGE }; /* a table's step */
-enum { BY_CPU, BY_KERNEL };  /* the algorithms of a reduction */
+enum { REDUCTION, MESSAGE }; /* the step of a table: the `id` of its collective */
+enum { BY_CPU, BY_KERNEL };  /* the `id` of a reduction's algorithm */
 
-/* An "algorithm" of messages: blocks of one size, which is the `id`. */
+/* An "algorithm" of a message is a block size in bytes, which is its `id`. */
 #define BLOCKS(number, unit, shift)                                                                          \
     { .id = (number) << (shift), .name = "blocks of " #number " " unit }
 
@@ -42,29 +42,25 @@ static const pto_export_collective_t collectives[] = {
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-static bool add(const pto_postal_t *cost, int64_t bytes, double *seconds) {
-    if (cost)
-        *seconds += cost->alpha_s.value + cost->beta_s_per_byte.value * (double)bytes;
-    return cost;
+/* The postal model's time; INFINITY without a cost. */
+static double postal_s(const pto_postal_t *cost, int64_t bytes) {
+    return cost ? cost->alpha_s.value + cost->beta_s_per_byte.value * (double)bytes : INFINITY;
 }
 
-/* The time of reducing two vectors in GPU memory: by a kernel, or by a copy to the host, the CPU and a copy
- * back. INFINITY if the machine file lacks a cost. */
-static double reduction_s(const pto_machine_t *machine, int how, int64_t bytes) {
-    double seconds = 0;
-    bool known =
-        how == BY_KERNEL
-            ? add(pto_machine_reduce(machine, PTO_SPACE_GPU, bytes), bytes, &seconds)
-            : add(pto_machine_reduce(machine, PTO_SPACE_CPU, bytes), bytes, &seconds) &&
-                  add(pto_machine_copy(machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false), bytes, &seconds) &&
-                  add(pto_machine_copy(machine, PTO_COPY_H2D, PTO_REACH_ON_SOCKET, false), bytes, &seconds);
-    return known ? seconds : INFINITY;
+/* The time of reducing two vectors in GPU memory: by a kernel, or by the CPU between a copy to the host and a
+ * copy back. INFINITY if the machine file lacks a cost. */
+static double reduction_s(const pto_machine_t *machine, int algorithm_id, int64_t bytes) {
+    if (algorithm_id == BY_KERNEL)
+        return postal_s(pto_machine_reduce(machine, PTO_SPACE_GPU, bytes), bytes);
+    return postal_s(pto_machine_reduce(machine, PTO_SPACE_CPU, bytes), bytes) +
+           postal_s(pto_machine_copy(machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false), bytes) +
+           postal_s(pto_machine_copy(machine, PTO_COPY_H2D, PTO_REACH_ON_SOCKET, false), bytes);
 }
 
+/* The time of a message between nodes; INFINITY if the machine file lacks its cost. */
 static double message_s(const pto_machine_t *machine, int64_t bytes) {
     const pto_cost_row_t *row = pto_machine_message(machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, bytes);
-    double seconds = 0;
-    return row && add(&row->postal, bytes, &seconds) ? seconds : INFINITY;
+    return postal_s(row ? &row->postal : NULL, bytes);
 }
 
 /* The time of a message between nodes in blocks, one after the other. */
@@ -83,14 +79,15 @@ static double price(const pto_export_t *export, const pto_export_table_t *table,
 
 /* --- the variables -------------------------------------------------------------------------------------- */
 
+/* Sets `*known` to whether both prices are known. */
 static bool kernel_is_as_fast(const pto_machine_t *machine, int64_t bytes, bool *known) {
     double gpu_s = reduction_s(machine, BY_KERNEL, bytes), host_s = reduction_s(machine, BY_CPU, bytes);
     *known = isfinite(gpu_s) && isfinite(host_s);
     return *known && gpu_s <= host_s;
 }
 
-/* Returns the least size from which on the kernel is as fast as the CPU; -1 if there is none or, with
- * `*known` false, a price is missing. */
+/* Returns the least of the export's sizes from which on the kernel is as fast as the CPU; -1 if there is
+ * none, or if a price is missing (`*known` is false then). */
 static int64_t find_threshold(const pto_export_t *export, bool *known) {
     int64_t first = export->bytes.count;
     *known = true;
@@ -99,7 +96,8 @@ static int64_t find_threshold(const pto_export_t *export, bool *known) {
     return *known && first < export->bytes.count ? export->bytes.value[first] : -1;
 }
 
-/* Returns the least power of two at which a message's start is negligible; 0 if the costs are unknown. */
+/* Returns the least power of two for which alpha is within the tolerance of beta times the size, at most
+ * BLOCK_BYTES_MOST; 0 if the machine file has no messages between nodes. */
 static int64_t find_block(const pto_export_t *export) {
     const pto_machine_t *machine = export->options.machine;
     for (int64_t bytes = BLOCK_BYTES_LEAST;; bytes *= 2) {
@@ -165,10 +163,11 @@ typedef struct {
     pto_error_t *err;
 } reader_t;
 
+/* Visits a variable of the file: a pto_variable_visit_t whose context is a reader_t. */
 static pto_status_t read_variable(const pto_variable_t *variable, void *context) {
     reader_t *reader = context;
     int64_t *value = reader->value;
-    int at = 0;
+    int at = 0; /* the variable's index in known_variables */
     if (strncmp(variable->name, variables_begin, strlen(variables_begin)) != 0)
         return PTO_OK;
     while (at < VARIABLE_COUNT && strcmp(known_variables[at].name, variable->name) != 0)
@@ -189,7 +188,8 @@ static pto_status_t read_variable(const pto_variable_t *variable, void *context)
     return PTO_OK;
 }
 
-/* Fills a table with the file's rules. Without USE_KERNEL the default is unknown: it differs by release. */
+/* Fills a table with the file's rules. Without USE_KERNEL the library decides: its default, which differs by
+ * release, is unknown. */
 static void fill_table(const pto_export_t *export, pto_export_table_t *table,
                        const int64_t value[VARIABLE_COUNT]) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
@@ -218,7 +218,7 @@ static void fill_table(const pto_export_t *export, pto_export_table_t *table,
 
 static pto_status_t read_file(const pto_export_file_t *file, pto_export_t *export, pto_error_t *err) {
     reader_t reader = {.path = file->path, .value = {-1, -1, -1}, .err = err};
-    /* Quotes are a shell's. */
+    /* Only a shell removes quotes. */
     const bool is_script =
         pto_variables_is_script(file->text) || strstr(file->text, "=\"") || strstr(file->text, "='");
     pto_variables_t variables = {.path = file->path,

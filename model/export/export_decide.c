@@ -1,4 +1,5 @@
-/* Decides by price which algorithm a library should run from which size on; finds what it cannot be told. */
+/* Fills the rules of `portolan export` by price: which algorithm a library should run from which size on.
+ * Also finds the sizes at which a strategy that no rule can select is faster (pto_export_write_missed). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "portolan/units.h"
 #include "show/table.h"
 
-/* The scenario of a table's communicator. It borrows everything. */
+/* Returns the scenario of a table's communicator. It borrows `bytes`, `nodes` and all that the export owns.
+ */
 static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_table_t *table,
                                   pto_series_t bytes, pto_series_t nodes) {
     pto_scenario_t scenario = export->options.scenario;
@@ -78,9 +80,10 @@ pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table
     return price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
 }
 
+/* Whether rules for this communicator may name an algorithm. */
 static bool may_run(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm) {
-    if (algorithm->commutative && !export->commutative)
+    if (algorithm->needs_commutative && !export->commutative)
         return false;
     bool is_power = (table->ranks & (table->ranks - 1)) == 0;
     return (is_power || !algorithm->needs_power) &&
@@ -91,7 +94,7 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
                              const pto_export_algorithm_t **best, double *seconds, pto_error_t *err) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
     pto_status_t status = PTO_OK;
-    bool priced = true;
+    bool all_priced = true;
     *best = NULL;
     *seconds = INFINITY;
     for (; algorithm->name && status == PTO_OK; algorithm++) {
@@ -99,20 +102,21 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
         if (!may_run(export, table, algorithm))
             continue;
         status = pto_export_price(export, table, algorithm, bytes, &algorithm_s, err);
-        priced = priced && isfinite(algorithm_s);
+        all_priced = all_priced && isfinite(algorithm_s);
         if (algorithm_s < *seconds) {
             *best = algorithm;
             *seconds = algorithm_s;
         }
     }
-    if (!priced && table->collective->needs_all)
+    if (!all_priced && table->collective->needs_all)
         *best = NULL;
     return status;
 }
 
 /* --- rules ---------------------------------------------------------------------------------------------- */
 
-/* The price of an algorithm, or for NULL of the library's default: 0, so that it wins, if unknown. */
+/* Sets the price of an algorithm or, for NULL, of the library's default. An unknown default gets the price 0,
+ * so that it wins. */
 static pto_status_t price_rule(const pto_export_t *export, const pto_export_table_t *table,
                                const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                                pto_error_t *err) {
@@ -122,8 +126,9 @@ static pto_status_t price_rule(const pto_export_t *export, const pto_export_tabl
     return algorithm ? pto_export_price(export, table, algorithm, bytes, seconds, err) : PTO_OK;
 }
 
-/* Find by bisection the least size in (`slow`, `fast`], to a 64th, at which `next` is as fast as `last` or,
- * if that is NULL, faster than the library's default. */
+/* Finds the size from which on a rule for `next` should replace one for `last`: by bisection in
+ * (`slow`, `fast`], to 1/64 of the size. `next` must be as fast as `last` or, if `last` is NULL, faster than
+ * the library's default. */
 static pto_status_t find_crossing(const pto_export_t *export, const pto_export_table_t *table,
                                   const pto_export_algorithm_t *last, const pto_export_algorithm_t *next,
                                   int64_t slow, int64_t fast, int64_t *crossing, pto_error_t *err) {
@@ -152,7 +157,8 @@ static pto_status_t add_rule(pto_export_table_t *table, int64_t from, const pto_
     return PTO_OK;
 }
 
-/* Whether the price of `last` is within the tolerance of the best, so that it needs no new rule. */
+/* Sets whether the price of `last` is within the tolerance of the best one, so that no new rule is needed;
+ * false if `last` is NULL. */
 static pto_status_t is_good_enough(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                    const pto_export_algorithm_t *last, double best_s, bool *is_enough,
                                    pto_error_t *err) {
@@ -162,7 +168,8 @@ static pto_status_t is_good_enough(const pto_export_t *export, const pto_export_
     return status;
 }
 
-/* For a library whose default is known: set `*best` to NULL unless it is better than the default. */
+/* Sets `*best` to NULL (the library decides) unless it is better than the library's default, if that is
+ * known. */
 static pto_status_t prefer_default(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                    const pto_export_algorithm_t **best, double best_s, pto_error_t *err) {
     if (!export->target->default_rule || !*best)
@@ -175,27 +182,33 @@ static pto_status_t prefer_default(const pto_export_t *export, const pto_export_
     return status;
 }
 
-/* Add a rule if another algorithm than the last rule's is to run from the at-th size on. */
-static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t at,
+/* Adds a rule from the export's size with this index on, if the last rule's algorithm is not good enough. The
+ * first size always gets a rule. */
+static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t index,
                               pto_error_t *err) {
-    const int64_t *bytes = export->bytes.value;
-    const pto_export_algorithm_t *best, *last = at > 0 ? table->rule[table->rule_count - 1].algorithm : NULL;
+    const bool is_first = index == 0;
+    const int64_t *bytes = &export->bytes.value[index];
+    const pto_export_algorithm_t *best,
+        *last = is_first ? NULL : table->rule[table->rule_count - 1].algorithm;
     double best_s;
     bool is_enough = false;
-    int64_t from = at > 0 ? bytes[at] : 0;
-    pto_status_t status = pto_export_best(export, table, bytes[at], &best, &best_s, err);
+    int64_t from = is_first ? 0 : *bytes;
+    pto_status_t status = pto_export_best(export, table, *bytes, &best, &best_s, err);
     if (status == PTO_OK)
-        status = prefer_default(export, table, bytes[at], &best, best_s, err);
+        status = prefer_default(export, table, *bytes, &best, best_s, err);
     if (status == PTO_OK)
-        status = is_good_enough(export, table, bytes[at], last, best_s, &is_enough, err);
-    if (status != PTO_OK || (at > 0 && ((is_enough && best) || best == last)))
+        status = is_good_enough(export, table, *bytes, last, best_s, &is_enough, err);
+    const bool keeps_last = !is_first && (best == last || (is_enough && best));
+    if (status != PTO_OK || keeps_last)
         return status;
-    if (at > 0 && ((last && best) || export->target->default_rule))
-        status = find_crossing(export, table, last, best, bytes[at - 1], bytes[at], &from, err);
+    const bool both_have_prices = (last && best) || export->target->default_rule;
+    if (!is_first && both_have_prices)
+        status = find_crossing(export, table, last, best, bytes[-1], *bytes, &from, err);
     return status == PTO_OK ? add_rule(table, from, best, err) : status;
 }
 
-/* Leave sizes below the first one that was priced to the library, unless they are less than an element. */
+/* Inserts a rule that leaves the sizes below the first priced one to the library, unless they are smaller
+ * than an element. */
 static pto_status_t leave_smaller_sizes(const pto_export_t *export, pto_export_table_t *table,
                                         pto_error_t *err) {
     int64_t first_bytes = export->bytes.value[0];
@@ -265,18 +278,27 @@ static pto_status_t staging_is_as_fast(const pto_export_t *export, const pto_exp
 pto_status_t pto_export_last_staged(const pto_export_t *export, const pto_export_table_t *table,
                                     int64_t *bytes, pto_error_t *err) {
     const pto_series_t *sizes = &export->bytes;
-    int64_t at = 0, above;
-    bool as_fast = true;
+    int64_t staged_count = 0; /* of the first sizes: those at which staging is as fast */
     pto_status_t status = PTO_OK;
-    for (; at < sizes->count && as_fast && status == PTO_OK; at += as_fast)
-        status = staging_is_as_fast(export, table, sizes->value[at], &as_fast, err);
-    *bytes = at > 0 ? sizes->value[at - 1] : -1;
-    if (at == 0 || at == sizes->count || status != PTO_OK)
+    while (staged_count < sizes->count) {
+        bool as_fast;
+        status = staging_is_as_fast(export, table, sizes->value[staged_count], &as_fast, err);
+        if (!as_fast)
+            break;
+        staged_count++;
+    }
+    *bytes = staged_count > 0 ? sizes->value[staged_count - 1] : -1;
+    if (staged_count == 0 || staged_count == sizes->count || status != PTO_OK)
         return status;
-    for (above = sizes->value[at]; above - *bytes > 1 + above / 64 && status == PTO_OK;) {
+    int64_t above = sizes->value[staged_count];
+    while (above - *bytes > 1 + above / 64 && status == PTO_OK) {
         int64_t middle = *bytes + (above - *bytes) / 2;
+        bool as_fast;
         status = staging_is_as_fast(export, table, middle, &as_fast, err);
-        *(as_fast ? bytes : &above) = middle;
+        if (as_fast)
+            *bytes = middle;
+        else
+            above = middle;
     }
     return status;
 }
@@ -315,6 +337,7 @@ static bool is_named(const pto_strategy_t *strategy, const char *name) {
     return name && strcmp(strategy->name, name) == 0;
 }
 
+/* Whether the library runs a strategy by itself or by a rule. */
 static bool can_run(const pto_export_collective_t *collective, const pto_strategy_t *strategy) {
     bool found = is_named(strategy, collective->strategy) || is_named(strategy, "mpi");
     for (const pto_export_algorithm_t *algorithm = collective->algorithm; algorithm->name; algorithm++)
@@ -322,6 +345,7 @@ static bool can_run(const pto_export_collective_t *collective, const pto_strateg
     return found;
 }
 
+/* Writes the lines of pto_export_write_missed about one table. */
 static pto_status_t write_table(const pto_export_t *export, const pto_export_table_t *table,
                                 const char *except, FILE *stream, pto_error_t *err) {
     int64_t nodes = table->nodes;

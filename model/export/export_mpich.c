@@ -2,8 +2,8 @@
  * whole, with branches added for the communicators that were priced.
  *
  * The device ch4 (src/mpid/ch4/src/ch4_coll.h) splits broadcasts and reductions by node before it consults
- * the tree. On communicators with several processes a node, these have no rules. Alltoalls and allgathers are
- * not split. */
+ * the tree. So these have no rules on communicators with several processes a node. Alltoalls and allgathers
+ * are not split. */
 #include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
@@ -24,13 +24,13 @@
     {.collective = PTO_COLLECTIVE_##collective_, .name = (name_), .strategy = (strategy_), .total = (total_), \
      .algorithm = {__VA_ARGS__}}
 /* clang-format on */
-#define GATHERING                                                                                            \
+#define ALLGATHER_ALGORITHMS                                                                                 \
     ALGORITHM("bruck", "brucks"),                                                                            \
         {.algorithm = "recursive_doubling", .name = "recursive_doubling", .needs_power = true},              \
         ALGORITHM("ring", "ring")
 static const pto_export_collective_t collectives[] = {
-    COLLECTIVE(ALLGATHER, "allgather", "cuda_aware", true, GATHERING),
-    COLLECTIVE(ALLGATHERV, "allgatherv", "cuda_aware", true, GATHERING),
+    COLLECTIVE(ALLGATHER, "allgather", "cuda_aware", true, ALLGATHER_ALGORITHMS),
+    COLLECTIVE(ALLGATHERV, "allgatherv", "cuda_aware", true, ALLGATHER_ALGORITHMS),
     COLLECTIVE(ALLREDUCE, "allreduce", "three_step", false,
                ALGORITHM("recursive_doubling", "recursive_doubling"),
                ALGORITHM("rabenseifner", "reduce_scatter_allgather")),
@@ -60,7 +60,7 @@ static bool is_split_by_node(const pto_export_table_t *table) {
 
 enum { PATH_MAX_BYTES = PTO_FOLDER_MAX + 32 };
 
-/* Find a file of libraries/mpich-4.0. */
+/* Sets `path` to a file of libraries/mpich-4.0. False: no folder of libraries has it. */
 static bool find_file(const char *name, char path[PATH_MAX_BYTES]) {
     char folder[PTO_FOLDER_MAX];
     for (int i = 0; pto_folder_at(PTO_FOLDER_LIBRARIES, i, folder); i++) {
@@ -110,7 +110,7 @@ static pto_status_t read_defaults(pto_export_t *export, pto_error_t *err) {
     return status;
 }
 
-/* The rule that a tree has for a call. */
+/* Returns what a tree chooses for a call of `bytes`. */
 static pto_export_rule_t rule_of(const pto_export_t *export, const json_t *tree,
                                  const pto_export_table_t *table, int64_t bytes) {
     assert(table->collective);
@@ -167,7 +167,8 @@ static json_t *object_of(const char *key, json_t *child) {
     return node;
 }
 
-/* The node of a rule; `own` is the branch of MPICH's own tree, for calls that the algorithm cannot take. */
+/* The node of a rule. `own` is the collective's branch in MPICH's own tree, which is used again for calls
+ * that the algorithm cannot run. */
 static json_t *algorithm_node(const pto_export_collective_t *collective,
                               const pto_export_algorithm_t *algorithm, json_t *own) {
     char key[96] = "algorithm=";
@@ -175,7 +176,7 @@ static json_t *algorithm_node(const pto_export_collective_t *collective,
     json_t *node = object_of(key, json_object());
     if (strcmp(algorithm->algorithm, "rabenseifner") != 0)
         return node;
-    /* The algorithm cuts the vector: safe for predefined operations only, and a part must have an element. */
+    /* The algorithm cuts the vector. That needs a predefined operation, and an element in each part. */
     json_t *counts = json_object();
     json_object_set(counts, "count<pow2", own);
     json_object_set_new(counts, "count=any", node);
@@ -184,12 +185,12 @@ static json_t *algorithm_node(const pto_export_collective_t *collective,
     return node;
 }
 
-/* The node of one communicator's rules. MPICH stores limits in an int. */
+/* The node of one communicator's rules. MPICH stores limits in an int: larger sizes are left to `own`. */
 static json_t *table_node(const pto_export_table_t *table, json_t *own) {
     const char *size = table->collective->total ? "total_msg_size" : "avg_msg_size";
     char key[64];
     json_t *node = json_object();
-    bool fits = true;
+    bool fits = true; /* the last limit, in an int */
     for (int i = 0; i < table->rule_count && fits; i++) {
         const pto_export_algorithm_t *algorithm = table->rule[i].algorithm;
         int64_t below = i + 1 < table->rule_count ? pto_export_size(table, table->rule[i + 1].from_bytes) : 0;
@@ -212,7 +213,7 @@ static bool has_rules(const pto_export_table_t *table) {
     return table->rule_count > 1 || table->rule[0].algorithm;
 }
 
-/* The node of a collective: the communicators with rules, and MPICH's own branch for all others. The
+/* The node of a collective: the communicators with rules, and MPICH's own branch (`own`) for all others. The
  * conditions are `comm_size<=`, because MPICH reads `comm_size<` as `<=` in some places (mpich_tree.c). */
 static json_t *collective_node(const pto_export_t *export, const pto_export_collective_t *collective,
                                json_t *own) {
@@ -234,7 +235,7 @@ static json_t *collective_node(const pto_export_t *export, const pto_export_coll
     return node;
 }
 
-/* Replace a collective's branch for intracommunicators, but not for alltoalls in place, which differ. */
+/* Replaces a collective's branch for intracommunicators. Alltoalls in place keep MPICH's branch. */
 static pto_status_t patch(const pto_export_t *export, const pto_export_collective_t *collective, json_t *tree,
                           pto_error_t *err) {
     char name[64];
@@ -254,8 +255,8 @@ static pto_status_t patch(const pto_export_t *export, const pto_export_collectiv
     return PTO_OK;
 }
 
-/* Check that the tree has the rules for the calls that were priced, and MPICH's own choice for the others: in
- * their new places, MPICH's branches could read `comm_size<` differently. */
+/* Checks that the tree chooses by the rules for calls that have one, and as MPICH's own tree for others.
+ * MPICH's branches have moved, and MPICH may read their `comm_size<` differently there. */
 static pto_status_t verify(const pto_export_t *export, const pto_export_table_t *table, const json_t *tree,
                            pto_error_t *err) {
     for (int64_t i = 0; i < export->bytes.count; i++) {
@@ -278,10 +279,12 @@ static pto_status_t verify(const pto_export_t *export, const pto_export_table_t 
 static pto_status_t write_tree(const pto_export_t *export, FILE *stream, pto_error_t *err) {
     json_t *tree = json_deep_copy(export->defaults);
     pto_status_t status = PTO_OK;
-    const pto_export_collective_t *collective = NULL;
+    const pto_export_collective_t *collective = NULL; /* the last one that was patched */
     for (int i = 0; i < export->table_count && status == PTO_OK; i++) {
-        if (has_rules(&export->table[i]) && export->table[i].collective != collective)
-            status = patch(export, collective = export->table[i].collective, tree, err);
+        if (has_rules(&export->table[i]) && export->table[i].collective != collective) {
+            collective = export->table[i].collective;
+            status = patch(export, collective, tree, err);
+        }
     }
     char *names = NULL;
     if (status == PTO_OK)

@@ -1,7 +1,7 @@
 /* Rules for NCCL through the tuner plugin of tuner/: ring or tree, and the protocol, for allreduces on
- * several nodes. They are priced by the structure that extrapolates NCCL's times (model/src/price/nccl.c). At
- * numbers of GPUs and nodes that were measured there are no rules: the times are those of NCCL's own choice,
- * and others are unknown. */
+ * several nodes. They are priced by the structure that extrapolates NCCL's times (model/src/price/nccl.c).
+ * Where the machine file has measured times for the numbers of GPUs and nodes, there are no rules: these are
+ * the times of NCCL's own choice, and those of other choices are unknown. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ static const pto_export_collective_t collectives[] = {
                    ROW(TREE, SIMPLE, "tree,simple")}},
     {.name = NULL}};
 
-/* Find the price of an algorithm for a call. False without a cost of bytes between nodes, which decides. */
+/* Sets the route (price/nccl.h) by which an algorithm is priced for a call. False if there is none, or if the
+ * machine file has no cost of bytes between nodes, without which ring and tree cannot be compared. */
 static bool find_route(const pto_export_t *export, const pto_export_table_t *table,
                        pto_nccl_algorithm_t algorithm, int64_t bytes, pto_nccl_route_t *route) {
     const pto_machine_t *machine = export->options.machine;
@@ -37,20 +38,22 @@ static bool find_route(const pto_export_t *export, const pto_export_table_t *tab
            pto_nccl_extrapolated(machine, PTO_NCCL_ALLREDUCE, algorithm, job, (double)bytes, route);
 }
 
-/* Whether the prices rest on no measurement but on NCCL's constants and the links' rates, which NCCL also
- * has. A rule that differs from its choice would then rest on omissions of the model. */
+/* Whether prices are based on NCCL's constants and the links' rates alone, without a measurement. NCCL has
+ * the same inputs, so that a rule that differs from its choice would only show what the model omits. */
 static bool is_known_to_nccl(const pto_nccl_route_t *ring) {
     return ring->base.nodes == 1 && ring->row->postal.sample_count == 0;
 }
 
-/* The price of an algorithm with its protocol. Unless `any`, only with the protocol that NCCL uses for this
- * algorithm and size; INFINITY with another. */
+/* The price of an algorithm with its protocol. Unless `any_protocol`, a protocol other than the one that NCCL
+ * uses for this algorithm and size has the price INFINITY. */
 static double price_of(const pto_export_t *export, const pto_export_table_t *table,
-                       const pto_export_algorithm_t *algorithm, int64_t bytes, bool any) {
+                       const pto_export_algorithm_t *algorithm, int64_t bytes, bool any_protocol) {
     pto_nccl_route_t route;
     const int protocol = algorithm->id % PTO_NCCL_PROTOCOL_COUNT;
     pto_nccl_algorithm_t kind = (pto_nccl_algorithm_t)(algorithm->id / PTO_NCCL_PROTOCOL_COUNT);
-    if (!find_route(export, table, kind, bytes, &route) || (!any && (int)route.protocol != protocol))
+    if (!find_route(export, table, kind, bytes, &route))
+        return INFINITY;
+    if (!any_protocol && (int)route.protocol != protocol)
         return INFINITY;
     return pto_nccl_route_s(export->options.machine, PTO_NCCL_ALLREDUCE, &route) + route.more_s[protocol];
 }
@@ -68,13 +71,13 @@ static pto_export_rule_t choice_of_nccl(const pto_export_t *export, const pto_ex
                                         int64_t bytes) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
     pto_nccl_route_t ring;
-    const bool cheaper =
+    const bool takes_cheaper =
         find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &ring) && is_known_to_nccl(&ring);
     pto_export_rule_t rule = {.from_bytes = bytes};
     double chosen_s = 0;
     for (; algorithm->name; algorithm++) {
         double seconds = price_of(export, table, algorithm, bytes, false);
-        if (isfinite(seconds) && (!rule.algorithm || (seconds < chosen_s) == cheaper)) {
+        if (isfinite(seconds) && (!rule.algorithm || (seconds < chosen_s) == takes_cheaper)) {
             rule.algorithm = algorithm;
             chosen_s = seconds;
         }
@@ -97,6 +100,7 @@ static pto_status_t write_rules(const pto_export_t *export, FILE *stream, pto_er
     return PTO_OK;
 }
 
+/* Writes a line on why a table has no rules, if there is a reason besides the prices. */
 static void write_reason(const pto_export_t *export, const pto_export_table_t *table, FILE *stream) {
     const pto_machine_t *machine = export->options.machine;
     pto_nccl_route_t ring;
@@ -135,9 +139,9 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-/* A file is read by the plugin's own reader (tuner/rules.h); the first rule that matches a call applies.
- * Calls are single ones on buffers that are not registered. Whether NCCL can run an algorithm, or prefers one
- * of #keep, is not known here. The enumerators are NCCL's numbers. */
+/* A file is read by the plugin's own reader (tuner/rules.h). The first rule that matches a call applies. The
+ * calls that are checked are not grouped, and their buffers are not registered. Whether NCCL can run an
+ * algorithm, or prefers one of the line #keep, is not known here. The enumerators are NCCL's numbers. */
 enum { NCCL_TREE = 0, NCCL_RING = 1, NCCL_ALLREDUCE = 4 };
 
 static const pto_export_algorithm_t *algorithm_of(const pto_export_collective_t *collective,

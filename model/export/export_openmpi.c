@@ -13,11 +13,11 @@
 #include "export.h"
 #include "portolan/units.h"
 
-/* Reductions of GPU buffers are always staged through host memory (component `cuda`, in 6.0 `accelerator`);
- * other collectives get GPU buffers. A ring that a file selects does not reduce in the order of the ranks:
- * only Open MPI's own choice asks whether the operation is commutative. The linear allgathers are left out,
- * because they gather to process 0 and broadcast. A pipeline has no segments: the whole vector goes from
- * process to process. */
+/* Open MPI stages reductions of GPU buffers through host memory (component `cuda`, in 6.0 `accelerator`);
+ * other collectives get GPU buffers. A ring does not reduce in the order of the ranks. Open MPI's own choice
+ * avoids it for operations that are not commutative; a ring that a file selects runs for all operations. The
+ * linear allgathers are left out, because they gather to process 0 and broadcast. The pipeline is priced
+ * without segments: each process forwards the whole vector. */
 
 /* clang-format off */
 #define ALGORITHM(algorithm_, id_, name_) {.algorithm = (algorithm_), .id = (id_), .name = (name_)}
@@ -26,14 +26,14 @@
      .algorithm = {__VA_ARGS__}}
 /* clang-format on */
 static const pto_export_collective_t collectives[] = {
-    /* First, because the list for JSON begins after it. 4.1 looks up the mean of the blocks. */
+    /* Must be first: the JSON target has the list from the second row on. 4.1 looks up the mean block. */
     COLLECTIVE(ALLGATHERV, 1, "allgatherv", "cuda_aware", false, ALGORITHM("bruck", 2, "bruck"),
                ALGORITHM("ring", 3, "ring")),
     COLLECTIVE(ALLGATHER, 0, "allgather", "cuda_aware", true, ALGORITHM("bruck", 2, "bruck"),
                ALGORITHM("recursive_doubling", 3, "recursive_doubling"), ALGORITHM("ring", 4, "ring")),
     COLLECTIVE(ALLREDUCE, 2, "allreduce", "three_step", false,
                ALGORITHM("recursive_doubling", 3, "recursive_doubling"),
-               {.algorithm = "ring", .id = 4, .name = "ring", .commutative = true},
+               {.algorithm = "ring", .id = 4, .name = "ring", .needs_commutative = true},
                ALGORITHM("rabenseifner", 6, "rabenseifner")),
     COLLECTIVE(ALLTOALL, 3, "alltoall", "cuda_aware", true, ALGORITHM("linear", 1, "linear"),
                ALGORITHM("pairwise", 2, "pairwise"), ALGORITHM("bruck", 3, "modified_bruck")),
@@ -45,12 +45,12 @@ static const pto_export_collective_t collectives[] = {
                ALGORITHM("rabenseifner", 7, "rabenseifner")),
     {.name = NULL}};
 
-/* All of Open MPI's algorithms by their numbers: of 6.0 (docs/tuning-apps/coll-tuned.rst), of which 4.1.4 has
- * the first ones (`ompi_info`), one by another name. */
+/* All algorithms of Open MPI 6.0 by their numbers (docs/tuning-apps/coll-tuned.rst). 4.1.4 has the first ones
+ * (`ompi_info`), one of them by another name. */
 static const struct {
     pto_collective_t collective;
-    int last_of_4;
-    const char *name[10];
+    int last_of_4;        /* the last number in 4.1.4 */
+    const char *name[10]; /* by number */
 } known[] = {
     {PTO_COLLECTIVE_ALLGATHER,
      6,
@@ -84,6 +84,7 @@ int pto_openmpi_algorithm(const pto_export_collective_t *collective, const char 
     return -1;
 }
 
+/* Returns whether the target's release has an algorithm of this number. 5.0 is checked with 6.0's list. */
 static bool has_algorithm(const pto_export_t *export, const pto_export_collective_t *collective,
                           int64_t number) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -102,6 +103,7 @@ static int end_of_collective(const pto_export_t *export, int first) {
 
 /* --- the classic file ----------------------------------------------------------------------------------- */
 
+/* Writes the entry of communicators that were not priced, which would otherwise use the previous entry. */
 static void write_guard(FILE *stream, int64_t ranks) {
     fprintf(stream, "%-12" PRId64 "# ranks, and more: Open MPI decides\n1\n0 0 0 0\n", ranks);
 }
@@ -119,13 +121,15 @@ static void write_table(FILE *stream, const pto_export_table_t *table) {
     }
 }
 
-/* Returns whether communicators just above a table's need an entry that leaves them to Open MPI. */
-static bool needs_guard(const pto_export_t *export, int at, int end) {
-    return at + 1 == end || export->table[at + 1].ranks != export->table[at].ranks + 1;
+/* Returns whether the next larger communicator than a table's has no table, so that it needs a guard. */
+static bool needs_guard(const pto_export_t *export, int table, int end) {
+    return table + 1 == end || export->table[table + 1].ranks != export->table[table].ranks + 1;
 }
 
+/* Writes the tables [first, end) of one collective, and a guard wherever numbers of ranks were not priced. */
 static void write_collective(const pto_export_t *export, FILE *stream, int first, int end) {
-    int entries = export->table[first].ranks > 1;
+    const bool guards_smaller = export->table[first].ranks > 1;
+    int entries = guards_smaller;
     for (int i = first; i < end; i++)
         entries += 1 + needs_guard(export, i, end);
     const pto_export_collective_t *collective = export->table[first].collective;
@@ -136,7 +140,7 @@ static void write_collective(const pto_export_t *export, FILE *stream, int first
             : by_mean         ? "mean block"
                               : "vector",
             entries);
-    if (export->table[first].ranks > 1)
+    if (guards_smaller)
         write_guard(stream, 1);
     for (int i = first; i < end; i++) {
         write_table(stream, &export->table[i]);
@@ -183,14 +187,15 @@ static pto_status_t write_classic_notes(const pto_export_t *export, FILE *stream
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */
 
-static void write_json_rule(FILE *stream, const pto_export_table_t *table, int at) {
-    const pto_export_rule_t *rule = &table->rule[at];
-    fprintf(stream, "%s\n          {\"msg_size_min\": %" PRId64 ", \"msg_size_max\": ", at > 0 ? "," : "",
+static void write_json_rule(FILE *stream, const pto_export_table_t *table, int index) {
+    const pto_export_rule_t *rule = &table->rule[index];
+    fprintf(stream, "%s\n          {\"msg_size_min\": %" PRId64 ", \"msg_size_max\": ", index > 0 ? "," : "",
             pto_export_size(table, rule->from_bytes));
-    if (at + 1 < table->rule_count)
+    if (index + 1 < table->rule_count)
         fprintf(stream, "%" PRId64, pto_export_size(table, rule[1].from_bytes) - 1);
     else
         fprintf(stream, "\"inf\"");
+    /* A name is only written if it is 6.0's: the tables have 4.1's. */
     const pto_export_algorithm_t *algorithm = rule->algorithm;
     if (algorithm && pto_openmpi_algorithm(table->collective, algorithm->name, 0) == algorithm->id)
         fprintf(stream, ", \"alg\": \"%s\"}", algorithm->name);
@@ -226,8 +231,8 @@ static pto_status_t write_json(const pto_export_t *export, FILE *stream, pto_err
     return PTO_OK;
 }
 
-/* The size up to which component `accelerator` should stage GPU buffers: bytes of the vector, of a rank's
- * block, or to each partner. Open MPI has one number for all communicators. */
+/* Writes the size up to which component `accelerator` should stage GPU buffers: bytes of the vector, of a
+ * rank's block, or to each partner. Open MPI has one parameter for all communicators. */
 static pto_status_t write_threshold(const pto_export_t *export, FILE *stream, const pto_export_table_t *table,
                                     pto_error_t *err) {
     int64_t bytes;
@@ -261,8 +266,8 @@ enum { COLLECTIVES_MAX = 22, NUMBER_DIGITS_MAX = 18, RULE_COLUMNS_MAX = 5, ALLTO
 
 typedef struct {
     const char *path;
-    const char *at;
-    int line;
+    const char *at; /* the unread text */
+    int line;       /* from 1 */
     const char *line_begin;
     int columns; /* of a rule: 4, or 5 in the second format, which adds a limit of requests in flight */
     pto_error_t *err;
@@ -273,6 +278,7 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, const cha
                             (int)(reader->at - reader->line_begin) + 1, "%s", message);
 }
 
+/* Skips blanks, comments and line ends. */
 static void skip_blanks(reader_t *reader) {
     for (;; reader->at++) {
         if (*reader->at == '#')
@@ -286,7 +292,8 @@ static void skip_blanks(reader_t *reader) {
     }
 }
 
-/* Rejects what Open MPI misreads: a leading 0 means octal, and characters that are not digits are skipped. */
+/* Reads a number; `what` names it in errors. Rejects numbers that Open MPI misreads: it takes a leading 0 for
+ * octal, and skips characters that are not digits. */
 static pto_status_t read_number(reader_t *reader, int64_t max, const char *what, int64_t *number) {
     char digits[NUMBER_DIGITS_MAX + 1], message[96];
     skip_blanks(reader);
@@ -326,27 +333,30 @@ static const char *algorithm_name(const pto_export_collective_t *collective, int
     return name;
 }
 
+enum { SIZE, ALGORITHM_ID, FAN_OUT, SEGMENT, REQUESTS }; /* the columns of a rule */
+
 /* A rule of the file. A size of all ranks' blocks is divided by the ranks: portolan counts one block. */
 static pto_export_rule_t rule_of(const pto_export_table_t *table, const int64_t number[RULE_COLUMNS_MAX]) {
-    pto_export_rule_t rule = {.from_bytes = number[0]};
+    pto_export_rule_t rule = {.from_bytes = number[SIZE]};
     if (table->collective->total)
-        rule.from_bytes = (number[0] + table->ranks - 1) / table->ranks;
-    if (number[1] == 0)
+        rule.from_bytes = (number[SIZE] + table->ranks - 1) / table->ranks;
+    if (number[ALGORITHM_ID] == 0)
         return rule;
-    const char *form = number[3] != 0 ? " in segments" : "";
+    const char *form = number[SEGMENT] != 0 ? " in segments" : "";
     char name[24], requests[40] = "";
-    if (number[3] == 0 && number[4] == 0)
-        rule.algorithm = pto_export_algorithm_of_id(table->collective, number[1]);
-    if (number[4] > 0)
-        snprintf(requests, sizeof requests, ", %" PRId64 " requests", number[4]);
+    if (number[SEGMENT] == 0 && number[REQUESTS] == 0)
+        rule.algorithm = pto_export_algorithm_of_id(table->collective, number[ALGORITHM_ID]);
+    if (number[REQUESTS] > 0)
+        snprintf(requests, sizeof requests, ", %" PRId64 " requests", number[REQUESTS]);
     if (!rule.algorithm)
         snprintf(rule.unpriced, sizeof rule.unpriced, "%s%s%s",
-                 algorithm_name(table->collective, number[1], name, sizeof name), form, requests);
+                 algorithm_name(table->collective, number[ALGORITHM_ID], name, sizeof name), form, requests);
     return rule;
 }
 
-/* Read the rules of one number of ranks into the tables of as many or more ranks, which later entries may
- * overwrite, and if they are the first into all. */
+/* Reads the rules of one number of ranks. They apply to the tables of at least as many ranks, until a later
+ * entry overwrites them; the first entry also applies to smaller tables. `collective` is NULL if portolan has
+ * no tables of it. */
 static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
                                const pto_export_collective_t *collective, int64_t ranks, bool first) {
     static const char *const what[RULE_COLUMNS_MAX] = {
@@ -356,13 +366,13 @@ static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
     for (int64_t i = 0; i < count && status == PTO_OK; i++) {
         for (int k = 0; k < reader->columns && status == PTO_OK; k++)
             status = read_number(reader, INT64_MAX, what[k], &number[k]);
-        if (status == PTO_OK && i == 0 && number[0] != 0)
+        if (status == PTO_OK && i == 0 && number[SIZE] != 0)
             status = fault(reader, PTO_ERR_RANGE,
                            "the first size must be 0: Open MPI ignores the whole file without a word");
-        if (status == PTO_OK && number[0] <= last)
+        if (status == PTO_OK && number[SIZE] <= last)
             status = fault(reader, PTO_ERR_RANGE, "sizes must increase: the last one not larger applies");
-        last = number[0];
-        if (status == PTO_OK && collective && !has_algorithm(export, collective, number[1]))
+        last = number[SIZE];
+        if (status == PTO_OK && collective && !has_algorithm(export, collective, number[ALGORITHM_ID]))
             status = fault(reader, PTO_ERR_RANGE,
                            "Open MPI has no algorithm of this number for this collective, whose calls fail");
         for (int t = 0; collective && t < export->table_count && status == PTO_OK; t++) {

@@ -1,7 +1,7 @@
 /* The reader of Open MPI 6.0's rules in JSON, for `export --check`. It applies them as Open MPI's component
- * `tuned` (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, main): in each list, the first entry whose range
- * contains the communicator or the message, ends included; a missing end is no limit. What Open MPI would
- * ignore, in part or as a whole, is an error. */
+ * `tuned` (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, main): in each list, the first entry applies whose
+ * range contains the size of the communicator or the message. Ranges include both ends; a missing end is no
+ * limit. Anything that Open MPI would ignore is an error. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +55,7 @@ static pto_status_t check_keys(const reader_t *reader, const json_t *object, con
 
 /* --- ranges --------------------------------------------------------------------------------------------- */
 
+/* Reads an end of a range; a missing one leaves `*end` unchanged. */
 static pto_status_t read_end(const reader_t *reader, const json_t *object, const char *key, int64_t *end) {
     const json_t *value = json_object_get(object, key);
     char message[80];
@@ -84,13 +85,15 @@ static pto_status_t read_range(const reader_t *reader, const json_t *object, con
 
 /* --- rules ---------------------------------------------------------------------------------------------- */
 
-/* Names are printed, and Open MPI's have no other characters. */
+/* Algorithm names are printed later. Open MPI's own have only these characters. */
 static bool is_printable(const char *name) {
     while (*name >= ' ' && *name <= '~')
         name++;
     return *name == '\0';
 }
 
+/* Reads the algorithm of a rule of the file into `parsed`. A collective without a name has no tables; its
+ * rules are only checked. */
 static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
                                    const pto_export_collective_t *collective, pto_export_rule_t *parsed) {
     const json_t *value = json_object_get(rule, "alg"), *segment = json_object_get(rule, "seg_size");
@@ -121,6 +124,7 @@ static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
     return PTO_OK;
 }
 
+/* Reads a list of at most PTO_EXPORT_RULES_MAX rules. */
 static pto_status_t read_entries(reader_t *reader, const json_t *list,
                                  const pto_export_collective_t *collective, pto_export_entry_t *entry,
                                  size_t *count) {
@@ -146,6 +150,7 @@ static pto_status_t read_entries(reader_t *reader, const json_t *list,
 
 /* --- from the file's entries to tables ------------------------------------------------------------------ */
 
+/* Whether an entry for this range of ranks and this distribution applies to a table's communicator. */
 static bool applies(const pto_export_table_t *table, const pto_export_range_t *ranks,
                     const char *distribution) {
     if (!pto_export_range_has(ranks, table->ranks))
@@ -155,7 +160,8 @@ static bool applies(const pto_export_table_t *table, const pto_export_range_t *r
     return strcmp(distribution, "any") == 0 || table->nodes == table->ranks;
 }
 
-/* Reads an entry for communicators into the tables that no earlier entry has filled. */
+/* Reads an entry for communicators into the tables that no earlier entry has filled. `is_filled` has a flag
+ * per table of the export. */
 static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_export_collective_t *collective,
                               pto_export_t *export, bool *is_filled) {
     pto_export_entry_t entry[PTO_EXPORT_RULES_MAX];
@@ -164,8 +170,8 @@ static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_ex
     pto_status_t status = check_keys(reader, comm, comm_keys);
     if (status != PTO_OK)
         return status;
-    const json_t *where = json_object_get(comm, "comm_rank_distribution");
-    const char *distribution = where ? json_string_value(where) : distributions[0];
+    const json_t *named = json_object_get(comm, "comm_rank_distribution");
+    const char *distribution = named ? json_string_value(named) : distributions[0];
     if (!distribution || !is_among(distributions, distribution))
         return fault(reader, PTO_ERR_SYNTAX,
                      "comm_rank_distribution is not any, one-per-node or single-node");

@@ -1,4 +1,5 @@
-/* What the readers of tuning files have in common. */
+/* Functions that the readers of tuning files share: reading the file, rejecting a file of another kind, and
+ * turning a file's entries into the rules of a table. */
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -54,13 +55,16 @@ static const pto_export_rule_t *rule_for(const pto_export_entry_t *entry, size_t
     return &library_decides;
 }
 
-/* The next size at which an entry begins or has ended; INT64_MAX if there is none. */
+/* The least size above `bytes` at which an entry begins, or which follows the last size of one; INT64_MAX if
+ * there is none. */
 static int64_t next_limit(const pto_export_entry_t *entry, size_t count, int64_t bytes) {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < count; i++) {
         const pto_export_range_t *range = &entry[i].bytes;
-        next = range->first > bytes && range->first < next ? range->first : next;
-        next = range->last >= bytes && range->last < next - 1 ? range->last + 1 : next;
+        if (range->first > bytes && range->first < next)
+            next = range->first;
+        if (range->last >= bytes && range->last < next - 1)
+            next = range->last + 1;
     }
     return next;
 }
@@ -76,7 +80,7 @@ bool pto_export_fill(pto_export_table_t *table, const pto_export_entry_t *entry,
         bool is_same_size = last >= 0 && table->rule[last].from_bytes == from_bytes;
         if (!is_same_size && ++last == PTO_EXPORT_RULES_MAX)
             return false;
-        /* The entry that applies is that of the rounded-up size. */
+        /* The rule is that of the first size in the file that is a whole number of blocks. */
         table->rule[last] = *rule_for(entry, count, from_bytes * blocks);
         table->rule[last].from_bytes = from_bytes;
         table->rule_count = last + 1;

@@ -1,7 +1,8 @@
-/* Environment variables for UCC (Unified Collective Communication), which runs a collective on GPU buffers by
- * one of its transport layers: which of NCCL and UCP it uses for which sizes. The layer with the highest
- * score runs a call; a score of `inf` beats the layers' default scores (UCC's docs/user_guide.md,
- * src/coll_score/ucc_coll_score.c at 8263de47). UCC compares the bytes of the destination buffer. */
+/* Environment variables that tell UCC (Unified Collective Communication) for which sizes to use NCCL and for
+ * which UCP. These are two of its transport layers, one of which runs a collective on GPU buffers. The layer
+ * with the highest score runs a call; a score of `inf` beats the layers' default scores (UCC's
+ * docs/user_guide.md, src/coll_score/ucc_coll_score.c at 8263de47). The sizes in UCC's ranges are bytes of
+ * the destination buffer. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +25,14 @@ static const pto_export_collective_t collectives[] = {ROW(ALLGATHER, "allgather"
                                                       ROW(REDUCE, "reduce", false),
                                                       {.name = NULL}};
 
-/* Returns the last size of a rule's range. UCC's ranges include both ends, and need more than one size. */
+/* Returns the last size of a rule's range. UCC's ranges include both ends and cannot have a single size. */
 static int64_t last_size(const pto_export_table_t *table, int rule) {
     int64_t first = pto_export_size(table, table->rule[rule].from_bytes);
     int64_t last = pto_export_size(table, table->rule[rule + 1].from_bytes) - 1;
     return last > first ? last : first + 1;
 }
 
+/* Adds a rule as UCC's setting COLLECTIVE:cuda:SIZES:[RANKS]:inf. */
 static void add_range(pto_text_t *text, const pto_export_table_t *table, int rule, const char *layer) {
     bool by_broadcasts =
         table->collective->collective == PTO_COLLECTIVE_ALLGATHERV &&
@@ -90,9 +92,9 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-/* To check a file, find the layer that runs a call: the one with the highest score, which is its default
- * score if the file does not set it. Only UCP, and the layers that the file sets, are known to be built in.
- */
+/* To check a file, find the layer with the highest score, which runs the call. A layer whose score the file
+ * does not set has its default score. UCC may have been built without a layer: only UCP, and the layers that
+ * the file sets, are sure to be built in. */
 
 /* The layers' default scores (src/components/tl/.../tl_....h). SHARP has to be enabled; the others with 0 do
  * not run collectives on NVIDIA's GPUs. CUDA only works within a node. */
@@ -101,29 +103,32 @@ static const int64_t default_scores[PTO_UCC_LAYER_COUNT] = {
 
 /* --- which settings apply ------------------------------------------------------------------------------- */
 
+/* The file's rules, read for one table. */
 typedef struct {
     const pto_ucc_rules_t *rules;
     const pto_export_table_t *table;
-    unsigned collective; /* its bit */
-    bool ucp_is_set;     /* outside sections, so that UCC ignores UCP's settings in sections */
+    unsigned collective; /* its bit, as in pto_ucc_setting_t */
+    bool ucp_is_set;     /* outside sections: UCC then ignores UCP's settings in sections */
 } reader_t;
 
-/* Whether no condition that is known here excludes a section. */
+/* Returns false if a condition excludes the table's communicator from a section. */
 static bool may_apply(const pto_ucc_section_t *section, const pto_export_table_t *table) {
     return pto_export_range_has(&section->ranks, table->ranks) &&
            pto_export_range_has(&section->nodes, table->nodes) &&
            pto_export_range_has(&section->ranks_per_node, table->ranks / table->nodes);
 }
 
+/* Whether a setting may apply to the table's collective and communicator. */
 static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
     const pto_ucc_rules_t *rules = reader->rules;
-    bool team = setting->teams.begin == setting->teams.end;
-    for (int i = setting->teams.begin; i < setting->teams.end && !team; i++)
-        team = pto_export_range_has(&rules->range[i], reader->table->ranks);
-    return team && (setting->collectives & reader->collective) &&
-           (setting->memories & 1u << PTO_UCC_MEMORY_CUDA) &&
-           (setting->section < 0 ||
-            (!reader->ucp_is_set && may_apply(&rules->section[setting->section], reader->table)));
+    bool has_team = setting->teams.begin == setting->teams.end;
+    for (int i = setting->teams.begin; i < setting->teams.end && !has_team; i++)
+        has_team = pto_export_range_has(&rules->range[i], reader->table->ranks);
+    if (!has_team || !(setting->collectives & reader->collective) ||
+        !(setting->memories & 1u << PTO_UCC_MEMORY_CUDA))
+        return false;
+    return setting->section < 0 ||
+           (!reader->ucp_is_set && may_apply(&rules->section[setting->section], reader->table));
 }
 
 /* Returns whether a setting applies from this size up to the next limit. */
@@ -145,8 +150,10 @@ static int64_t next_limit(const reader_t *reader, int64_t bytes) {
             continue;
         for (int i = setting->bytes.begin; i < setting->bytes.end; i++) {
             const pto_export_range_t *range = &reader->rules->range[i];
-            next = range->first > bytes && range->first < next ? range->first : next;
-            next = range->last > bytes && range->last < next ? range->last : next;
+            if (range->first > bytes && range->first < next)
+                next = range->first;
+            if (range->last > bytes && range->last < next)
+                next = range->last;
         }
     }
     return next;
@@ -154,7 +161,7 @@ static int64_t next_limit(const reader_t *reader, int64_t bytes) {
 
 /* --- which layer runs a call ---------------------------------------------------------------------------- */
 
-/* The settings that apply from a size on. */
+/* The settings that apply from a size on to the next limit. */
 typedef struct {
     const pto_ucc_setting_t *setting[PTO_UCC_LAYER_COUNT]; /* NULL: none for this layer */
     bool is_any;                                           /* a layer or component has a setting */
@@ -180,7 +187,7 @@ static settings_t find_settings(const reader_t *reader, int64_t bytes) {
     return settings;
 }
 
-/* The score of a layer; 0 if it does not run. `*sure`: it is known to be built in. */
+/* The score of a layer; 0 if it does not run. `*sure`: the layer is sure to be built in. */
 static int64_t score_of(const reader_t *reader, const settings_t *settings, int layer, bool *sure) {
     const pto_ucc_rules_t *rules = reader->rules;
     const pto_ucc_setting_t *setting = settings->setting[layer];
@@ -191,8 +198,8 @@ static int64_t score_of(const reader_t *reader, const settings_t *settings, int 
     return setting && setting->score >= 0 ? setting->score : default_scores[layer];
 }
 
-/* Set the rule to the algorithm of a layer. It is priced if the layer's own algorithm is the one that
- * portolan prices: the default, except for NCCL's allgatherv, which is priced by broadcasts. */
+/* Sets the rule to a layer. It has a price if the layer runs the algorithm that portolan prices: broadcasts
+ * for NCCL's allgatherv, else the layer's default. */
 static void name_layer(const reader_t *reader, const settings_t *settings, int layer,
                        pto_export_rule_t *rule) {
     const pto_ucc_setting_t *setting = settings->setting[layer];
@@ -213,7 +220,9 @@ static void name_layer(const reader_t *reader, const settings_t *settings, int l
                  algorithm);
 }
 
-/* Describe a rule where layers that may not be built in have the highest scores. */
+/* Describes the choice if layers that may not be built in have the highest scores: "CUDA or NCCL if built,
+ * else UCP". `unsure` has the scores of these layers, 0 for others; `best` is the layer with `sure_score`, or
+ * -1. */
 static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t sure_score, int best,
                         pto_export_rule_t *rule) {
     const pto_ucc_rules_t *rules = reader->rules;
@@ -229,14 +238,14 @@ static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t s
              nccl_out ? "; not NCCL" : "");
 }
 
-/* Returns the rule that applies from a size on, and the highest score. */
+/* Returns the rule that applies from a size on, and sets the highest score. */
 static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_t *score) {
     settings_t settings = find_settings(reader, bytes);
     const bool has_settings = settings.is_any || reader->rules->layers_given;
     pto_export_rule_t rule = {.from_bytes = 0};
-    int best = -1;
+    int best = -1; /* of the layers that are sure to be built in; -1: none */
     int64_t sure_score = 0, unsure_score = 0;
-    bool tie = false;
+    bool tie = false; /* two of these layers have sure_score */
     int64_t unsure[PTO_UCC_LAYER_COUNT] = {0};
     for (int layer = 0; layer < PTO_UCC_LAYER_COUNT; layer++) {
         bool sure;
@@ -264,9 +273,9 @@ static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
-/* Fill a table with the file's rules. A size at which two ranges meet belongs to the one with the higher
- * score, else to the upper one. If sizes are those of all ranks' blocks, they are divided by the ranks:
- * portolan counts one. */
+/* Fills a table with the file's rules. UCC's ranges include both ends: a size at which two ranges meet
+ * belongs to the one with the higher score, else to the upper one. If the file's sizes are those of all
+ * ranks' blocks, they are divided by the ranks: portolan counts one block. */
 static pto_status_t fill_table(const reader_t *reader, pto_export_table_t *table, const char *path,
                                pto_error_t *err) {
     int64_t blocks = table->collective->total ? table->ranks : 1, last_score = 0;

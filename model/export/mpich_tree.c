@@ -1,5 +1,5 @@
-/* MPICH's decision tree as MPICH 4.0.2 reads it (src/mpi/coll/src/csel.c): the keys of an object are
- * conditions; the first one that holds is followed, down to a leaf that names an algorithm. MPICH aborts at a
+/* MPICH's decision tree as MPICH 4.0.2 reads it (src/mpi/coll/src/csel.c). The keys of an object are
+ * conditions. MPICH follows the first one that holds, down to a leaf {"algorithm=NAME": {}}. It aborts at a
  * key that it does not know, and where no condition holds. Its own tree is
  * maint/tuning/coll/mpir/generic.json. */
 #include "mpich_tree.h"
@@ -28,7 +28,7 @@ static const char *const collectives[] = {
 /* clang-format on */
 
 /* The subject of a condition: the words that may follow `=`, and whether numbers may follow `<` and `<=`.
- * Unless the first word is `any`, the first two cover all cases and exclude each other. */
+ * Unless the first word is `any`, the subject has exactly the first two words as values. */
 typedef struct {
     const char *name;
     bool has_limits;
@@ -54,10 +54,10 @@ static const subject_t subjects[] = {
 /* A parsed key. */
 typedef struct {
     const subject_t *subject;
-    char relation; /* '=', '<', or 'l' for `<=` */
-    const char *value;
-    int64_t limit;
-    bool below_power; /* `count<pow2` */
+    char relation;     /* '=', '<', or 'l' for `<=` */
+    const char *value; /* the text after the relation */
+    int64_t limit;     /* its number, of `<` and `<=` */
+    bool below_power;  /* `count<pow2`: the count is below the largest power of two up to the ranks */
 } condition_t;
 
 static bool read_limit(const char *text, int64_t *limit) {
@@ -73,7 +73,8 @@ static bool is_word(const subject_t *subject, const char *value) {
     return false;
 }
 
-/* Parse a key. Returns false if MPICH 4.0 does not know it; of count and comm_avg_ppn, it knows only `<=`. */
+/* Parses a key. Returns false if MPICH 4.0 does not know it. For count and comm_avg_ppn, it knows only `<=`
+ * (and `count<pow2`). */
 static bool read_condition(const char *key, condition_t *condition) {
     size_t length = strcspn(key, "<=");
     const subject_t *subject = subjects;
@@ -106,13 +107,14 @@ typedef struct {
     pto_error_t *err;
 } reader_t;
 
+/* Sets an error at the current node; `format` has one %s, for the key. */
 static pto_status_t refuse(const reader_t *reader, const char *format, const char *key) {
     char message[PATH_BYTES_MAX];
     snprintf(message, sizeof message, format, key);
     return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->file, 0, 0, "%s: %s", reader->path, message);
 }
 
-/* Returns whether an object has the opposite of its last condition, so that one of them always holds. */
+/* Returns whether an object also has the opposite of its last condition, so that one of the two holds. */
 static bool has_opposite(const json_t *node, const condition_t *last) {
     char other[64];
     const char *const *word = last->subject->word;
@@ -213,10 +215,10 @@ pto_status_t pto_mpich_parse(const pto_export_file_t *file, const char *names, j
 
 /* --- looking up a call ---------------------------------------------------------------------------------- */
 
-/* The largest power of two up to n. */
-static int64_t power_below(int64_t n) {
+/* The largest power of two up to `limit`. */
+static int64_t power_up_to(int64_t limit) {
     int64_t power = 1;
-    while (power <= n / 2)
+    while (power <= limit / 2)
         power *= 2;
     return power;
 }
@@ -234,11 +236,11 @@ static int64_t value_of(const pto_mpich_call_t *call, const subject_t *subject) 
 /* Whether a condition with `=` holds. */
 static bool is_equal(const pto_mpich_call_t *call, const condition_t *condition) {
     const char *value = condition->value;
-    bool is_split = call->ranks > call->nodes; /* by node: several ranks are on one */
+    bool is_split = call->ranks > call->nodes; /* by node, as several ranks share one */
     if (strcmp(value, "any") == 0)
         return true;
     if (strcmp(value, "pow2") == 0)
-        return power_below(call->ranks) == call->ranks;
+        return power_up_to(call->ranks) == call->ranks;
     if (strcmp(value, "node_comm_size") == 0)
         return is_split && call->nodes == 1;
     if (strcmp(condition->subject->name, "comm_hierarchy") == 0)
@@ -246,26 +248,26 @@ static bool is_equal(const pto_mpich_call_t *call, const condition_t *condition)
     return strcmp(value, condition->subject->word[0]) == 0;
 }
 
-/* Returns whether a condition is about the communicator. MPICH decides such conditions once per communicator,
- * up to the first one that is about the call. */
+/* Returns whether a condition is about the communicator. On the way down, MPICH decides such conditions once
+ * per communicator, until it meets the first condition about the call. */
 static bool is_of_communicator(const subject_t *subject) {
     return strncmp(subject->name, "comm_", 5) == 0 || strcmp(subject->name, "is_node_consecutive") == 0;
 }
 
-/* Whether a key's condition holds. 4.0.2 reads `comm_size<` as `<=` where it decides for each call
- * (MPIR_Csel_search), that is after the first condition about the call, and as `<` before (prune_tree). */
-static bool holds(const pto_mpich_call_t *call, const char *key, bool *each_call) {
+/* Whether a key's condition holds. 4.0.2 reads `comm_size<` as `<` before the first condition about the call
+ * (prune_tree), and as `<=` after it (MPIR_Csel_search). `*is_per_call` becomes true at that condition. */
+static bool holds(const pto_mpich_call_t *call, const char *key, bool *is_per_call) {
     condition_t condition;
     if (!read_condition(key, &condition))
         return false;
     bool of_communicator = is_of_communicator(condition.subject);
-    *each_call = *each_call || !of_communicator;
+    *is_per_call = *is_per_call || !of_communicator;
     if (condition.relation == '=')
         return is_equal(call, &condition);
     int64_t value = value_of(call, condition.subject);
     if (condition.below_power)
-        return value < power_below(call->ranks);
-    if (condition.relation == 'l' || (of_communicator && *each_call))
+        return value < power_up_to(call->ranks);
+    if (condition.relation == 'l' || (of_communicator && *is_per_call))
         return value <= condition.limit;
     return value < condition.limit;
 }
@@ -274,7 +276,7 @@ const char *pto_mpich_algorithm(const json_t *tree, const pto_mpich_call_t *call
     char collective[64];
     snprintf(collective, sizeof collective, "collective=%s", call->collective);
     const json_t *node = json_object_get(tree, collective);
-    bool each_call = false;
+    bool is_per_call = false;
     while (node) {
         const char *key;
         const json_t *next = NULL;
@@ -282,7 +284,7 @@ const char *pto_mpich_algorithm(const json_t *tree, const pto_mpich_call_t *call
         json_object_foreach((json_t *)node, key, child) {
             if (strncmp(key, leaf, strlen(leaf)) == 0)
                 return key + strlen(leaf);
-            if (holds(call, key, &each_call)) {
+            if (holds(call, key, &is_per_call)) {
                 next = child;
                 break;
             }

@@ -1,6 +1,7 @@
-/* Settings of the environment as others than shells write them, turned into the shell's NAME=VALUE: fish,
- * PowerShell, container files, YAML (Compose, Kubernetes), JSON, and calls such as Lmod's setenv("NAME",
- * "VALUE") or Python's os.environ["NAME"] = "VALUE". */
+/* Turns a line that sets an environment variable in another language than sh into the shell's NAME=VALUE, for
+ * the reader in variables.c: fish, PowerShell, container files, YAML (Compose, Kubernetes), JSON, and calls
+ * such as Lmod's setenv("NAME", "VALUE") or Python's os.environ["NAME"] = "VALUE". Each from_X function
+ * rewrites the line in place and returns the NAME in it, or NULL if the line is not of its language. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -19,7 +20,7 @@ static size_t name_length(const char *text) {
 
 static char *skip_blanks(char *text) { return text + strspn(text, blanks); }
 
-/* Move a name to its value, with a = between them. */
+/* Moves a name to just before its value, with a = between them. Returns the moved name. */
 static char *join(char *name, size_t length, char *value) {
     char *line = value - 1 - length;
     memmove(line, name, length);
@@ -27,14 +28,14 @@ static char *join(char *name, size_t length, char *value) {
     return line;
 }
 
-/* What ends a value in a list or a call: it is not a part of it. */
+/* Blanks out the `,`, `)` and `}` that follow an unquoted value in a list or a call. */
 static void cut_end(char *value) {
     char *end = value + strcspn(value, blanks);
     while (*value != '"' && *value != '\'' && end > value && strchr(",})", end[-1]))
         *--end = ' ';
 }
 
-/* fish's `set -x NAME VALUE`, or with other options beside x. */
+/* fish's `set -x NAME VALUE`; more options may be given. */
 static char *from_fish(char *line) {
     char *at = line + strlen("set");
     bool is_exported = false;
@@ -71,7 +72,9 @@ static char *from_word(char *line) {
     return *value ? join(at, length, value) : NULL;
 }
 
-/* `NAME: VALUE`, or `name: NAME` with `value: VALUE` behind it or on the next line; `- NAME=VALUE`. */
+/* `NAME: VALUE`; `- NAME=VALUE`; or `name: NAME` followed by `value: VALUE` on the same or the next line.
+ * `before` is the NAME of a `name:` on the previous line, or NULL; `*item` is set to one on this line whose
+ * value is still to come. */
 static char *from_yaml(char *line, const char *prefix, char *before, char **item) {
     char *at = line + strspn(line, "-{ \t");
     if ((*at == '"' || *at == '\'') && pto_text_begins(at + 1, prefix) &&
@@ -99,20 +102,21 @@ static char *from_yaml(char *line, const char *prefix, char *before, char **item
     return join(name, name_length(name), value);
 }
 
-static bool is_behind(const char *line, const char *at, const char *word) {
+/* Whether a word ends just before `at`. */
+static bool follows(const char *line, const char *at, const char *word) {
     const size_t length = strlen(word);
     return (size_t)(at - line) >= length && strncmp(at - length, word, length) == 0;
 }
 
-/* "NAME": "VALUE", and others in which a name in quotes has its value behind it, unless it is the value that
- * is used where the environment has none. */
+/* "NAME": "VALUE", and other forms in which a value follows a name in quotes. Python's get("NAME", "VALUE")
+ * and getenv are left out: their value is only a default. */
 static char *from_quoted(char *line, const char *prefix) {
     for (char *at = strpbrk(line, "\"'"); at; at = strpbrk(at + 1, "\"'")) {
         const size_t length = name_length(at + 1);
         char *end = at + 1 + length;
         char *value = *end == *at ? end + 1 + strspn(end + 1, "] \t,:=") : end;
-        if (value <= end + 1 || !*value || !pto_text_begins(at + 1, prefix) || is_behind(line, at, "get(") ||
-            is_behind(line, at, "getenv("))
+        if (value <= end + 1 || !*value || !pto_text_begins(at + 1, prefix) || follows(line, at, "get(") ||
+            follows(line, at, "getenv("))
             continue;
         cut_end(value);
         return join(at + 1, length, value);
@@ -120,13 +124,14 @@ static char *from_quoted(char *line, const char *prefix) {
     return NULL;
 }
 
-/* systemd's `Environment="NAME=VALUE" "NAME=VALUE"`. NULL if a value has blanks in it. */
+/* systemd's `Environment="NAME=VALUE" "NAME=VALUE"`, without its quotes. NULL if a value has blanks in it. */
 static char *from_systemd(char *line) {
     if (!pto_text_begins(line, "Environment="))
         return NULL;
     line += strlen("Environment=");
     for (char *at = line; *at; at++) {
-        const size_t length = *at == '"' || *at == '\'' ? strcspn(at + 1, *at == '"' ? "\" \t" : "' \t") : 0;
+        const char ends[] = {*at, ' ', '\t', '\0'};
+        const size_t length = *at == '"' || *at == '\'' ? strcspn(at + 1, ends) : 0;
         if (length > 0 && at[1 + length] != *at)
             return NULL;
         if (length > 0) {

@@ -1,4 +1,5 @@
-/* portolan map's placements for launchers: Open MPI's rankfile, Slurm's host file, CUDA_VISIBLE_DEVICES. */
+/* Writes the placements that `portolan map` finds for launchers: Open MPI's rankfile, Slurm's host file, and
+ * CUDA_VISIBLE_DEVICES. */
 #include "placement_export.h"
 
 #include <stdint.h>
@@ -27,7 +28,8 @@ static void print_host(FILE *file, const char *hosts, int64_t node) {
     fprintf(file, "%.*s", (int)strcspn(hosts, ","), hosts);
 }
 
-/* Returns the core of a process within its socket: those of a socket's GPUs follow each other. */
+/* Returns the core of a process within its socket. The processes of a socket's GPUs take its cores in order:
+ * those of the first GPU, then those of the next. */
 static int64_t core_of_socket(const pto_layout_t *layout, pto_rank_t at) {
     return at.gpu % layout->gpus_per_socket * layout->procs_per_gpu + at.core;
 }

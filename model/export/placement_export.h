@@ -17,14 +17,13 @@ typedef enum {
 typedef struct {
     const pto_mapping_t *mapping; /* bound to the layout */
     const pto_layout_t *layout;
-    const char
-        *hosts; /* the nodes' names, separated by commas; NULL: node0, node1, ..., except in a rankfile */
+    const char *hosts;        /* the nodes' names, separated by commas; NULL: node0, node1, ... */
     int64_t cores_per_socket; /* of the machine; for a rankfile */
     bool force;               /* replace an existing file */
 } pto_placement_export_t;
 
-/* Errors: PTO_ERR_RANGE (fewer hosts than nodes; for a rankfile, no hosts or too few cores), PTO_ERR_IO,
- * PTO_ERR_MEMORY. */
+/* Writes a placement to a file. Errors: PTO_ERR_RANGE (fewer hosts than nodes; for a rankfile, no hosts or
+ * too few cores), PTO_ERR_IO, PTO_ERR_MEMORY. */
 pto_status_t pto_placement_export(const pto_placement_export_t *placement, pto_placement_form_t form,
                                   const char *path, pto_error_t *err);
 

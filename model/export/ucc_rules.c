@@ -1,5 +1,6 @@
-/* Reads UCC's variables from a file that UCC itself could read (UCC_CONFIG_FILE), or from a script. Lines
- * have a limit, and names need `UCC_`. Sections apply to some CPUs and teams, and only to the layer UCP. */
+/* Reads UCC's variables from a file that UCC itself could read (UCC_CONFIG_FILE), or from a script. UCC
+ * limits the length of lines and needs `UCC_` in names. A section applies to some CPUs and teams (UCC's word
+ * for communicators), and only to the layer UCP. */
 #include "ucc_rules.h"
 
 #include <stdlib.h>
@@ -23,8 +24,8 @@ typedef struct {
     pto_ucc_rules_t *rules;
     const char *section;   /* the last one whose conditions were read, or NULL */
     bool has_basic_layers; /* UCC_CL_BASIC_TLS was read */
-    unsigned seen[SECTIONS_MAX +
-                  1]; /* owners whose scores were read, as bits: outside sections, then by section */
+    /* The owners whose scores were read, as bits: [0] outside sections, [s + 1] in section s. */
+    unsigned seen[SECTIONS_MAX + 1];
     pto_error_t *err;
 } reader_t;
 
@@ -102,9 +103,9 @@ static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable
 static pto_status_t read_layers(reader_t *reader, const pto_variable_t *variable) {
     pto_ucc_rules_t *rules = reader->rules;
     char *rest = variable->value;
-    bool left_out = *rest == '^', all = strcasecmp(rest, "all") == 0;
+    bool excludes = *rest == '^', all = strcasecmp(rest, "all") == 0;
     unsigned named = 0;
-    rest += left_out;
+    rest += excludes;
     for (char *name; !all && (name = strtok_r(rest, ",", &rest));) {
         int owner = 0;
         while (owner < PTO_UCC_LAYER_COUNT && strcasecmp(owners[owner], name) != 0)
@@ -116,7 +117,7 @@ static pto_status_t read_layers(reader_t *reader, const pto_variable_t *variable
         named |= 1u << owner;
     }
     rules->layers_given = true;
-    rules->layers_used = all || left_out ? ~named : named;
+    rules->layers_used = all || excludes ? ~named : named;
     return PTO_OK;
 }
 
@@ -151,6 +152,7 @@ static pto_status_t add_settings(reader_t *reader, const pto_variable_t *variabl
     return pto_ucc_settings_add(variable, reader->path, owner, section, reader->rules, reader->err);
 }
 
+/* Visits a variable of the file: a pto_variable_visit_t whose context is a reader_t. */
 static pto_status_t read_variable(const pto_variable_t *variable, void *context) {
     reader_t *reader = context;
     int owner;
@@ -172,7 +174,7 @@ static pto_status_t read_variable(const pto_variable_t *variable, void *context)
     const bool of_basic = strcmp(variable->name, "UCC_CL_BASIC_TLS") == 0;
     if (!of_basic && (strcmp(variable->name, "UCC_TLS") != 0 || reader->has_basic_layers))
         return PTO_OK;
-    reader->has_basic_layers = of_basic; /* which outweighs UCC_TLS */
+    reader->has_basic_layers = of_basic; /* UCC_TLS has no effect beside it */
     return read_layers(reader, variable);
 }
 

@@ -31,15 +31,16 @@ typedef enum {
 } pto_ucc_owner_t;
 
 typedef enum {
-    PTO_UCC_HOST,
+    PTO_UCC_MEMORY_HOST,
     PTO_UCC_MEMORY_CUDA,
-    PTO_UCC_CUDA_MANAGED,
-    PTO_UCC_ROCM,
-    PTO_UCC_ROCM_MANAGED,
+    PTO_UCC_MEMORY_CUDA_MANAGED,
+    PTO_UCC_MEMORY_ROCM,
+    PTO_UCC_MEMORY_ROCM_MANAGED,
     PTO_UCC_MEMORY_COUNT
 } pto_ucc_memory_t;
 
-/* Indices of the rules' ranges. A list without any has all values. */
+/* A list of ranges: the elements [begin, end) of pto_ucc_rules_t's `range`. An empty list means all values.
+ */
 typedef struct {
     int begin, end;
 } pto_ucc_ranges_t;
@@ -51,11 +52,11 @@ typedef struct {
     unsigned memories;                     /* bits of pto_ucc_memory_t */
     int64_t score;                         /* -1: the owner's default; 0: never runs */
     char algorithm[PTO_UCC_ALGORITHM_MAX]; /* "": the owner's default */
-    pto_ucc_ranges_t bytes, teams;
-    int line, column;
+    pto_ucc_ranges_t bytes, teams;         /* teams: by their number of ranks */
+    int line, column;                      /* of the setting in the file, from 1 */
 } pto_ucc_setting_t;
 
-/* The conditions of a section. Those about CPUs are not stored: a machine file cannot decide them. */
+/* The conditions of a section. Those about CPUs are not stored: a machine file does not say which CPUs. */
 typedef struct {
     pto_export_range_t ranks, ranks_per_node, nodes;
 } pto_ucc_section_t;
@@ -63,7 +64,7 @@ typedef struct {
 typedef struct {
     int setting_count, range_count, section_count;
     pto_ucc_setting_t *setting;
-    pto_export_range_t *range; /* those of bytes may share an end */
+    pto_export_range_t *range; /* of bytes: one range may begin at the last size of another */
     pto_ucc_section_t *section;
     bool layers_given;     /* by UCC_CL_BASIC_TLS or UCC_TLS */
     unsigned layers_used;  /* bits of pto_ucc_owner_t, if layers_given */
@@ -75,13 +76,13 @@ typedef struct {
 int pto_ucc_collective(const char *name);
 const char *pto_ucc_owner_name(pto_ucc_owner_t owner);
 
-/* Add the settings of a variable's value to the rules. Errors: as pto_ucc_rules_read. */
+/* Adds the settings of a variable's value, which is changed, to the rules. Errors: as pto_ucc_rules_read. */
 pto_status_t pto_ucc_settings_add(const pto_variable_t *variable, const char *path, pto_ucc_owner_t owner,
                                   int section, pto_ucc_rules_t *rules, pto_error_t *err);
 
-/* Read a text, which is changed, and which ends in a NUL after its `size` bytes; free with
- * pto_ucc_rules_fini. Errors: PTO_ERR_SYNTAX, _RANGE, _TOO_LARGE with line and column, also for what UCC
- * would silently ignore in part, or reject with a message; PTO_ERR_MEMORY. */
+/* Reads a text that ends in a NUL after its `size` bytes, and changes it. Free the rules with
+ * pto_ucc_rules_fini. Anything that UCC would ignore or reject is an error, too. Errors: PTO_ERR_SYNTAX,
+ * _RANGE, _TOO_LARGE with line and column; PTO_ERR_MEMORY. */
 pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_ucc_rules_t *rules,
                                 pto_error_t *err);
 void pto_ucc_rules_fini(pto_ucc_rules_t *rules);

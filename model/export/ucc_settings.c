@@ -1,4 +1,4 @@
-/* The parser of the values of UCC's variables that set scores. Their grammar is:
+/* The parser of the values of UCC's variables that set scores, called from ucc_rules.c. Their grammar is:
  *
  *     value     = setting *( "#" setting )
  *     setting   = qualifier *( ":" qualifier ), each kind at most once, and a score or an algorithm
@@ -60,13 +60,14 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, const cha
                             "'%.40s' %s", at, message);
 }
 
-/* An error about the setting that begins at `at`, without its text, which next_part has cut. */
+/* An error about the setting that begins at `at`. Its text is not printed: next_part has cut it up. */
 static pto_status_t setting_fault(const reader_t *reader, const char *at, const char *message) {
     return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->path, reader->variable->line,
                             column_of(reader, at), "%s", message);
 }
 
-/* Returns the next part that is not empty, terminated by a NUL; NULL if there is none. */
+/* Returns the next part of `*rest` that is not empty, terminated by a NUL, and moves `*rest` behind it; NULL
+ * if there is none. */
 static char *next_part(char **rest, const char *delimiter) {
     char *part = *rest + strspn(*rest, delimiter);
     if (!*part)
@@ -88,7 +89,7 @@ static pto_status_t read_digits(const reader_t *reader, const char *text, size_t
     return PTO_OK;
 }
 
-/* Returns the bytes of a unit; 0 if UCX has no such unit. */
+/* Returns the bytes of a unit of UCX, whose parser UCC uses; 0: it has no such unit. */
 static int64_t unit_bytes(const char *unit) {
     static const char *const units[] = {"", "b", "k", "kb", "m", "mb", "g", "gb", "t", "tb"};
     int at = index_of(units, sizeof units / sizeof *units, unit);
@@ -130,7 +131,7 @@ static pto_status_t add_range(const reader_t *reader, const char *at, pto_export
     return PTO_OK;
 }
 
-/* Reads ranges A-B of sizes or of teams. Of teams, a number A alone is a range as well. */
+/* Reads ranges A-B of sizes, or of teams' numbers of ranks. For teams, a number A alone is a range, too. */
 static pto_status_t read_ranges(const reader_t *reader, char *list, bool of_teams, pto_ucc_ranges_t *ranges) {
     pto_status_t status = PTO_OK;
     ranges->begin = reader->rules->range_count;
@@ -178,8 +179,8 @@ static pto_status_t read_words(const reader_t *reader, char *list) {
     char *begin = list;
     for (char *word; (word = next_part(&list, ","));) {
         int collective = pto_ucc_collective(word);
-        int memory = strcasecmp(word, "CudaManaged") == 0   ? PTO_UCC_CUDA_MANAGED
-                     : strcasecmp(word, "RocmManaged") == 0 ? PTO_UCC_ROCM_MANAGED
+        int memory = strcasecmp(word, "CudaManaged") == 0   ? PTO_UCC_MEMORY_CUDA_MANAGED
+                     : strcasecmp(word, "RocmManaged") == 0 ? PTO_UCC_MEMORY_ROCM_MANAGED
                                                             : index_of(memories, PTO_UCC_MEMORY_COUNT, word);
         if (collective < 0 && memory < 0)
             return fault(reader, PTO_ERR_SYNTAX, word, "is not something that UCC knows");
@@ -217,6 +218,7 @@ static pto_status_t read_score(const reader_t *reader, const char *text) {
 
 /* --- settings ------------------------------------------------------------------------------------------- */
 
+/* Reads a qualifier, whose kind its form tells. A list with an `end` other than 0 has been read already. */
 static pto_status_t read_qualifier(const reader_t *reader, char *text) {
     pto_ucc_setting_t *setting = reader->setting;
     static const char *const again = "is a second qualifier of its kind";
@@ -274,7 +276,8 @@ static pto_status_t read_setting(const reader_t *reader, char *text) {
 
 /* --- settings that overlap ------------------------------------------------------------------------------ */
 
-/* Returns whether two lists have a value in common or, if `a` and `b` are one list, two of its ranges. */
+/* Returns whether a range of list `a` overlaps with one of `b` or, if they are the same list, whether two of
+ * its ranges overlap. If `may_share_end`, ranges with just an end in common do not. */
 static bool ranges_overlap(const pto_ucc_rules_t *rules, pto_ucc_ranges_t a, pto_ucc_ranges_t b,
                            bool may_share_end) {
     const bool is_one_list = a.begin == b.begin;
@@ -286,6 +289,7 @@ static bool ranges_overlap(const pto_ucc_rules_t *rules, pto_ucc_ranges_t a, pto
     return false;
 }
 
+/* The same for lists that may be empty, which means all values. Only ranges of sizes may share an end. */
 static bool have_common(const pto_ucc_rules_t *rules, pto_ucc_ranges_t a, pto_ucc_ranges_t b, bool of_sizes) {
     return a.begin == a.end || b.begin == b.end || ranges_overlap(rules, a, b, of_sizes);
 }
@@ -297,6 +301,7 @@ static bool overlap(const pto_ucc_rules_t *rules, const pto_ucc_setting_t *a, co
            have_common(rules, a->bytes, b->bytes, true) && have_common(rules, a->teams, b->teams, false);
 }
 
+/* Checks the settings from index `begin` on, which are those of one variable. */
 static pto_status_t check_overlaps(const reader_t *reader, int begin) {
     const pto_ucc_rules_t *rules = reader->rules;
     for (int i = begin; i < rules->setting_count; i++)

@@ -1,7 +1,7 @@
 /* Reads variables from lines NAME=VALUE, configuration files and shell scripts. A script is not run: its
  * assignments are found by their syntax, and those that may not be executed are marked as conditional. In
- * this file, functions named after_X return the text after an X, or NULL if the text does not begin with one.
- */
+ * this file, a function after_X returns the text behind an X and its blanks, or NULL if the text does not
+ * begin with an X. */
 #include "variables.h"
 
 #include <ctype.h>
@@ -17,13 +17,14 @@ static pto_status_t fault(const pto_variables_t *variables, int column, const ch
                             message);
 }
 
+/* Rejects a text with a byte 0 in it. */
 static pto_status_t check_zero(pto_variables_t *variables, const char *text, size_t size) {
     const char *zero = memchr(text, '\0', size), *end;
     if (!zero)
         return PTO_OK;
     variables->line = 1;
     for (; (end = memchr(text, '\n', (size_t)(zero - text))); text = end + 1)
-        variables->line++;
+        variables->line++; /* `text` becomes the line of the byte */
     return fault(variables, (int)(zero - text) + 1, "a byte 0");
 }
 
@@ -91,7 +92,7 @@ static pto_status_t read_variable(const pto_variables_t *variables, char *line, 
 
 /* --- scripts -------------------------------------------------------------------------------------------- */
 
-/* After one of these words, behind which the line ends or has one of these characters, and after blanks. */
+/* After one of these words, if the line ends there or has one of the characters `ends` there. */
 static char *after_one_of(char *line, const char *const *words, size_t count, const char *ends) {
     for (size_t i = 0; i < count; i++) {
         size_t length = strlen(words[i]);
@@ -103,7 +104,7 @@ static char *after_one_of(char *line, const char *const *words, size_t count, co
 
 static char *after_word(char *line, const char *word) { return after_one_of(line, &word, 1, blanks); }
 
-/* After "PE 0:", before which a launcher may have put a label; the line itself if it has none. */
+/* After MPICH_ENV_DISPLAY's "PE 0:", which a launcher's label may precede; the line itself if it has none. */
 static char *after_rank(char *line) {
     for (char *at = strstr(line, "PE "); at; at = strstr(at + 1, "PE ")) {
         char *rank = at + strlen("PE "), *end = rank + strspn(rank, "0123456789");
@@ -119,7 +120,7 @@ static char *after_directive(char *line) {
     return after_one_of(line, words, sizeof words / sizeof *words, blanks);
 }
 
-/* After the first of these texts with which a text begins. */
+/* After the first of the texts `begin` with which a text begins. */
 static const char *after_any(const char *text, const char *const *begin, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (pto_text_begins(text, begin[i]))
@@ -134,8 +135,8 @@ static bool launches(const char *command) {
     return after_any(command, words, sizeof words / sizeof *words) != NULL;
 }
 
-/* Returns the command of a line "NAME=VALUE NAME=VALUE COMMAND". */
-static const char *behind_values(const char *line) {
+/* Returns the COMMAND of a line "NAME=VALUE NAME=VALUE COMMAND". */
+static const char *after_assignments(const char *line) {
     for (;;) {
         const size_t name = strspn(line, name_characters), word = strcspn(line, " \t\n");
         if (name == 0 || line[name] != '=' || !strchr(" \t", line[word]))
@@ -144,17 +145,15 @@ static const char *behind_values(const char *line) {
     }
 }
 
-/* Returns the length of an assignment of make's other than `=`: `?=`, `:=`, `::=` or `:::=`; 0: there is
- * none. */
-static size_t make_sign(const char *text) {
+/* Returns the length of one of make's assignment operators `?=`, `:=`, `::=` and `:::=`; 0: none is here. */
+static size_t make_operator(const char *text) {
     const size_t signs = *text == '?' ? 1 : strspn(text, ":");
     return signs > 0 && signs <= 3 && text[signs] == '=' ? signs + 1 : 0;
 }
 
-/* Returns whether a line is one of make, with or without `export`. */
-static bool is_of_make(const char *line) {
-    const size_t name = strspn(line, name_characters), signs = name + strspn(line + name, " \t");
-    return name > 0 && make_sign(line + signs) > 0;
+static bool is_make_assignment(const char *line) {
+    const size_t name = strspn(line, name_characters), blank = strspn(line + name, " \t");
+    return name > 0 && make_operator(line + name + blank) > 0;
 }
 
 bool pto_variables_is_script(const char *text) {
@@ -173,7 +172,7 @@ bool pto_variables_is_script(const char *text) {
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += strspn(line, "\n \t@");
         const char *rank = strstr(line, "PE "), *end = strchr(line, '\n');
-        if (launches(behind_values(line)) || is_of_make(line) ||
+        if (launches(after_assignments(line)) || is_make_assignment(line) ||
             after_any(line, words, sizeof words / sizeof *words))
             return true;
         if (rank && (!end || rank < end) && rank[3 + strspn(rank + 3, "0123456789")] == ':')
@@ -182,8 +181,8 @@ bool pto_variables_is_script(const char *text) {
     return false;
 }
 
-/* Returns the next of a line's names that begin so, unless it is used as $NAME or ${NAME}; NULL: it has none.
- */
+/* Returns the next name that begins with the prefix, from `at` on, in the line that ends at `end`; NULL:
+ * there is none. Uses as $NAME or ${NAME} are skipped. */
 static const char *next_name(const char *line, const char *at, const char *end, const char *prefix) {
     while ((at = strstr(at, prefix)) != NULL && at < end) {
         if (at == line || (!strchr("${", at[-1]) && !strchr(name_characters, at[-1])))
@@ -203,7 +202,7 @@ int pto_variables_find(const char *text, const char *prefix) {
     return 0;
 }
 
-/* Read a value, a word or quoted text. One that the shell would compute is an error if wanted. */
+/* Reads a value: a word or quoted text. If it is `wanted`, one that the shell would compute is an error. */
 static pto_status_t read_value(pto_variables_t *variables, const char *line, char *value, bool wanted,
                                pto_variable_t *variable) {
     const char quote = *value == '"' || *value == '\'' ? *value : '\0';
@@ -224,12 +223,12 @@ static pto_status_t read_value(pto_variables_t *variables, const char *line, cha
     return PTO_OK;
 }
 
-/* After an option that sets a variable: at its NAME. */
+/* Returns the NAME that follows an option of a launcher that sets a variable; NULL: no such option is at
+ * `at`. `is_listed`: the launcher's options take NAME=VALUE,NAME=VALUE. */
 static char *after_setting(pto_variables_t *variables, char *at, bool is_listed) {
     static const struct {
         const char *name;
-        /* NAMED: NAME VALUE or NAME=VALUE follows. ASSIGNED: NAME=VALUE. LISTED: NAME=VALUE,... */
-        enum { NAMED, ASSIGNED, LISTED } kind;
+        enum { NAMED /* NAME VALUE or NAME=VALUE */, ASSIGNED /* NAME=VALUE */, LISTED /* ...,... */ } kind;
     } options[] = {{"-x ", NAMED},        {"--env ", NAMED},    {"-env ", NAMED},
                    {"-genv ", NAMED},     {"--genv ", NAMED},   {"-e ", ASSIGNED}, /* also of srun: a file */
                    {"-E ", ASSIGNED},     {"--env=", ASSIGNED}, {"--export=", LISTED},
@@ -250,9 +249,8 @@ static char *after_setting(pto_variables_t *variables, char *at, bool is_listed)
     return NULL;
 }
 
-/* After the line's next option that sets a variable; NULL if there is none. */
+/* Returns the NAME after the line's next option that sets a variable; NULL if there is none. */
 static char *after_option(pto_variables_t *variables, char *line) {
-    /* which take NAME=VALUE,NAME=VALUE */
     const bool is_listed = strstr(line, "singularity ") || strstr(line, "apptainer ");
     for (char *at = line; *at; at += strcspn(at, blanks), at += strspn(at, blanks)) {
         char *found = after_setting(variables, at, is_listed);
@@ -280,14 +278,15 @@ static bool read_unset(pto_variables_t *variables, char *line, pto_variable_t *v
     return true;
 }
 
-/* After the prefix of the variables that a container gets without it; the name itself if it has none. */
+/* After the prefix that makes a container runtime set the rest as a variable inside; else the name itself. */
 static char *after_container(char *name) {
     static const char *const prefixes[] = {"SINGULARITYENV_", "APPTAINERENV_"};
     const char *after = after_any(name, prefixes, sizeof prefixes / sizeof *prefixes);
     return after ? name + (after - name) : name;
 }
 
-/* Read the first assignment of a line; the variable has no name if there is none. */
+/* Reads the first assignment of a line. If there is none, the variable has no name. Here, `setenv` stands for
+ * all forms NAME VALUE, and `made` is the length of make's operator, or 0. */
 static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_variable_t *variable) {
     static const char *const words[] = {"export", "--", "declare -x", "declare -gx", "typeset -x", "env"};
     char *at = after_rank(line), *after;
@@ -301,7 +300,7 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
     at = setenv ? after_word(at, "setenv") : at;
     size_t name = strspn(at, name_characters);
     char *equals = at + name + strspn(at + name, blanks);
-    const size_t made = name > 0 ? make_sign(equals) : 0;
+    const size_t made = name > 0 ? make_operator(equals) : 0;
     if (!setenv && made == 0 && (name == 0 || *equals != '=')) {
         at = after_option(variables, at);
         if (!at)
@@ -311,11 +310,11 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
         equals = at + name + strspn(at + name, blanks);
     }
     if (name == 0 || (setenv && (equals == at + name || !*equals || *equals == '-'))) {
-        variables->rest = *equals ? equals : NULL; /* a bare name exports what the environment has */
+        variables->rest = *equals ? equals : NULL; /* a bare name: the environment has its value */
         return PTO_OK;
     }
     char *value = setenv ? equals : made > 0 ? equals + made : equals + 1;
-    if (made > 0) /* the environment, a later line or a missing `export` may decide */
+    if (made > 0) /* `?=` yields to the environment; without `export` before it, make keeps the variable */
         variables->in_condition = variables->in_condition || *equals == '?' || at == line;
     if (!setenv && (made > 0 || equals > at + name)) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
         value += strspn(value, blanks);
@@ -327,7 +326,6 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
     return status;
 }
 
-/* After one of these keywords of the shell. */
 static char *after_keyword(char *line, const char *const *words, size_t count) {
     return after_one_of(line, words, count, " \t;(");
 }
@@ -348,11 +346,11 @@ static char *after_parenthesis(char *text) {
     return NULL;
 }
 
-/* After the head of a conditional or loop, which adds to the depth. csh's `if (...) setenv X Y` and
- * `else if (...) then` do not, nor do the labels of its `switch`. */
+/* After the head of a conditional or loop, at `head` behind its keyword. It adds to the depth, except csh's
+ * `if (...) setenv X Y`, `else if (...) then` (`is_divided`) and the labels `case` of its `switch`. */
 static char *after_head(pto_variables_t *variables, char *keyword, char *head, bool is_divided) {
-    char *command = *keyword == 'i' && *head == '(' && head[1] != '(' ? after_parenthesis(head) : NULL;
-    char *in = strstr(head, " in");
+    const bool is_csh_if = *keyword == 'i' && *head == '(' && head[1] != '(';
+    char *command = is_csh_if ? after_parenthesis(head) : NULL, *in = strstr(head, " in");
     if (command && strcmp(command, "then") == 0) {
         variables->depth += !is_divided;
         return command;
@@ -369,7 +367,7 @@ static char *after_head(pto_variables_t *variables, char *keyword, char *head, b
     return after_semicolon(head);
 }
 
-/* After a function's name or a brace. Commands within braces or after `&&` may not run. */
+/* After a function's name or a brace. Commands in the braces of a function, or after `&&`, may not run. */
 static char *after_brace(pto_variables_t *variables, char *line) {
     static const char *const function[] = {"function"}, *const opening[] = {"{"}, *const closing[] = {"}"};
     char *name = after_keyword(line, function, 1), *after = name ? name : line;
@@ -392,7 +390,7 @@ static char *after_brace(pto_variables_t *variables, char *line) {
     return after;
 }
 
-/* After the keywords that open, divide and close conditionals and loops, at the command. */
+/* Returns the command after the keywords that open, divide and close conditionals and loops. */
 static char *after_keywords(pto_variables_t *variables, char *line) {
     static const char *const opening[] = {"if",   "for",    "while",   "until",
                                           "case", "select", "foreach", "switch"};
@@ -400,7 +398,7 @@ static char *after_keywords(pto_variables_t *variables, char *line) {
     static const char *const dividing[] = {"then", "else", "do"}, *const again[] = {"elif"};
     bool is_divided = false;
     for (char *at = line, *after;; at = after + strspn(after, blanks)) {
-        const size_t pattern = strcspn(at + (*at == '('), "()=") + (*at == '(');
+        const size_t pattern = strcspn(at + (*at == '('), "()=") + (*at == '('); /* length of a pattern */
         if ((after = after_keyword(at, opening, sizeof opening / sizeof *opening))) {
             after = after_head(variables, at, after, is_divided);
         } else if ((after = after_keyword(at, closing, sizeof closing / sizeof *closing))) {
@@ -420,7 +418,7 @@ static char *after_keywords(pto_variables_t *variables, char *line) {
     }
 }
 
-/* After the end of a command; NULL if it is the last of its line. What follows `&&` or `||` may not run. */
+/* After a command's `;`, `&&` or `||`; NULL: no command follows. One after `&&` or `||` may not run. */
 static char *after_command(pto_variables_t *variables, char *line) {
     char quote = '\0';
     for (char *at = line; *at; at++) {
@@ -436,7 +434,7 @@ static char *after_command(pto_variables_t *variables, char *line) {
     return NULL;
 }
 
-/* Store the word that ends a here-document, if one begins. Its lines may be another script. */
+/* Stores the word that ends a here-document, if one begins. Its lines count as conditional. */
 static void begin_here_document(pto_variables_t *variables, const char *line) {
     const char *word = strstr(line, "<<");
     word = word ? word + 2 + (word[2] == '-') : "";
@@ -449,14 +447,14 @@ static void begin_here_document(pto_variables_t *variables, const char *line) {
     variables->depth++;
 }
 
-/* The next line of a script, without blanks around it. It continues in the next after `\`, `&` or `|`. */
+/* Reads the next line of a script, without blanks around it. A `\`, `&` or `|` at its end continues it. */
 static pto_status_t next_script_line(pto_variables_t *variables, char **line) {
     pto_status_t status = next_line(variables, line);
     if (status != PTO_OK)
         return status;
     trim_end(*line);
     *line += strspn(*line, blanks);
-    *line += **line == '@'; /* a recipe's of make */
+    *line += **line == '@'; /* of a recipe in a makefile */
     const size_t length = strlen(*line);
     variables->in_condition = variables->in_condition && variables->continues;
     variables->continues = length > 0 && strchr("\\&|", (*line)[length - 1]);
@@ -490,8 +488,9 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
             status = read_assignment(variables, line, variable);
         }
         variable->is_conditional = variables->depth > 0 || variables->in_condition;
+        /* ARGS="-x NAME=VALUE" has options for a launcher: read the value as a command that may not run. */
         if (variable->value && !pto_text_begins(variable->name, variables->prefix) &&
-            strstr(variable->value, variables->prefix)) { /* ARGS="-x NAME=VALUE": options for a launcher */
+            strstr(variable->value, variables->prefix)) {
             variables->rest = variable->value;
             variables->in_condition = true;
             variables->ends_command = false;
@@ -504,7 +503,7 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
     return PTO_OK;
 }
 
-/* Remove a variable that is unset. */
+/* Removes a variable that is unset. It is an error if a program may have had it. */
 static pto_status_t remove_variable(pto_variables_t *variables, const pto_variable_t *unset,
                                     pto_variable_t *found) {
     if (unset->is_conditional || variables->launch_line >= found->line)
@@ -546,6 +545,7 @@ static pto_status_t add_variable(pto_variables_t *variables, const pto_variable_
     return PTO_OK;
 }
 
+/* Collects all variables of a script, and then visits those that are still set at its end. */
 static pto_status_t visit_script(pto_variables_t *variables, pto_variable_visit_t *visit, void *context) {
     pto_status_t status = PTO_OK;
     while (status == PTO_OK && (variables->rest || variables->next)) {

@@ -14,19 +14,19 @@ typedef enum {
     PTO_VARIABLES_ENVIRONMENT,
     /* A configuration file, with sections [NAME], comments after `;`, and blanks around names and values. */
     PTO_VARIABLES_SECTIONS,
-    /* Variables that a shell script sets (`export`, `declare -x`, `setenv`, NAME=VALUE), or options of
-     * launchers and batch systems (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`, `#PBS -v`), or
-     * that MPICH_ENV_DISPLAY prints ("PE 0:   NAME = VALUE"). Other lines are skipped. The script is not run:
-     * `unset` removes a variable, two values of one are an error, and here-documents (`<<`) count as
+    /* A shell script that sets variables: by `export`, `declare -x`, `setenv` or NAME=VALUE, or by options of
+     * launchers and batch systems (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`, `#PBS -v`). Or
+     * the output of MPICH_ENV_DISPLAY ("PE 0:   NAME = VALUE"). Other lines are skipped. The script is not
+     * run: `unset` removes a variable, two values of one are an error, and here-documents (`<<`) count as
      * conditional. A script that names variables, but sets none in a form that is read, is an error, too.
-     * Other languages: pto_variables_as_shell. */
+     * pto_variables_as_shell translates other languages. */
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
 
-/* A variable; its texts are parts of the reader's text. */
+/* A variable; its texts are parts of the text that is read. */
 typedef struct {
     char *name;
-    char *value;
+    char *value;         /* NULL: the script unsets it */
     const char *section; /* NULL: none */
     int section_line;
     int line;
@@ -36,18 +36,19 @@ typedef struct {
 
 enum { PTO_VARIABLES_FOUND_MAX = 64 };
 
-/* A reader. It changes the text, which the caller frees after the last variable. */
+/* A reader. It changes the text, which the caller frees after the last variable. The caller sets `path`,
+ * `form`, `prefix`, `line_bytes_max` and `err`, and zeroes the rest. */
 typedef struct {
     const char *path;
     pto_variables_form_t form;
     const char *prefix;    /* of the names that are read from a script */
     size_t line_bytes_max; /* 0: no limit */
     char *next;            /* the next line; NULL after the last */
-    int line;              /* the number of the current line */
+    int line;              /* the number of the current line, from 1 */
     const char *section;   /* the current section; NULL before the first */
     int section_line;
     pto_error_t *err;
-    /* The rest concerns scripts. */
+    /* The state of a script's reader; `conditional_line` is also a result for the caller. */
     char *rest;           /* the unread part of the line; NULL: none */
     bool in_list;         /* `rest` continues a list of `--export=NAME=VALUE,...` */
     bool in_unset;        /* `rest` has further names of `unset` */
@@ -57,7 +58,7 @@ typedef struct {
     bool continues;       /* the next line continues this one */
     bool in_head;         /* between a function's name and its brace */
     unsigned braces;      /* a bit for each open brace, the innermost lowest: whether it counts in `depth` */
-    char *item;           /* the name of a list's item, in the line before; NULL: none */
+    char *item;           /* the NAME of YAML's `name: NAME` in the line before; NULL: none */
     int unread_line;      /* the first line that names a variable and was not read; 0: none */
     char here_end[32];    /* the line that ends the current here-document; "": in none */
     int launch_line;      /* the last line that starts a program; 0: none */
@@ -66,15 +67,17 @@ typedef struct {
     int found_count;
 } pto_variables_t;
 
-/* Returns a line of another language than a shell's (fish, PowerShell, container files, YAML, JSON, calls
- * such as setenv("NAME", "VALUE")) as NAME=VALUE if it sets a variable, else the line itself. `item` is the
- * name in the line before, whose value this one may have; it may be moved there. */
+/* Rewrites a line that sets a variable in another language than sh (fish, PowerShell, container files, YAML,
+ * JSON, calls such as setenv("NAME", "VALUE")) as NAME=VALUE, and returns that; else returns the line itself.
+ * `*item` is the `item` of pto_variables_t: on entry the one of the line before, on return that of this line.
+ */
 char *pto_variables_as_shell(char *line, const char *prefix, char **item);
 
 /* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);
 
-/* Returns the first line, other than comments, that names a variable which begins with the prefix, or 0. */
+/* Returns the number of the first line, other than comments, with a name that begins with the prefix; 0:
+ * there is none. */
 int pto_variables_find(const char *text, const char *prefix);
 
 /* Takes a variable. Reading ends if it fails. */

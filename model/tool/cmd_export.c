@@ -307,7 +307,7 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
                PTO_SECONDS_TEXT(best_s));
     if (priced) {
         double loss = file_s / best_s - 1;
-        bool wrong = rule->algorithm->commutative && !export->commutative;
+        bool wrong = rule->algorithm->needs_commutative && !export->commutative;
         printf(" %6.1f%%%s", 100 * loss, wrong ? "!" : "");
         losses->priced++;
         losses->sum += loss;
