@@ -325,8 +325,8 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
     if (!any)
         fputs("nothing to tell: what MPICH chooses is within the tolerance or has no price\n", stream);
     fputs("not expressed:\n"
-          "a broadcast by scatter and recursive doubling, other algorithms, and calls in place of "
-          "alltoall: portolan does not price them\n"
+          "a broadcast by scatter and recursive doubling, other algorithms, and in-place alltoalls: "
+          "portolan does not price them\n"
           "limits above 2147483647 bytes (of all ranks for allgather)\n",
           stream);
     if (split)
