@@ -50,6 +50,9 @@ COMMANDS = [
     ["replay", "tests/fixtures/osu-h200-x2.txt", *LACKING],
     ["upgrade", "scenarios/workloads/fsdp.yaml", "--only", "GPU links"],
     ["pick", "--for", "vllm", "--machine", "h200-x2-graph", "--collective", "allreduce", "--nodes", "1", "--bytes", "1KiB"],
+    # Ratios of measured times that overflow.
+    ["score", "--machine", "summit-spectrum", "tests/fixtures/collectives-overflow.csv"],
+    ["score", "--machine", "summit-spectrum", "tests/fixtures/collectives-overflow.csv", "--cells"],
 ]
 LACKED = {"copies.shared.d2h", "copies.shared.h2d"}
 LACKED_BY_CALLS = {"library.allreduce.gpu"}

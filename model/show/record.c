@@ -1,6 +1,8 @@
 /* Writing records, lists of named values, as the members of a JSON object or as the fields of a CSV row. */
 #include "record.h"
 
+#include <math.h>
+
 #include "table.h"
 
 static void print_json_value(FILE *stream, const pto_field_t *field) {
@@ -12,7 +14,10 @@ static void print_json_value(FILE *stream, const pto_field_t *field) {
         fprintf(stream, "%lld", (long long)field->count);
         break;
     case PTO_RECORD_NUMBER:
-        fprintf(stream, "%.*g", field->digits, field->number);
+        if (isfinite(field->number))
+            fprintf(stream, "%.*g", field->digits, field->number);
+        else
+            fputs("null", stream); /* JSON has no infinity */
         break;
     case PTO_RECORD_TRUTH:
         fputs(field->count ? "true" : "false", stream);
@@ -31,6 +36,8 @@ static void print_csv_value(FILE *stream, const pto_field_t *field) {
         pto_print_csv_text(stream, field->text);
     else if (field->kind == PTO_RECORD_TRUTH)
         fputs(field->count ? "1" : "0", stream);
+    else if (field->kind == PTO_RECORD_NUMBER)
+        fprintf(stream, "%.*g", field->digits, field->number);
     else if (field->kind != PTO_RECORD_NAMES)
         print_json_value(stream, field);
     else

@@ -3,6 +3,7 @@
  * work (one thread per lane), and the shared resources. Events on one thread never overlap. */
 #include "trace.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,6 +102,14 @@ static void name_thread(pto_trace_t *trace, int64_t node, int64_t thread, const 
     name_once(trace, named + thread, "thread_name", node, thread, name);
 }
 
+/* Writes a member with a time in microseconds: null if it is too large for a number. */
+static void write_time(FILE *file, const char *name, double seconds) {
+    if (isfinite(seconds * 1e6))
+        fprintf(file, ", \"%s\": %.6f", name, seconds * 1e6);
+    else
+        fprintf(file, ", \"%s\": null", name);
+}
+
 void pto_trace_visit(void *context, const pto_span_t *span) {
     pto_trace_t *trace = context;
     if (++trace->seen > trace->events_max)
@@ -111,9 +120,10 @@ void pto_trace_visit(void *context, const pto_span_t *span) {
     begin_event(trace);
     fputs("{\"ph\": \"X\", \"name\": ", trace->file);
     pto_print_json_string(trace->file, span->name ? span->name : "busy");
-    fprintf(trace->file, ", \"pid\": %lld, \"tid\": %lld, \"ts\": %.6f, \"dur\": %.6f, \"args\": {",
-            (long long)span->node, (long long)thread, span->start_s * 1e6,
-            (span->end_s - span->start_s) * 1e6);
+    fprintf(trace->file, ", \"pid\": %lld, \"tid\": %lld", (long long)span->node, (long long)thread);
+    write_time(trace->file, "ts", span->start_s);
+    write_time(trace->file, "dur", span->end_s - span->start_s);
+    fputs(", \"args\": {", trace->file);
     if (span->peer_rank >= 0)
         fprintf(trace->file, "\"peer\": %lld, ", (long long)span->peer_rank);
     fprintf(trace->file, "\"bytes\": %lld}}", (long long)span->bytes);

@@ -188,10 +188,11 @@ static void print_json_delays(const pto_delays_t *delays) {
             printf("%s%lld", k > 0 ? ", " : "", (long long)delay->place[k]);
         printf("], \"calls\": %lld", (long long)delay->calls);
         if (delay->cause == PTO_DELAY_LATE)
-            printf(", \"last\": %lld, \"late_s\": %.9g, \"noise_s\": %.9g}", (long long)delay->last,
-                   delay->late_s, delay->noise_s);
+            PTO_MORE(stdout, pto_field_count("last", delay->last), pto_field_number("late_s", delay->late_s),
+                     pto_field_number("noise_s", delay->noise_s));
         else
-            printf(", \"ratio\": %.9g}", delay->ratio);
+            PTO_MORE(stdout, pto_field_number("ratio", delay->ratio));
+        putchar('}');
     }
     putchar(']');
 }
