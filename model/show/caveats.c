@@ -1,4 +1,4 @@
-/* Caveats of prices, and the marks of unsure picks in tables: collecting and printing them. */
+/* Collects and prints the caveats of prices, and the marks of unsure picks in tables. */
 #include "caveats.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@ bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_
     return from->gpus > 0;
 }
 
-static bool has_part(const char *list, const char *text) {
+/* Whether a list, whose items are separated by "; ", has this item. */
+static bool has_item(const char *list, const char *text) {
     const size_t length = strlen(text);
     for (const char *at = list; (at = strstr(at, text)); at++)
         if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ';'))
@@ -28,7 +29,7 @@ static bool has_part(const char *list, const char *text) {
 static void add_extrapolated(pto_caveats_t *caveats, const pto_price_t *price) {
     char text[PTO_EXTRAPOLATED_MAX];
     size_t length = strlen(caveats->extrapolated_from);
-    if (!pto_extrapolated_text(price, text) || has_part(caveats->extrapolated_from, text) ||
+    if (!pto_extrapolated_text(price, text) || has_item(caveats->extrapolated_from, text) ||
         length + strlen(text) + sizeof "; " > sizeof caveats->extrapolated_from)
         return;
     snprintf(caveats->extrapolated_from + length, sizeof caveats->extrapolated_from - length, "%s%s",
@@ -56,7 +57,7 @@ void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predic
 
 bool pto_is_library_key(const char *key) { return pto_text_begins(key, "library."); }
 
-/* The key of a library's algorithm that the machine file flags as doubtful. */
+/* Whether a key stands for a library's algorithm that the machine file flags as doubtful. */
 static bool is_flagged(const char *key) {
     return pto_is_library_key(key) && pto_text_ends(key, ".algorithm");
 }

@@ -1,5 +1,6 @@
 /* Caveats of prices: parameters that the machine file lacks, and measurements from which prices are
- * extrapolated. All commands print them in the same words for people and in the same members for programs. */
+ * extrapolated. A command collects those of its predictions with pto_caveats_add and prints them once. All
+ * commands print them in the same words in tables, and as the same JSON members and CSV columns. */
 #ifndef PTO_CAVEATS_H
 #define PTO_CAVEATS_H
 
@@ -13,10 +14,11 @@ enum { PTO_UNPRICED_MAX = 128, PTO_EXTRAPOLATED_MAX = 96, PTO_CAVEATS_TEXT_MAX =
     "list libraries) names it"
 
 typedef struct {
-    int count;
-    /* missing parameters, without duplicates; borrowed from the predictions */
+    int count; /* of keys */
+    /* Keys of missing parameters, without duplicates; borrowed from the predictions. Keys of "library." stand
+     * for an MPI library that is not known, or for one of its algorithms that is flagged. */
     const char *key[PTO_UNPRICED_MAX];
-    char extrapolated_from[PTO_CAVEATS_TEXT_MAX]; /* "4 GPUs on 1 node; ...", as many as fit */
+    char extrapolated_from[PTO_CAVEATS_TEXT_MAX]; /* "4 GPUs on 1 node; ...": as many as fit */
 } pto_caveats_t;
 
 /* Adds the caveats of one prediction. Missing parameters are known only if it was explained. */
@@ -35,8 +37,8 @@ void pto_print_unpriced(const pto_caveats_t *caveats);
 /* Prints this note, and one on extrapolated prices. */
 void pto_print_caveats(const pto_caveats_t *caveats);
 
-/* The marks of a route, or those that occur in a table: " *" for an extrapolated price, " ?" for an unsure
- * route. */
+/* The marks of a pick, or all that occur in a table: " *" if the price is extrapolated, " ?" if the pick is
+ * unsure because a cost that is not priced could change it. */
 typedef struct {
     bool extrapolated, unsure;
 } pto_marks_t;

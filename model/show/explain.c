@@ -24,6 +24,7 @@ const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param) {
 
 /* --- for people ---------------------------------------------------------------------------------------- */
 
+/* The predictions that are being explained. */
 typedef struct {
     const pto_predictions_t *predictions;
     const pto_flags_t *flags;
@@ -48,14 +49,16 @@ static bool is_used(const pto_predictions_t *predictions, const pto_param_t *par
     return false;
 }
 
+/* The name of the file that sets a parameter: the machine file, or one that it inherits from. */
 static const char *file_of(const explained_t *explained, const pto_param_t *param) {
     return param->file > 0 ? pto_file_name(pto_machine_file(explained->predictions->machine, param->file))
                            : explained->file;
 }
 
-/* Print the file's remarks on flagged parameters in use. Those of one row share a remark, printed once. */
+/* Prints the machine file's remarks on flagged parameters in use. The parameters of a row in the file share
+ * one remark, and follow each other in the list. */
 static void print_remarks(const explained_t *explained) {
-    const char *before = NULL;
+    const char *before = NULL; /* the last remark that was printed */
     for (int i = 0; i < explained->flags->count; i++) {
         const pto_machine_param_t *param = &explained->flags->param[i];
         if (!param->flagged || param->flagged == before || !pto_flag_of(explained->flags, param->param) ||
@@ -82,11 +85,11 @@ enum { VALUE_TEXT_MAX = 64 };
 /* A value with the unit that its key ends in: "13.4 us", "34.9 ps/B", "1.20 us/message", "150 W". */
 static const char *value_text(const char *key, double value, char text[VALUE_TEXT_MAX]) {
     static const char per[] = "s_per_";
-    const char *each = strstr(key, per);
+    const char *unit = strstr(key, per);
     if (pto_text_ends(key, "s_per_byte"))
         snprintf(text, VALUE_TEXT_MAX, "%.3g ps/B", 1e12 * value);
-    else if (each)
-        snprintf(text, VALUE_TEXT_MAX, "%s/%.24s", PTO_SECONDS_TEXT(value), each + sizeof per - 1);
+    else if (unit)
+        snprintf(text, VALUE_TEXT_MAX, "%s/%.24s", PTO_SECONDS_TEXT(value), unit + strlen(per));
     else if (pto_text_ends(key, "_s"))
         pto_seconds_text(value, text);
     else
@@ -94,7 +97,7 @@ static const char *value_text(const char *key, double value, char text[VALUE_TEX
     return text;
 }
 
-/* ":87", or "base.yaml:87" where the machine file inherits the line. */
+/* The line that sets a parameter: ":87", or "base.yaml:87" if the machine file inherits it from `file`. */
 static void place_text(const explained_t *explained, const pto_param_t *param, const char *file, char *text,
                        size_t text_size) {
     if (param->line == PTO_LINE_WHAT_IF)
@@ -103,7 +106,8 @@ static void place_text(const explained_t *explained, const pto_param_t *param, c
         snprintf(text, text_size, "%s:%d", strcmp(file, explained->file) == 0 ? "" : file, param->line);
 }
 
-/* A negative `share` means not priced. */
+/* Prints a row: a term's share of the whole (negative: not priced), its amount of time or energy, how often
+ * it is charged, and the text about its parameter. */
 static void print_row(double share, const char *amount, double count, const char *rest) {
     char number[32];
     if (share < 0)
@@ -114,15 +118,14 @@ static void print_row(double share, const char *amount, double count, const char
     pto_print_wrapped(stdout, rest, REST_COLUMN, pto_terminal_width(stdout));
 }
 
-/* Print a term's row, after its stage's name if that differs from `stage_before`. */
-static void explain_term(const explained_t *explained, const pto_term_t *term, const char *stage_before,
-                         double total_s) {
+/* Whether a term has a row. The count is 0 if other processes of the GPU determine the time of a shared
+ * resource. */
+static bool has_row(const pto_term_t *term) {
+    return !term->param || (term->count != 0 && term->seconds != 0);
+}
+
+static void explain_term(const explained_t *explained, const pto_term_t *term, double total_s) {
     char rest[PTO_PARAM_KEY_MAX + 512], place[PTO_ERROR_FILE_MAX], value[VALUE_TEXT_MAX];
-    /* The count is 0 if other processes of the GPU determine the time of a shared resource. */
-    if (term->param && (term->count == 0 || term->seconds == 0))
-        return;
-    if (!stage_before || strcmp(term->stage, stage_before) != 0)
-        printf("%s\n", term->stage);
     if (!term->param) {
         snprintf(rest, sizeof rest, "%s: not in the machine file, not priced", term->key);
         print_row(-1, "-", term->count, rest);
@@ -135,12 +138,16 @@ static void explain_term(const explained_t *explained, const pto_term_t *term, c
     print_row(term->seconds / total_s, PTO_SECONDS_TEXT(term->seconds), term->count, rest);
 }
 
+/* Prints terms, with the name of each stage above its rows. */
 static void explain_terms(const explained_t *explained, const pto_term_t *term, int count, double total_s) {
     const char *stage = NULL;
     for (int t = 0; t < count; t++) {
-        explain_term(explained, &term[t], stage, total_s);
-        if (!term[t].param || (term[t].count != 0 && term[t].seconds != 0))
-            stage = term[t].stage;
+        if (!has_row(&term[t]))
+            continue;
+        if (!stage || strcmp(term[t].stage, stage) != 0)
+            printf("%s\n", term[t].stage);
+        explain_term(explained, &term[t], total_s);
+        stage = term[t].stage;
     }
 }
 
@@ -177,7 +184,7 @@ static void explain_missing_setup(const pto_setup_t *setup) {
     pto_print_list(&list);
 }
 
-/* Print after how many calls the setup is paid back, against each strategy that needs less setup. */
+/* Prints, for each strategy that needs less setup, from which number of calls on this one costs no more. */
 static void explain_payback(const pto_predictions_t *predictions, int64_t point,
                             const pto_prediction_t *prediction) {
     char text[2048] = "";
@@ -214,27 +221,31 @@ static void explain_setup(const explained_t *explained, int64_t point, int strat
     explain_payback(predictions, point, prediction);
 }
 
-/* Returns the seconds of a stage on the critical path: its times per byte, or all others (starts). */
-static double stage_seconds(const pto_explanation_t *explanation, const char *stage, bool of_bytes) {
+static bool is_per_byte(const pto_term_t *term) { return strstr(term->key, "s_per_byte") != NULL; }
+
+/* Returns the seconds of a stage on the critical path: if `per_byte`, those that grow with the bytes; else
+ * all others, which are start-up times. */
+static double stage_seconds(const pto_explanation_t *explanation, const char *stage, bool per_byte) {
     double seconds = 0;
     for (int t = 0; t < explanation->count; t++) {
         const pto_term_t *term = &explanation->term[t];
-        if (strcmp(term->stage, stage) == 0 && (strstr(term->key, "s_per_byte") != NULL) == of_bytes)
+        if (strcmp(term->stage, stage) == 0 && is_per_byte(term) == per_byte)
             seconds += term->seconds;
     }
     return seconds;
 }
 
-/* Format the best number of chunks, c*, by equation (8h) of docs/model.md: the square root of the bytes' time
- * of all stages but the slowest, without chunks, over a start of the slowest. The critical path has the
- * slowest stage of every chunk, and the others of one chunk. */
+/* Formats the best number of chunks, c*, by equation (8h) of docs/model.md: c* = sqrt(b / a), where b is the
+ * per-byte time of the whole message in all stages but the slowest, and a is the start-up time of one chunk
+ * in the slowest. The critical path has all chunks of the slowest stage, but one chunk of the others. So b is
+ * the path's time in the others times `chunks`, and a is its start-up time in the slowest over `chunks`. */
 static void explain_best_chunks(const pto_explanation_t *explanation, int64_t chunks, bool ring,
                                 int64_t bytes, char *text, size_t text_size) {
     const char *slowest = NULL;
     double slowest_s = 0, bytes_s = 0;
     for (int t = 0; t < explanation->count; t++) {
         const pto_term_t *term = &explanation->term[t];
-        bytes_s += strstr(term->key, "s_per_byte") ? term->seconds : 0;
+        bytes_s += is_per_byte(term) ? term->seconds : 0;
         if (stage_seconds(explanation, term->stage, true) > slowest_s) {
             slowest = term->stage;
             slowest_s = stage_seconds(explanation, slowest, true);
@@ -248,7 +259,7 @@ static void explain_best_chunks(const pto_explanation_t *explanation, int64_t ch
                  ring ? "sqrt(s alpha / beta)" : "s / c*", (double)bytes / best);
 }
 
-/* How many chunks a message is cut into, and why. */
+/* Prints how many chunks a message is cut into, and why. */
 static void explain_chunks(const explained_t *explained, int64_t point, int strategy) {
     const pto_scenario_t *scenario = explained->predictions->scenario;
     const pto_prediction_t *prediction = pto_prediction_at(explained->predictions, point, strategy);
@@ -304,17 +315,18 @@ void pto_print_explanations(const pto_predictions_t *predictions, const pto_flag
 
 /* --- csv ----------------------------------------------------------------------------------------------- */
 
-/* One row: a term of the price or of the setup in seconds, or one of the energy in joules. */
+/* One row: a term of the price, the setup or the energy. */
 typedef struct {
-    const char *part, *stage, *key;
+    const char *part; /* "price", "setup", "energy"; "": the strategy does not apply */
+    const char *stage, *key;
     double count;
     const pto_param_t *param; /* NULL: not in the machine file */
     bool is_energy;
-    double value;
-    const char *flagged;
+    double value;        /* the term in seconds; of the energy in joules */
+    const char *flagged; /* the machine file's remark, or NULL */
 } csv_term_t;
 
-/* Print a parameter's line, after the file's name if the machine file inherits it from another file. */
+/* Prints a parameter's line, after the file's name if the machine file inherits it from another file. */
 static void csv_place(const pto_machine_t *machine, const pto_param_t *param) {
     char place[PTO_ERROR_FILE_MAX] = "";
     if (param && param->line != PTO_LINE_WHAT_IF && param->file > 0)

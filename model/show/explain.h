@@ -1,4 +1,4 @@
-/* `predict --explain`: the terms of every price. The predictions must have explanations. */
+/* Prints `predict --explain`: the terms of every price. The predictions must have explanations. */
 #ifndef PTO_EXPLAIN_H
 #define PTO_EXPLAIN_H
 

@@ -1,5 +1,5 @@
-/* Draws samples and the fitted model with gnuplot, one panel for each kind of sample. The model is drawn at
- * every size of the samples, so that steps at protocol limits are visible. */
+/* Draws samples and the fitted model for `portolan fit --plot`, one panel for each kind of sample. The model
+ * is drawn at every size of the samples, so that steps at protocol limits are visible. */
 #include "drawings.h"
 
 #include <stdio.h>
@@ -9,15 +9,15 @@
 
 enum { SIZES_MAX = 4096, SERIES_MAX = 12, PANELS = 5, TITLE_MAX = 48 };
 
-/* Points of one kind, and the model for them. */
+/* The samples that one series of points shows, and the fitted costs of its line. */
 typedef struct {
     char title[TITLE_MAX];
     pto_benchmark_t benchmark;
-    pto_sample_space_t where;
-    pto_sample_level_t place;
-    int32_t procs;
-    const pto_cost_table_t *cost; /* for messages */
-    const pto_postal_t *postal;   /* for copies */
+    pto_sample_space_t space;
+    pto_sample_level_t level;
+    int32_t procs;                /* active processes per node */
+    const pto_cost_table_t *cost; /* of messages; NULL for copies */
+    const pto_postal_t *postal;   /* of copies */
     double injection_s_per_byte;  /* 0: no limit */
 } series_t;
 
@@ -30,32 +30,33 @@ typedef struct {
 typedef struct {
     const pto_samples_t *samples;
     const pto_machine_t *machine; /* as fitted */
-    panel_t panel[PANELS];
+    panel_t panel[PANELS];        /* at the end, only those with samples */
     int panel_count;
-    /* the medians of one series */
+    /* The medians of the series that is being drawn: */
     int64_t bytes[SIZES_MAX];
     double seconds[SIZES_MAX];
 } drawing_t;
 
 /* Finds the medians of a series; returns their number. */
 static size_t find_medians(drawing_t *drawing, const series_t *series) {
-    const size_t count = pto_fit_medians(drawing->samples, series->benchmark, series->where, series->place,
+    const size_t count = pto_fit_medians(drawing->samples, series->benchmark, series->space, series->level,
                                          series->procs, SIZES_MAX, drawing->bytes, drawing->seconds);
     return count < SIZES_MAX ? count : SIZES_MAX;
 }
 
+/* Adds a series that has samples. */
 static void add_series(drawing_t *drawing, panel_t *panel, const series_t *series) {
     if (find_medians(drawing, series) > 0 && panel->count < SERIES_MAX)
         panel->series[panel->count++] = *series;
 }
 
 static void add_messages(drawing_t *drawing, panel_t *panel, pto_space_t space) {
-    static const pto_sample_level_t places[PTO_LEVEL_COUNT] = {PTO_AT_ON_GPU, PTO_AT_ON_SOCKET,
-                                                               PTO_AT_ON_NODE, PTO_AT_OFF_NODE};
+    static const pto_sample_level_t sample_levels[PTO_LEVEL_COUNT] = {PTO_AT_ON_GPU, PTO_AT_ON_SOCKET,
+                                                                      PTO_AT_ON_NODE, PTO_AT_OFF_NODE};
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
         series_t series = {.benchmark = PTO_BENCHMARK_PING_PONG,
-                           .where = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
-                           .place = places[level],
+                           .space = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
+                           .level = sample_levels[level],
                            .procs = 1,
                            .cost = &drawing->machine->messages[space][level]};
         snprintf(series.title, sizeof series.title, "%s", pto_level_name((pto_level_t)level));
@@ -67,8 +68,8 @@ static void add_injection(drawing_t *drawing, panel_t *panel, pto_space_t space)
     static const int32_t procs[] = {1, 2, 4, 6, 8, 16, 20, 40};
     for (size_t i = 0; i < sizeof procs / sizeof *procs; i++) {
         series_t series = {.benchmark = PTO_BENCHMARK_INJECTION,
-                           .where = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
-                           .place = PTO_AT_OFF_NODE,
+                           .space = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
+                           .level = PTO_AT_OFF_NODE,
                            .procs = procs[i],
                            .cost = &drawing->machine->messages[space][PTO_LEVEL_OFF_NODE],
                            .injection_s_per_byte = drawing->machine->injection_s_per_byte[space].value};
@@ -87,8 +88,8 @@ static void add_copies(drawing_t *drawing, panel_t *panel) {
     for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
         for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
             series_t series = {.benchmark = benchmarks[kind],
-                               .where = PTO_IN_COUNT,
-                               .place = reach == PTO_REACH_ON_SOCKET ? PTO_AT_ON_SOCKET : PTO_AT_OFF_SOCKET,
+                               .space = PTO_IN_COUNT, /* any */
+                               .level = reach == PTO_REACH_ON_SOCKET ? PTO_AT_ON_SOCKET : PTO_AT_OFF_SOCKET,
                                .postal = &drawing->machine->copies[kind][reach]};
             snprintf(series.title, sizeof series.title, "%s %s", pto_copy_kind_name((pto_copy_kind_t)kind),
                      pto_reach_name((pto_reach_t)reach));
@@ -97,7 +98,7 @@ static void add_copies(drawing_t *drawing, panel_t *panel) {
     }
 }
 
-/* Keeps the panels that have samples. */
+/* Creates all panels, and then keeps those that have samples. */
 static void create_panels(drawing_t *drawing) {
     static const char *const titles[PANELS] = {"messages, cpu", "messages, gpu", "injection, cpu",
                                                "injection, gpu", "copies"};
@@ -114,7 +115,7 @@ static void create_panels(drawing_t *drawing) {
             panel[drawing->panel_count++] = panel[i];
 }
 
-/* The time by the fitted model; 0 if it has no parameters for it. */
+/* The time by the fitted max-rate model; 0 if it has no parameters for it. */
 static double fitted_seconds(const series_t *series, int64_t bytes) {
     const pto_postal_t *postal = series->cost != NULL ? pto_cost_at(series->cost, bytes) : series->postal;
     if (postal == NULL || !pto_postal_known(postal))
@@ -124,6 +125,7 @@ static double fitted_seconds(const series_t *series, int64_t bytes) {
     return postal->alpha_s.value + (limited > per_byte ? limited : per_byte) * (double)bytes;
 }
 
+/* Writes the data of a panel: rows of bytes, measured seconds and fitted seconds. */
 static void write_data(FILE *script, drawing_t *drawing, int index) {
     const panel_t *panel = &drawing->panel[index];
     for (int s = 0; s < panel->count; s++) {
@@ -150,7 +152,7 @@ static void write_panel(FILE *script, const panel_t *panel, int index) {
 }
 
 static void write_script(FILE *script, const void *context) {
-    drawing_t *drawing = (drawing_t *)context; /* has room for medians */
+    drawing_t *drawing = (drawing_t *)context; /* not const: its medians are overwritten for each series */
     int count = drawing->panel_count;
     fputs("set logscale x 2\nset logscale y 10\nset format y '%.0s %cs'\n"
           "set xtics rotate by -45 ('1 B' 1, '8 B' 8, '64 B' 64, '512 B' 512, '4 KiB' 4096, '32 KiB' 32768, "

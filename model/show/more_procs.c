@@ -32,8 +32,9 @@ void pto_print_json_more_procs(const pto_predictions_t *predictions) {
 /* What more processes would save in a step. */
 typedef struct {
     int64_t procs_per_gpu; /* 0: nothing is saved */
-    int call;              /* the one that saves the most, most_s */
-    double saved_s, most_s;
+    double saved_s;        /* by all calls */
+    int call;              /* the index of the call that saves the most, which is most_s */
+    double most_s;
 } saving_t;
 
 static saving_t saving_of(const pto_step_prediction_t *step) {

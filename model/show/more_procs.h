@@ -1,4 +1,5 @@
-/* The hint that more processes per GPU would be faster, if the user has not set their number. */
+/* The hint that more processes per GPU would be faster, if the user has not set their number. It is printed
+ * below the tables of `predict`, `step` and `replay`, and as the JSON member more_procs. */
 #ifndef PTO_MORE_PROCS_H
 #define PTO_MORE_PROCS_H
 

@@ -1,4 +1,5 @@
-/* Runs gnuplot, whose output comes through a pipe: gnuplot itself exits with 0 when the disk is full. */
+/* Runs gnuplot on a script for all --plot options, and has the colours of drawings. gnuplot writes to a pipe,
+ * and this program writes the file: gnuplot itself exits with 0 when the disk is full. */
 #include "plot.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "command_line/options.h"
 #include "portolan/printable.h"
 
-enum { NOT_FOUND = 127 };
+enum { NOT_FOUND = 127 }; /* the shell's exit code without gnuplot */
 
 /* Colours that the colour-blind can distinguish (Okabe and Ito 2008). */
 static const char *const palette[PTO_PLOT_COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
@@ -19,9 +20,10 @@ static const char *const palette[PTO_PLOT_COLOURS] = {"#0072B2", "#D55E00", "#00
 
 const char *pto_plot_colour(int i) { return palette[i % PTO_PLOT_COLOURS]; }
 
-/* In the registry's order. The strategies that are drawn most (cuda_aware, three_step, dup_devptr,
- * gas_allgather, gas_tree, nccl) have colours of Okabe and Ito. Each other colour is as far as possible from
- * all before it, also for the colour-blind, and neither too light on white nor too dark on black. */
+/* By the strategy's index in the registry. The strategies that are drawn most (cuda_aware, three_step,
+ * dup_devptr, gas_allgather, gas_tree, nccl) have colours of Okabe and Ito. Each other colour is as far as
+ * possible from all before it, also for the colour-blind, and neither too light on white nor too dark on
+ * black. */
 static const char *const strategy_colours[] = {
     "#0072B2", "#D55E00", "#4B78FF", "#CC79A7", "#693CC3", "#F0005A", "#C300A5", "#1ED22D", "#8700E1",
     "#A52D5A", "#C31EE1", "#A5B44B", "#9687C3", "#87785A", "#694B96", "#C39669", "#966987", "#C3B469",
@@ -37,13 +39,16 @@ const char *pto_strategy_colour(const pto_strategy_t *strategy) {
     return strategy_colours[i % STRATEGY_COLOURS];
 }
 
-/* Black or white, whichever has more contrast by WCAG's relative luminance, with a gamma of 2.2. */
+/* Black or white, whichever has more contrast by WCAG's relative luminance, with a gamma of 2.2. By WCAG, the
+ * two contrasts are equal where (L + 0.05) / 0.05 = 1.05 / (L + 0.05), which is L = 0.18. */
 const char *pto_strategy_ink(const pto_strategy_t *strategy) {
-    static const double part[] = {0.0722, 0.7152, 0.2126};
-    unsigned long colour = strtoul(pto_strategy_colour(strategy) + 1, NULL, 16);
+    static const double weight[] = {0.0722, 0.7152, 0.2126}; /* of blue, green, red */
+    unsigned long rgb = strtoul(pto_strategy_colour(strategy) + 1, NULL, 16);
     double luminance = 0;
-    for (int i = 0; i < 3; i++, colour >>= 8)
-        luminance += part[i] * pow((double)(colour & 0xff) / 255, 2.2);
+    for (int i = 0; i < 3; i++) {
+        luminance += weight[i] * pow((double)(rgb & 0xff) / 255, 2.2);
+        rgb >>= 8;
+    }
     return luminance > 0.18 ? "black" : "white";
 }
 
@@ -91,6 +96,7 @@ pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *scr
     return PTO_OK;
 }
 
+/* Runs gnuplot with the script as its input, and copies its output to `drawing`. `path` is for errors. */
 static pto_status_t run_gnuplot(FILE *script, const char *path, FILE *drawing, pto_error_t *err) {
     char command[128], part[1 << 12];
     snprintf(command, sizeof command, "command -v gnuplot >/dev/null || exit %d; exec gnuplot <&%d",
@@ -98,12 +104,12 @@ static pto_status_t run_gnuplot(FILE *script, const char *path, FILE *drawing, p
     FILE *output = popen(command, "r");
     if (output == NULL)
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot start a shell");
-    int cause = 0;
-    for (size_t size; !cause && (size = fread(part, 1, sizeof part, output)) > 0;)
-        cause = fwrite(part, 1, size, drawing) < size ? errno : 0;
+    int write_errno = 0;
+    for (size_t size; !write_errno && (size = fread(part, 1, sizeof part, output)) > 0;)
+        write_errno = fwrite(part, 1, size, drawing) < size ? errno : 0;
     int result = pclose(output);
-    if (cause)
-        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(cause));
+    if (write_errno)
+        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(write_errno));
     if (result == 0)
         return PTO_OK;
     if (WIFEXITED(result) && WEXITSTATUS(result) == NOT_FOUND)
@@ -118,6 +124,7 @@ typedef struct {
     const char *path;
 } drawn_t;
 
+/* pto_write_file's callback, whose context is a drawn_t: writes the file's contents to `drawing`. */
 static pto_status_t draw(void *context, FILE *drawing, pto_error_t *err) {
     const drawn_t *drawn = context;
     FILE *script = tmpfile();

@@ -1,4 +1,5 @@
-/* Drawing with gnuplot: from a script into an SVG or a PNG file. */
+/* Drawing with gnuplot into an SVG or a PNG file. A command makes a pto_plot_t (drawings.h, predict_plot.h,
+ * traffic_plot.h), whose function writes the script, and passes it to pto_plot_draw. */
 #ifndef PTO_PLOT_H
 #define PTO_PLOT_H
 
@@ -7,7 +8,7 @@
 #include "command_line/arguments.h"
 #include "portolan/strategy.h"
 
-/* Writes the specific part of the script; the terminal and the output are already set. */
+/* Writes the script of a drawing, after the lines that set the terminal and the output. */
 typedef void (*pto_plot_write_t)(FILE *script, const void *context);
 
 typedef struct {
@@ -17,18 +18,20 @@ typedef struct {
     const void *context;
 } pto_plot_t;
 
-/* Draw into `path`, which must end in .svg or .png. A failure leaves no new file behind. Errors:
+/* Draws into `path`, which must end in .svg or .png. A failure leaves no new file behind. Errors:
  * PTO_ERR_TYPE (another ending), PTO_ERR_IO (the file cannot be written, or gnuplot is missing: the message
  * says how to install it). */
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err);
 
-/* Returns -1 if --plot's file (NULL if none) has a known ending, else the exit code after an error. */
+/* Returns -1 if --plot's file name has a known ending or is NULL; else prints an error and returns the exit
+ * code. */
 int pto_check_plot(const pto_syntax_t *syntax, const char *path);
 
-/* Write the whole script, by which gnuplot draws to standard output as `path` ends. Errors: PTO_ERR_TYPE. */
+/* Writes the whole script. With it, gnuplot draws to standard output, in the format that `path` ends in.
+ * Errors: PTO_ERR_TYPE (another ending). */
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
 
-/* The colour of the i-th of several things; the colours repeat. */
+/* The i-th colour of a palette; i may be larger, as the colours repeat. */
 enum { PTO_PLOT_COLOURS = 8 };
 const char *pto_plot_colour(int i);
 

@@ -1,4 +1,5 @@
-/* Chooses the measurements of a collectives.csv that can be drawn beside a prediction. */
+/* Chooses the measurements of a collectives.csv that can be drawn with a prediction (pto_plot_points_read),
+ * for `predict --plot --measured` and `portolan report`. */
 #include "predict_plot.h"
 
 #include <stdlib.h>
@@ -6,11 +7,13 @@
 
 #include "portolan/samples.h"
 
+/* The measurements, and the predictions that they must match. */
 typedef struct {
     const pto_collectives_t *collectives;
     const pto_predictions_t *predictions;
 } matching_t;
 
+/* Returns the prediction's index of a row's strategy; -1: it is not predicted. */
 static int strategy_of(const matching_t *matching, const pto_collective_row_t *row) {
     for (int i = 0; i < matching->predictions->strategy_count; i++)
         if (strcmp(matching->predictions->strategy[i]->name, matching->collectives->name[row->strategy]) == 0)
@@ -35,18 +38,20 @@ static bool did_whole_collective(const matching_t *matching, const pto_strategy_
     return !strategy->splits || !pto_collectives_provenance(matching->collectives, key);
 }
 
-/* Returns the swept value of a row; -1 if it is outside the sweep or has another size. */
+/* Returns the swept value of a row (bytes or nodes); -1 if it is outside the sweep, or if the row differs
+ * from the scenario in the value that is not swept. */
 static int64_t swept_value(const pto_predictions_t *predictions, const pto_collective_row_t *row) {
     const pto_scenario_t *scenario = predictions->scenario;
     int64_t value = predictions->sweep == PTO_SWEEP_NODES ? row->nodes : row->bytes;
-    bool differs = predictions->sweep == PTO_SWEEP_MESSAGES ||
+    bool differs = predictions->sweep == PTO_SWEEP_MESSAGES || /* which rows do not have */
                    (predictions->sweep == PTO_SWEEP_BYTES && row->nodes != scenario->layout.nodes) ||
                    (predictions->sweep == PTO_SWEEP_NODES && row->bytes != scenario->bytes.value[0]);
     bool inside = value >= predictions->point[0] && value <= predictions->point[predictions->point_count - 1];
     return inside && !differs ? value : -1;
 }
 
-/* If one of portolan's algorithms replaced the library's, it must be the predicted one. */
+/* Whether a row's algorithm is the predicted one at the swept value `at`. A row without an algorithm used the
+ * library's, and matches. */
 static bool is_same_algorithm(const matching_t *matching, const pto_collective_row_t *row, int strategy,
                               int64_t at) {
     const pto_predictions_t *predictions = matching->predictions;
@@ -60,6 +65,7 @@ static bool is_same_algorithm(const matching_t *matching, const pto_collective_r
     return false;
 }
 
+/* Stores the measurements that match in `point`, which has room for all; returns their number. */
 static size_t match(const matching_t *matching, pto_plot_point_t *point) {
     size_t count = 0;
     for (size_t i = 0; i < matching->collectives->count; i++) {

@@ -1,4 +1,6 @@
-/* A prediction as a gnuplot script: prices and measurements in a panel above that of the picks. */
+/* `predict --plot`: a prediction as a gnuplot script. The upper panel has the price of each strategy as a
+ * line, and measurements as points; the lower panel is a band of rectangles, coloured by the cheapest
+ * strategy. */
 #include "predict_plot.h"
 
 #include <assert.h>
@@ -13,12 +15,12 @@
 #include "portolan/units.h"
 #include "table.h"
 
-/* The measurements of two strategies at the same size are drawn shifted by this factor on the horizontal
- * axis, so that none hides another; those of all strategies together stay within the second factor. */
+/* The measurements of two strategies at the same size are shifted apart by SHIFT (a factor, as the axis is
+ * logarithmic), so that none hides another. Those of all strategies stay within ALL_SHIFTS. */
 #define SHIFT 1.08
 #define ALL_SHIFTS 1.3
 
-/* Of a strategy's measurements at one size, one is drawn for each range of times of this ratio. */
+/* Of a strategy's measurements at one size whose times differ by less than this ratio, one is drawn. */
 #define EQUAL_RATIO 1.02
 
 /* Both panels have the same width; the legend is to their right. The widths of characters are estimates of
@@ -63,7 +65,8 @@ static double cheapest_s(const pto_predictions_t *predictions, int64_t point) {
     return least_s;
 }
 
-/* Returns the least ratio of a strategy's price to the cheapest; INFINITY if none is within the axes. */
+/* Returns the least ratio, over all points, of a strategy's price to the cheapest; INFINITY if it has no
+ * price that the axes show. */
 static double distance_of(const pto_predictions_t *predictions, int strategy) {
     double least = INFINITY;
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -77,13 +80,13 @@ static bool is_drawn(const pto_predict_plot_t *plot, int strategy) {
     return plot->line[strategy / 64] >> strategy % 64 & 1;
 }
 
-static void draw_line(pto_predict_plot_t *plot, int strategy) {
+static void select_line(pto_predict_plot_t *plot, int strategy) {
     assert(strategy / 64 < (int)(sizeof plot->line / sizeof *plot->line));
     plot->line[strategy / 64] |= UINT64_C(1) << strategy % 64;
     plot->line_count++;
 }
 
-/* Returns the strategy with the least such ratio among those not yet drawn; -1 if all are drawn. */
+/* Returns the strategy with the least distance_of among those not yet selected; -1 if there is none. */
 static int nearest_undrawn(const pto_predict_plot_t *plot) {
     int nearest = -1;
     double least = INFINITY;
@@ -97,7 +100,8 @@ static int nearest_undrawn(const pto_predict_plot_t *plot) {
     return nearest;
 }
 
-/* Selects each strategy that is picked somewhere, then those nearest to the cheapest. */
+/* Selects each strategy that is picked somewhere, then those nearest to the cheapest: up to USUAL_LINES or,
+ * if the scenario names its strategies, all. */
 static void choose_lines(pto_predict_plot_t *plot) {
     const pto_predictions_t *predictions = plot->predictions;
     bool all = predictions->scenario->strategy_count > 0;
@@ -105,9 +109,13 @@ static void choose_lines(pto_predict_plot_t *plot) {
     plot->line_count = plot->left_out = 0;
     for (int i = 0; i < predictions->strategy_count; i++)
         if (is_picked(plot, i) && isfinite(distance_of(predictions, i)))
-            draw_line(plot, i);
-    for (int next; (all || plot->line_count < USUAL_LINES) && (next = nearest_undrawn(plot)) >= 0;)
-        draw_line(plot, next);
+            select_line(plot, i);
+    while (all || plot->line_count < USUAL_LINES) {
+        const int next = nearest_undrawn(plot);
+        if (next < 0)
+            break;
+        select_line(plot, next);
+    }
     for (int i = 0; i < predictions->strategy_count; i++)
         plot->left_out += !is_drawn(plot, i) && isfinite(distance_of(predictions, i));
 }
@@ -118,21 +126,21 @@ static const char *colour_of(const pto_predict_plot_t *plot, int strategy) {
 
 /* --- data ---------------------------------------------------------------------------------------------- */
 
-/* Writes a price and its interval as a row of data. The lower end of an interval can be 0, which a
- * logarithmic axis cannot show: a hundredth of the price stands for it. */
-static void write_price(FILE *script, int64_t at, const pto_prediction_t *prediction) {
+/* Writes a price and its interval as a row of data, at the swept value `x`. The lower end of an interval can
+ * be 0, which a logarithmic axis cannot show: a hundredth of the price stands for it. */
+static void write_price(FILE *script, int64_t x, const pto_prediction_t *prediction) {
     const pto_price_t *price = &prediction->price;
-    if (at < 1)
+    if (x < 1)
         return;
     if (!prediction->applicable || !(price->seconds > 0)) {
-        fprintf(script, "%lld NaN NaN NaN\n", (long long)at);
+        fprintf(script, "%lld NaN NaN NaN\n", (long long)x);
         return;
     }
     double low_s = price->has_interval ? price->low_s : price->seconds;
     double high_s = price->has_interval ? price->high_s : price->seconds;
     if (low_s < price->seconds / 100)
         low_s = price->seconds / 100;
-    fprintf(script, "%lld %.6g %.6g %.6g\n", (long long)at, price->seconds, low_s, high_s);
+    fprintf(script, "%lld %.6g %.6g %.6g\n", (long long)x, price->seconds, low_s, high_s);
 }
 
 static void write_prices(FILE *script, const pto_predict_plot_t *plot) {
@@ -147,6 +155,7 @@ static void write_prices(FILE *script, const pto_predict_plot_t *plot) {
     }
 }
 
+/* Whether the i-th measurement is one of this strategy that the axes can show. */
 static bool is_shown(const pto_predict_plot_t *plot, size_t i, int strategy) {
     const pto_plot_point_t *point = &plot->point[i];
     return point->strategy == strategy && point->at >= 1 && point->seconds > 0;
@@ -171,6 +180,8 @@ static bool is_covered(const pto_predict_plot_t *plot, size_t i, int strategy) {
     return false;
 }
 
+/* Writes the measurements of a strategy. The strategies that have any share the shift: the middle one is not
+ * shifted, and each other one by a factor from its neighbor. */
 static void write_points(FILE *script, const pto_predict_plot_t *plot, int strategy) {
     if (!is_drawn(plot, strategy) || !is_measured(plot, strategy))
         return;
@@ -190,6 +201,7 @@ static void write_points(FILE *script, const pto_predict_plot_t *plot, int strat
 
 /* --- the upper panel ----------------------------------------------------------------------------------- */
 
+/* Whether a strategy's price has an interval at any point. */
 static bool has_interval(const pto_predictions_t *predictions, int strategy) {
     for (int64_t point = 0; point < predictions->point_count; point++)
         if (pto_prediction_at(predictions, point, strategy)->price.has_interval)
@@ -278,6 +290,7 @@ static void write_changes(FILE *script, const pto_machine_t *machine) {
     }
 }
 
+/* Returns the number of lines that write_title writes. */
 static int title_lines(const pto_predict_plot_t *plot) {
     const pto_machine_t *machine = plot->predictions->machine;
     int count = 2 + (pto_machine_model(machine) != NULL) + (plot->measured != NULL), length;
@@ -298,7 +311,9 @@ static void write_title(FILE *script, const pto_predict_plot_t *plot) {
     fputc('\n', script);
 }
 
-/* Writes tics at up to TICS_MAX of the swept values; only the lower panel labels them. */
+/* Writes tics on the horizontal axis, at up to TICS_MAX of the swept values. Only the lower panel labels
+ * them.
+ */
 static void write_tics(FILE *script, const pto_predictions_t *predictions, bool labelled) {
     int64_t stride = (predictions->point_count + TICS_MAX - 1) / TICS_MAX;
     const char *comma = "set xtics (";

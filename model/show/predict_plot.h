@@ -1,5 +1,5 @@
-/* Drawing a prediction: a line with its interval for each strategy, measurements as points, and the picks
- * below. */
+/* Drawing a prediction for `predict --plot`: a line with its interval for each strategy, measurements as
+ * points, and below them the picks. */
 #ifndef PTO_PREDICT_PLOT_H
 #define PTO_PREDICT_PLOT_H
 
@@ -9,19 +9,19 @@
 #include "plot.h"
 #include "portolan/pick.h"
 
-/* A measurement of one of the prediction's strategies at a value of the swept quantity. */
+/* A measurement. */
 typedef struct {
-    int strategy;
-    int64_t at;
+    int strategy; /* its index in the predictions */
+    int64_t at;   /* the value of the swept quantity: bytes, nodes or messages */
     double seconds;
 } pto_plot_point_t;
 
 /* What a plot shows; the caller keeps the ownership of all that is pointed to. */
 typedef struct {
     const pto_predictions_t *predictions;
-    const pto_range_t *range;
+    const pto_range_t *range; /* of picks, from pto_pick */
     int64_t range_count;
-    const pto_plot_point_t *point;
+    const pto_plot_point_t *point; /* measurements */
     size_t point_count;
     const char *measured; /* the file of the measurements, for the title; NULL: none */
     /* Set by pto_predict_plot: */
@@ -36,7 +36,7 @@ typedef struct {
  * drawn slightly to the left or right of their size, each strategy's at a place of its own. */
 pto_plot_t pto_predict_plot(pto_predict_plot_t *plot);
 
-/* Read the measurements that match a prediction, for this plot and for portolan report: the same collective,
+/* Reads the measurements that match a prediction, for this plot and for portolan report: the same collective,
  * layout and strategies, at values within the sweep. The caller frees `*point`. Errors: those of
  * pto_collectives_read, and PTO_ERR_NOT_FOUND if no measurement matches. */
 pto_status_t pto_plot_points_read(const char *path, const pto_predictions_t *predictions,

@@ -1,4 +1,5 @@
-/* The table of predictions: a row for each point, a column for each strategy that fits, cheapest first. */
+/* The table of `portolan predict`: a row for each point of the sweep, a column for each strategy. If the
+ * terminal is too narrow for all strategies, those that come nearest to the cheapest one are shown. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ typedef struct {
     const pto_predictions_t *predictions;
     const pto_options_t *options;
     bool *is_shown; /* by strategy; NULL: all */
-    bool details;   /* show the algorithm and the choices of the cheapest */
+    bool details;   /* show the algorithm and the chunks of the cheapest */
     int gap;        /* blanks between columns: 2, or 1 if columns named by the user fit only that way */
 } columns_t;
 
@@ -26,6 +27,7 @@ static bool has_bandwidths(const columns_t *columns) {
     return pto_bandwidth_replaces_times(columns->options->bandwidth);
 }
 
+/* Sets the time or energy of a strategy at a point. False: it has none. */
 static bool cost_at(const columns_t *columns, int64_t point, int strategy, pto_cost_t *cost) {
     return pto_prediction_cost(pto_prediction_at(columns->predictions, point, strategy),
                                columns->predictions->by, cost);
@@ -42,7 +44,8 @@ static int column_width(const columns_t *columns, int strategy) {
                      columns->predictions->strategy[strategy]->name);
 }
 
-/* "dup_devptr (linear, 8 chunks) ?", without the parentheses unless `details`; "" if no strategy applies. */
+/* The text of the last column: "dup_devptr (linear, 8 chunks) ?", without the parentheses unless `details`;
+ * "" if no strategy applies. */
 static const char *choice_text(const columns_t *columns, int64_t point, char text[PTO_ROUTE_TEXT_MAX]) {
     const pto_predictions_t *predictions = columns->predictions;
     int winner = pto_pick_at(predictions, point);
@@ -53,7 +56,7 @@ static const char *choice_text(const columns_t *columns, int64_t point, char tex
 }
 
 /* The width of a line without the strategies' columns. */
-static int rest_width(const columns_t *columns) {
+static int width_without_costs(const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
     char text[PTO_ROUTE_TEXT_MAX];
     int longest = (int)strlen("Cheapest");
@@ -76,52 +79,60 @@ static double least_ratio(const columns_t *columns, int strategy) {
     return least;
 }
 
-/* Show the strategies of the least ratio, as many as fit, but at least one. */
+/* Shows the strategies of the least ratio: as many as fit, but at least one. Each strategy is shown if its
+ * column fits together with those of all strategies of a lower ratio (of equal ones, the first). `ratio` has
+ * room for all strategies. */
 static void show_best(columns_t *columns, double *ratio, int width) {
-    const int count = columns->predictions->strategy_count, rest = rest_width(columns);
+    const int count = columns->predictions->strategy_count, rest = width_without_costs(columns);
     for (int i = 0; i < count; i++)
         ratio[i] = pto_has_column(columns->predictions, i) ? least_ratio(columns, i) : INFINITY;
     for (int i = 0; i < count; i++) {
-        int used = rest, before = 0;
+        int used = rest + WIDE_GAP + column_width(columns, i), lower = 0;
         for (int j = 0; j < count; j++)
-            if (ratio[j] < ratio[i] || (j <= i && ratio[j] <= ratio[i])) {
+            if (ratio[j] < ratio[i] || (j < i && ratio[j] <= ratio[i])) {
                 used += WIDE_GAP + column_width(columns, j);
-                before += j != i;
+                lower++;
             }
-        columns->is_shown[i] = isfinite(ratio[i]) && (used <= width || before == 0);
+        columns->is_shown[i] = isfinite(ratio[i]) && (used <= width || lower == 0);
     }
 }
 
-/* Blanks between the columns named by the user; 0 if they do not fit even with one. */
+/* Returns the blanks between the columns named by the user: WIDE_GAP, else 1; 0 if they do not fit with 1. */
 static int find_gap(const columns_t *columns, int width) {
-    int used = rest_width(columns), gaps = 1;
+    int used = width_without_costs(columns), gaps = 1;
     for (int i = 0; i < columns->predictions->strategy_count; i++)
         if (is_shown(columns, i)) {
             used += WIDE_GAP + column_width(columns, i);
             gaps++;
         }
-    return used <= width ? WIDE_GAP : used - gaps <= width ? 1 : 0;
+    if (used <= width)
+        return WIDE_GAP;
+    return used - gaps * (WIDE_GAP - 1) <= width ? 1 : 0;
 }
 
-/* To make the columns named by the user fit, use narrow gaps, then leave out the details. */
+/* Makes the columns named by the user fit: first by narrow gaps, then without the details. If nothing helps,
+ * lines are too wide, but complete. */
 static void choose_gap(columns_t *columns, int width) {
     columns->gap = find_gap(columns, width);
     if (columns->gap > 0)
         return;
     columns->details = false;
     columns->gap = find_gap(columns, width);
-    columns->details = columns->gap == 0;
-    if (columns->gap == 0)
-        columns->gap = WIDE_GAP;
+    if (columns->gap > 0)
+        return;
+    columns->details = true;
+    columns->gap = WIDE_GAP;
 }
 
 static void choose_columns(columns_t *columns, int width) {
     size_t count = (size_t)columns->predictions->strategy_count;
     columns->gap = WIDE_GAP;
-    if (!columns->options->all && columns->predictions->scenario->strategy_count > 0)
-        choose_gap(columns, width);
-    if (columns->options->all || columns->predictions->scenario->strategy_count > 0)
+    if (columns->options->all)
         return;
+    if (columns->predictions->scenario->strategy_count > 0) { /* the user has named them */
+        choose_gap(columns, width);
+        return;
+    }
     double *ratio = calloc(count, sizeof *ratio);
     if (ratio)
         columns->is_shown = calloc(count, sizeof *columns->is_shown);
@@ -156,6 +167,7 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
     return -1;
 }
 
+/* What the collective moves at a point, from which bandwidths are computed. */
 static pto_moved_t moved_at(const columns_t *columns, int64_t point) {
     const pto_predictions_t *predictions = columns->predictions;
     pto_request_t request =

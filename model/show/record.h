@@ -1,5 +1,6 @@
 /* Records: lists of named values that are written as the members of a JSON object or as the fields of a CSV
- * row, so that a command describes both formats once. */
+ * row, so that a command describes both formats once. A command makes each field with a function below, such
+ * as pto_field_count, and passes the list to PTO_RECORD, PTO_MORE or PTO_OBJECT. */
 #ifndef PTO_RECORD_H
 #define PTO_RECORD_H
 
@@ -12,10 +13,10 @@
 
 typedef enum {
     PTO_RECORD_TEXT,
-    PTO_RECORD_WHOLE,
-    PTO_RECORD_NUMBER,
-    PTO_RECORD_TRUTH,
-    PTO_RECORD_NAMES
+    PTO_RECORD_WHOLE,  /* an integer */
+    PTO_RECORD_NUMBER, /* a double; JSON: null if it is not finite */
+    PTO_RECORD_TRUTH,  /* a bool */
+    PTO_RECORD_NAMES   /* a list of texts */
 } pto_field_kind_t;
 
 /* How a field appears in a format. */
@@ -26,35 +27,36 @@ typedef enum {
     PTO_RECORD_NONE      /* the format has no such field */
 } pto_field_state_t;
 
+/* A field. The kind tells which of the last members has the value. All pointers are borrowed. */
 typedef struct {
-    const char *name;
+    const char *name; /* of the JSON member */
     pto_field_kind_t kind;
     pto_field_state_t state[PTO_FORMAT_COUNT];
-    int digits;
+    int digits; /* significant digits of `number` */
     const char *text;
-    int64_t count;
+    int64_t count; /* WHOLE: the value; TRUTH: 0 or 1; NAMES: the number of names */
     double number;
-    const char *const *names; /* `count` of them: an array in JSON, separated by blanks in CSV */
+    const char *const *names; /* an array in JSON, separated by blanks in CSV */
 } pto_field_t;
 
 /* Write fields without braces or line end. A comma separates them in JSON, and follows each in CSV. */
 #define PTO_RECORD(stream, format, ...)                                                                      \
     pto_print_record(stream, format, "", (const pto_field_t[]){__VA_ARGS__},                                 \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
-/* Write further members of a JSON object. */
+/* Write more members of a JSON object that has members already: the same with a comma before the first. */
 #define PTO_MORE(stream, ...)                                                                                \
     pto_print_record(stream, PTO_FORMAT_JSON, ", ", (const pto_field_t[]){__VA_ARGS__},                      \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
-/* Write a JSON object with these members, after the text `before`. */
+/* Write a JSON object with these members, after the text `before`, such as ", \"layout\": ". */
 #define PTO_OBJECT(stream, before, ...)                                                                      \
     pto_print_object(stream, before, (const pto_field_t[]){__VA_ARGS__},                                     \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
 void pto_print_object(FILE *stream, const char *before, const pto_field_t *field, size_t count);
-/* `between` is written before the first member of JSON. */
+/* `between` is written before the first JSON member: "" or ", ". */
 void pto_print_record(FILE *stream, pto_format_t format, const char *between, const pto_field_t *field,
                       size_t count);
 
-/* Set how a field appears in the formats that have it. */
+/* Sets the field's state in JSON and in CSV, but not in a format that does not have the field. */
 static inline pto_field_t pto_field_set(pto_field_t field, pto_field_state_t json, pto_field_state_t csv) {
     if (field.state[PTO_FORMAT_JSON] != PTO_RECORD_NONE)
         field.state[PTO_FORMAT_JSON] = json;
@@ -63,32 +65,32 @@ static inline pto_field_t pto_field_set(pto_field_t field, pto_field_state_t jso
     return field;
 }
 
-/* The field in JSON alone. */
+/* Each of these returns the field with other states. In JSON alone: */
 static inline pto_field_t pto_field_in_json(pto_field_t field) {
     return pto_field_set(field, field.state[PTO_FORMAT_JSON], PTO_RECORD_NONE);
 }
 
-/* The field in CSV alone. */
+/* In CSV alone. */
 static inline pto_field_t pto_field_in_csv(pto_field_t field) {
     return pto_field_set(field, PTO_RECORD_NONE, field.state[PTO_FORMAT_CSV]);
 }
 
-/* The field in CSV, and in JSON if it is `shown`. */
+/* In CSV, and in JSON if `shown`. */
 static inline pto_field_t pto_field_json_if(bool shown, pto_field_t field) {
     return shown ? field : pto_field_in_csv(field);
 }
 
-/* The field, left out if it is not known. */
+/* Left out of JSON, and empty in CSV, unless `known`. */
 static inline pto_field_t pto_field_if(bool known, pto_field_t field) {
     return known ? field : pto_field_set(field, PTO_RECORD_LEFT_OUT, PTO_RECORD_LEFT_OUT);
 }
 
-/* The field, null if it is not known. */
+/* Null in JSON, and empty in CSV, unless `known`. */
 static inline pto_field_t pto_field_or_null(bool known, pto_field_t field) {
     return known ? field : pto_field_set(field, PTO_RECORD_UNKNOWN, PTO_RECORD_LEFT_OUT);
 }
 
-/* A NULL text is not known. */
+/* A NULL text is null in JSON, and empty in CSV. */
 static inline pto_field_t pto_field_text(const char *name, const char *text) {
     return pto_field_or_null(text, (pto_field_t){.name = name, .kind = PTO_RECORD_TEXT, .text = text});
 }
@@ -105,7 +107,7 @@ static inline pto_field_t pto_field_number(const char *name, double number) {
     return pto_field_rounded(name, number, 9);
 }
 
-/* In CSV, 0 or 1. */
+/* True or false; in CSV, 1 or 0. */
 static inline pto_field_t pto_field_truth(const char *name, bool truth) {
     return (pto_field_t){.name = name, .kind = PTO_RECORD_TRUTH, .count = truth};
 }
@@ -114,16 +116,17 @@ static inline pto_field_t pto_field_names(const char *name, const char *const *n
     return (pto_field_t){.name = name, .kind = PTO_RECORD_NAMES, .names = names, .count = count};
 }
 
-/* Fields of caveats: the parameters that are not priced; the same in JSON alone, if there are any; and what
- * prices are extrapolated from, if they are. */
+/* The parameters that are not priced. */
 static inline pto_field_t pto_field_unpriced(const char *name, const pto_caveats_t *caveats) {
     return pto_field_names(name, caveats->key, caveats->count);
 }
 
+/* The same in JSON alone, if there are any. */
 static inline pto_field_t pto_field_unpriced_if_any(const pto_caveats_t *caveats) {
     return pto_field_in_json(pto_field_if(caveats->count > 0, pto_field_unpriced("unpriced", caveats)));
 }
 
+/* What prices are extrapolated from, if they are. */
 static inline pto_field_t pto_field_extrapolated(const pto_caveats_t *caveats) {
     return pto_field_if(caveats->extrapolated_from[0],
                         pto_field_text("extrapolated_from", caveats->extrapolated_from));

@@ -1,5 +1,6 @@
-/* The table of `portolan replay`: the totals of the recorded calls by each route, the calls that would gain
- * most by another route, and the processes and links that delay others. */
+/* The table of `portolan replay`: the total time of the recorded calls by each route (the strategy that runs
+ * them), the calls that would gain most by another route, and the processes and links that delay others. The
+ * index `i` of these functions is that of a kind of calls: equal calls, which were made call->times times. */
 #define _GNU_SOURCE /* strcasestr */
 #include <ctype.h>
 #include <math.h>
@@ -17,13 +18,14 @@
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 
+/* The price of one call of a kind by its cheapest route. */
 static double cheapest_s(const pto_replayed_t *replayed, int i) {
     const pto_strategy_t *strategy;
     return pto_step_best(&replayed->step, i, &strategy)->price.seconds;
 }
 
-/* Returns what all calls of a kind would save by their cheapest route; 0 if the one they took has no price.
- */
+/* The seconds that all calls of a kind would save by their cheapest route; 0 if the route that they took has
+ * no price. */
 static double saving_of(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
     if (!taken)
@@ -51,6 +53,7 @@ static bool have_same_reason(const pto_replayed_t *replayed, int i, int j) {
            strcmp(replayed->left_out[i].message, replayed->left_out[j].message) == 0;
 }
 
+/* Whether no earlier kind of calls shares the reason why this one is not priced. */
 static bool is_first_of_reason(const pto_replayed_t *replayed, int i) {
     if (pto_replayed_is_priced(replayed, i))
         return false;
@@ -60,7 +63,7 @@ static bool is_first_of_reason(const pto_replayed_t *replayed, int i) {
     return true;
 }
 
-/* Prints how many calls of a collective are not priced for one reason, their bytes, and the reason. */
+/* Prints a note for each collective and reason why calls are not priced: how many calls, and their bytes. */
 static void print_left_out(const pto_replayed_t *replayed) {
     for (int i = 0; i < replayed->trace.count; i++) {
         const pto_recording_call_t *call = &replayed->trace.call[i];
@@ -82,6 +85,7 @@ static void print_left_out(const pto_replayed_t *replayed) {
     }
 }
 
+/* Prints what had to be assumed, because the file does not say it. */
 static void print_assumed(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     const int64_t for_host = pto_replayed_for_host(replayed);
@@ -144,7 +148,8 @@ static void print_delay(const pto_delay_t *delay) {
                        delay->ratio, (long long)delay->calls);
 }
 
-/* Returns the result of comparing the processes if no delay was found, and what could not be determined. */
+/* Returns the end of the line on the comparison of processes: that no delay was found, or what could not be
+ * determined. */
 static const char *verdict(const pto_delays_t *delays) {
     const bool is_named = delays->count > 0;
     if (delays->late_told && delays->slow_told)
@@ -205,14 +210,14 @@ static void print_delays(const pto_replayed_t *replayed) {
  * with a letter and has at least two digits before a hyphen. Returns false if there is none. */
 static bool find_model(const char *gpu, char model[32]) {
     for (const char *word = gpu + strspn(gpu, " "); *word; word += strspn(word, " ")) {
-        size_t length = strcspn(word, " "), own = strcspn(word, " -"), digits = 0;
-        for (size_t i = 0; i < own; i++)
+        size_t length = strcspn(word, " -"), digits = 0; /* up to a hyphen */
+        for (size_t i = 0; i < length; i++)
             digits += isdigit((unsigned char)word[i]) != 0;
-        if (isalpha((unsigned char)word[0]) && digits >= 2 && own < 32) {
-            snprintf(model, 32, "%.*s", (int)own, word);
+        if (isalpha((unsigned char)word[0]) && digits >= 2 && length < 32) {
+            snprintf(model, 32, "%.*s", (int)length, word);
             return true;
         }
-        word += length;
+        word += strcspn(word, " ");
     }
     return false;
 }
@@ -308,8 +313,9 @@ static const char *find_only_route(const pto_replayed_t *replayed) {
     return replayed->trace.count > 0 ? replayed->trace.call[0].route : "";
 }
 
-/* Prints "mpi -> gas_split ?": the route that was taken, and the cheapest one with its marks. If that is
- * wider than `width`, the route that was taken follows on a line of its own. */
+/* Prints "mpi -> gas_split ?": the route that was taken, and the cheapest one, `marked` with its marks.
+ * Without `names_taken`, the route that was taken is left out. If the text is wider than `width`, that route
+ * follows on a line of its own. */
 static void print_route(const char *taken, const char *cheapest, const char *marked, bool names_taken,
                         int width) {
     bool differs = strcmp(taken, cheapest) != 0;
@@ -323,6 +329,7 @@ static void print_route(const char *taken, const char *cheapest, const char *mar
 
 enum { NAME_LEAST = 11, NAME_MAX = 40 };
 
+/* "allreduce", or "pair off_node". */
 static const char *kind_name(const pto_recording_call_t *call, char name[NAME_MAX]) {
     snprintf(name, NAME_MAX, "%s%s%s", pto_collective_name(call->collective),
              *pto_replayed_distance(call) ? " " : "", pto_replayed_distance(call));
@@ -389,6 +396,7 @@ static bool shows_taken(const pto_replayed_t *replayed) {
     return replayed->replay->options.bandwidth != PTO_BANDWIDTH_BOTH || pto_terminal_width(stdout) >= WIDE;
 }
 
+/* Prints the row of a kind of calls. `only_route` is the route of all kinds, or ""; `width` that of names. */
 static void print_kind(const pto_replayed_t *replayed, const char *only_route, int width, int i) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
     char name[NAME_MAX], shape[48], route[64];
@@ -426,6 +434,7 @@ static bool is_extrapolated(const pto_replayed_t *replayed, int i) {
            pto_step_best(&replayed->step, i, &strategy)->price.extrapolated.gpus > 0;
 }
 
+/* A kind of calls, and the seconds by which it is ranked. */
 typedef struct {
     int kind;
     double weight_s;
@@ -438,7 +447,8 @@ static int by_weight(const void *a, const void *b) {
     return one->kind < other->kind ? -1 : 1;
 }
 
-/* Ranks the priced kinds of calls by possible saving, or by time; leaves out those without either. */
+/* Ranks the priced kinds of calls by possible saving, or by time, and leaves out those for which this is 0.
+ * Returns their number. */
 static int rank_kinds(const pto_replayed_t *replayed, bool by_saving, ranked_t *ranked) {
     int count = 0;
     for (int i = 0; i < replayed->trace.count; i++) {

@@ -1,5 +1,6 @@
 /* The rows of `portolan score`'s tables, with the columns that fit the terminal: summaries of groups of
- * cells, and single cells (--cells). */
+ * cells, and single cells (--cells). A cell is a collective on one layout with one size; its candidates are
+ * the strategies that were measured there. score_table.c prints what is around the rows. */
 #include "score_table.h"
 
 #include <stdio.h>
@@ -23,7 +24,8 @@ const char *score_filter_text(const pto_score_filter_t *filter, char *text, size
 
 /* --- groups -------------------------------------------------------------------------------------------- */
 
-/* Columns of the table of groups. If the terminal is too narrow, those of the highest rank are left out. */
+/* Columns of the table of groups, as of pto_score_summary_t. If the terminal is too narrow, those of the
+ * highest rank are left out. */
 typedef enum {
     COLUMN_CELLS,
     COLUMN_RIGHT,
@@ -40,7 +42,7 @@ typedef enum {
 } column_t;
 
 static const struct {
-    const char *above;
+    const char *above; /* the line above the heading */
     const char *heading;
     int width; /* with the blank before it */
     int rank;
@@ -61,6 +63,7 @@ _Static_assert(sizeof columns / sizeof *columns == COLUMN_COUNT, "every column h
 
 enum { PICKER_WIDTH = 23 }; /* "  always staged_leaders" */
 
+/* Whether a column fits together with all columns of a lower rank. */
 static bool is_column_shown(const score_print_t *how, column_t column) {
     int used = PICKER_WIDTH;
     for (int other = 0; other < COLUMN_COUNT; other++)
@@ -69,7 +72,8 @@ static bool is_column_shown(const score_print_t *how, column_t column) {
     return how->all || used <= pto_terminal_width(stdout);
 }
 
-/* "66.7%"; from 1000% on as a factor, which is shorter: "96.9x" is 9590% more. */
+/* A fraction as "66.7%", with `sign` before a positive one. From 1000% on it is written as a factor, which is
+ * shorter: "96.9x" is 9590% more. */
 static const char *more_text(double share, const char *sign, char text[16]) {
     if (share >= 10)
         snprintf(text, 16, share < 99 ? "%.1fx" : share < 99999 ? "%.0fx" : "%.0ex", 1 + share);
@@ -168,7 +172,8 @@ static const char *algorithm_text(const pto_score_cell_t *cell, int index, char 
     return text;
 }
 
-/* "best", or "picked, 31.0%" with how much longer the pick takes; "~" marks a near-tie. */
+/* "best", "picked", or "picked, 31.0%" with the pick's regret: how much longer it takes than the best. "~"
+ * marks a near-tie. */
 static const char *pick_text(const pto_score_cell_t *cell, int index, char text[64]) {
     bool best = index == cell->best, picked = index == cell->picked;
     char regret[16] = "";
@@ -187,9 +192,10 @@ static pto_layout_t layout_of(const pto_score_cell_t *cell) {
                           .owners_per_gpu = cell->owners_per_gpu};
 }
 
+/* The widths of columns of the table of cells, in characters. */
 typedef struct {
     int strategy, algorithm; /* algorithm 0: no such column */
-    int time;
+    int time;                /* a time, or a bandwidth in its place */
     pto_bandwidth_t bandwidth;
 } cell_widths_t;
 

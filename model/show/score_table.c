@@ -1,4 +1,6 @@
-/* The header and groups of `portolan score`'s table (with rows of score_columns.c), csv and JSON. */
+/* Prints the result of `portolan score` as a table (whose rows are in score_columns.c), csv and JSON. A row
+ * tells how well one picker (the model, or a baseline such as "always three_step") chose in a group of cells:
+ * those of a collective and implementation, or all. */
 #include "score_table.h"
 
 #include <stdio.h>
@@ -13,10 +15,10 @@
 
 typedef struct {
     const pto_score_t *score;
-    const pto_collectives_t *collectives;
+    const pto_collectives_t *collectives; /* the measurements */
     const pto_machine_t *machine;
     const score_print_t *how;
-    int64_t row_count;
+    int64_t row_count; /* of rows that have been printed */
     pto_error_t *err;
 } printer_t;
 
@@ -69,7 +71,7 @@ static void print_header(const printer_t *printer) {
     }
 }
 
-/* Print how many of a strategy's measured cells in a group have no prediction, and the first reason. */
+/* Prints how many of a strategy's measured cells in a group have no prediction, and the first reason. */
 static void print_unpredicted(const printer_t *printer, const pto_score_filter_t *filter,
                               const pto_strategy_t *strategy) {
     int64_t measured = 0, missing = 0;
@@ -144,6 +146,8 @@ static void print_record(const score_row_t *row, pto_format_t format) {
 
 /* --- all rows ------------------------------------------------------------------------------------------ */
 
+/* Prints the row of a picker in a group. Without cells, only the model has a row. `strategy` is that of
+ * PTO_PICKER_ALWAYS, else NULL. */
 static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filter, pto_picker_t picker,
                               const pto_strategy_t *strategy) {
     score_row_t row = {*filter, picker, strategy, {0}};
@@ -168,6 +172,7 @@ static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filt
     return PTO_OK;
 }
 
+/* Prints the rows of all pickers in a group. */
 static pto_status_t print_pickers(printer_t *printer, const pto_score_filter_t *filter) {
     pto_status_t status = print_row(printer, filter, PTO_PICKER_MODEL, NULL);
     if (status == PTO_OK)
@@ -196,16 +201,20 @@ static int64_t next_nodes(const printer_t *printer, const pto_score_filter_t *fi
     return next;
 }
 
+/* Prints the rows of a group and, with --by-nodes, those of its cells on each number of nodes. */
 static pto_status_t print_group(printer_t *printer, pto_score_filter_t filter) {
     pto_status_t status = print_pickers(printer, &filter);
-    pto_score_filter_t part = filter;
-    while (printer->how->by_nodes && status == PTO_OK &&
-           (part.nodes = next_nodes(printer, &filter, part.nodes)) > 0)
-        status = print_pickers(printer, &part);
+    pto_score_filter_t on_nodes = filter;
+    while (printer->how->by_nodes && status == PTO_OK) {
+        on_nodes.nodes = next_nodes(printer, &filter, on_nodes.nodes);
+        if (on_nodes.nodes == 0)
+            break;
+        status = print_pickers(printer, &on_nodes);
+    }
     return status;
 }
 
-/* Advance to the next collective and implementation, by which cells are sorted; false after the last. */
+/* Advances to the next collective and implementation, by which cells are sorted; false after the last. */
 static bool next_group(const pto_score_t *score, pto_score_filter_t *filter) {
     for (int64_t i = 0; i < score->cell_count; i++) {
         const pto_score_cell_t *cell = &score->cell[i];
@@ -240,7 +249,7 @@ static void print_footer(const printer_t *printer) {
 
 /* --- cells --------------------------------------------------------------------------------------------- */
 
-/* The columns that identify a cell. In CSV, the columns of groups are empty. */
+/* Prints the fields that identify a cell. In CSV, the columns of groups are empty. */
 static void print_cell(const pto_score_cell_t *cell, const char *strategy, pto_format_t format) {
     PTO_RECORD(stdout, format, pto_field_text("collective", pto_collective_name(cell->collective)),
                pto_field_text("implementation", pto_implementation_name(cell->implementation)),

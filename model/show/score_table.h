@@ -5,22 +5,24 @@
 #include "command_line/options.h"
 #include "portolan/score.h"
 
+/* What to print: the options of the command. */
 typedef struct {
     pto_format_t format;
-    bool by_nodes;
-    bool cells;
+    bool by_nodes;             /* also a group of rows for each number of nodes */
+    bool cells;                /* single cells instead of groups */
+    bool baselines;            /* also the rows of simple pickers */
+    bool leave_one_out;        /* for the header: no cell was predicted by terms fitted to its node count */
     pto_bandwidth_t bandwidth; /* of cells */
-    bool leave_one_out;
-    bool baselines;
-    bool all;         /* every column, however wide */
-    bool model_error; /* print model_error alone, as in a machine file */
-    bool in_sample;   /* the machine's terms were fitted to these cells */
+    bool all;                  /* every column, however wide */
+    bool model_error;          /* print model_error alone, as in a machine file */
+    bool in_sample;            /* the machine's terms were fitted to these cells */
 } score_print_t;
 
+/* How well a picker chose in a group of cells. */
 typedef struct {
-    pto_score_filter_t filter;
+    pto_score_filter_t filter; /* the group */
     pto_picker_t picker;
-    const pto_strategy_t *strategy;
+    const pto_strategy_t *strategy; /* of PTO_PICKER_ALWAYS; else NULL */
     pto_score_summary_t summary;
 } score_row_t;
 
@@ -30,7 +32,8 @@ const char *score_filter_text(const pto_score_filter_t *filter, char *text, size
 /* "cpu" or "gpu": where a buffer is. */
 const char *score_space_name(bool host);
 
-/* The table of groups of cells: a row for each picker, with the group's name above the first. */
+/* The table of groups of cells: a row for each picker, with the group's name above the model's row, which is
+ * the first. `first`: no row has been printed yet. */
 void score_print_heading(const score_print_t *how);
 void score_print_row(const score_print_t *how, const score_row_t *row, bool first);
 

@@ -1,5 +1,6 @@
-/* The tables of `portolan step`: the calls with their cheapest routes, their times by each strategy, and
- * simulated beside predicted times. Also what other commands print of a step. */
+/* The tables of `portolan step`: the calls with their cheapest routes (strategies), their times by each
+ * strategy, and simulated beside predicted times. A pto_step_route_t has the totals of the step if one
+ * strategy runs all calls; step->mix has those if each call takes its cheapest strategy. */
 #include "step_table.h"
 
 #include <stdlib.h>
@@ -62,7 +63,8 @@ void pto_step_caveats_add_all(const pto_step_prediction_t *step, pto_caveats_t *
 
 /* --- the calls ------------------------------------------------------------------------------------------ */
 
-static bool is_at_once(const pto_workload_t *workload, int call) {
+/* Whether a call runs at the same time as the one before it: both are of one entry of the workload. */
+static bool runs_with_previous(const pto_workload_t *workload, int call) {
     return call > 0 && workload->call[call].entry == workload->call[call - 1].entry;
 }
 
@@ -74,6 +76,7 @@ static int along_width(const pto_workload_t *workload) {
     return width;
 }
 
+/* The sum of the times of all calls by their cheapest routes. */
 static double all_calls_s(const pto_step_prediction_t *step) {
     double sum = 0, seconds;
     for (int i = 0; i < step->workload->call_count; i++)
@@ -102,13 +105,15 @@ static int longest_route(const pto_step_prediction_t *step, bool details) {
     return longest;
 }
 
-/* The width of a line of the first table without the name: Times and Share have 5 characters each. */
+/* The width of a line of the first table without the name, as print_call prints it: Times and Share have 5
+ * characters each, four gaps have two blanks, and three have one. */
 static int width_without_name(const pto_step_prediction_t *step, bool details) {
     return along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH + TIME_WIDTH + 5 + 5 + 4 * 2 + 3 +
            longest_route(step, details);
 }
 
-/* The width of the longest name or of the room for it; without room, rows with names are too wide. */
+/* The width of the longest name, with two characters for "+ ", but at most the room for it. If there is room
+ * for less than NAME_LEAST, it is at most NAME_MAX, and lines are too wide. */
 static int name_width(const pto_step_prediction_t *step) {
     const pto_workload_t *workload = step->workload;
     int width = NAME_LEAST, room = pto_terminal_width(stdout) - width_without_name(step, false);
@@ -123,12 +128,12 @@ static int name_width(const pto_step_prediction_t *step) {
 
 static void print_name(const pto_step_prediction_t *step, int call) {
     char name[256];
-    snprintf(name, sizeof name, "%s%s", is_at_once(step->workload, call) ? "+ " : "",
+    snprintf(name, sizeof name, "%s%s", runs_with_previous(step->workload, call) ? "+ " : "",
              pto_workload_call_name(&step->workload->call[call]));
     pto_print_label(name_width(step), name);
 }
 
-/* The columns of a call between its name and its route. */
+/* Prints the columns of a call between its name and its route. `all_s` is all_calls_s. */
 static void print_call(const pto_step_prediction_t *step, int i, double all_s) {
     const pto_workload_call_t *call = &step->workload->call[i];
     const pto_layout_t *layout = &call->scenario.layout;
@@ -144,6 +149,7 @@ static void print_call(const pto_step_prediction_t *step, int i, double all_s) {
            all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
 }
 
+/* Whether the first table has room for the details of routes. */
 static bool has_room(const pto_step_prediction_t *step) {
     return name_width(step) + width_without_name(step, true) <= pto_terminal_width(stdout);
 }
@@ -190,6 +196,7 @@ static int column_width(const columns_t *columns, int r) {
     return pto_wider(columns->ci ? INTERVAL_WIDTH : TIME_WIDTH, strategy ? strategy->name : "cheapest");
 }
 
+/* In the functions below, `r` is the index of a column. */
 static void print_cell(const columns_t *columns, int r, bool known, double seconds) {
     printf("  %*s", column_width(columns, r), known ? PTO_SECONDS_TEXT(seconds) : "-");
 }
@@ -229,7 +236,8 @@ const char *pto_step_total_name(int total) {
 }
 
 double pto_step_total(const pto_step_end_t *end, int total) {
-    return total == 0 ? end->communication_s : total == 1 ? end->exposed_s : end->step_s;
+    const double seconds[PTO_STEP_TOTALS] = {end->communication_s, end->exposed_s, end->step_s};
+    return seconds[total];
 }
 
 static void print_total(const columns_t *columns, int total) {
@@ -237,8 +245,8 @@ static void print_total(const columns_t *columns, int total) {
     printf("%-*s", width, pto_step_total_name(total));
     for (int r = 0; r < columns->count; r++) {
         const pto_step_route_t *route = &columns->route[r];
-        const pto_step_end_t at = {route->communication_s, route->exposed_s, route->seconds};
-        print_cell(columns, r, route->applicable, pto_step_total(&at, total));
+        const pto_step_end_t end = {route->communication_s, route->exposed_s, route->seconds};
+        print_cell(columns, r, route->applicable, pto_step_total(&end, total));
     }
     putchar('\n');
     if (!columns->ci)
@@ -267,9 +275,12 @@ static void print_routes(const columns_t *columns) {
 /* As many columns as fit, but at least those of the cheapest mix and one strategy. */
 static int count_columns(const columns_t *columns) {
     int used = name_width(columns->step), width = pto_terminal_width(stdout), shown = 0;
-    while (shown < columns->count && (used += 2 + column_width(columns, shown)) <= width)
-        shown++;
-    return shown > 2 ? shown : columns->count < 2 ? columns->count : 2;
+    for (; shown < columns->count; shown++) {
+        used += 2 + column_width(columns, shown);
+        if (used > width && shown >= 2)
+            break;
+    }
+    return shown;
 }
 
 static void print_left_out(const pto_step_route_t *route, int from, int count) {
@@ -279,6 +290,7 @@ static void print_left_out(const pto_step_route_t *route, int from, int count) {
     pto_print_list(&list);
 }
 
+/* Prints the second table: the cheapest mix, then all strategies, the fastest first. */
 static void print_all_routes(const pto_step_prediction_t *step, const pto_options_t *options) {
     int count = step->route_count + 1;
     pto_step_route_t *route = calloc((size_t)count, sizeof *route);
@@ -343,17 +355,17 @@ static void print_header(const pto_step_prediction_t *step, const pto_options_t 
 }
 
 static void print_marks(const pto_step_prediction_t *step) {
-    bool at_once = false, together = false, shared = false;
+    bool simultaneous = false, together = false, shared = false;
     pto_marks_t marks = {.unsure = false};
     for (int i = 0; i < step->workload->call_count; i++) {
-        at_once = at_once || is_at_once(step->workload, i);
+        simultaneous = simultaneous || runs_with_previous(step->workload, i);
         if (!pto_workload_is_call(&step->workload->call[i]))
             continue;
         together = together || pto_step_is_chosen_together(step, i);
         pto_marks_add(&marks, pto_step_marks(step, i));
         shared = shared || step->workload->call[i].communicators.per_node > 1;
     }
-    if (at_once)
+    if (simultaneous)
         pto_print_note(stdout, "+: at once with the line above");
     if (together)
         pto_print_note(stdout, "&: chosen together with the calls at once; alone, another may be cheaper");
@@ -381,6 +393,7 @@ void pto_print_step(const pto_step_prediction_t *step, const pto_options_t *opti
 
 /* --- simulations ---------------------------------------------------------------------------------------- */
 
+/* The prediction of a simulation's strategy; a simulation without one is of the cheapest mix. */
 static const pto_step_route_t *predicted_route(const pto_step_prediction_t *step,
                                                const pto_step_simulation_t *simulation) {
     for (int r = 0; r < step->route_count && simulation->strategy; r++)

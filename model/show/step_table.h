@@ -14,7 +14,9 @@ void pto_print_step(const pto_step_prediction_t *step, const pto_options_t *opti
 /* Compares two pto_step_route_t for qsort: routes that apply come first, by rising time of communication. */
 int pto_step_by_time(const void *a, const void *b);
 
-/* The totals of a step: communication, exposed, step. */
+/* The totals of a step by index: 0 communication, 1 exposed (communication that no computation hides), 2
+ * step.
+ */
 enum { PTO_STEP_TOTALS = 3 };
 const char *pto_step_total_name(int total);
 double pto_step_total(const pto_step_end_t *end, int total);
@@ -23,19 +25,19 @@ double pto_step_total(const pto_step_end_t *end, int total);
 void pto_print_step_simulations(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation,
                                 int count);
 
-/* Returns the machine that the workload names, to which its computation times belong, if --machine names
+/* Returns the name of the machine for which the workload has its computation times, if --machine names
  * another one; else NULL. */
 const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_options_t *options);
 
-/* Returns where the computation times of the step come from, if not from the workload for this machine; else
+/* Returns a text on the origin of the computation times, if they were scaled or are for another machine; else
  * NULL. */
 enum { PTO_STEP_COMPUTE_TEXT_MAX = 320 };
 const char *pto_step_compute_text(const pto_step_prediction_t *step, const pto_options_t *options,
                                   char text[PTO_STEP_COMPUTE_TEXT_MAX]);
-/* Prints this text for people, with advice on how to change it; nothing if it is NULL. */
+/* Prints this text as a comment line, with advice on how to change the times; nothing if it is NULL. */
 void pto_print_computation(const pto_step_prediction_t *step, const pto_options_t *options,
                            const char *advice);
-/* Prints it as members of a JSON object. */
+/* Prints the computation time, its scale and its origin as members of a JSON object. */
 void pto_print_json_computation(const pto_step_prediction_t *step, const pto_options_t *options);
 
 /* Returns the cheapest prediction of a call, and sets `*strategy` to its strategy. */

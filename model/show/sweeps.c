@@ -1,5 +1,6 @@
-/* A scenario predicted over two sweeps: finds the two axes among the options, and predicts a run for each
- * value of them, opened from the command line as if only that value had been given. */
+/* A scenario predicted over two sweeps (sweeps.h): finds the two axes among the options, and predicts a run
+ * for each of their values. The options of a run are opened from the command line as if only its values had
+ * been given. */
 #include "sweeps.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ typedef struct {
     char unit[PTO_AXIS_LABEL_MAX / 2];
 } range_end_t;
 
+/* Reads "/2", "1.5" or "50 GB/s". */
 static pto_status_t read_end(const char *text, range_end_t *end, pto_error_t *err) {
     char number[PTO_AXIS_LABEL_MAX];
     *end = (range_end_t){.relation = ""};
@@ -37,7 +39,7 @@ static pto_status_t read_end(const char *text, range_end_t *end, pto_error_t *er
     return pto_double_parse(number, &end->number, err);
 }
 
-/* FROM:TO or FROM:TO:FACTOR. The unit may be given once, after TO. */
+/* Reads FROM:TO or FROM:TO:FACTOR. The unit may be given once, after TO. */
 static pto_status_t read_range(const char *text, range_end_t *from, range_end_t *to, double *factor,
                                pto_error_t *err) {
     char part[3][PTO_AXIS_LABEL_MAX] = {"", "", "2"};
@@ -73,13 +75,14 @@ static pto_status_t allocate_axis(pto_axis_t *axis, int count, pto_error_t *err)
     return axis->value ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sweep");
 }
 
-/* Set the i-th value of an axis to PARAMETER=TEXT. */
+/* Sets the i-th value of an axis to PARAMETER=TEXT. */
 static void set_value(pto_axis_t *axis, int i, const char *text) {
     pto_axis_value_t *value = &axis->value[i];
     snprintf(value->label, sizeof value->label, "%s", text);
     snprintf(value->change, sizeof value->change, "%s=%s", axis->heading, text);
 }
 
+/* Reads values separated by commas. */
 static pto_status_t parse_list(pto_axis_t *axis, const char *text, pto_error_t *err) {
     int count = 1;
     for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
@@ -106,8 +109,9 @@ static pto_status_t parse_range(pto_axis_t *axis, const char *text, pto_error_t 
     pto_status_t status = read_range(text, &from, &to, &factor, err);
     if (status != PTO_OK)
         return status;
-    /* Rounding may put the last value above TO. */
-    int count = 1 + (int)floor(fmin(log(to.number / from.number) / log(factor) + 1e-9, PTO_AXIS_VALUES_MAX));
+    /* The values are FROM * FACTOR^i up to TO, which rounding may exceed slightly. */
+    double steps = log(to.number / from.number) / log(factor) + 1e-9;
+    int count = 1 + (int)floor(fmin(steps, PTO_AXIS_VALUES_MAX));
     if (count > PTO_AXIS_VALUES_MAX)
         return pto_error_set(err, PTO_ERR_RANGE, "more than %d values", PTO_AXIS_VALUES_MAX);
     status = allocate_axis(axis, count, err);
@@ -120,6 +124,7 @@ static pto_status_t parse_range(pto_axis_t *axis, const char *text, pto_error_t 
     return status;
 }
 
+/* Reads the `index`-th --what-if, PARAMETER=LIST or PARAMETER=RANGE, as an axis. */
 static pto_status_t parse_what_if(pto_axis_t *axis, const char *text, int index, pto_error_t *err) {
     const char *equals = strchr(text, '=');
     pto_error_t fault = {.status = PTO_OK};
@@ -158,7 +163,7 @@ static pto_status_t create_compare_axis(pto_axis_t *axis, pto_error_t *err) {
     return status;
 }
 
-/* Whether a what-if sets the number of nodes, which the scenario sweeps. */
+/* Whether a what-if sets the number of nodes although the scenario sweeps it. */
 static bool replaces_nodes(const pto_options_t *options) {
     static const char nodes[] = "nodes=";
     for (int i = 0; i < options->what_if_count && options->scenario.nodes.count > 1; i++)
@@ -168,8 +173,8 @@ static bool replaces_nodes(const pto_options_t *options) {
     return false;
 }
 
-/* Find what varies among the options: at most two of sweeps, ranges of --what-if, and --compare. The
- * scenario's own sweep is not stored as an axis. */
+/* Finds what varies among the options: at most two of the scenario's sweeps, ranges of --what-if, and
+ * --compare. The scenario's own sweep, if it is the only one of its sweeps, is not stored as an axis. */
 static pto_status_t find_axes(pto_sweeps_t *sweeps, const pto_options_t *options, pto_error_t *err) {
     const pto_scenario_t *scenario = &options->scenario;
     const pto_series_t *series[] = {&scenario->nodes, &scenario->messages, &scenario->bytes};
@@ -202,7 +207,7 @@ static pto_status_t find_axes(pto_sweeps_t *sweeps, const pto_options_t *options
     return status;
 }
 
-/* Replace what varies along an axis by its i-th value. */
+/* Sets the options to the i-th value of an axis. */
 static pto_status_t apply_value(const pto_axis_t *axis, int i, pto_options_t *options, pto_error_t *err) {
     pto_scenario_t *scenario = &options->scenario;
     pto_series_t *series = axis->kind == PTO_AXIS_NODES ? &scenario->nodes : &scenario->messages, one;
@@ -226,7 +231,7 @@ static pto_status_t apply_value(const pto_axis_t *axis, int i, pto_options_t *op
     return PTO_OK;
 }
 
-/* pto_variant_t's `ask`: finds the axes the first time, and sets the values of the current run. */
+/* pto_variant_t's `ask`: see pto_sweeps_variant. */
 static pto_status_t ask(void *context, pto_options_t *options, pto_error_t *err) {
     pto_sweeps_t *sweeps = context;
     bool first = sweeps->row.kind == PTO_AXIS_NONE;
@@ -245,17 +250,18 @@ pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps) {
 
 /* --- runs ----------------------------------------------------------------------------------------------- */
 
-static int range_columns(const pto_sweeps_t *sweeps) {
+/* The number of runs of a row: values of a second range, else 1. */
+static int runs_per_row(const pto_sweeps_t *sweeps) {
     return sweeps->column.count > 0 ? sweeps->column.count : 1;
 }
 
-int pto_sweeps_runs(const pto_sweeps_t *sweeps) { return sweeps->row.count * range_columns(sweeps); }
+int pto_sweeps_runs(const pto_sweeps_t *sweeps) { return sweeps->row.count * runs_per_row(sweeps); }
 
 const pto_sweeps_run_t *pto_sweeps_run(const pto_sweeps_t *sweeps, int row, int column) {
-    return &sweeps->run[row * range_columns(sweeps) + column];
+    return &sweeps->run[row * runs_per_row(sweeps) + column];
 }
 
-/* Add a run's work; the limit is for all runs together. */
+/* Adds a run's work to `*work`, and checks the limit, which is for all runs together. */
 static pto_status_t add_work(const pto_options_t *options, int64_t *work, pto_error_t *err) {
     int64_t more = 0;
     pto_status_t status = pto_check_work(&options->scenario, options->machine, 1, &more, err);
@@ -270,8 +276,8 @@ static pto_status_t open_run(pto_sweeps_t *sweeps, int i, const pto_arguments_t 
     sweeps->run[i].options = options;
     if (!options)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for sweeps");
-    sweeps->at_row = i / range_columns(sweeps);
-    sweeps->at_column = i % range_columns(sweeps);
+    sweeps->at_row = i / runs_per_row(sweeps);
+    sweeps->at_column = i % runs_per_row(sweeps);
     options->variant = pto_sweeps_variant(sweeps);
     pto_status_t status = pto_options_open(arguments, options, err);
     if (status == PTO_OK)
@@ -291,7 +297,8 @@ static pto_status_t predict_run(pto_sweeps_run_t *run, pto_error_t *err) {
     return status;
 }
 
-/* Store why a run has no prediction. Returns an error if it concerns all runs. */
+/* Stores why a run has no prediction, and `*first`, the fault of the first such run. Returns an error if the
+ * fault ends all runs. */
 static pto_status_t note_fault(pto_sweeps_t *sweeps, pto_sweeps_run_t *run, const pto_error_t *fault,
                                pto_error_t *first, pto_error_t *err) {
     const bool ends = fault->status == PTO_ERR_MEMORY || fault->status == PTO_ERR_TYPE;
@@ -304,7 +311,7 @@ static pto_status_t note_fault(pto_sweeps_t *sweeps, pto_sweeps_run_t *run, cons
     return PTO_OK;
 }
 
-/* Predict the runs that could be opened; `*any` is set if one has a prediction. */
+/* Predicts the runs that could be opened. `*any` is set if one has a prediction, and `*first` as above. */
 static pto_status_t predict_runs(pto_sweeps_t *sweeps, bool *any, pto_error_t *first, pto_error_t *err) {
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++) {
         pto_error_t fault = {.status = PTO_OK};

@@ -1,4 +1,5 @@
-/* Two sweeps as a gnuplot script: the least time of each row above a map of the picks, by column. */
+/* Two sweeps as a gnuplot script. The upper panel has the time of the cheapest strategy as a line for each
+ * row of the table; the lower panel is the table as a map, in which colours are the cheapest strategies. */
 #include "drawings.h"
 
 /* The legends are to the right of both panels. */
@@ -67,7 +68,7 @@ static void write_margins(FILE *script, const pto_sweeps_t *sweeps, int bottom_p
             (bottom_px + panel_height_px) / height);
 }
 
-/* Write the columns' tics, as many as fit. */
+/* Writes the tics of the columns: as many as fit with labels. */
 static void write_columns(FILE *script, const pto_sweeps_t *sweeps, bool labelled) {
     enum { LABEL_CHARACTERS = 10 };
     char text[PTO_AXIS_LABEL_MAX];

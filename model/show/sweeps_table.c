@@ -1,5 +1,5 @@
-/* Tables of a scenario over two sweeps: the cheapest strategy in each cell, the picks along each row, and a
- * machine before and after a change side by side. */
+/* Tables of a scenario over two sweeps (sweeps.h): the cheapest strategy in each cell and, for --compare, a
+ * machine before and after a change side by side (`predict`); the picks along each row (`pick`). */
 #include "sweeps_table.h"
 
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static void print_header(const char *command, const pto_sweeps_t *sweeps) {
 /* Letters stand for the strategies, in the order in which they first occur. */
 typedef struct {
     char *letter; /* by strategy; 0: has not occurred */
-    int count;
-    bool unsure;
+    int count;    /* of letters */
+    bool unsure;  /* a cell has the mark for an unsure pick */
 } legend_t;
 
 static char letter_at(int i) { return (char)(i < 26 ? 'A' + i : 'a' + i - 26); }
@@ -80,14 +80,14 @@ static const char *cost_text(const pto_predictions_t *predictions, double value,
     return predictions->by == PTO_BY_ENERGY ? pto_joules_text(value, text) : pto_seconds_text(value, text);
 }
 
-/* The cost of the cheapest strategy; false if none applies. */
+/* Sets the cheapest strategy and its cost. False if none applies, or if `predictions` is NULL. */
 static bool least_cost(const pto_predictions_t *predictions, int64_t point, int *winner, pto_cost_t *cost) {
     *winner = predictions ? pto_pick_at(predictions, point) : -1;
     return *winner >= 0 &&
            pto_prediction_cost(pto_prediction_at(predictions, point, *winner), predictions->by, cost);
 }
 
-/* A cell: the least cost, the letter of its strategy, and a mark as the last character. */
+/* Adds a cell: the least cost, the letter of its strategy, and a mark as the last character. */
 static void add_cell(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int64_t column,
                      legend_t *legend) {
     char text[PTO_SECONDS_TEXT_MAX], cell[CELL_MAX] = "-";
@@ -106,7 +106,7 @@ static void add_cell(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int6
     pto_text_add(line, "%*s%s", CELL_WIDTH - 1, cell, mark);
 }
 
-/* The heading (row -1), or a row. */
+/* Adds the heading (row -1), or a row, with the columns [first, end). */
 static void add_line(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int64_t first, int64_t end,
                      legend_t *legend) {
     char text[PTO_AXIS_LABEL_MAX];
@@ -123,6 +123,7 @@ static void add_line(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int6
             add_cell(line, sweeps, row, column, legend);
 }
 
+/* Prints the columns [first, end) of all rows. */
 static void print_block(const pto_sweeps_t *sweeps, int64_t first, int64_t end, legend_t *legend) {
     for (int row = -1; row < sweeps->row.count; row++) {
         pto_text_t line = {0};
@@ -144,7 +145,7 @@ static void print_legend(const pto_sweeps_t *sweeps, const legend_t *legend) {
     pto_print_marks((pto_marks_t){.unsure = legend->unsure});
 }
 
-/* Why runs have no prediction, one note for each. */
+/* Prints why runs have no prediction, one note for each. */
 static void print_reasons(FILE *stream, const pto_sweeps_t *sweeps) {
     int columns = pto_sweeps_runs(sweeps) / sweeps->row.count;
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
@@ -170,7 +171,7 @@ static bool layouts_differ(const pto_sweeps_t *sweeps) {
     return false;
 }
 
-/* Why runs have no prediction, and the caveats of the others. */
+/* Prints why runs have no prediction, and the caveats of the others. */
 static void print_notes(const pto_sweeps_t *sweeps) {
     pto_caveats_t caveats = {.count = 0};
     if (layouts_differ(sweeps))
@@ -183,6 +184,7 @@ static void print_notes(const pto_sweeps_t *sweeps) {
     pto_print_caveats(&caveats);
 }
 
+/* Prints the table in blocks of columns, each as wide as the terminal. */
 static void print_blocks(const pto_sweeps_t *sweeps) {
     legend_t legend = {.letter = calloc((size_t)pto_sweeps_any(sweeps)->strategy_count, 1)};
     const int64_t columns = pto_sweeps_columns(sweeps);
@@ -201,13 +203,15 @@ static void print_blocks(const pto_sweeps_t *sweeps) {
 
 /* --- before and after ----------------------------------------------------------------------------------- */
 
+/* The name of the winner with its marks: "dup_devptr ?". */
 static const char *marked_pick(const pto_predictions_t *predictions, int64_t point, int winner,
                                char text[PTO_ROUTE_TEXT_MAX]) {
     return pto_route_text(predictions->strategy[winner], pto_prediction_at(predictions, point, winner), false,
                           pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
-/* Print "12.3 us  dup_devptr ?". `*value` is the cost; returns false if no strategy applies. */
+/* Prints "12.3 us  dup_devptr ?", and sets the cost. Returns false if no strategy applies. `width` is that of
+ * the name. */
 static bool print_least(const pto_predictions_t *predictions, int64_t point, int width, double *value) {
     char text[PTO_SECONDS_TEXT_MAX] = "-", pick[PTO_ROUTE_TEXT_MAX] = "";
     int winner;
@@ -222,8 +226,11 @@ static bool print_least(const pto_predictions_t *predictions, int64_t point, int
     return applies;
 }
 
+enum { LEAST_WIDTH = 10 }; /* what print_least prints before the name, without its first two blanks */
+
+/* The width of the longest name below a title, which stands above the costs and the names. */
 static int name_width(const pto_predictions_t *predictions, const char *title) {
-    int width = strlen(title) > 10 ? (int)strlen(title) - 10 : 0;
+    int width = strlen(title) > LEAST_WIDTH ? (int)strlen(title) - LEAST_WIDTH : 0;
     char text[PTO_ROUTE_TEXT_MAX];
     for (int64_t point = 0; point < predictions->point_count; point++) {
         int winner = pto_pick_at(predictions, point);
@@ -237,15 +244,15 @@ void pto_print_side_by_side(const pto_predictions_t *before, const pto_predictio
                             const char *after_title, pto_marks_t *marks) {
     int left = name_width(before, "As it is"), right = name_width(after, after_title);
     double before_cost, after_cost;
-    printf("# %-*s  %-*s  %-*s   Saves\n", LABEL_LEAST - 2, pto_sweep_heading(before->sweep), left + 10,
-           "As it is", right + 10, after_title);
+    printf("# %-*s  %-*s  %-*s   Saves\n", LABEL_LEAST - 2, pto_sweep_heading(before->sweep),
+           left + LEAST_WIDTH, "As it is", right + LEAST_WIDTH, after_title);
     for (int64_t point = 0; point < before->point_count && point < after->point_count; point++) {
         printf("%-*s", LABEL_LEAST, PTO_POINT_TEXT(before, before->point[point]));
         pto_marks_add(marks, pto_pick_marks(before, point));
         pto_marks_add(marks, pto_pick_marks(after, point));
-        bool both = print_least(before, point, left, &before_cost);
-        both = print_least(after, point, right, &after_cost) && both;
-        if (both && before_cost > 0)
+        const bool has_before = print_least(before, point, left, &before_cost);
+        const bool has_after = print_least(after, point, right, &after_cost);
+        if (has_before && has_after && before_cost > 0)
             printf("  %5.1f%%", 100 * (1 - after_cost / before_cost));
         putchar('\n');
     }
@@ -290,6 +297,8 @@ pto_status_t pto_crossings_or_points(const pto_predictions_t *predictions, pto_c
 
 /* --- picks along rows ----------------------------------------------------------------------------------- */
 
+/* Whether the pick at a point of the sweep is a near-tie or unsure, by the range of picks that contains it.
+ */
 static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) {
     for (int64_t i = 0; i < count; i++)
         if (point >= range[i].point_first && point < range[i].point_first + range[i].point_count)
@@ -297,7 +306,9 @@ static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) 
     return false;
 }
 
-/* Add the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". */
+/* Adds the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". The i-th pick
+ * holds between crossings i - 1 and i. If there is no point of the sweep between these, its doubt is unknown.
+ */
 static pto_status_t add_sweep_picks(pto_text_t *line, const pto_predictions_t *predictions, bool *doubtful,
                                     pto_error_t *err) {
     pto_range_t *range = NULL;
@@ -308,8 +319,9 @@ static pto_status_t add_sweep_picks(pto_text_t *line, const pto_predictions_t *p
         status = pto_crossings_or_points(predictions, &crossing, &crossings, err);
     for (int64_t i = 0; status == PTO_OK && i <= crossings; i++) {
         int winner = i > 0 ? crossing[i - 1].winner : pto_pick_at(predictions, 0);
-        bool at_point = i == 0 || i == crossings || crossing[i].gap > crossing[i - 1].gap;
-        bool is_marked = at_point && is_doubtful(range, ranges, i > 0 ? crossing[i - 1].gap + 1 : 0);
+        int64_t point = i > 0 ? crossing[i - 1].gap + 1 : 0; /* the first one after crossing i - 1 */
+        bool has_point = i == 0 || i == crossings || crossing[i].gap >= point;
+        bool is_marked = has_point && is_doubtful(range, ranges, point);
         *doubtful = *doubtful || is_marked;
         pto_text_add(line, "%s%s%s",
                      i == 0          ? ""
@@ -324,25 +336,23 @@ static pto_status_t add_sweep_picks(pto_text_t *line, const pto_predictions_t *p
     return status;
 }
 
-/* Add the picks along a range of --what-if: "three_step up to /2, then dup_devptr". */
+/* Adds the picks along a second range of --what-if: "three_step up to /2, then dup_devptr". */
 static void add_range_picks(pto_text_t *line, const pto_sweeps_t *sweeps, int row) {
-    for (int64_t column = 0, start = 0; column < sweeps->column.count; column++) {
-        int64_t point;
+    bool is_first = true;
+    for (int64_t column = 0; column < sweeps->column.count; column++) {
+        int64_t point; /* 0, as a run has one point */
+        const bool last = column + 1 == sweeps->column.count;
         const pto_predictions_t *here = pto_sweeps_at(sweeps, row, column, &point);
-        const pto_predictions_t *next =
-            column + 1 < sweeps->column.count ? pto_sweeps_at(sweeps, row, column + 1, &point) : NULL;
-        int winner = here ? pto_pick_at(here, 0) : -1;
-        bool last = column + 1 == sweeps->column.count;
-        if (!last && winner == (next ? pto_pick_at(next, 0) : -1))
+        const pto_predictions_t *next = last ? NULL : pto_sweeps_at(sweeps, row, column + 1, &point);
+        const int winner = here ? pto_pick_at(here, 0) : -1, next_winner = next ? pto_pick_at(next, 0) : -1;
+        if (!last && winner == next_winner)
             continue;
-        pto_text_add(line, "%s%s",
-                     start == 0 ? ""
-                     : last     ? ", then "
-                                : ", ",
+        const char *separator = last ? ", then " : ", ";
+        pto_text_add(line, "%s%s", is_first ? "" : separator,
                      winner < 0 ? "-" : here->strategy[winner]->name);
         if (!last)
             pto_text_add(line, " up to %s", sweeps->column.value[column].label);
-        start = column + 1;
+        is_first = false;
     }
 }
 

@@ -1,5 +1,5 @@
-/* What the commands' outputs of predictions have in common: headers, footers, csv columns, JSON members, and
- * the texts of layouts, sizes and points. */
+/* The output of predictions that the commands share: headers, footers, CSV columns, JSON members, and the
+ * texts of layouts, sizes and points. */
 #include "table.h"
 
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static void print_library(const pto_scenario_t *scenario) {
 static const char *plural(int64_t count, const char *ending) { return count == 1 ? "" : ending; }
 
 const char *pto_node_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]) {
-    int64_t places = layout->gpus_per_node, procs = layout->procs_per_gpu;
+    int64_t places = layout->gpus_per_node; /* its processes, if data are in host memory */
+    int64_t procs = layout->procs_per_gpu;
     if (layout->in_host)
         snprintf(text, PTO_LAYOUT_TEXT_MAX, "%lld process%s a node, data in host memory", (long long)places,
                  plural(places, "es"));
@@ -215,7 +216,7 @@ void pto_print_header(const char *command, const pto_predictions_t *predictions)
     pto_print_question(predictions, 1u << predictions->sweep);
 }
 
-/* Why a strategy does not apply at some points: one note for each range of points. */
+/* Prints why a strategy does not apply at some points: one note for each range of points. */
 static void print_reasons(const pto_predictions_t *predictions, int strategy) {
     const char *printed = NULL;
     char from[PTO_BYTES_TEXT_MAX];
@@ -261,7 +262,7 @@ void pto_print_json_question(const pto_predictions_t *predictions) {
     pto_print_json_more_procs(predictions);
 }
 
-/* What prices are extrapolated from: one note for each range of points. */
+/* Prints what prices are extrapolated from: one note for each range of points. */
 static void print_extrapolated(const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         char printed[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX];
@@ -307,8 +308,8 @@ static const char *shared_reason(const pto_predictions_t *predictions, int strat
     return strncmp(reason, name, length) == 0 && reason[length] == ' ' ? reason + length + 1 : reason;
 }
 
-/* Why a strategy has no column: it applies at no point, for the reason at the first one. NULL if it has a
- * column, because it applies somewhere or the scenario names its strategies. */
+/* Returns the reason why a strategy applies at no point, and so has no column. NULL if it has a column: it
+ * applies somewhere, or the scenario names its strategies. */
 static const char *reason_to_hide(const pto_predictions_t *predictions, int strategy) {
     for (int64_t point = 0; point < predictions->point_count; point++) {
         pto_cost_t cost;
@@ -324,7 +325,7 @@ static bool is_hidden_for(const pto_predictions_t *predictions, int strategy, co
     return own && strcmp(own, reason) == 0;
 }
 
-/* Strategies that are hidden for the same reason share a note. */
+/* Prints one note for each reason to hide strategies. */
 static void print_hidden(const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         const char *reason = reason_to_hide(predictions, i);
@@ -342,7 +343,8 @@ static void print_hidden(const pto_predictions_t *predictions) {
     }
 }
 
-/* The price of a strategy that chooses its numbers during the run is a bound: that of the best fixed ones. */
+/* Says that the price of a strategy which divides the work during the run is a bound: that of the strategy
+ * `fixed` with the best division. */
 static void print_bound(const pto_predictions_t *predictions, int index) {
     const pto_strategy_t *strategy = predictions->strategy[index];
     if (strategy->fixed)
@@ -354,7 +356,7 @@ bool pto_has_column(const pto_predictions_t *predictions, int strategy) {
     return !reason_to_hide(predictions, strategy);
 }
 
-/* Explain a price of 0, which looks like an error. */
+/* Explains a price of 0, which looks like an error. */
 static void print_empty(const pto_predictions_t *predictions) {
     bool is_free = false;
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
@@ -365,6 +367,7 @@ static void print_empty(const pto_predictions_t *predictions) {
         pto_print_note(stdout, "0 B: a collective without data sends nothing, and is priced at 0 s");
 }
 
+/* Whether the machine file has parameters (messages.to) for messages between host and GPU memory. */
 static bool has_mixed_messages(const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
     char key[PTO_PARAM_KEY_MAX];
@@ -375,12 +378,12 @@ static bool has_mixed_messages(const pto_predictions_t *predictions) {
     return pto_machine_get(predictions->machine, key, &value, NULL) == PTO_OK;
 }
 
-/* How messages between host and GPU memory are priced if the machine file has no parameters for them. */
+/* Says how messages between host and GPU memory are priced if the machine file has no parameters for them. */
 static void print_mixed_ends(const pto_predictions_t *predictions) {
     const pto_pair_ends_t *ends = &predictions->scenario->ends;
-    for (int i = 0; i < predictions->strategy_count && ends->from_host != ends->to_host &&
-                    !has_mixed_messages(predictions);
-         i++)
+    if (ends->from_host == ends->to_host || has_mixed_messages(predictions))
+        return;
+    for (int i = 0; i < predictions->strategy_count; i++)
         if (strcmp(predictions->strategy[i]->name, "cuda_aware") == 0 && !reason_to_hide(predictions, i))
             pto_print_note(stdout, predictions->scenario->distance == PTO_LEVEL_OFF_NODE
                                        ? "cuda_aware: without messages.to, a message between host and GPU "

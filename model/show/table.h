@@ -1,4 +1,6 @@
-/* Printing predictions as tables, csv and JSON: what all commands have in common. */
+/* Printing predictions as tables, CSV and JSON: the functions that all commands share. A cell is the
+ * prediction of one strategy at one point of the sweep; its index is point * strategy_count + strategy.
+ * Comment lines begin with "# ". */
 #ifndef PTO_TABLE_H
 #define PTO_TABLE_H
 
@@ -15,7 +17,7 @@ void pto_print_header(const char *command, const pto_predictions_t *predictions)
 
 /* Prints the first two of these lines. */
 void pto_print_title(const char *command, const pto_predictions_t *predictions);
-/* Prints the last two, without the quantities that vary in the table: bits of pto_sweep_kind_t. */
+/* Prints the last two, without the quantities that vary in the table: bits 1 << pto_sweep_kind_t. */
 void pto_print_question(const pto_predictions_t *predictions, unsigned varies);
 
 /* Prints a comment line with the machine's name and file, or two lines if one is too long. */
@@ -61,22 +63,24 @@ void pto_print_json_layout(const pto_layout_t *layout, bool with_nodes);
 void pto_print_json_cells(const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context);
 
-/* Prints a cell's strategy with its algorithm and seconds, or with the reason why it does not apply. */
+/* Prints the JSON members of a cell: its strategy with its algorithm and seconds, or with the reason why it
+ * does not apply. */
 void pto_print_json_strategy(const pto_predictions_t *predictions, int64_t cell);
-/* Prints, after these, the members of its price: what the strategy chose, the interval and the caveats. */
+/* Prints the members that follow these: the strategy's chunks and staged members, the interval and the
+ * caveats. */
 void pto_print_json_price(const pto_predictions_t *predictions, int64_t cell);
 
 /* Prints the heading of a table of cells: a command's own `columns` between those that all commands have. It
  * is the same for all options and strategies. */
 void pto_print_csv_heading(const char *columns);
 
-/* Prints the first columns of a row: the point, the strategy and the algorithm, each with a comma. */
+/* Prints the first CSV columns of a cell: the point, the strategy and the algorithm, each with a comma. */
 void pto_print_csv_cell(const pto_predictions_t *predictions, int64_t cell);
 
 /* Prints the columns of a point alone: bytes, nodes and messages. */
 void pto_print_csv_point(const pto_predictions_t *predictions, int64_t point);
 
-/* Prints the last columns of a row and the end of the line: what is not priced, what the price is
+/* Prints the last CSV columns of a cell and the end of the line: what is not priced, what the price is
  * extrapolated from, the model and the what-ifs. */
 void pto_print_csv_end(const pto_predictions_t *predictions, int64_t cell);
 
@@ -86,18 +90,19 @@ void pto_print_csv_changes(const pto_machine_t *machine);
 /* Returns "64 B" or "8 KiB", in `text`. */
 const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 
-/* Returns a size, or a point of the sweep, in three digits: "5.37 KiB". It is for values between those of a
- * sweep. */
+/* Return a size, or a point of the sweep, in three digits: "5.37 KiB". They are for values between the points
+ * of a sweep, which are not round. */
 const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
-/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy, its choices if `details`, and marks. */
+/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy; if `details`, its algorithm and chunks; and the
+ * marks of caveats.h. */
 enum { PTO_ROUTE_TEXT_MAX = 160 };
 const char *pto_route_text(const pto_strategy_t *strategy, const pto_prediction_t *prediction, bool details,
                            const char *marks, char text[PTO_ROUTE_TEXT_MAX]);
 
-/* Returns "12.3..14.5 us" of "12.3 us" and "14.5 us"; both keep their units if these differ. */
+/* Returns "12.3..14.5 us" for "12.3 us" and "14.5 us"; both keep their units if these differ. */
 enum { PTO_INTERVAL_TEXT_MAX = 2 * PTO_SECONDS_TEXT_MAX };
 const char *pto_interval_text(const char *low, const char *high, char text[PTO_INTERVAL_TEXT_MAX]);
 
@@ -120,7 +125,7 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
 #define PTO_POINT_SHORT(predictions, value)                                                                  \
     pto_point_short(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})
 
-/* Adds a name to a list: after `before` if it is the first one, else after a comma. */
+/* Adds a name to a list: after the text `before` if it is the first one, else after a comma. */
 void pto_list_add(pto_text_t *list, const char *before, const char *name);
 #define PTO_MORE_COLUMNS "more columns by --all, --strategy or a wider terminal: "
 /* Prints a list as a note, unless it is empty, and frees it. */

@@ -1,5 +1,7 @@
-/* Draws a node: GPUs in a row; above them, in rows, the devices that are one link away, two links away and so
- * on; the sockets on top; NICs above their neighbors. Links between GPUs are arcs below the row. */
+/* Draws a node for `portolan topology --plot`. GPUs are the lowest row; above it are rows of the devices that
+ * are one link away from a GPU, two links away and so on; sockets are on top, and NICs above their neighbors.
+ * Links between GPUs are arcs below the lowest row. Each link has two entries in the topology, one for each
+ * direction, next to each other. */
 #include "drawings.h"
 
 #include <math.h>
@@ -7,37 +9,38 @@
 
 enum { WIDTH_PX = 1000, HEIGHT_PX = 560, ARC_POINTS = 24, UNKNOWN = -1 };
 
+/* The position of a vertex of the topology, in units of the distance between neighbors. */
 typedef struct {
     double x;
-    int row; /* 0: GPUs */
+    int row; /* 0: GPUs, the lowest row */
 } position_t;
 
-static bool is_of(const pto_topology_t *topology, int vertex, pto_device_kind_t kind) {
+static bool is_kind(const pto_topology_t *topology, int vertex, pto_device_kind_t kind) {
     int first = pto_topology_device(topology, kind, 0);
     return vertex >= first && vertex < first + pto_topology_device_count(topology, kind);
 }
 
-/* A device's row is its distance from the nearest GPU; sockets are on top, NICs above their neighbor. */
+/* Sets the rows by a breadth-first search from the GPUs, and then those of sockets and NICs. */
 static void find_rows(const pto_topology_t *topology, position_t *position) {
     int vertices = pto_topology_vertex_count(topology), top = 0;
     for (int v = 0; v < vertices; v++)
-        position[v].row = is_of(topology, v, PTO_DEVICE_GPU) ? 0 : UNKNOWN;
+        position[v].row = is_kind(topology, v, PTO_DEVICE_GPU) ? 0 : UNKNOWN;
     for (int pass = 0; pass < vertices; pass++)
         for (int i = 0; i < pto_topology_link_count(topology); i++) {
             const pto_topology_link_t *link = pto_topology_link_at(topology, i);
             if (position[link->from].row == pass && position[link->to].row == UNKNOWN &&
-                !is_of(topology, link->to, PTO_DEVICE_NIC))
+                !is_kind(topology, link->to, PTO_DEVICE_NIC))
                 position[link->to].row = pass + 1;
         }
     for (int v = 0; v < vertices; v++)
-        if (!is_of(topology, v, PTO_DEVICE_SOCKET) && position[v].row > top)
+        if (!is_kind(topology, v, PTO_DEVICE_SOCKET) && position[v].row > top)
             top = position[v].row;
     for (int v = 0; v < vertices; v++)
-        if (is_of(topology, v, PTO_DEVICE_SOCKET))
+        if (is_kind(topology, v, PTO_DEVICE_SOCKET))
             position[v].row = top + 1;
     for (int i = 0; i < pto_topology_link_count(topology); i++) {
         const pto_topology_link_t *link = pto_topology_link_at(topology, i);
-        if (is_of(topology, link->to, PTO_DEVICE_NIC))
+        if (is_kind(topology, link->to, PTO_DEVICE_NIC))
             position[link->to].row = position[link->from].row + 1;
     }
 }
@@ -56,7 +59,7 @@ static double middle(const pto_topology_t *topology, const position_t *position,
     return count > 0 ? sum / count : 0;
 }
 
-/* Move a vertex to the right until it is `distance` away from all earlier ones of its row. */
+/* Moves a vertex to the right until it is `distance` away from all earlier ones of its row. */
 static void avoid_overlap(const position_t *position, int vertex, double distance, double *x) {
     for (bool moved = true; moved;) {
         moved = false;
@@ -79,7 +82,7 @@ static void find_positions(const pto_topology_t *topology, position_t *position)
         for (int v = gpus; v < vertices; v++) {
             if (position[v].row != row)
                 continue;
-            double x = middle(topology, position, v) + (is_of(topology, v, PTO_DEVICE_NIC) ? 0.4 : 0);
+            double x = middle(topology, position, v) + (is_kind(topology, v, PTO_DEVICE_NIC) ? 0.4 : 0);
             avoid_overlap(position, v, fmax(1, gpus / 10.0), &x);
             position[v].x = x;
         }
@@ -87,7 +90,8 @@ static void find_positions(const pto_topology_t *topology, position_t *position)
 
 static double gb_per_s(const pto_topology_link_t *link) { return 1e-9 / link->s_per_byte.value; }
 
-/* The height of a link at fraction t: a straight line, or between GPUs an arc, deeper if wider. */
+/* The height of a link at fraction t of its length: a straight line, or between GPUs a parabola below the
+ * row, which is deeper if it is wider. */
 static double height_at(position_t from, position_t to, double t) {
     double depth = from.row == 0 && to.row == 0 ? 0.25 * fabs(to.x - from.x) + 0.1 : 0;
     return from.row + t * (to.row - from.row) - 4 * depth * t * (1 - t);
@@ -101,7 +105,7 @@ static void write_line(FILE *script, position_t from, position_t to) {
     fputs("e\n", script);
 }
 
-/* Write the rates of links beside their lines, off the middle, where many lines cross. */
+/* Writes the rates of links on their lines, but not in the middle, where many lines cross. */
 static void write_rates(FILE *script, const pto_topology_t *topology, const position_t *position) {
     for (int i = 0; i < pto_topology_link_count(topology); i += 2) {
         const pto_topology_link_t *link = pto_topology_link_at(topology, i);

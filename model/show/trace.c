@@ -1,6 +1,8 @@
 /* A simulation in the Chrome trace format ("Trace Event Format", the JSON object form): complete events (ph
- * X) in microseconds. A trace process is a node; its threads are, for each rank, sending, receiving and local
- * work (one thread per lane), and the shared resources. Events on one thread never overlap. */
+ * X) in microseconds, for `portolan simulate --trace`. A process of the trace is a node. Its threads are, for
+ * each rank, sending, receiving and local work, and the resources that ranks share. A rank that runs several
+ * branches of a plan at the same time has a lane for each; local work has a thread per lane. Events on one
+ * thread never overlap. */
 #include "trace.h"
 
 #include <math.h>
@@ -26,11 +28,12 @@ struct pto_trace {
     pto_output_t *output;
     FILE *file; /* of `output` */
     pto_layout_t layout;
-    int64_t events_max;
-    int64_t written;
-    int64_t seen;
-    int64_t threads_per_node;
-    bool *named; /* which threads of a node have been named; the last one stands for the node */
+    int64_t events_max;       /* of spans */
+    int64_t written;          /* events, with those that name threads */
+    int64_t seen;             /* spans, with those above events_max */
+    int64_t threads_per_node; /* the greatest possible number */
+    /* Whether a name has been written: for each node, of each thread, and last of the node itself. */
+    bool *named;
 };
 
 pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int64_t events_max,
@@ -58,7 +61,8 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     return PTO_OK;
 }
 
-/* Returns a span's thread within its node, and the thread's name. */
+/* Returns the index of a span's thread within its node, and sets the thread's name. `index` of a span is that
+ * of the rank or GPU. */
 static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char *name, size_t name_size) {
     int64_t ranks = trace->layout.gpus_per_node * trace->layout.procs_per_gpu;
     const char *text = pto_resource_name(span->resource);
@@ -82,7 +86,7 @@ static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char 
 
 static void begin_event(pto_trace_t *trace) { fputs(trace->written++ ? ",\n" : "\n", trace->file); }
 
-/* Name a node or one of its threads when it first occurs. */
+/* Writes the name of a node or of one of its threads, if `*named` is false. */
 static void name_once(pto_trace_t *trace, bool *named, const char *what, int64_t node, int64_t thread,
                       const char *name) {
     if (*named)

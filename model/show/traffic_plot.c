@@ -38,7 +38,8 @@ static void write_cells(FILE *script, const pto_traffic_map_t *map) {
     fputs("e\n", script);
 }
 
-/* A cell is a whole number of pixels, so that all have the same size and sharp edges. */
+/* Writes margins with which a cell is a whole number of pixels, so that all have the same size and sharp
+ * edges. */
 static void write_margins(FILE *script, int64_t order) {
     const int64_t cell_px = SIDE_PX / order;
     const double side_px = (double)(cell_px * order);
@@ -49,7 +50,7 @@ static void write_margins(FILE *script, int64_t order) {
             (BOTTOM_PX + side_px) / HEIGHT_PX);
 }
 
-/* Write tics at the ranks, at most TICS_MAX, whose distance is a power of two. */
+/* Writes at most TICS_MAX tics at ranks, at intervals of a power of two. */
 static void write_rank_tics(FILE *script, int64_t ranks) {
     enum { TICS_MAX = 16 };
     int64_t step = 1;
@@ -58,7 +59,7 @@ static void write_rank_tics(FILE *script, int64_t ranks) {
     fprintf(script, "set xtics 0,%lld\nset ytics 0,%lld\n", (long long)step, (long long)step);
 }
 
-/* Write tics at powers of two and their multiples, whose labels need no rounding. */
+/* Writes tics of the colour scale at multiples of a power of two, whose labels need no rounding. */
 static void write_byte_tics(FILE *script, const pto_traffic_map_t *map) {
     enum { TICS_MAX = 6 };
     double max_bytes = 0;
@@ -73,7 +74,7 @@ static void write_byte_tics(FILE *script, const pto_traffic_map_t *map) {
     fputs(")\n", script);
 }
 
-/* Write the script. Pairs without traffic have no colour. */
+/* A pto_plot_write_t. Pairs without traffic have no colour. */
 static void write_map(FILE *script, const void *context) {
     const pto_traffic_map_t *map = context;
     const long long end = map->order * map->ranks_per_cell - 1;

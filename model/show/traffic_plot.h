@@ -1,18 +1,18 @@
-/* A heat map of the bytes that each process sends to each other. */
+/* A heat map of the bytes that each process sends to each other one, for `portolan traffic --plot`. */
 #ifndef PTO_TRAFFIC_PLOT_H
 #define PTO_TRAFFIC_PLOT_H
 
 #include "plot.h"
 #include "portolan/traffic.h"
 
-/* Above PTO_TRAFFIC_CELLS_MAX ranks, a cell of the map is the sum over several. */
+/* The most rows of a map. With more ranks, a cell is the sum over several. */
 enum { PTO_TRAFFIC_CELLS_MAX = 256 };
 
 typedef struct {
     const char *title;
     int64_t ranks;
     int64_t ranks_per_cell;
-    int64_t order; /* rows and columns of the map */
+    int64_t order; /* number of rows, and of columns, of the map */
     double *bytes; /* order * order, by source */
 } pto_traffic_map_t;
 
