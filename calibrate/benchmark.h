@@ -1,6 +1,7 @@
 /* A benchmark is a descriptor with functions that list its cases and measure one of them. A case has fixed
- * values of the samples file's columns and is measured at a series of sizes; a point is one size of a case.
- * All processes make the same list of cases, which engine.c measures. */
+ * values in the columns of the samples file, and is measured at a series of sizes; a point is one size of a
+ * case. Its members are the processes that take part; the first one leads. All processes make the same list
+ * of cases, which engine.c measures. bench/ has the benchmarks, and registry.c lists them. */
 #ifndef PORTOLAN_CALIBRATE_BENCHMARK_H
 #define PORTOLAN_CALIBRATE_BENCHMARK_H
 
@@ -27,12 +28,13 @@ typedef struct {
     char pair[CASE_PAIR_MAX];
     int procs;
     int messages;
-    char part[CASE_PART_MAX][CASE_NAME_MAX]; /* names of additional rows, for some of the members; "": none */
-    bool sized;                              /* false: one point, of 0 bytes */
-    bool every_size;   /* measure every size, as the fit compares each with its double */
+    /* Parts are additional rows, each with the time of some of the members. Their names; "": none. */
+    char part[CASE_PART_MAX][CASE_NAME_MAX];
+    bool sized;        /* false: one point, of 0 bytes */
+    bool every_size;   /* measure every size of --bytes, as the fit compares each with its double */
     int64_t min_bytes; /* sizes are multiples of it */
     int64_t max_bytes;
-    int64_t factor; /* between sizes, all of which are measured and no others; 0: that of --bytes */
+    int64_t factor; /* between sizes: exactly these are measured; 0: the plan of sizes.h for --bytes */
     pto_space_t buffers;
     bool from_other;               /* messages are sent from the other space */
     int64_t room;                  /* size of a buffer, in multiples of the largest size */
@@ -59,25 +61,26 @@ typedef struct {
     const job_t *job;
     const case_t *bench_case;
     MPI_Comm comm;         /* the members, in the case's order */
-    int me;                /* rank among them */
+    int me;                /* rank in `comm`; -1: this process is no member */
     int64_t max_bytes;     /* the largest size that will be measured */
-    int64_t room_bytes;    /* of a buffer */
+    int64_t room_bytes;    /* of a buffer: the case's room times max_bytes */
     together_t *together;  /* a barrier of the members of this node */
     void *state;           /* the benchmark's own */
     struct memory *memory; /* freed at the end of the case (memory.h) */
     int64_t bytes;         /* of the last trial; -1: there was none */
-    int run_count;         /* of TIMES_RUNS: runs of a batch, which is a graph or enqueued at once */
+    int run_count;         /* of TIMES_RUNS: runs of a batch, which are one graph or enqueued one by one */
     void *graph;           /* NULL: the runs are enqueued one by one */
 } work_t;
 
 /* How `once` is timed. */
 typedef enum {
     TIMES_EACH,       /* in every member */
-    TIMES_LEAD,       /* in the first, which acts alone */
-    TIMES_ROUND_TRIP, /* in the first `procs`, half of the time */
+    TIMES_LEAD,       /* in the first member, which acts alone */
+    TIMES_ROUND_TRIP, /* in the first `procs` members, half of the time */
     TIMES_TOGETHER,   /* from a barrier of all members until the last one on this node has returned */
-    TIMES_RUNS /* `once` enqueues a run in gpu.stream. With --runs waited, like TIMES_TOGETHER until the
-                  run's end; otherwise the mean of many runs, enqueued one by one or as a graph */
+    /* `once` enqueues a run in gpu.stream. With --runs waited, timed like TIMES_TOGETHER, until the run has
+     * ended; otherwise the mean of many runs, which are enqueued one by one or as a graph. */
+    TIMES_RUNS
 } times_t;
 
 typedef struct {
@@ -86,8 +89,8 @@ typedef struct {
     const char *rows;  /* names in the column `benchmark`, separated by ", "; NULL: the name */
     const char *summary;
     unsigned runs; /* bits 1 << pto_runs_t: the values of --runs that it supports; 0: runs waited for */
-    double share;  /* of --budget, for all cases; 0: all of it */
-    const char *gpu_only; /* the name to skip if no GPU can be measured; NULL: `list` checks that */
+    double share;  /* the fraction of --budget for all cases; 0: all of it */
+    const char *gpu_only; /* the name to report as skipped if there is no GPU; NULL: `list` checks that */
     size_t state_bytes;   /* of work_t's state, which is zero before `open` */
     void (*list)(const job_t *job, case_list_t *list);
     /* Instead of `list`: lists the cases of messages between buffers in a space, if the job has any. Without
@@ -102,7 +105,8 @@ typedef struct {
     /* Instead of `once` and `times`: performs the operation `iterations` times. Returns the seconds of this
      * process for all of them; 0 if it only assists. */
     double (*trial)(const work_t *work, int64_t bytes, int iterations);
-    /* Sets the seconds of the last trial by part, for the parts that this process is in. NULL: no parts. */
+    /* Sets the seconds of the last trial for those parts of case_t that this process is in. NULL: no parts.
+     */
     void (*parts)(const work_t *work, double seconds[CASE_PART_MAX]);
     void (*close)(const work_t *work); /* may be NULL; memory.h frees the case's memory */
 } benchmark_t;
@@ -111,7 +115,7 @@ extern const benchmark_t *const benchmark_registry[];
 extern const int benchmark_count;
 
 /* Adds a case: sized, without a limit, one process, one message, all texts "-", and rank 0 as every member.
- * The pointer is valid until the next call. */
+ * The caller then changes what differs. The pointer is valid until the next call. */
 case_t *case_add(case_list_t *list, const char *benchmark, int member_count);
 
 /* Adds such a case with buffers in a space, which its column `space` names. */
@@ -129,10 +133,11 @@ void case_skip(case_list_t *list, const char *reason, const char *format, ...)
 void work_open(work_t *work, const benchmark_t *benchmark);
 void work_close(work_t *work, const benchmark_t *benchmark);
 
-/* Frees the graph of runs, before what they use is freed: NCCL keeps a communicator that a graph uses. */
+/* Frees the graph of TIMES_RUNS. It must be freed before what its runs use: NCCL keeps a communicator that a
+ * graph uses. */
 void work_end_runs(work_t *work);
 
-/* Performs the operation `iterations` times. Returns this process's seconds; 0 if it only assists. Of
+/* Performs the operation `iterations` times. Returns this process's seconds; 0 if it only assists. For
  * TIMES_RUNS, it times as many whole batches as `iterations` runs need, and scales their seconds. */
 double work_trial(work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations);
 

@@ -1,5 +1,6 @@
 /* portolan-calibrate: measures the cost of moving bytes on this machine by benchmarks (benchmark.h), and
- * writes samples, to which `portolan fit` fits a machine. */
+ * writes samples, to which `portolan fit` fits a machine. This file reads the options, lists the cases of all
+ * benchmarks, and passes them to the engine (engine.h). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static const char *group_of(const benchmark_t *benchmark) {
     return benchmark->group != NULL ? benchmark->group : benchmark->name;
 }
 
-/* Returns whether the first of comma-separated names is a benchmark's, or its group's. */
+/* Returns whether the first of comma-separated names is that of a benchmark or of its group. */
 static bool is_called(const benchmark_t *benchmark, const char *names) {
     const char *const own[] = {benchmark->name, group_of(benchmark)};
     size_t length = strcspn(names, ",");
@@ -35,6 +36,7 @@ static const char *next_name(const char *names) {
     return comma != NULL ? comma + 1 : NULL;
 }
 
+/* Returns whether --only, if given, names a benchmark. */
 static bool is_wanted(const pto_calibrate_options_t *options, const benchmark_t *benchmark) {
     const char *at = options->only;
     while (at != NULL && !is_called(benchmark, at))
@@ -43,8 +45,8 @@ static bool is_wanted(const pto_calibrate_options_t *options, const benchmark_t 
 }
 
 static bool supports_runs(const benchmark_t *benchmark, pto_runs_t runs) {
-    unsigned those = benchmark->runs != 0 ? benchmark->runs : 1u << PTO_RUNS_WAITED;
-    return (those >> runs & 1) != 0;
+    unsigned supported = benchmark->runs != 0 ? benchmark->runs : 1u << PTO_RUNS_WAITED;
+    return (supported >> runs & 1) != 0;
 }
 
 static pto_status_t check_names(const char *names, pto_error_t *err) {
@@ -91,7 +93,8 @@ static void print_list(void) {
     }
 }
 
-/* Handles the options that need no other processes, and so no launcher. Returns whether there is one. */
+/* Handles the options that need no other processes, and so no launcher: --help, --list and --version. Returns
+ * false if there is none of these. `code` is from read_options. */
 static bool print_information(int code, const pto_calibrate_options_t *options) {
     if (code == PTO_EXIT_OK)
         pto_print_help(&pto_calibrate_syntax);
@@ -167,6 +170,7 @@ static bool open_samples(const job_t *job, const pto_calibrate_options_t *option
     return opened == 1;
 }
 
+/* --estimate: prints the estimated time of each benchmark. Returns the exit code. */
 static int estimate(const job_t *job, const pto_calibrate_options_t *options) {
     case_list_t *lists = list_cases(job, options);
     double sum_s = 0.0;
@@ -189,6 +193,7 @@ static int estimate(const job_t *job, const pto_calibrate_options_t *options) {
     return finish_output();
 }
 
+/* Measures all wanted benchmarks and writes the samples. Returns the exit code. */
 static int measure(const job_t *job, const pto_calibrate_options_t *options, int argc, char **argv) {
     samples_t *samples = NULL;
     if (!open_samples(job, options, &samples))

@@ -1,4 +1,4 @@
-/* Lists of cases (benchmark.h). */
+/* Adds cases, and reasons why something is skipped, to the lists of benchmarks (benchmark.h). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* The measuring loop. Each case is measured by its members; other processes sleep, to keep the cores free.
- * The first member, the lead, chooses the next size (sizes.h), measures it with the others in a visit of
- * several repetitions, and sends the samples to rank 0, which writes them. A repetition is a number of
- * iterations; its mean time of one iteration, in the slowest member, is a sample.
+ * The first member, the lead, chooses the next size (sizes.h), measures it with the others in a visit, and
+ * sends the samples to rank 0, which writes them. A visit is several repetitions of one size, and a
+ * repetition is a number of iterations of the benchmark's operation. The mean time of an iteration, in the
+ * slowest member, is a sample.
  *
  * The time budget is divided as the job goes: each case gets an equal share of the time left, and so does
  * each point of a case. Time that cheap points don't use goes to the expensive ones. */
@@ -19,9 +20,10 @@
 #include "sizes.h"
 #include "statistics.h"
 
+/* A visit that has used up its time is not ended with fewer samples than REPEATS_WORTH_HAVING. */
 enum { TAG_POINT = 1, SERIES_COUNT = 1 + CASE_PART_MAX, REPEATS_WORTH_HAVING = 3 };
 
-static const double nap_s = 300e-6;
+static const double nap_s = 300e-6; /* between two tests of a request */
 
 /* The first wait after a slow warm-up: longer than the time slice of processes that share a core. */
 static const double first_rest_s = 0.01;
@@ -31,9 +33,10 @@ typedef struct {
     int64_t bytes;
     int earlier_samples; /* of earlier visits */
     int count;           /* samples that follow; 0: the case is over */
-    int left_out;        /* sizes, if the case is over */
+    int left_out;        /* sizes without time, if the case is over */
 } report_t;
 
+/* The state of a benchmark's run. */
 typedef struct {
     const pto_calibrate_options_t *options;
     const benchmark_t *benchmark;
@@ -44,14 +47,14 @@ typedef struct {
     bool estimates;         /* estimate times instead of measuring */
     double case_estimate_s; /* of the current case, less the time spent on probes; at rank 0 and its lead */
     bool shows_progress;    /* at rank 0 */
-    int point_count;
+    int point_count;        /* of all cases */
     int points_done;
-    double end_s;
-    double case_end_s;
+    double end_s;       /* when the budget is used up, by now_s */
+    double case_end_s;  /* the same for the current case */
     double bound_s;     /* upper bound of an iteration of the current size, about; 0: unknown */
     double last_wait_s; /* how long the previous repetition took, with its barriers */
-    double *seconds;    /* samples of the case and of its parts: options->repeats each */
-    double *sorted;
+    double *seconds;    /* samples of each series (below) of a point: options->repeats each */
+    double *sorted;     /* room for a copy of a series */
 } run_t;
 
 /* --- time limits for the guard -------------------------------------------------------------------------- */
@@ -125,6 +128,7 @@ static double repeat(run_t *run, int64_t bytes, int iterations, int index) {
     return slowest[0] / iterations;
 }
 
+/* Returns the lead's value, on all members. */
 static int agree_on(run_t *run, int value) {
     guard_tick(0);
     MPI_DO(MPI_Bcast(&value, 1, MPI_INT, 0, run->work.comm));
@@ -132,8 +136,8 @@ static int agree_on(run_t *run, int value) {
 }
 
 /* Warms up, and returns how many iterations make a repetition long enough. The first iteration, which loads
- * code and touches memory, is ignored. `once`: the seconds of an iteration in the last repetition. If that
- * was long enough, they are also the visit's first `sample`; otherwise `sample` is negative. */
+ * code and touches memory, is ignored. Sets `*once` to the seconds of an iteration in the last repetition. If
+ * that was long enough, `*sample` is the same and counts as the visit's first sample; else it is negative. */
 static int find_iterations(run_t *run, const visit_t *visit, int iterations, double *once, double *sample) {
     (void)repeat(run, visit->bytes, 1, visit->earlier_samples);
     for (;;) {
@@ -165,6 +169,7 @@ static int warm_up(run_t *run, const visit_t *visit, double *sample) {
     return iterations;
 }
 
+/* Returns whether a visit with `count` samples needs another one, and has time for it. At the lead. */
 static bool more_needed(run_t *run, const visit_t *visit, int count, double visit_end_s) {
     if (count >= visit->max_samples)
         return false;
@@ -201,6 +206,7 @@ static int measure_visit(run_t *run, visit_t *visit) {
 
 /* --- one case ------------------------------------------------------------------------------------------- */
 
+/* Returns the smallest power of two that is at least the first size of --bytes and the case's minimum. */
 static int64_t first_size(const pto_calibrate_options_t *options, const case_t *bench_case) {
     if (!bench_case->sized)
         return 0;
@@ -214,6 +220,7 @@ static int64_t last_size(const pto_calibrate_options_t *options, const case_t *b
     return bench_case->max_bytes < options->to_bytes ? bench_case->max_bytes : options->to_bytes;
 }
 
+/* Returns the options of the case's plan of sizes (sizes.h). */
 static sizes_options_t ladder_of(const pto_calibrate_options_t *options, const case_t *bench_case) {
     return (sizes_options_t){.from_bytes = first_size(options, bench_case),
                              .to_bytes = bench_case->sized ? last_size(options, bench_case) : 0,
@@ -239,6 +246,7 @@ static bool choose_visit(run_t *run, visit_t *visit) {
     return false;
 }
 
+/* Chooses a size and measures it, with all members, and fills in the lead's report. */
 static void member_visit(run_t *run, report_t *report) {
     visit_t visit = {0};
     *report = (report_t){0};
@@ -292,7 +300,7 @@ static void show(const run_t *run) {
         progress_show(run->benchmark->name, run->points_done, run->point_count, run->end_s - now_s());
 }
 
-/* Returns, at rank 0 and the lead, how many sizes there was no time for. */
+/* Measures a case. Returns, at rank 0 and the lead, how many sizes there was no time for. */
 static int run_points(run_t *run, int point_count) {
     bool takes_part = run->work.comm != MPI_COMM_NULL;
     report_t report = {.count = 1};
@@ -324,9 +332,9 @@ static probe_t time_size(run_t *run, int64_t bytes, double *meeting_s) {
     return probe_of(bytes, seconds);
 }
 
-/* Estimates how long a case takes from probes of a few sizes, in ascending order, until the next would take
- * too much of the budget. Only the lead keeps them. The time that they took is subtracted, since
- * engine_estimate adds the time of this call. */
+/* Estimates how long a case takes from probes, which are the times of a few sizes. Each size is STEP times
+ * the one before, until the next would take more than 1 / SHARE of the budget. Only the lead keeps the
+ * probes. The time that they took is subtracted, since engine_estimate adds the time of this call. */
 static double member_estimate_s(run_t *run) {
     enum { STEP = 256, SHARE = 40 };
     sizes_options_t ladder = ladder_of(run->options, run->work.bench_case);
@@ -360,6 +368,7 @@ static void estimate_points(run_t *run) {
     run->case_estimate_s = seconds;
 }
 
+/* Returns a rank's index among the members; -1: it is no member. */
 static int place_among_members(const case_t *bench_case, int rank) {
     for (int i = 0; i < bench_case->member_count; i++)
         if (bench_case->member[i] == rank)
@@ -367,6 +376,7 @@ static int place_among_members(const case_t *bench_case, int rank) {
     return -1;
 }
 
+/* Collective over the job: measures or estimates the case run->work.bench_case. Returns as run_points. */
 static int run_case(run_t *run, int point_count) {
     work_t *work = &run->work;
     const job_t *job = work->job;

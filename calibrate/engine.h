@@ -1,4 +1,5 @@
-/* Measures the cases of benchmarks (benchmark.h) within a time budget, and writes each finished point. */
+/* Measures the cases of benchmarks (benchmark.h) within a time budget, and writes the samples of each point
+ * as soon as it is finished. */
 #ifndef PORTOLAN_CALIBRATE_ENGINE_H
 #define PORTOLAN_CALIBRATE_ENGINE_H
 
@@ -14,7 +15,7 @@ int engine_run(const job_t *job, const pto_calibrate_options_t *options, const b
 double engine_estimate(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                        const case_list_t *list);
 
-/* Returns the number of sizes of all cases, all of which an exhaustive run measures. */
+/* Returns the number of points of all cases on their ladders of sizes (sizes.h). */
 int engine_size_count(const pto_calibrate_options_t *options, const case_list_t *list);
 
 #endif

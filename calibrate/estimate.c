@@ -9,15 +9,15 @@
 #include "portolan/samples.h"
 #include "statistics.h"
 
-/* Without noise, the simulated plan needs only its first pass. On H200 hosts, limits, bends and noise made
- * plans 1.3 times as long (docs/decisions/0054). */
+/* The simulated times have no noise, so that the plan needs only its first pass. On H200 hosts, limits, bends
+ * and noise made plans 1.3 times as long (docs/decisions/0054). */
 static const double beyond_first_pass = 1.3;
 
 /* The minimum number of samples that settle a size in an exhaustive plan. */
 enum { SETTLED_SAMPLES = 6 };
 
 probe_t probe_of(int64_t bytes, double seconds[PROBE_SAMPLES]) {
-    const double range_in_deviations = 1.69; /* of three normal values */
+    const double range_in_deviations = 1.69; /* the mean range of three normal values, in deviations */
     qsort(seconds, PROBE_SAMPLES, sizeof *seconds, compare_values);
     double middle_s = seconds[PROBE_SAMPLES / 2];
     double range = (seconds[PROBE_SAMPLES - 1] - seconds[0]) / pto_error_scale(middle_s);
@@ -37,8 +37,9 @@ static double seconds_at(const probe_t *probe, int count, int64_t bytes) {
     return bytes > low->bytes ? low->seconds * (double)bytes / (double)low->bytes : low->seconds;
 }
 
-/* Returns the samples of a size after which an exhaustive plan will know its median to 2 percent: to each
- * side, the interval is 2.45 standard deviations over the root of their number, and wider for very few. */
+/* Returns the number of samples after which an exhaustive plan will know a size's median to 2 percent. The
+ * interval's half-width is taken to be 2.45 standard deviations over the root of that number; for very few
+ * samples it is wider. */
 static int settling_samples(const probe_t *probe, int count) {
     const double deviations = 2.45, settled = 0.02;
     double scatter[PROBE_MAX] = {0.0};
@@ -49,7 +50,8 @@ static int settling_samples(const probe_t *probe, int count) {
     return needed < INT_MAX ? (int)needed : INT_MAX;
 }
 
-/* Returns the number of all samples of a size after a visit without noise, and fills in `seconds`. */
+/* Simulates a visit in which every sample is `once_s`: sets `seconds`, and returns the number of all samples
+ * of the size after it. */
 static int samples_after(const sizes_t *sizes, const visit_t *visit, double once_s, double *seconds) {
     int count = visit->earlier_samples;
     for (int i = 0; i < visit->max_samples; i++)

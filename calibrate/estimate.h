@@ -1,4 +1,4 @@
-/* Estimates how long a case will take, from the measured times of a few sizes. */
+/* Estimates how long a case will take (--estimate), from probes: the measured times of a few sizes. */
 #ifndef PORTOLAN_CALIBRATE_ESTIMATE_H
 #define PORTOLAN_CALIBRATE_ESTIMATE_H
 
@@ -15,7 +15,8 @@ typedef struct {
 /* Returns the probe of a size from its samples, and sorts them. */
 probe_t probe_of(int64_t bytes, double seconds[PROBE_SAMPLES]);
 
-/* `probe`: in ascending order of bytes. `meeting_s`: what a repetition takes besides its iterations. */
+/* Returns the estimated seconds of a case. `probe`: in ascending order of bytes. `meeting_s`: what a
+ * repetition takes besides its iterations. */
 double estimate_s(const sizes_options_t *options, const probe_t *probe, int probe_count, double meeting_s);
 
 #endif

@@ -19,11 +19,12 @@ extern gpu_t gpu;
 /* "with CUDA 13.0" or "without CUDA": what this program was built with. */
 const char *gpu_build(void);
 
-/* Find the device, and how many of its GPUs this process may use, at most GPU_COUNT_MAX. The device is
- * CUDA's; for tests, the host's with PORTOLAN_EMULATED_GPUS (a variable) GPUs. Errors: why there is none. */
+/* Finds the device, and how many of its GPUs this process may use, at most GPU_COUNT_MAX. The device is
+ * CUDA's. For tests, the environment variable PORTOLAN_EMULATED_GPUS selects the host device with that many
+ * GPUs. Errors: why there is none. */
 pto_status_t gpu_find(int *count, pto_error_t *err);
 
-/* Select a GPU for the following calls, and make `gpu.stream` its stream. */
+/* Selects a GPU for the following calls, and makes `gpu.stream` its stream. */
 void gpu_select(int index);
 
 #endif

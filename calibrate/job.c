@@ -9,12 +9,13 @@
 #include "fatal.h"
 #include "topology.h"
 
-/* Finds this process's node; nodes are in the order of their lowest ranks. Returns the processes on it. */
+/* Sets this process's node and its rank on it; nodes are in the order of their lowest ranks. Returns the
+ * number of processes on the node. */
 static int find_node(job_t *job, process_t *own) {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_DO(MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node));
     MPI_DO(MPI_Comm_rank(node, &own->node_rank));
-    int first = job->rank, processes = 0;
+    int first = job->rank, processes = 0; /* first: the lowest rank on the node, after the broadcast */
     MPI_DO(MPI_Comm_size(node, &processes));
     MPI_DO(MPI_Bcast(&first, 1, MPI_INT, 0, node));
     MPI_DO(MPI_Comm_free(&node));
@@ -29,6 +30,7 @@ static int find_node(job_t *job, process_t *own) {
     return processes;
 }
 
+/* Describes the node's devices, as this process sees them. */
 static void describe_devices(job_t *job, process_t *own, const topology_t *topology) {
     pto_gpu_info_t info = {.blocks = 0};
     for (int device = 0; device < job->device_count; device++) {
@@ -82,10 +84,11 @@ static void agree(job_t *job, const process_t *own) {
     seen.world = job->world;
     seen.rank = job->rank;
     seen.process = job->process;
-    int state[2] = {own->device >= 0, !job->bound_here};
-    MPI_DO(MPI_Allreduce(MPI_IN_PLACE, state, 2, MPI_INT, MPI_MIN, job->world));
-    seen.bound_here = state[1] == 0;
-    if (state[0] == 0 && seen.no_gpu[0] == '\0')
+    int all[2] = {own->device >= 0,
+                  !job->bound_here}; /* whether all processes have a GPU; were bound before */
+    MPI_DO(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, job->world));
+    seen.bound_here = all[1] == 0;
+    if (all[0] == 0 && seen.no_gpu[0] == '\0')
         snprintf(seen.no_gpu, sizeof seen.no_gpu, "some processes of the job see no GPU");
     *job = seen;
     MPI_DO(
@@ -105,13 +108,13 @@ void job_init(job_t *job) {
     job->process = must_allocate((size_t)job->size, sizeof *job->process);
     process_t own;
     memset(&own, 0, sizeof own);
-    int turns = find_node(job, &own);
+    int on_node = find_node(job, &own);
     topology_t *topology = topology_create();
     job->sockets = topology_sockets(topology);
     job->cores = topology_cores(topology);
     topology_cpu_name(topology, job->cpu, sizeof job->cpu);
     find_gpu(job, &own, topology);
-    int preferred = own.gpu_socket >= 0 ? own.gpu_socket : own.node_rank * job->sockets / turns;
+    int preferred = own.gpu_socket >= 0 ? own.gpu_socket : own.node_rank * job->sockets / on_node;
     own.socket = topology_own_socket(topology, preferred, &job->bound_here);
     topology_destroy(topology);
     job->cuda_aware = gpu.device != NULL && gpu.device->mpi_reaches();
@@ -153,6 +156,7 @@ pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b) {
     return one->socket == other->socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
 }
 
+/* A negative socket is unknown. */
 static bool is_same_socket(int one, int other) { return one < 0 || other < 0 || one == other; }
 
 bool job_on_socket(const job_t *job, int rank, int device) {

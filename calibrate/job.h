@@ -28,7 +28,7 @@ typedef struct {
     process_t *process; /* by rank */
     int node_count;
 
-    /* Of rank 0's node, as told to all processes. */
+    /* Rank 0's view of its node, the same in all processes: */
     int sockets;
     int cores;
     int device_count;
@@ -56,8 +56,8 @@ int job_processes_on(const job_t *job, int node);
 /* Returns the index-th process of node 0 that uses a device; -1: none. */
 int job_process_of_device(const job_t *job, int device, int index);
 
-/* Returns the level of a pair of processes: by their sockets for `cpu`, by their GPUs for `gpu`. An unknown
- * socket is another than a known one. */
+/* Returns the level of a pair of processes: by their own sockets for the space `cpu`, by those of their GPUs
+ * for `gpu`. An unknown socket differs from each known one. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
 /* Return whether a process of node 0 and one of its devices, or two of its devices, share a socket. An

@@ -1,4 +1,5 @@
-/* The memory of a case (memory.h), in a list. Host buffers are page-aligned, as large allocations are. */
+/* Allocates and frees the memory of a case (memory.h), which is kept in a list. Host buffers are
+ * page-aligned, as large allocations are. */
 #include "memory.h"
 
 #include <stdlib.h>
@@ -8,41 +9,43 @@
 
 enum { PAGE_BYTES = 4096 };
 
-typedef enum { OF_HOST, OF_GPU, PINNED, OPENED } kind_t;
+typedef enum { OF_HOST, OF_GPU, PINNED, OPENED } kind_t; /* how memory is freed */
 
-typedef struct piece {
+typedef struct allocation {
     kind_t kind;
-    void *at;
-    struct piece *before;
-} piece_t;
+    void *memory;
+    struct allocation *previous;
+} allocation_t;
 
 struct memory {
-    piece_t *last;
-    bool shared;
+    allocation_t *last;
+    bool shared; /* by memory_is_shared */
 };
 
-static void *keep(const work_t *work, kind_t kind, void *at) {
-    piece_t *piece = must_allocate(1, sizeof *piece);
-    *piece = (piece_t){kind, at, work->memory->last};
-    work->memory->last = piece;
-    return at;
+/* Adds memory to the list, and returns it. */
+static void *keep(const work_t *work, kind_t kind, void *memory) {
+    allocation_t *added = must_allocate(1, sizeof *added);
+    *added = (allocation_t){kind, memory, work->memory->last};
+    work->memory->last = added;
+    return memory;
 }
 
+/* Closes what this member opened of others; waits, if memory is shared, until all have; frees the rest. */
 static void free_all(work_t *work) {
-    for (piece_t *piece = work->memory->last; piece != NULL; piece = piece->before)
-        if (piece->kind == OPENED)
-            GPU_DO(gpu.device->close_memory(piece->at, &gpu_error));
+    for (allocation_t *each = work->memory->last; each != NULL; each = each->previous)
+        if (each->kind == OPENED)
+            GPU_DO(gpu.device->close_memory(each->memory, &gpu_error));
     if (work->memory->shared)
         MPI_DO(MPI_Barrier(work->comm));
-    for (piece_t *piece = work->memory->last, *before; piece != NULL; piece = before) {
-        before = piece->before;
-        if (piece->kind == OF_HOST)
-            free(piece->at);
-        else if (piece->kind == OF_GPU)
-            GPU_DO(gpu.device->release(piece->at, &gpu_error));
-        else if (piece->kind == PINNED)
-            GPU_DO(gpu.device->release_staging(piece->at, &gpu_error));
-        free(piece);
+    for (allocation_t *each = work->memory->last, *previous; each != NULL; each = previous) {
+        previous = each->previous;
+        if (each->kind == OF_HOST)
+            free(each->memory);
+        else if (each->kind == OF_GPU)
+            GPU_DO(gpu.device->release(each->memory, &gpu_error));
+        else if (each->kind == PINNED)
+            GPU_DO(gpu.device->release_staging(each->memory, &gpu_error));
+        free(each);
     }
     free(work->memory);
     work->memory = NULL;
@@ -65,6 +68,7 @@ void work_close(work_t *work, const benchmark_t *benchmark) {
     work->state = NULL;
 }
 
+/* Allocates a buffer of whole pages, at least one, and fills it with a byte. */
 static void *filled(const work_t *work, pto_space_t space, int64_t bytes, int byte) {
     size_t size = ((size_t)bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     void *buffer = NULL;

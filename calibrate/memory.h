@@ -16,8 +16,8 @@ void *memory_pinned(const work_t *work, int64_t bytes);
 /* Opens GPU memory that another member exported. */
 void *memory_opened(const work_t *work, const pto_memory_handle_t *handle);
 
-/* Makes the end of the case free its memory only when all members have closed what they opened of others. All
- * members call it if any of them opens another's memory. */
+/* Delays freeing at the end of the case until all members have closed what they opened of others. If any
+ * member opens another's memory, all members call it. */
 void memory_is_shared(const work_t *work);
 
 /* An array of zeroed objects. */
@@ -27,7 +27,7 @@ void *memory_array(const work_t *work, size_t count, size_t size);
 typedef struct {
     void *outgoing;
     void *incoming;
-    MPI_Datatype type; /* of a message, which has `count` of it */
+    MPI_Datatype type; /* a message is `count` elements of this type */
     int count;
 } ping_pong_buffers_t;
 

@@ -1,5 +1,5 @@
-/* Writes the topology of a node (topology.h): hwloc's XML, read by model/traces, and NVLinks from NVML,
- * or without NVML as hwloc recorded them. */
+/* `portolan-calibrate --topology`: writes the topology of a node (topology.h). The tree of devices is read
+ * from hwloc's XML by model/traces. NVLinks come from NVML or, without it, from hwloc's records. */
 #include "topology.h"
 
 #include <hwloc.h>
@@ -14,11 +14,12 @@
 
 enum { ANCESTORS = 6, GPUS_MAX = NVLINK_GPUS_MAX };
 
-/* NVML's levels of pairs of GPUs (ancestor_t); -1: unknown. */
+/* NVML's level (ancestor_t) of each pair of GPUs: where their paths in the PCI tree meet; -1: unknown. */
 typedef int levels_t[GPUS_MAX][GPUS_MAX];
 
 /* --- cross-check of hwloc's tree with NVML's levels ----------------------------------------------------- */
 
+/* Returns whether an ancestor is on the way from a place (a vertex of the tree) to the root. */
 static bool is_below(const pto_node_tree_t *tree, int place, int ancestor) {
     while (place >= 0 && place != ancestor)
         place = tree->place[place].parent;
@@ -36,7 +37,7 @@ static int switches_below(const pto_node_tree_t *tree, int gpu, int ancestor) {
 /* Returns the level of a pair in the PCI tree, in NVML's terms. */
 static int tree_level(const pto_node_tree_t *tree, int a, int b) {
     int ancestor = a;
-    while (!is_below(tree, b, ancestor)) /* ends, at the root at the latest */
+    while (!is_below(tree, b, ancestor)) /* ends at the root, if not before */
         ancestor = tree->place[ancestor].parent;
     if (tree->place[ancestor].role == PTO_TREE_SWITCH)
         return switches_below(tree, a, ancestor) + switches_below(tree, b, ancestor) > 0 ? ANCESTOR_SWITCHES
@@ -53,13 +54,15 @@ static const char *level_name(int level) {
     return level >= 0 && level / 10 < ANCESTORS ? names[level / 10] : "unknown";
 }
 
-/* NVML's level of a board is a switch in the tree. Host bridge and socket are not distinguished. */
+/* Returns whether two levels are the same up to differences in terms: a board of NVML is a switch in hwloc's
+ * tree, and host bridge and socket are not distinguished. */
 static bool levels_agree(int tree, int nvml) {
     return nvml == tree || (nvml <= ANCESTOR_SWITCH && tree == ANCESTOR_SWITCH) ||
            (nvml >= ANCESTOR_BRIDGE && nvml <= ANCESTOR_SOCKET && tree >= ANCESTOR_BRIDGE &&
             tree <= ANCESTOR_SOCKET);
 }
 
+/* Adds comments about how many pairs of GPUs have the same level by NVML and in hwloc's tree. */
 static void put_cross_check(const pto_node_tree_t *tree, levels_t level, pto_text_t *text) {
     int checked = 0, differ = 0;
     for (int i = 0; i < tree->gpus; i++)

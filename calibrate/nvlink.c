@@ -1,4 +1,5 @@
-/* Reads NVLinks through NVML (nvlink.h), without its header: the functions used here have never changed. */
+/* Reads NVLinks through NVML (nvlink.h). Its header is not used, so that the build does not need it; the
+ * functions used here have never changed. */
 #include "nvlink.h"
 
 #include <dlfcn.h>
@@ -40,7 +41,7 @@ static bool open_nvml(nvml_t *nvml) {
            nvml->link_version != NULL && nvml->remote != NULL && nvml->ancestor != NULL && initialize() == 0;
 }
 
-/* nvmlNvlinkVersion_t, which is no version number: NVLink 4.0 is 6. */
+/* Values of nvmlNvlinkVersion_t, which are not version numbers: NVLink 4.0 is 6. */
 enum { NVLINK_1_0 = 1, NVLINK_5_0 = 7 };
 
 /* GB/s of one link in each direction. */

@@ -1,4 +1,4 @@
-/* Finds processes, in the order of ranks (pairs.h). */
+/* Finds the processes of a case, in the order of ranks, and adds the cases (pairs.h). */
 #include "pairs.h"
 
 #include <stdbool.h>

@@ -19,9 +19,9 @@ case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair,
                    pto_space_t buffers);
 
 /* Adds a case of a collective, named LIBRARY_COLLECTIVE, among the first `per_node` processes (pairs_on_node)
- * of each of the first `nodes` nodes. `procs` is their number, `messages` the nodes, detail[0] the
- * collective. Sizes are of a vector, or of a member's block, of which a buffer has one for each member; no
- * buffer is larger than `buffer_bytes`. */
+ * of each of the first `nodes` nodes. In the case, `procs` is the number of members, `messages` that of
+ * nodes, and detail[0] the collective. A size is that of a vector, or of a member's block; a buffer then has
+ * a block for each member. No buffer is larger than `buffer_bytes`. */
 case_t *pairs_collective_case(const job_t *job, const char *library, pto_collective_t collective,
                               pto_space_t members, pto_space_t buffers, int nodes, int per_node,
                               int64_t buffer_bytes, case_list_t *list);
@@ -42,7 +42,8 @@ int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int r
  * all processes of the job. Returns how many. */
 int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found);
 
-/* Returns the number of these on the node that has the fewest: cases use the same number on each node. */
+/* Returns the number of processes that pairs_on_node finds on the node with the fewest. Cases use the same
+ * number on each node. */
 int pairs_fewest(const job_t *job, pto_space_t space);
 
 #endif

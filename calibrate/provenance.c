@@ -1,4 +1,5 @@
-/* Writes the provenance of samples (samples.h). */
+/* Writes the provenance of samples (samples.h): the comment lines `# key=value` at the top of the file, about
+ * the machine, its software, the job and the options. */
 #include "samples.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The registry of benchmarks, in the order in which they run: one line each. And the lists of their cases. */
+/* The registry of benchmarks, in the order in which they run: one line each. Also fills their lists of cases.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ const benchmark_t *const benchmark_registry[] = {BENCHMARKS(ENTRY)};
 
 const int benchmark_count = (int)(sizeof benchmark_registry / sizeof benchmark_registry[0]);
 
+/* Lists the cases of each space in which messages can be measured, by `list_in`. */
 static void list_in_spaces(const benchmark_t *benchmark, const job_t *job, case_list_t *list) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
@@ -56,6 +58,7 @@ static void list_in_spaces(const benchmark_t *benchmark, const job_t *job, case_
     }
 }
 
+/* Lists a case for each of the names in `row`, which are separated by ", ". */
 static void list_rows(const char *row, case_list_t *list) {
     for (int i = 0; *row != '\0'; i++) {
         char name[CASE_NAME_MAX];

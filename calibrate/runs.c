@@ -1,8 +1,10 @@
-/* Times the `once` of benchmarks without a trial of their own. */
+/* Times the `once` of benchmarks that have no `trial` of their own, in the way that their times_t states
+ * (benchmark.h). Called by the engine for each repetition. */
 #include "benchmark.h"
 #include "fatal.h"
 
-/* The number of runs of a graph: enough to take a while, but no more than a program would capture. */
+/* The number of runs of a batch: enough to take a while, but no more than a program would capture in a graph.
+ * Between the limits, the runs of a batch move runs_bytes. */
 enum { RUNS_MIN = 5, RUNS_MAX = 100 };
 static const int64_t runs_bytes = INT64_C(1) << 26;
 
@@ -18,7 +20,8 @@ static void enqueue_runs(const work_t *work, const benchmark_t *benchmark) {
         benchmark->once(work, work->bytes);
 }
 
-/* Captures the graph, after a run that is not timed, in which NCCL connects its members. */
+/* Makes a run that is not timed, in which NCCL connects its members, and then captures the graph, if --runs
+ * asks for one. */
 static void prepare_runs(work_t *work, const benchmark_t *benchmark) {
     work->run_count = run_count(work->bytes);
     benchmark->once(work, work->bytes);
@@ -30,6 +33,7 @@ static void prepare_runs(work_t *work, const benchmark_t *benchmark) {
     GPU_DO(gpu.bench->graph_end(gpu.stream, &work->graph, &gpu_error));
 }
 
+/* Whether runs are enqueued without waiting for each. */
 static bool follow_each_other(const work_t *work, const benchmark_t *benchmark) {
     return benchmark->times == TIMES_RUNS && work->job->runs != PTO_RUNS_WAITED;
 }
@@ -43,8 +47,8 @@ static void resize(work_t *work, const benchmark_t *benchmark, int64_t bytes) {
         prepare_runs(work, benchmark);
 }
 
-/* A barrier of all members: between nodes by MPI_Barrier, as there is nothing better, then within each node
- * by shared memory, so that its members leave at the same time. */
+/* A barrier of all members: between nodes by MPI_Barrier, then within each node by shared memory, so that the
+ * members of a node leave at the same time. Members are listed node by node. */
 static void synchronize(const work_t *work) {
     const int *member = work->bench_case->member;
     const process_t *process = work->job->process;
@@ -53,6 +57,7 @@ static void synchronize(const work_t *work) {
     together_wait(work->together);
 }
 
+/* Times batches of runs. Returns the mean seconds of a run times `iterations`. */
 static double batches_s(const work_t *work, const benchmark_t *benchmark, int iterations) {
     int launches = (iterations + work->run_count - 1) / work->run_count;
     synchronize(work);
@@ -67,6 +72,7 @@ static double batches_s(const work_t *work, const benchmark_t *benchmark, int it
     return (now_s() - start) / launches / work->run_count * iterations;
 }
 
+/* Times each iteration from a barrier until the last member on this node has ended it; returns the sum. */
 static double together_s(const work_t *work, const benchmark_t *benchmark, int iterations) {
     double seconds = 0.0;
     for (int i = 0; i < iterations; i++) {

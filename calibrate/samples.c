@@ -1,4 +1,5 @@
-/* Writes the samples file (samples.h), a point's rows at once, so that it always ends with a whole row. */
+/* Writes the samples file (samples.h). The rows of a point are written by one call, so that the file always
+ * ends with a whole row. */
 #include "samples.h"
 
 #include <inttypes.h>
@@ -16,7 +17,8 @@ enum { ROW_MAX = 256, COMPLETE_MAX = 64 };
 
 struct samples {
     row_file_t *file;
-    int64_t complete_at; /* where the line "complete" starts; -1: not in a file that can be rewritten */
+    int64_t complete_at; /* offset of the line `# complete=`; -1: the output, such as a pipe, cannot be
+                            rewritten */
 };
 
 static const char columns[] = "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n";
@@ -85,14 +87,14 @@ void samples_provenance(samples_t *samples, const char *key, const char *format,
         *at = *at == '\n' || *at == '\r' || *at == '\t' ? ' ' : *at;
     while (length > 0 && line[length - 1] == ' ')
         length--;
-    line[length++] = '\n'; /* in the place of the text's end, or before it */
+    line[length++] = '\n'; /* over the NUL, or over a blank that was dropped */
     put(samples, line, length);
     free(line);
 }
 
 /* Formats the line `# complete=`, always of the same length, since the end of the run rewrites it. */
-static void complete_line(char line[COMPLETE_MAX], const char *what) {
-    int length = snprintf(line, COMPLETE_MAX, "# complete=%s", what);
+static void complete_line(char line[COMPLETE_MAX], const char *value) {
+    int length = snprintf(line, COMPLETE_MAX, "# complete=%s", value);
     memset(line + length, ' ', (size_t)(COMPLETE_MAX - 1 - length));
     line[COMPLETE_MAX - 1] = '\n';
 }
@@ -107,28 +109,28 @@ void samples_begin(samples_t *samples) {
 }
 
 void samples_point(samples_t *samples, const case_t *bench_case, const char *benchmark, int64_t bytes,
-                   int had, const double *seconds, int count) {
+                   int earlier, const double *seconds, int count) {
     char *text = must_allocate((size_t)count, ROW_MAX);
     size_t length = 0;
     for (int run = 0; run < count; run++) {
         length +=
             (size_t)snprintf(text + length, ROW_MAX, "%s,%s,%s,%s,%d,%d,%" PRId64 ",%d,%.6e\n", benchmark,
                              bench_case->space, bench_case->level, bench_case->pair, bench_case->procs,
-                             bench_case->messages, bytes, had + run + 1, seconds[run]);
+                             bench_case->messages, bytes, earlier + run + 1, seconds[run]);
     }
     put(samples, text, length);
     free(text);
 }
 
 /* Rewrites the line `# complete=` at the end of the run, if the file can be rewritten. */
-static pto_status_t tell_complete(samples_t *samples, int left_out, pto_error_t *err) {
-    char what[COMPLETE_MAX - 16] = "yes";
+static pto_status_t rewrite_complete(samples_t *samples, int left_out, pto_error_t *err) {
+    char value[COMPLETE_MAX - 16] = "yes";
     char line[COMPLETE_MAX];
     if (samples->complete_at < 0)
         return PTO_OK;
     if (left_out > 0)
-        snprintf(what, sizeof what, "no, %d points over budget", left_out);
-    complete_line(line, what);
+        snprintf(value, sizeof value, "no, %d points over budget", left_out);
+    complete_line(line, value);
     return row_file_rewrite(samples->file, samples->complete_at, line, COMPLETE_MAX, err);
 }
 
@@ -137,10 +139,10 @@ bool samples_close(samples_t *samples, int left_out) {
         return true;
     pto_error_t err = {0};
     pto_error_t close_err = {0};
-    pto_status_t told = tell_complete(samples, left_out, &err);
+    pto_status_t rewritten = rewrite_complete(samples, left_out, &err);
     pto_status_t closed = row_file_close(samples->file, &close_err);
-    if (told != PTO_OK || closed != PTO_OK)
-        fprintf(stderr, "portolan-calibrate: %s\n", text_of(told != PTO_OK ? &err : &close_err));
+    if (rewritten != PTO_OK || closed != PTO_OK)
+        fprintf(stderr, "portolan-calibrate: %s\n", text_of(rewritten != PTO_OK ? &err : &close_err));
     free(samples);
-    return told == PTO_OK && closed == PTO_OK;
+    return rewritten == PTO_OK && closed == PTO_OK;
 }

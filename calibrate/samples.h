@@ -1,4 +1,5 @@
-/* The samples file (docs/formats.md): provenance, then rows, written as each point is finished. */
+/* The samples file (docs/formats.md): provenance, then rows. It is written by rank 0 of calibrate, point by
+ * point. */
 #ifndef PORTOLAN_CALIBRATE_SAMPLES_H
 #define PORTOLAN_CALIBRATE_SAMPLES_H
 
@@ -10,12 +11,13 @@
 
 typedef struct samples samples_t;
 
-/* "-" is standard output. Returns NULL, with the reason on standard error, if the file cannot be created, or
- * exists and `force` is not given. With `force`, an existing file is replaced when the samples are closed
- * (row_file.h). From now on, SIGINT and SIGTERM end this process and keep what is written. */
+/* Creates the file; "-" is standard output. Returns NULL, with the reason on standard error, if the file
+ * cannot be created, or exists and `force` is not given. With `force`, an existing file is replaced when the
+ * samples are closed (row_file.h). After this call, SIGINT and SIGTERM end the process and keep what is
+ * written. */
 samples_t *samples_create(const char *path, bool force);
 
-/* Line breaks in the formatted value become blanks. */
+/* Writes a line `# key=value`. Line breaks in the formatted value become blanks. */
 void samples_provenance(samples_t *samples, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -27,11 +29,13 @@ void provenance_write(samples_t *samples, const job_t *job, const pto_calibrate_
 /* Ends the provenance: the line that says whether the file is complete, and the names of the columns. */
 void samples_begin(samples_t *samples);
 
-/* `benchmark` is the name of the case or of one of its parts. `had`: samples of the point written before. */
+/* Writes `count` rows of a point. `benchmark` is the name of the case or of one of its parts. `earlier`
+ * samples of the point were written before. */
 void samples_point(samples_t *samples, const case_t *bench_case, const char *benchmark, int64_t bytes,
-                   int had, const double *seconds, int count);
+                   int earlier, const double *seconds, int count);
 
-/* `left_out`: the points beyond the budget. Returns false if the file could not be written whole. */
+/* Ends the file and frees the samples. `left_out`: the number of points beyond the budget. Returns false if
+ * the file could not be written whole. */
 bool samples_close(samples_t *samples, int left_out);
 
 #endif

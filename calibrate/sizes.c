@@ -1,6 +1,6 @@
-/* The plan of a case's sizes (sizes.h). The fit will find the linear pieces of the cost. The plan only checks
- * whether a size lies on the line between its neighbours, by the same relative errors as the fit. It runs in
- * stages, each of which proposes visits until it has no more. */
+/* The plan of a case's sizes (sizes.h has the terms). The fit will find the linear pieces of the cost. The
+ * plan only checks whether a size lies on the line between its neighbours, by the same relative errors as the
+ * fit. It runs in stages (stage_t), each of which proposes visits until it has no more. */
 #include "sizes.h"
 
 #include <math.h>
@@ -16,14 +16,14 @@ enum {
     COARSE_OCTAVES = 2,   /* between two sizes of the first pass */
     COARSE_SIZES = 5,     /* minimum number in the first pass, unless the ladder has fewer */
     FIRST_SAMPLES = 2,    /* of a step's first visit */
-    LONG_PART = 3,        /* the largest third of the sizes may have fewer samples, since they take long */
+    LONG_PART = 3,        /* the largest 1 / LONG_PART of the sizes may have fewer samples (is_long) */
     AGAIN_SAMPLES = 5,    /* maximum of a later visit */
     AGAIN_MAX = 4,        /* maximum samples of a size, in units of MEDIAN_VALUES_MIN */
     LIMIT_SAMPLES = 3,    /* of a visit of a size between two steps */
-    CONFIRMED_VISITS = 3, /* after as many, a size is off the line for sure */
-    VISITS_MAX = 8,
-    RESTS_MAX = 4,
-    LIMITS_MAX = 3, /* as many as the fit finds */
+    CONFIRMED_VISITS = 3, /* after as many, a size is certain to be off the line */
+    VISITS_MAX = 8,       /* of a size */
+    RESTS_MAX = 4,        /* visit_t's max_rests */
+    LIMITS_MAX = 3,       /* as many as the fit finds */
     ITERATIONS_MAX = 1000,
     RESOLUTION = 8, /* a limit is found to one part in 8 */
 };
@@ -45,15 +45,16 @@ static const double doubtful_times = 2.0;
 /* A measured size. */
 typedef struct {
     int64_t bytes;
-    int step; /* of the ladder; -1: between two */
-    int count;
-    int visits;
+    int step;   /* of the ladder; -1: between two steps */
+    int count;  /* of samples */
+    int visits; /* number of visits */
     bool stuck; /* the last sample was slow, and with another slow one these would no longer be a minority */
-    int iterations;
+    int iterations; /* of a repetition */
     double *seconds;
     median_t median;
 } point_t;
 
+/* A cost that is linear in the bytes. */
 typedef struct {
     double start_s;
     double s_per_byte;
@@ -80,13 +81,13 @@ typedef enum {
 struct sizes {
     sizes_options_t options;
     stage_t stage;
-    int stride; /* of the first pass, in steps */
-    int top;    /* the last step that there may be time for */
-    bool refused;
+    int stride;         /* of the first pass, in steps */
+    int top;            /* the last step that there may be time for */
+    bool refused;       /* there was no time for a visit of the first pass */
     bool repeated;      /* sizes were measured again since the last SPLIT */
     int64_t last_bytes; /* the size that was measured last */
     bool slow;          /* the last visit began with a slow sample, in spite of waiting */
-    int count;
+    int count;          /* of points */
     size_t capacity;
     point_t *point; /* in ascending order of bytes */
     int limit_count;
@@ -157,11 +158,11 @@ static int place_of(const sizes_t *sizes, int64_t bytes) {
     return place;
 }
 
-/* Returns the seconds of a repetition in a size's last visit. */
+/* Returns the seconds of a repetition of a size. */
 static double repetition_seconds(const point_t *point) { return point->iterations * point->median.value; }
 
-/* Returns an upper bound of the time for the second visits of all sizes, with their warm-ups, and for both
- * visits of a new size, except its first warm-up and sample. */
+/* Returns an upper bound of the time that visit_new reserves: for the second visits of all sizes, with their
+ * warm-ups, and for both visits of a new size, except its first warm-up and sample. */
 static double both_visits_s(const sizes_t *sizes, double new_bound_s) {
     double sum_s = (FIRST_SAMPLES - 1 + 2) * new_bound_s;
     for (int i = 0; i < sizes->count; i++)
@@ -201,7 +202,9 @@ static point_t *add_point(sizes_t *sizes, int64_t bytes) {
 
 /* --- lines ---------------------------------------------------------------------------------------------- */
 
-static double at(line_t line, int64_t bytes) { return line.start_s + line.s_per_byte * (double)bytes; }
+static double line_seconds(line_t line, int64_t bytes) {
+    return line.start_s + line.s_per_byte * (double)bytes;
+}
 
 /* Returns the line through a point with the slope to another. As in a fit, no coefficient is negative. */
 static line_t line_of(const point_t *point, const point_t *other) {
@@ -257,7 +260,7 @@ static double slow_seconds(const sizes_t *sizes, int64_t bytes, const point_t *p
     double expected_s = HUGE_VAL;
     if (sizes->stage == BISECT) {
         const limit_t *limit = &sizes->limit[sizes->limit_count - 1];
-        expected_s = fmax(at(limit->left, bytes), at(limit->right, bytes));
+        expected_s = fmax(line_seconds(limit->left, bytes), line_seconds(limit->right, bytes));
     }
     for (int i = 0; sizes->stage != BISECT && point != NULL && i < point->count; i++)
         expected_s = fmin(expected_s, point->seconds[i]);
@@ -279,7 +282,8 @@ static bool visit_new(const sizes_t *sizes, int64_t bytes, visit_t *visit) {
     return true;
 }
 
-/* A fit gives each sample the same weight, so a noisy size must not get many more than its neighbours. */
+/* Returns the maximum number of samples of a size. A fit gives each sample the same weight, so a noisy size
+ * must not get many more than its neighbours. */
 static int max_samples_of(const sizes_t *sizes) {
     return smaller(sizes->options.repeats, AGAIN_MAX * MEDIAN_VALUES_MIN);
 }
@@ -305,8 +309,9 @@ static bool visit_again(const sizes_t *sizes, int place, int more, double error,
 
 /* --- the stages ----------------------------------------------------------------------------------------- */
 
-/* Visits, in ascending order, the smallest step and every stride-th one below the largest, so that the second
- * largest, which takes long, too, is skipped. After a refusal, tries the middle of the steps that remain. */
+/* Visits, in ascending order, the smallest step, and the steps whose distance from the largest is a multiple
+ * of the stride: so the second largest step, which also takes long, is skipped. After a refusal, tries the
+ * middle of the steps that remain. */
 static bool next_coarse(const sizes_t *sizes, visit_t *visit) {
     int last = sizes->count > 0 ? sizes->point[sizes->count - 1].step : -1;
     if (last >= sizes->top)
@@ -330,6 +335,7 @@ static bool is_long(const sizes_t *sizes, int place) {
     return LONG_PART * (sizes->count - place) <= sizes->count && sizes->point[place].iterations == 1;
 }
 
+/* Returns whether a step still needs its second visit. */
 static bool is_pending(const sizes_t *sizes, const point_t *point) {
     return point->step >= 0 && point->visits == 1 && is_open(sizes, point);
 }
@@ -369,7 +375,8 @@ static bool is_bisected(const sizes_t *sizes, int64_t ladder_bytes) {
     return false;
 }
 
-/* Returns the jump, in the middle of an interval, from the line on its left to the line on its right. */
+/* Returns the jump, in the middle of the interval after a point, from the line on its left to the line on its
+ * right; sets `*limit` to the interval and the lines. */
 static deviation_t jump_at(const sizes_t *sizes, int place, limit_t *limit) {
     const point_t *low = &sizes->point[place], *high = low + 1;
     const point_t *before = place > 0 ? low - 1 : low, *after = high + 1;
@@ -379,7 +386,7 @@ static deviation_t jump_at(const sizes_t *sizes, int place, limit_t *limit) {
         after++;
     *limit = (limit_t){low->bytes, high->bytes, low->bytes, line_of(low, before), line_of(high, after)};
     int64_t middle = low->bytes + (high->bytes - low->bytes) / 2;
-    double left_s = at(limit->left, middle), right_s = at(limit->right, middle);
+    double left_s = line_seconds(limit->left, middle), right_s = line_seconds(limit->right, middle);
     double error_s =
         hypot(hypot(low->median.error * low->median.value, before->median.error * before->median.value),
               hypot(high->median.error * high->median.value, after->median.error * after->median.value));
@@ -390,7 +397,8 @@ static deviation_t jump_at(const sizes_t *sizes, int place, limit_t *limit) {
 /* Returns whether the lower end of an interval is on the right line already. Then the limit is in the
  * interval before: the left line, which was drawn across it, also jumps here. */
 static bool is_beyond(const point_t *low, line_t right) {
-    return fabs(at(right, low->bytes) - low->median.value) <= off_line * pto_error_scale(low->median.value);
+    double difference_s = fabs(line_seconds(right, low->bytes) - low->median.value);
+    return difference_s <= off_line * pto_error_scale(low->median.value);
 }
 
 /* Finds the largest jump between two adjacent steps that has not been bisected, and adds it as a limit. */
@@ -418,9 +426,11 @@ static bool find_limit(sizes_t *sizes) {
 static int64_t half_of(const sizes_t *sizes, const limit_t *limit) {
     int64_t unit = sizes->options.unit_bytes, low = limit->low_bytes, high = limit->high_bytes;
     int64_t middle = low + (high - low) / 2;
-    if (high > 2 * low)
-        for (middle = 2 * low; middle < high / middle * low; middle *= 2)
-            ;
+    if (high > 2 * low) {
+        middle = 2 * low;
+        while (middle < high / middle * low)
+            middle *= 2;
+    }
     middle -= middle % unit;
     return (high - low) * RESOLUTION > low && middle > low ? middle : 0;
 }
@@ -441,9 +451,12 @@ static bool next_bisect(sizes_t *sizes, visit_t *visit) {
 /* Narrows the limit by a size between two steps, which lies on the line that it is nearer to. */
 static void narrow(sizes_t *sizes, const point_t *point) {
     limit_t *limit = &sizes->limit[sizes->limit_count - 1];
-    double left = log(point->median.value / fmax(at(limit->left, point->bytes), pto_timing_grain_s));
-    double right = log(point->median.value / fmax(at(limit->right, point->bytes), pto_timing_grain_s));
-    *(fabs(left) < fabs(right) ? &limit->low_bytes : &limit->high_bytes) = point->bytes;
+    double left_s = fmax(line_seconds(limit->left, point->bytes), pto_timing_grain_s);
+    double right_s = fmax(line_seconds(limit->right, point->bytes), pto_timing_grain_s);
+    if (fabs(log(point->median.value / left_s)) < fabs(log(point->median.value / right_s)))
+        limit->low_bytes = point->bytes;
+    else
+        limit->high_bytes = point->bytes;
 }
 
 /* Returns whether a linear piece ends at a point, or between it and the one before. */

@@ -2,8 +2,8 @@
  * is piecewise linear in the bytes, and measures more where the medians so far do not show the pieces
  * clearly.
  *
- * The sizes of --bytes are the steps of a ladder. A size is measured in visits of several samples, and in at
- * least two that lie apart in time, because a slow phase of the machine spoils all samples of a visit. The
+ * The sizes of --bytes are the steps of a ladder. A size is measured in at least two visits, each of several
+ * samples. They lie apart in time, because a slow phase of the machine spoils all samples of a visit. The
  * first pass measures every second power of two. Then
  *
  *   - an interval is halved while a size at one of its ends lies off the line between its neighbours, which a
@@ -34,13 +34,14 @@ typedef struct {
 typedef struct {
     int64_t bytes;
     int earlier_samples; /* of earlier visits */
-    int max_samples;     /* of all visits. The visit ends when there are as many, or before: */
-    double error;        /* when the median is known to this fraction; 0: never */
-    double slow_s;       /* when a sample is slow, which is one that takes longer than this */
-    int iterations;      /* of a repetition: the initial number, then the final one */
-    double bound_s;      /* upper bound of an iteration, about; 0: unknown */
-    double reserve_s;    /* time that later visits need: if that would not be left, skip this one */
-    int max_rests;       /* how often to wait while the machine is slow */
+    /* The visit ends when one of these three is true: */
+    int max_samples;  /* the size has so many samples, with earlier ones */
+    double error;     /* the median is known to this fraction; 0: ignored */
+    double slow_s;    /* a sample is slow, which means that it took longer than this */
+    int iterations;   /* of a repetition: the initial number, then the final one */
+    double bound_s;   /* upper bound of an iteration, about; 0: unknown */
+    double reserve_s; /* time that must be left for later visits; else this one is to be refused */
+    int max_rests;    /* how often the warm-up may wait while the machine is slow */
 } visit_t;
 
 typedef struct sizes sizes_t;
@@ -64,13 +65,13 @@ bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, i
 /* Records the samples after a visit, given as in sizes_enough. */
 void sizes_record(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
 
-/* There is no time for the visit, and so none for larger sizes. */
+/* Tells the plan that there is no time for the visit, and so none for larger sizes. */
 void sizes_refuse(sizes_t *sizes, const visit_t *visit);
 
 /* Returns an estimate of the number of visits that are still to be made; at least 1. */
 int sizes_left(const sizes_t *sizes);
 
-/* Return the number of steps of the ladder, and of those above the largest size that there was time for. */
+/* Return the number of steps of the ladder, and that of the steps that there was no time for. */
 int sizes_ladder_count(const sizes_options_t *options);
 int sizes_left_out(const sizes_t *sizes);
 

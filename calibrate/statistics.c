@@ -50,8 +50,9 @@ bool median_is_settled(double *value, int count, double fraction) {
  * sqrt(pi / 2) times that of their mean. Their interquartile range is 1.349 standard deviations, and for few
  * values about (n - 1.35) / n times as much (by order statistics: within 2 percent from n = 5). */
 median_t median_of(double *value, int count) {
-    const double half_of_deviation = 1.96 * 1.2533;
-    /* Half of the interval of the mean of three and of four, in ranges (E. Lord 1947, Biometrika 34:41). */
+    const double half_of_deviation = 1.96 * 1.2533; /* 1.2533 is sqrt(pi / 2) */
+    /* Half of the 95 percent interval of the mean of three and of four values, as a multiple of their range
+     * (E. Lord 1947, Biometrika 34:41). */
     const double half_by_range[] = {1.304, 0.717};
     qsort(value, (size_t)count, sizeof *value, compare_values);
     median_t median = {.value = middle_of(value, count), .error = HUGE_VAL};

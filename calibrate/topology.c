@@ -1,5 +1,6 @@
-/* Sockets by hwloc and NVML (topology.h). A socket is hwloc's package. NVML is loaded at run time, without
- * its header: machines without NVIDIA's driver have none, and the functions used here have never changed. */
+/* Finds sockets by hwloc and NVML (topology.h). A socket is hwloc's package. NVML is loaded at run time, as
+ * machines without NVIDIA's driver have none. Its header is not used, so that the build does not need it; the
+ * functions used here have never changed. */
 #include "topology.h"
 
 #include <dlfcn.h>

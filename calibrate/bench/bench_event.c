@@ -13,6 +13,7 @@ static void open_case(const work_t *work) {
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
+/* Records the event, unless the kind is QUERY; polls until it has happened, unless the kind is RECORD. */
 static void once(kind_t kind, void *event) {
     if (kind != QUERY)
         GPU_DO(gpu.device->event_record(event, gpu.stream, &gpu_error));

@@ -1,6 +1,6 @@
-/* Injection: 1 .. ppn processes of a node send to their partners on another node at once. This shows when the
- * node's limit R_N, instead of the processes' own rate, determines the time (the max-rate model of Gropp,
- * Olson and Samfass 2016).
+/* Injection: 1 .. ppn processes of a node send to their partners on another node at the same time. This shows
+ * when the node's limit R_N, instead of the processes' own rate, determines the time (the max-rate model of
+ * Gropp, Olson and Samfass 2016).
  *
  * Messages go there and back, and half of the time is one way. Partners answer only when all of them have
  * their message: otherwise early answers would overlap with messages in the other direction, and half a round

@@ -1,7 +1,9 @@
-/* Launches of an empty kernel: until the host sees its end (kernel_launch); the host's call alone, with many
- * in a row (kernel_enqueue); as a captured graph, until the host sees its end (graph_launch); and the cost of
- * each additional kernel in a stream (kernel_queued): after one kernel that is not timed, a thousand are
- * launched and the stream is synchronized once. The time is always that of one kernel. */
+/* Launches of an empty kernel. The time is always that of one kernel:
+ *   - kernel_launch: until the host sees its end;
+ *   - kernel_enqueue: the host's call alone, with many in a row;
+ *   - graph_launch: as a captured graph, until the host sees its end;
+ *   - kernel_queued: each additional kernel in a stream. After one kernel that is not timed, a thousand are
+ *     launched and the stream is synchronized once. */
 #include "benchmark.h"
 #include "fatal.h"
 
@@ -10,8 +12,8 @@ typedef enum { LAUNCH, ENQUEUE } kind_t;
 
 enum { QUEUED = 1000 };
 
-/* Between two launches that are waited for, the host is busy for a while, which is not timed, as it is
- * between a plan's launches: a launch right after another takes a fifth less. */
+/* After each launch that is waited for, the host spins for a while, which is not timed. So it is busy, as
+ * between a plan's launches: a launch right after another one takes a fifth less. */
 static const double pause_s = 20e-6;
 
 /* Returns the seconds of `iterations` launches into the GPU's stream, each until the host sees its end. */

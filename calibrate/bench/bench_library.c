@@ -1,6 +1,6 @@
 /* The MPI library's own collectives, from which the fit infers the library's algorithms and whether it stages
  * GPU buffers through the host. Each is measured at a few sizes: on host buffers among all processes of the
- * job, and among one process per GPU on GPU buffers and on host buffers, whose times differ only by the
+ * job; and among one process per GPU, on GPU buffers and on host buffers. The last two differ only by the
  * staging. All members start together; a sample is the time until the last one has returned. In the samples,
  * `procs` is the number of members on all nodes and `messages` the number of nodes. */
 #include "fatal.h"
@@ -27,6 +27,7 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
+/* Lists the collectives on buffers of one space. `members`: all processes (cpu), or one per GPU (gpu). */
 static void list_buffers(const job_t *job, pto_space_t members, pto_space_t buffers, case_list_t *list) {
     int per_node = pairs_fewest(job, members);
     if (per_node * job->node_count < 2)
@@ -40,6 +41,7 @@ static void list_buffers(const job_t *job, pto_space_t members, pto_space_t buff
     }
 }
 
+/* If each GPU has one process, its cases on host buffers are those among all processes. */
 static void list_cases(const job_t *job, pto_space_t space, case_list_t *list) {
     if (space == PTO_SPACE_GPU && pairs_fewest(job, PTO_SPACE_GPU) < pairs_fewest(job, PTO_SPACE_CPU))
         list_buffers(job, PTO_SPACE_GPU, PTO_SPACE_CPU, list);

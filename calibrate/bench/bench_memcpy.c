@@ -1,6 +1,6 @@
 /* Copies of one process: between host and device in both directions, with pinned and pageable memory, on the
- * GPU's socket and off it; and between two devices. Pairs are process-GPU, or process:GPU-GPU. All others
- * idle. */
+ * GPU's socket and off it; and between two devices. The column `pair` has process-GPU, or process:GPU-GPU.
+ * All other processes are idle. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -8,11 +8,11 @@
 #include "memory.h"
 #include "pairs.h"
 
-/* The last one: between devices, the target's; otherwise whether host memory is pageable. */
+/* DETAIL_PEER_OR_PAGEABLE: between devices, the target device; otherwise whether host memory is pageable. */
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
-/* Returns a process of node 0 on the device's socket, or off it: the one that uses it, or the first; -1:
- * none. */
+/* Returns a process of node 0 on the device's socket, or off it: the process that uses the device if there is
+ * one, else the first; -1: none. */
 static int process_for(const job_t *job, int device, bool on_socket) {
     int first = -1;
     for (int rank = 0; rank < job->size; rank++) {
@@ -79,6 +79,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
+/* Allocates memory on a device, which becomes the selected one and may access `other`'s memory. */
 static void *memory_reached_by(const work_t *work, int device, int other) {
     gpu_select(device);
     void *memory = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);

@@ -1,8 +1,8 @@
-/* Copies within host memory by the CPU: 1 .. n processes of one socket at once, each to its own memory, from
- * memory that it touched first itself (on_socket) or that a process of another socket touched first
- * (off_socket). `procs` counts the processes that copy. They synchronize before and after every copy, so that
- * all n share the memory's bandwidth. Every copy is at another offset, because the data of a plan's copies
- * are not in the CPU's caches either. */
+/* Copies within host memory by the CPU: 1 .. n processes of one socket copy at the same time, each to its own
+ * memory, from memory that it touched first itself (on_socket) or that a process of another socket touched
+ * first (off_socket). `procs` counts the processes that copy. They synchronize before and after every copy,
+ * so that all n share the memory's bandwidth. Each copy is at a new offset, so that its data are not in the
+ * CPU's caches, as in a plan. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,8 @@
 #include "memory.h"
 #include "shm.h"
 
-enum { TAG_SEGMENT = 8, PLACE_BYTES = 65 * 1024 };
+/* The offset of the next copy is a multiple of OFFSET_BYTES. */
+enum { TAG_SEGMENT = 8, OFFSET_BYTES = 65 * 1024 };
 
 /* Copies go through buffers of at least this size. Off the socket none is larger: /dev/shm may be small. */
 static const int64_t region_bytes = INT64_C(1) << 24;
@@ -102,7 +103,7 @@ static void open_case(const work_t *work) {
 static void copy_one(state_t *state, int64_t bytes) {
     state->at = state->at + bytes <= state->bytes ? state->at : 0;
     memcpy((char *)state->target + state->at, (const char *)state->source + state->at, (size_t)bytes);
-    state->at += (bytes + PLACE_BYTES - 1) / PLACE_BYTES * PLACE_BYTES;
+    state->at += (bytes + OFFSET_BYTES - 1) / OFFSET_BYTES * OFFSET_BYTES;
 }
 
 /* A process that copies alone need not synchronize with its partner, which only provides memory. */

@@ -1,7 +1,7 @@
-/* Mixed copies (Faraji's thesis, Figures 5.1 and 5.2): n processes of one GPU copy at once, k of them by CUDA
- * IPC into a buffer of the first, the others between their own GPU memory and pinned host memory. `procs` is
- * n, and the pair names k. All synchronize before and after every copy, as in memcpy_shared. The rows _ipc
- * and _staged have the time of the slowest process that copies in that way. */
+/* Mixed copies (Faraji's thesis, Figures 5.1 and 5.2): n processes of one GPU copy at the same time, k of
+ * them by CUDA IPC into a buffer of the first, the others between their own GPU memory and pinned host
+ * memory. `procs` is n, and the column `pair` has k. All synchronize before and after every copy, as in
+ * memcpy_shared. The rows _ipc and _staged have the time of the slowest process that copies in that way. */
 #include <stdio.h>
 
 #include "fatal.h"

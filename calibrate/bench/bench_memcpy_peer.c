@@ -1,4 +1,5 @@
-/* Peer copies: a process copies from its GPU to another process's, by CUDA IPC. Pairs are two processes. */
+/* Peer copies: a process copies from its GPU to that of another process, by CUDA IPC. The column `pair` has
+ * the two processes. */
 #include "ipc.h"
 #include "memcpy_common.h"
 

@@ -4,10 +4,10 @@
 
 enum { ROWS_MAX = 65536, ROW_LEAST_BYTES = 4, ROW_MOST_BYTES = 4096, PITCH_LEAST_BYTES = 512 };
 
-/* With more, rows of any width are few, or the copy takes milliseconds. */
+/* Larger copies would take milliseconds. */
 static const int64_t max_bytes = INT64_C(1) << 24;
 
-/* Rows share no sector of memory. */
+/* The distance from a row to the next: rows share no sector of memory. */
 static int64_t pitch_of(int64_t row_bytes) {
     return 4 * row_bytes > PITCH_LEAST_BYTES ? 4 * row_bytes : PITCH_LEAST_BYTES;
 }

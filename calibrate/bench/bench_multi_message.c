@@ -1,7 +1,7 @@
-/* Multi-message: one process sends n messages at once, to n partners or all to one, and gets as many back;
- * half of the time is one way for all messages together. With one partner, the messages arrive in the order
- * in which the receives were posted, or in reverse order, where each is found at the end of the queue: the
- * difference is the time of the queue search (Bienz, Gropp, Olson, EuroMPI 2018). */
+/* Multi-message: one process sends n messages, all in flight, to n partners or all to one, and gets as many
+ * back; half of the time is one way for all messages together. With one partner, the messages arrive in the
+ * order in which the receives were posted, or in reverse order. In reverse, each matches the last receive of
+ * the queue, and the difference is the time of the queue search (Bienz, Gropp, Olson, EuroMPI 2018). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ static const char *const kind_names[] = {[TO_MANY] = "multi_message",
 typedef struct {
     char *outgoing;
     char *incoming;
-    int messages; /* at this process */
-    MPI_Request *requests;
+    int messages;          /* that this process sends, and receives */
+    MPI_Request *requests; /* receives, then sends */
     MPI_Comm side;         /* the sender alone, or the processes that answer */
     together_t *answering; /* their barrier */
 } state_t;
@@ -78,7 +78,7 @@ static void open_case(const work_t *work) {
     state->answering = together_create(state->side);
 }
 
-/* Returns the member that message i is sent to and received from. */
+/* Returns the member to which message i is sent, and from which message i is received. */
 static int partner_of(const work_t *work, int i) {
     if (work->me > 0)
         return 0;
@@ -105,6 +105,7 @@ static void start_sends(const work_t *work, int count) {
     }
 }
 
+/* The part of member 0: sends, and waits for the answers. */
 static double send_first(const work_t *work, int count, int iterations) {
     state_t *state = work->state;
     double start = now_s();
@@ -116,7 +117,8 @@ static double send_first(const work_t *work, int count, int iterations) {
     return (now_s() - start) / 2.0;
 }
 
-/* The receives of the next round are posted before the answers of this one, so before its messages arrive. */
+/* The part of the other members. The receives of the next iteration are posted before the answers of this
+ * one, and so before its messages can arrive. */
 static void answer(const work_t *work, int count, int iterations) {
     state_t *state = work->state;
     for (int i = 0; i < iterations; i++) {

@@ -2,8 +2,8 @@
  * plans run them: all processes start at a barrier, call NCCL once and synchronize the stream, and the time
  * ends when the last process of the node has finished. With `--runs enqueued` or `--runs graph`, the calls
  * follow each other in the stream instead. In the samples, `procs` is the number of GPUs on all nodes and
- * `messages` the number of nodes. alltoall is one group of sends and receives that includes the process's own
- * block, and allgatherv one group of broadcasts, one from each process. */
+ * `messages` the number of nodes. alltoall is one NCCL group of sends and receives, with the process's own
+ * block; allgatherv is one NCCL group of broadcasts, one from each process. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -42,7 +42,8 @@ static void add_case(const job_t *job, pto_collective_t collective, int nodes, i
     added->min_bytes = pto_collective_reduces(collective) ? FLOAT_BYTES : 1;
 }
 
-/* On one node, every count that next_count selects, from 2 GPUs; on several, only 1 and `max` per node. */
+/* Lists cases on so many nodes. On one node, with each number of GPUs that next_count selects, from 2 on; on
+ * several, only with 1 and with `max` GPUs per node. */
 static void list_nodes(const job_t *job, int nodes, int max, case_list_t *list) {
     int gpus = nodes > 1 ? 1 : 2;
     while (gpus != 0 && gpus <= max) {

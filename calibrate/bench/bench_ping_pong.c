@@ -1,13 +1,15 @@
-/* Ping-pong: a message to a partner and one of the same size back; half of their time is one way. It is
+/* Benchmarks of two processes that send messages to each other.
+ *
+ * ping_pong: a message to a partner and one of the same size back; half of their time is one way. It is
  * measured at every level of the job, between host buffers and between GPU buffers.
  *
- * Ping-pong to: both messages go from GPU memory to host memory, or from host to GPU memory.
+ * ping_pong_to: both messages go from GPU memory to host memory, or from host to GPU memory.
  *
- * Ping-pong strided: messages with a derived datatype, rows with gaps in memory like the columns of a grid.
- * MPI packs them by the CPU, or by one copy for each row of GPU memory. `messages` is the bytes of a row,
- * `bytes` those of all. As packing does not depend on the level, only the nearest pair is measured.
+ * ping_pong_strided: messages with a derived datatype, which is rows with gaps in memory, like the columns of
+ * a grid. MPI packs them by the CPU, or by one copy for each row of GPU memory. `messages` is the bytes of a
+ * row, `bytes` those of all rows. As packing does not depend on the level, only the nearest pair is measured.
  *
- * Exchange: both messages at the same time. They take as long as one if the two directions share nothing.
+ * exchange: both messages at the same time. They take as long as one if the two directions share nothing.
  * They take twice as long within a node if each process's CPU copies what it sends and what it receives, and
  * between nodes if the acknowledgement that one message waits for is queued behind the data of the other. */
 #include <stdio.h>
@@ -85,18 +87,19 @@ static void use_bytes(const work_t *work, int64_t bytes) {
     state->count = (int)bytes;
 }
 
-/* Makes a datatype like those of the executor, which may be slower than an MPI vector. */
+/* Makes a datatype of `rows` rows of `bytes`. It is an hindexed type, as the executor uses it, which may be
+ * slower than an MPI vector. */
 static void make_type(int rows, int bytes, MPI_Datatype *type) {
     int *lengths = must_allocate((size_t)rows, sizeof *lengths);
-    MPI_Aint *places = must_allocate((size_t)rows, sizeof *places);
+    MPI_Aint *displacements = must_allocate((size_t)rows, sizeof *displacements);
     for (int i = 0; i < rows; i++) {
         lengths[i] = bytes;
-        places[i] = (MPI_Aint)i * PITCH_BYTES;
+        displacements[i] = (MPI_Aint)i * PITCH_BYTES;
     }
-    MPI_DO(MPI_Type_create_hindexed(rows, lengths, places, MPI_BYTE, type));
+    MPI_DO(MPI_Type_create_hindexed(rows, lengths, displacements, MPI_BYTE, type));
     MPI_DO(MPI_Type_commit(type));
     free(lengths);
-    free(places);
+    free(displacements);
 }
 
 static void free_type(const work_t *work) {

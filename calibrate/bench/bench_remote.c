@@ -1,8 +1,8 @@
-/* Remote memory: a kernel copies from another GPU's memory to its own (remote_load_W), or from its own to
- * that (remote_store_W), with accesses of W bytes; remote_store_strided stores to every second element of 4
- * bytes, for which Oden, Klenk and Froening (section on GGAS) measured a tenth of the bandwidth of contiguous
- * elements. `procs` is the number of thread blocks; the largest fills the GPU. Times include the kernel's
- * launch and the wait for its end. Rows of 0 bytes, without accesses, are what the fit subtracts. */
+/* Remote memory: a kernel copies from another GPU's memory to its own (remote_load_W), or from its own to the
+ * other's (remote_store_W), with accesses of W bytes; remote_store_strided stores to every second element of
+ * 4 bytes, for which Oden, Klenk and Froening (section on GGAS) measured a tenth of the bandwidth of
+ * contiguous elements. `procs` is the number of thread blocks; the largest fills the GPU. Times include the
+ * kernel's launch and the wait for its end. The rows of 0 bytes have only these; the fit subtracts them. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -11,7 +11,7 @@
 enum { DETAIL_STORES, DETAIL_WIDTH, DETAIL_STRIDE };
 enum { LEAST_BYTES = 16, WIDEST = 16, STRIDED_WIDTH = 4 };
 
-/* Adds two cases: of 0 bytes, and of all sizes. */
+/* Adds two cases: one of 0 bytes, and one of all sizes. */
 static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int width, int stride, int blocks,
                       case_list_t *list) {
     char name[CASE_NAME_MAX];

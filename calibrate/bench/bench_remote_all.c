@@ -1,6 +1,6 @@
-/* Stores to remote memory: each of several GPUs of a node stores to all others at once, different bytes to
- * each, in one kernel. In the rows, `procs` is the number of GPUs and `bytes` those for one other GPU. The
- * processes synchronize before and after each kernel, so that all kernels run at the same time. */
+/* Stores to remote memory: several GPUs of a node store to each other at the same time, each in one kernel
+ * that stores different bytes to all others. In the rows, `procs` is the number of GPUs and `bytes` those for
+ * one other GPU. The processes synchronize before and after each kernel, so that all kernels run together. */
 #include "fatal.h"
 #include "ipc.h"
 

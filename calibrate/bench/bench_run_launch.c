@@ -1,13 +1,14 @@
-/* Launches of kernels that the host does not wait for: one kernel that keeps the GPU busy for longer than the
- * CPU needs for all launches, then 1 to 4 of the executor's kernels, which copy a few bytes. `messages` is
- * the number of kernels, the seconds are of all of them: what each additional kernel takes is its launch. */
+/* Launches of kernels that the host does not wait for. The first kernel keeps the GPU busy for longer than
+ * the CPU needs for all launches; 1 to 4 of the executor's kernels follow, which copy a few bytes. `messages`
+ * is the number of kernels, and the seconds are of all of them. So the time of each additional kernel is its
+ * launch on the GPU. */
 #include "fatal.h"
 #include "memory.h"
 #include "portolan/kernel.h"
 
 enum { COPIED_BYTES = 16, BUSY_WIDTH = 16, BEHIND_MOST = 4 };
 
-/* One thread block takes some tens of microseconds to copy them. */
+/* What the first kernel copies: one thread block takes some tens of microseconds for it. */
 static const int64_t busy_bytes = INT64_C(1) << 20;
 
 typedef struct {

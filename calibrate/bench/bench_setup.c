@@ -1,7 +1,7 @@
-/* Setup: what the executor does once before a plan's first run, here as there by all processes of the node at
- * once. Opening GPU memory of another process by CUDA IPC (setup_open), allocating and exporting GPU memory
- * or allocating pinned host memory (setup_allocate), and a segment of shared memory that one process creates
- * and the others open (setup_segment). Freeing is not timed. */
+/* Setup: what the executor does once before a plan's first run. As in the executor, all processes of the node
+ * do it at the same time: opening GPU memory of another process by CUDA IPC (setup_open); allocating and
+ * exporting GPU memory, or allocating pinned host memory (setup_allocate); and a segment of shared memory
+ * that one process creates and the others open (setup_segment). Freeing is not timed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_sp
     return added;
 }
 
-/* Puts the processes whose GPUs can access the first one's to the front, behind it; returns how many. */
+/* Moves the processes whose GPUs can access that of ranks[0] to the front, after ranks[0]; returns how many.
+ */
 static int select_openers(const job_t *job, int *ranks, int rank_count) {
     int count = 0;
     for (int i = 1; i < rank_count; i++) {

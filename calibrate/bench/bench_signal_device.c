@@ -1,8 +1,8 @@
-/* Signals between kernels, as in plans: a block's threads store words in another GPU's memory, synchronize,
- * and one raises a flag there; a thread of the other block polls the flag, then its threads synchronize and
- * load the words. So the time includes all that makes data safe to use. A trial is a thousand rounds there
- * and back, timed by the GPU's clock; half a round is one way. One more round comes first and is not timed,
- * because the other kernel may start late. */
+/* Signals between kernels, as in plans. The threads of a block store words in another GPU's memory and
+ * synchronize; then one of them sets a flag there. A thread of the other GPU's block polls the flag; then its
+ * threads synchronize and load the words. So the time includes all that makes data safe to use. A trial is a
+ * thousand round trips, timed by the GPU's clock; half of one is one way. One more round trip comes first and
+ * is not timed, because the other kernel may start late. */
 #include "fatal.h"
 #include "ipc.h"
 #include "memory.h"

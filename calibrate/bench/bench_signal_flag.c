@@ -1,5 +1,5 @@
-/* Signals between processes: a flag in shared memory that one process of a node sets and another waits for. A
- * round goes there and back, and half of it is one way. */
+/* Signals between processes: a flag in shared memory that one process of a node sets and another waits for.
+ * The other process answers by a second flag; half of the round trip is one way. */
 #include "pairs.h"
 
 typedef struct {

@@ -1,7 +1,8 @@
-/* Staged messages: two processes of a node, as in the middle of a pipeline of chunks. One copies a chunk from
- * its GPU to the host while it sends the previous chunk; the other receives a chunk while it copies the
- * previous one to its GPU. The seconds are of one chunk. If messages are copies by the CPU, they take longer
- * than in a ping-pong: their data are not in the CPU's caches, and the GPUs use the same memory. */
+/* Staged messages between two processes of a node, as in the middle of a pipeline of chunks. One process
+ * copies a chunk from its GPU to the host while it sends the previous chunk; the other receives a chunk while
+ * it copies the previous one to its GPU. The seconds are of one chunk. If messages are copies by the CPU,
+ * they take longer than in a ping-pong: their data are not in the CPU's caches, and the GPUs use the same
+ * memory. */
 #include "fatal.h"
 #include "memcpy_common.h"
 #include "pairs.h"

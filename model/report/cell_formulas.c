@@ -1,6 +1,7 @@
-/* Makes the formulas of all plans of a cell (cell_formulas.h). A formula holds while the results of its
- * tape's comparisons do. So a plan is priced again with other values of the parameters where none of its
- * formulas holds, until one does. */
+/* Makes the formulas of all plans of a cell (cell_formulas.h). A formula is made from a tape: the record of
+ * the operations on parameters by which pto_price computed a price (tape/tape.h). It holds as long as the
+ * comparisons on the tape have the same results. So a plan is priced at many trial values of the parameters:
+ * where none of its formulas holds, one more is made. */
 #include "report/cell_formulas.h"
 
 #include <math.h>
@@ -11,8 +12,10 @@
 #include "decide/candidates.h"
 #include "plan/plan_internal.h"
 
-enum { FORMULAS_MAX = 12, STEPS = 6, RANDOM_TRIALS = 24 }; /* STEPS: trials of each single parameter */
+/* FORMULAS_MAX: of a plan. STEPS: trials of each parameter alone. */
+enum { FORMULAS_MAX = 12, STEPS = 6, RANDOM_TRIALS = 24 };
 
+/* The state while the plans of a cell are visited. */
 typedef struct {
     const pto_machine_t *machine;
     const pto_formula_variable_t *variable;
@@ -25,7 +28,8 @@ typedef struct {
 
 /* --- one plan ------------------------------------------------------------------------------------------- */
 
-/* Adds the formula of a plan's price at the current parameters; `*fits` is false if no tape can have it. */
+/* Adds the formula of a plan's price at the current parameters. `*fits` is false if the price needs
+ * operations that a tape cannot record. */
 static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *fits, pto_error_t *err) {
     pto_price_t price = {0};
     pto_tape_t *tape = pto_tape_begin();
@@ -40,6 +44,7 @@ static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *f
     return status;
 }
 
+/* Whether any formula of a plan holds at the trial's values. */
 static bool any_holds(const maker_t *maker, const pto_candidate_t *candidate) {
     const pto_formulas_t *formulas = &maker->cell.formulas;
     const size_t variables = (size_t)formulas->variable_count;
@@ -65,28 +70,29 @@ static void set_params(const maker_t *maker, const double *value) {
         param_of(maker, i)->value = value[i];
 }
 
+/* A pseudorandom number from 0 to 1: the same sequence in all runs. */
 static double unit_random(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (double)(*state >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-/* Sets the values of a trial: the first has the original ones, then single parameters are at and between
- * their bounds, then all of them at random. */
+/* Sets the values of a trial. The first trial has the original values. In the next ones, a single parameter
+ * is at or between its bounds; in the last ones, all parameters are at random values between theirs. */
 static void set_trial(const maker_t *maker, int trial, uint64_t *random) {
-    /* Of the way to a bound, in logarithms. */
-    static const double part[STEPS] = {-1, -0.5, -0.25, 0.25, 0.5, 1};
+    /* The logarithm of a value, from the original (0) to the low bound (-1) or to the high one (1). */
+    static const double step[STEPS] = {-1, -0.5, -0.25, 0.25, 0.5, 1};
     int singles = STEPS * maker->variable_count;
     for (int i = 0; i < maker->variable_count; i++) {
         const pto_formula_variable_t *variable = &maker->variable[i];
         double way = trial > singles ? 2 * unit_random(random) - 1 : 0;
         if (trial >= 1 && trial <= singles && (trial - 1) / STEPS == i)
-            way = part[(trial - 1) % STEPS];
+            way = step[(trial - 1) % STEPS];
         double bound = way < 0 ? variable->low : variable->high;
         maker->value[i] = maker->original[i] * pow(bound / maker->original[i], fabs(way));
     }
 }
 
-/* Adds a plan's formulas to the cell, at the values of all trials; `*fits` as above. */
+/* Adds the formulas of a plan, which becomes `candidate`, to the cell; `*fits` as above. */
 static pto_status_t add_formulas(maker_t *maker, const pto_plan_t *plan, pto_candidate_t *candidate,
                                  bool *fits, pto_error_t *err) {
     pto_formulas_t *formulas = &maker->cell.formulas;
@@ -104,12 +110,14 @@ static pto_status_t add_formulas(maker_t *maker, const pto_plan_t *plan, pto_can
         if (status != PTO_OK || !*fits)
             break;
         candidate->formula_count++;
-        if (formulas->formula[formulas->formula_count - 1].count == 0)
+        if (formulas->formula[formulas->formula_count - 1].count == 0) /* has no conditions: always holds */
             break;
     }
     return status;
 }
 
+/* Adds a plan that the strategy may choose: the callback of pto_plan_candidates, whose context is a maker_t.
+ */
 static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, pto_error_t *err) {
     maker_t *maker = context;
     pto_cell_formulas_t *cell = &maker->cell;
@@ -127,7 +135,7 @@ static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, p
     if (status == PTO_OK && !fits)
         status = pto_error_set(&fault, PTO_ERR_TOO_LARGE,
                                "the price depends on parameters by more than sums and maxima");
-    if (status == PTO_ERR_TOO_LARGE) { /* must not end a search for chunks */
+    if (status == PTO_ERR_TOO_LARGE) { /* not returned: it would end a search for chunks */
         maker->refused = fault;
         return PTO_OK;
     }

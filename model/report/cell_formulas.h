@@ -1,5 +1,6 @@
-/* A strategy's price at a point as formulas of a few parameters: one or more for each plan that the strategy
- * chooses from, so a report can choose again when their values change. */
+/* A strategy's price at a point of the sweep as formulas (formula.h) of a few parameters. Each plan that the
+ * strategy chooses from has one or more, so that the page of a report can choose again when sliders change
+ * the parameters. */
 #ifndef PTO_REPORT_CELL_FORMULAS_H
 #define PTO_REPORT_CELL_FORMULAS_H
 
@@ -11,16 +12,16 @@ typedef struct {
     const pto_algorithm_t *algorithm;
     int64_t chunks;
     pto_staged_t staged_members;
-    bool in_chunks;    /* of a search that ends at PTO_HOPELESS times the cheapest */
+    bool in_chunks; /* of a search for the number of chunks, which ends at PTO_HOPELESS times the cheapest */
     int formula_first; /* index among the cell's */
     int formula_count;
 } pto_candidate_t;
 
-/* In the order in which they are tried; of equal prices the first is chosen. */
+/* The formulas of a cell: of one strategy at one point. */
 typedef struct {
     pto_formulas_t formulas;
     int count;
-    pto_candidate_t *candidate;
+    pto_candidate_t *candidate; /* in the order in which they are tried; of equal prices the first wins */
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why there are no formulas; else "" */
 } pto_cell_formulas_t;
 

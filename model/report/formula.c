@@ -1,4 +1,5 @@
-/* Makes formulas of a few parameters from tapes (formula.h). */
+/* Makes formulas of a few parameters from tapes (formula.h). Each record of a tape becomes a sum. A sum's
+ * terms are never changed once they are stored, so that sums can share them. */
 #include "report/formula.h"
 
 #include <math.h>
@@ -11,16 +12,18 @@ typedef pto_formula_sum_t sum_t;
 /* Longer prices are refused, as finding equal operations takes quadratic time. */
 enum { RECORDS_MAX = 20000, OPERATIONS_MAX = 4000 };
 
-/* A sum of at most this share of its terms counts as 0, which rounding missed. */
+/* A result of adding two numbers that is at most this fraction of the first counts as 0: only rounding kept
+ * it from 0. */
 static const double cancelled = 1e-12;
 
-/* Reserves one more item in a table of pto_formulas_t. */
+/* Reserves one more item in a table of pto_formulas_t. False, and sets `failed`, if memory runs out. */
 #define RESERVE_ITEM(formulas, table)                                                                        \
     (PTO_RESERVE((formulas)->table, (formulas)->table##_capacity, (formulas)->table##_count + 1) ||          \
      ((formulas)->failed = true, false))
 
 /* --- sums ----------------------------------------------------------------------------------------------- */
 
+/* The bounds of the value with the index `of`. */
 static double low_of(const pto_formulas_t *formulas, int of) {
     int operation = of - formulas->variable_count;
     return operation < 0 ? formulas->variable[of].low : formulas->operation[operation].low;
@@ -31,6 +34,7 @@ static double high_of(const pto_formulas_t *formulas, int of) {
     return operation < 0 ? formulas->variable[of].high : formulas->operation[operation].high;
 }
 
+/* Adds a term to the sum that is being made, whose terms are the last ones of the table. */
 static void add_term(pto_formulas_t *formulas, sum_t *sum, pto_formula_term_t term) {
     if (!RESERVE_ITEM(formulas, term))
         return;
@@ -58,7 +62,7 @@ static void narrow(sum_t *sum, double low, double high) {
     sum->high = fmin(sum->high, high);
 }
 
-/* Returns a + times b. */
+/* Returns a + times * b: merges their terms, which are sorted by value. */
 static sum_t combine(pto_formulas_t *formulas, sum_t a, sum_t b, double times) {
     sum_t sum = number(add(a.number, times * b.number));
     sum.first = formulas->term_count;
@@ -117,6 +121,7 @@ static void find_bounds(pto_formula_operation_t *operation) {
     }
 }
 
+/* Returns the result of an operation as a sum of one term. Equal operations are stored once. */
 static sum_t operate(pto_formulas_t *formulas, pto_formula_op_t op, sum_t a, sum_t b) {
     pto_formula_operation_t operation = {.op = op, .a = a, .b = b};
     int found = 0;
@@ -147,7 +152,8 @@ static sum_t common_of(pto_formulas_t *formulas, sum_t a, sum_t b) {
     return common;
 }
 
-/* Returns the larger sum. Terms that both have are added after the operation, so that more operations are
+/* Returns the larger sum: a or b if one is larger for all values of the variables; else their common terms
+ * plus the maximum of the others. Common terms are kept out of the operation so that more operations are
  * equal. */
 static sum_t maximum(pto_formulas_t *formulas, sum_t a, sum_t b) {
     sum_t ahead = combine(formulas, b, a, -1);
@@ -174,7 +180,8 @@ static sum_t divide(pto_formulas_t *formulas, sum_t a, sum_t b) {
 
 /* --- comparisons ---------------------------------------------------------------------------------------- */
 
-/* Returns whether a comparison has the recorded result for all values, or is of equal sums, by rounding. */
+/* Returns whether a comparison needs no condition: it has the recorded result for all values of the
+ * variables, or its sums are equal, so that only rounding decided. */
 static bool is_certain(const pto_formula_guard_t *guard, bool holds) {
     const sum_t *ahead = &guard->ahead, *of = &guard->of;
     if (is_zero(ahead))
@@ -201,7 +208,8 @@ static int add_guard(pto_formulas_t *formulas, pto_formula_guard_t guard) {
     return i;
 }
 
-/* Adds a comparison as a condition of the formula, whose conditions begin at `first`. */
+/* Adds a comparison of a tape as a condition of the formula that is being made, whose conditions begin at
+ * `first`. The record's number is positive if the comparison held. */
 static void compare(pto_formulas_t *formulas, const pto_tape_record_t *record, sum_t a, sum_t b, int first) {
     bool holds = record->number > 0;
     pto_formula_guard_t guard = {
@@ -220,6 +228,7 @@ static void compare(pto_formulas_t *formulas, const pto_tape_record_t *record, s
 
 /* --- a tape's records ----------------------------------------------------------------------------------- */
 
+/* The sum of a record that is a multiple of a parameter: a term if that is a variable, else a number. */
 static sum_t read_param(pto_formulas_t *formulas, const pto_tape_record_t *record) {
     for (int i = 0; i < formulas->variable_count; i++)
         if (formulas->variable[i].param == record->param)
@@ -227,6 +236,7 @@ static sum_t read_param(pto_formulas_t *formulas, const pto_tape_record_t *recor
     return number(record->number * record->param->value);
 }
 
+/* Returns the sum of a record, from those of earlier records in `sum`. `first` as in compare. */
 static sum_t read_record(pto_formulas_t *formulas, const pto_tape_record_t *record, const sum_t *sum,
                          int first) {
     const sum_t a = sum[record->a], b = sum[record->b];
@@ -293,19 +303,21 @@ void pto_formulas_fini(pto_formulas_t *formulas) {
 /* --- values --------------------------------------------------------------------------------------------- */
 
 static double sum_value(const pto_formulas_t *formulas, const sum_t *sum, const double *value) {
-    double seconds = sum->number;
+    double result = sum->number;
     for (int i = sum->first; i < sum->first + sum->count; i++)
-        seconds += formulas->term[i].times * value[formulas->term[i].of];
-    return seconds;
+        result += formulas->term[i].times * value[formulas->term[i].of];
+    return result;
 }
 
 void pto_formulas_operate(const pto_formulas_t *formulas, double *value) {
     for (int i = 0; i < formulas->operation_count; i++) {
         const pto_formula_operation_t *operation = &formulas->operation[i];
         double a = sum_value(formulas, &operation->a, value), b = sum_value(formulas, &operation->b, value);
-        value[formulas->variable_count + i] = operation->op == PTO_FORMULA_MAXIMUM    ? fmax(a, b)
-                                              : operation->op == PTO_FORMULA_MULTIPLY ? a * b
-                                                                                      : a / b;
+        double *result = &value[formulas->variable_count + i];
+        if (operation->op == PTO_FORMULA_MAXIMUM)
+            *result = fmax(a, b);
+        else
+            *result = operation->op == PTO_FORMULA_MULTIPLY ? a * b : a / b;
     }
 }
 
@@ -320,10 +332,10 @@ static bool is_met(const pto_formulas_t *formulas, const pto_formula_condition_t
     return (ahead > 0) == condition->holds || fabs(ahead) <= PTO_FORMULA_ROUNDING * price;
 }
 
-bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double *value, double *seconds) {
-    const pto_formula_t *of = &formulas->formula[formula];
-    double price = sum_value(formulas, &of->price, value);
-    for (int i = of->first; i < of->first + of->count; i++)
+bool pto_formula_price(const pto_formulas_t *formulas, int index, const double *value, double *seconds) {
+    const pto_formula_t *formula = &formulas->formula[index];
+    double price = sum_value(formulas, &formula->price, value);
+    for (int i = formula->first; i < formula->first + formula->count; i++)
         if (!is_met(formulas, &formulas->condition[i], value, price))
             return false;
     *seconds = price;

@@ -1,4 +1,10 @@
-/* `portolan report`: writes the data of the page, as JSON, and the page around them. */
+/* `portolan report`: writes the data of the page, as JSON, and the page around them.
+ *
+ * The page has panels: one for a scenario, for each measured collective, or for a workload's step. A panel is
+ * a table; its rows are numbers of nodes, its columns the points of the sweep (or the calls of the step), and
+ * in each place are the cells of all strategies: the price with its terms, and formulas by which the page
+ * prices it again when the reader moves a slider, which changes a machine's parameter. tool/cmd_report.c
+ * calls these functions in the order in which the JSON is written; report/ has the page's own scripts. */
 #ifndef PTO_REPORT_H
 #define PTO_REPORT_H
 
@@ -22,12 +28,13 @@ typedef struct {
     const char *file; /* NULL if it is the machine's */
 } pto_report_param_t;
 
+/* A report that is being written. */
 typedef struct {
     FILE *stream;
     pto_machine_t *machine; /* its parameters are changed and restored */
     int slider_count;
     pto_formula_variable_t slider[PTO_REPORT_SLIDERS_MAX];
-    /* tables that cells refer to by index, in the order of first use */
+    /* Tables that cells refer to by index, in the order of first use: */
     int param_count;
     pto_report_param_t *param;
     int stage_count;
@@ -40,8 +47,9 @@ typedef struct {
 
 void pto_report_fini(pto_report_t *report);
 
-/* Chooses up to `count` parameters that affect the picks of the predictions most. These may be of a machine
- * with the same parameters, but other values. Errors: those of pto_sensitivity. */
+/* Sets the sliders: up to `count` parameters that affect the picks of the predictions most. The predictions
+ * may be those of another machine with the same parameters, but other values. Errors: those of
+ * pto_sensitivity. */
 pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictions_t *predictions, int count,
                                        pto_error_t *err);
 
@@ -49,32 +57,35 @@ pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictio
 pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predictions,
                             const pto_plot_point_t *point, size_t point_count, pto_error_t *err);
 
-/* Writes remarks on the picks of ranges of columns from `first` on, separated by commas: [column, number of
- * columns, near-tie, regret, null or the parameter that would have to be known, null or the one that makes
- * intervals overlap]. Errors: those of pto_pick. */
+/* Writes the ranges of columns with the same pick, separated by commas. The predictions' first point is
+ * column `first`. Each range is [column, number of columns, near-tie, regret, null or the parameter that
+ * would have to be known, null or the parameter that makes intervals overlap]. Errors: those of pto_pick. */
 pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *predictions, int64_t first,
                                pto_error_t *err);
 
 /* Returns the index of a strategy in the page's data. */
 int pto_report_strategy(pto_report_t *report, const pto_strategy_t *strategy);
 
-/* Writes one strategy's cell, with formulas of the sliders, or of their parameters on another machine. */
+/* Writes one strategy's cell. `variable` has the sliders' parameters, as report->slider does, but on the
+ * machine of the predictions, which may be another one. */
 pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *predictions, int64_t point,
                              int strategy, const pto_formula_variable_t *variable, pto_error_t *err);
 
-/* A collective on one layout. */
+/* The panel of a collective on one layout. */
 typedef struct {
     pto_scenario_t *scenario; /* bound; its number of nodes is changed and restored */
     const char *title;
     const pto_series_t *rows; /* the numbers of nodes */
     int sliders;              /* how many to choose, if none are chosen yet */
-    /* Finds measured points, which the caller frees; PTO_ERR_NOT_FOUND if the row has none. May be NULL. */
+    /* Finds the measurements of a row; the caller frees `*point`. PTO_ERR_NOT_FOUND if it has none. May be
+     * NULL. */
     pto_status_t (*points)(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
                            size_t *point_count, pto_error_t *err);
     void *context;
 } pto_report_panel_t;
 
-/* Errors: those of pto_predict for the scenario's nodes; PTO_ERR_NOT_FOUND if no row has measurements. */
+/* Writes a panel. Errors: those of pto_predict for the scenario's nodes; PTO_ERR_NOT_FOUND if no row has
+ * measurements, although `points` is given. */
 pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *panel, pto_error_t *err);
 
 /* Chooses numbers of nodes around the scenario's own, if none are given. Errors: PTO_ERR_RANGE if some are,
@@ -100,7 +111,7 @@ pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err);
 /* Writes a number so that it reads back as the same. */
 void pto_report_number(FILE *stream, double value);
 
-/* Writes the page with these data. Nothing in the strings of the JSON can end its script element. */
+/* Writes the page with these data. `<` in the JSON is escaped, so that it cannot end the script element. */
 void pto_report_page(FILE *stream, const char *json);
 
 #endif

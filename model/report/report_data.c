@@ -1,4 +1,5 @@
-/* Writes the data of a report: the price, terms and formulas of each cell. */
+/* Writes the data of a report (report.h): the price, terms and formulas of each cell, the measurements of a
+ * row, the choice of sliders, and the tables that cells refer to. report/page.js and formula.js read them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "show/replayed.h"
 #include "show/table.h"
 
-enum { SENSITIVITY_POINTS = 6 };
+enum { SENSITIVITY_POINTS = 6 }; /* most points of a sweep whose sensitivities choose the sliders */
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
@@ -21,6 +22,7 @@ enum { SENSITIVITY_POINTS = 6 };
 #define RESERVE_ITEM(report, table)                                                                          \
     (PTO_EXTEND((report)->table, (report)->table##_count) || ((report)->status = PTO_ERR_MEMORY, false))
 
+/* Returns the index of a parameter in the page's table, after adding it if it is new. */
 static int param_index(pto_report_t *report, const pto_param_t *param, const char *key, const char *file) {
     for (int i = 0; i < report->param_count; i++)
         if (report->param[i].param == param && strcmp(report->param[i].key, key) == 0)
@@ -81,7 +83,7 @@ void pto_report_number(FILE *stream, double value) {
     fputs(text, stream);
 }
 
-/* Writes [number, of, times, of, times, ...], with eleven digits, as prices are compared by nine. */
+/* Writes a sum as [number, of, times, of, times, ...], with eleven digits: prices are compared to nine. */
 static void print_sum(FILE *stream, const pto_formulas_t *formulas, const pto_formula_sum_t *sum) {
     fprintf(stream, "[%.11g", sum->number);
     for (int i = sum->first; i < sum->first + sum->count; i++)
@@ -140,7 +142,8 @@ static void print_choice(FILE *stream, const pto_algorithm_t *algorithm, const p
     pto_print_json_string(stream, text);
 }
 
-/* Writes for each algorithm [whether it is a search for chunks, [choice, formula, ...], ...]. */
+/* Writes the plans by algorithm, each as [whether it is a search for chunks, [choice, formula, ...], ...].
+ * The candidates of an algorithm follow each other. */
 static void print_candidates(FILE *stream, const pto_strategy_t *strategy, const pto_cell_formulas_t *cell) {
     const pto_algorithm_t *algorithm = NULL;
     fputs(",\"f\":[", stream);
@@ -162,9 +165,10 @@ static void print_candidates(FILE *stream, const pto_strategy_t *strategy, const
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
-/* The members of a cell: i strategy, r why it does not apply; else a algorithm and choices, s seconds, l and
- * h interval, x what they are extrapolated from, t terms; o operations, g guards and f formulas, or n why
- * there are none. */
+/* The JSON members of a cell:
+ *   i: strategy; r: why it does not apply, in which case there are no others;
+ *   a: algorithm and chunks; s: seconds; l and h: their interval; x: what they are extrapolated from;
+ *   t: terms; o: operations, g: guards and f: formulas, or n: why there are none. */
 
 /* Writes stage, parameter and count of each term in one list. */
 static void print_terms(pto_report_t *report, const pto_explanation_t *explanation) {
@@ -273,7 +277,8 @@ static pto_status_t print_cells(pto_report_t *report, const pto_predictions_t *p
     return status;
 }
 
-/* Returns the least measured time of a strategy, or of all others; 0 if there is none. */
+/* Returns the least time that was measured at the swept value `at`, of a strategy or, if `others`, of all
+ * other strategies; sets `*found` to its strategy. 0 if there is none. */
 static double least_measured(const pto_plot_point_t *point, size_t count, int64_t at, int strategy,
                              bool others, int *found) {
     double least_s = 0;
@@ -337,17 +342,20 @@ pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predi
 
 /* --- sliders -------------------------------------------------------------------------------------------- */
 
+/* A parameter, and how much it affects the picks. */
 typedef struct {
     const pto_param_t *param;
     double weight;
 } weighed_t;
 
-/* Returns the parameter's share of the pick's price, plus 0 to 1 for how nearly it changes the pick. */
+/* Returns the parameter's share of the pick's price, plus a number from 0 to 1 that is the larger the smaller
+ * a change of the parameter changes the pick. (The 4 is a choice: a factor of 1.3 counts half.) */
 static double weight_of(const pto_sensitivity_t *item) {
-    double near = item->becomes >= 0 ? 1 / (1 + 4 * fabs(log(item->factor))) : 0;
-    return item->elasticity + near;
+    double nearness = item->becomes >= 0 ? 1 / (1 + 4 * fabs(log(item->factor))) : 0;
+    return item->elasticity + nearness;
 }
 
+/* Gives each parameter its largest weight so far. */
 static void weigh(const pto_sensitivities_t *found, weighed_t *weighed, int *count) {
     for (int i = 0; i < found->count; i++) {
         int at = 0;
@@ -403,6 +411,7 @@ static const pto_machine_param_t *find_param(const pto_flags_t *flags, const pto
     return NULL;
 }
 
+/* Writes a parameter of the page's table, after the text `before`. */
 static void print_param(const pto_report_t *report, const pto_report_param_t *named, const char *before,
                         const pto_flags_t *flags) {
     static const pto_param_t none = {0};

@@ -1,4 +1,4 @@
-/* Writes the panel of a collective in a report, which has a row for each number of nodes. */
+/* Writes the panel of a collective in a report (report.h), which has a row for each number of nodes. */
 #include <stdlib.h>
 
 #include "portolan/progress.h"
@@ -8,8 +8,8 @@
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
-/* Returns whether the scenario makes sense on other numbers of nodes: it has none of its own, as sweeps of
- * nodes, mappings, pairs and counts for a fixed number of owners have. */
+/* Returns whether the scenario makes sense on other numbers of nodes. Sweeps of nodes, mappings, pairs,
+ * halos, and counts for a fixed number of owners do not. */
 static bool has_rows(const pto_scenario_t *scenario) {
     return pto_scenario_sweep(scenario) != PTO_SWEEP_NODES && scenario->collective != PTO_COLLECTIVE_PAIR &&
            scenario->collective != PTO_COLLECTIVE_HALO && scenario->mapping.count == 0 &&
@@ -49,6 +49,7 @@ static bool is_reason(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_TOO_LARGE;
 }
 
+/* Writes the row of a number of nodes, and adds the number of its measurements to `*measured_count`. */
 static pto_status_t print_row(pto_report_t *report, const pto_report_panel_t *panel, int64_t nodes,
                               size_t *measured_count, pto_error_t *err) {
     pto_predictions_t predictions;

@@ -1,4 +1,6 @@
-/* Writes a panel for each measured collective and layout, with predictions at its sizes and nodes. */
+/* Writes a panel of a report for each measured collective and layout, with predictions at the measured sizes
+ * and numbers of nodes. The measurements are grouped by pto_score_collect into cells: a collective on one
+ * layout with one size, whose candidates are the measured strategies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +10,7 @@
 
 enum { STRATEGIES_MAX = 128, TITLE_MAX = 192 };
 
-/* The cells of one collective and layout: all that are like its first one. */
+/* The cells of one collective and layout: all cells that are like `first` (are_alike). */
 typedef struct {
     const pto_score_t *score;
     const pto_score_cell_t *first;
@@ -78,6 +80,7 @@ static pto_status_t add_strategies(const group_t *group, pto_scenario_t *scenari
     return PTO_OK;
 }
 
+/* Makes the scenario of a group's panel, on its largest number of nodes; `rows` gets all numbers of nodes. */
 static pto_status_t make_scenario(const group_t *group, const pto_machine_t *machine,
                                   pto_scenario_t *scenario, pto_series_t *rows, pto_error_t *err) {
     const pto_score_cell_t *cell = group->first;
@@ -123,6 +126,7 @@ static int strategy_of(const pto_predictions_t *predictions, const pto_score_can
     return -1;
 }
 
+/* The `points` of pto_report_panel_t; the context is the group. */
 static pto_status_t find_points(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
                                 size_t *point_count, pto_error_t *err) {
     const group_t *group = context;
@@ -176,13 +180,14 @@ static pto_status_t print_group(pto_report_t *report, group_t *group, int slider
     return status;
 }
 
-/* Returns whether a scenario can have the group: not pairs, halos, and MPI's own algorithms. */
+/* Returns whether a panel can show the group: not pairs, halos, or runs of portolan's own algorithms. */
 static bool can_be_predicted(const group_t *group) {
     const pto_score_cell_t *cell = group->first;
     return cell->collective != PTO_COLLECTIVE_PAIR && cell->collective != PTO_COLLECTIVE_HALO &&
            !cell->own_algorithms;
 }
 
+/* Returns whether a cell belongs to the group of an earlier cell. */
 static bool is_grouped(const pto_score_t *score, int64_t cell) {
     for (int64_t before = 0; before < cell; before++)
         if (are_alike(&score->cell[before], &score->cell[cell]))

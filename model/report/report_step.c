@@ -1,4 +1,6 @@
-/* Writes a step's calls side by side in a report, each on the machine as its communicator sees it. */
+/* Writes the panel of a workload's step in a report: a column for each call, which is priced on the machine
+ * as its communicator sees it (shared NICs, for example). That machine has the same parameters as the
+ * report's, in the same order, but some have other values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,12 +8,13 @@
 #include "show/step_table.h"
 #include "show/table.h"
 
-/* The sliders' parameters on the machine of a call, which has the same ones in the same order. */
+/* The sliders' parameters on the machine of a call. */
 typedef struct {
     pto_formula_variable_t variable[PTO_REPORT_SLIDERS_MAX];
-    double ratio[PTO_REPORT_SLIDERS_MAX]; /* of the values there to those of the report's machine */
+    double ratio[PTO_REPORT_SLIDERS_MAX]; /* of the values there to those on the report's machine */
 } call_sliders_t;
 
+/* Sets `moved` to the parameters of the report's sliders on another machine. */
 static pto_status_t move_sliders(const pto_report_t *report, const pto_machine_t *machine,
                                  call_sliders_t *moved, pto_error_t *err) {
     pto_machine_param_t *own = NULL, *other = NULL;
@@ -32,7 +35,7 @@ static pto_status_t move_sliders(const pto_report_t *report, const pto_machine_t
     return status;
 }
 
-/* Returns the call that takes longest, whose picks decide on the sliders. */
+/* Returns the call that takes longest in all, whose picks decide on the sliders; -1 if there is none. */
 static int longest_call(const pto_step_prediction_t *step) {
     int longest = -1;
     double longest_s = -1, seconds;
@@ -46,7 +49,8 @@ static int longest_call(const pto_step_prediction_t *step) {
     return longest;
 }
 
-/* Chooses sliders by the longest call on its machine, and sets the report's to the same parameters. */
+/* Chooses sliders by the longest call on its machine, and sets those of the report to the same parameters on
+ * the report's machine. */
 static pto_status_t choose_sliders(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
                                    pto_error_t *err) {
     int longest = longest_call(step);
@@ -63,8 +67,9 @@ static pto_status_t choose_sliders(pto_report_t *report, const pto_step_predicti
     return status;
 }
 
-/* Writes the route of a call in the step, which need not be the cheapest of the call alone: [strategy, null
- * or what makes it unsure, whether it was chosen together with others]. */
+/* Begins the object of a call with its route (strategy) in the step, which need not be the cheapest of the
+ * call alone: [strategy, null or the parameter that makes it unsure, whether it was chosen together with
+ * others]. */
 static void print_route(pto_report_t *report, const pto_step_prediction_t *step, int i) {
     const pto_strategy_t *strategy;
     const char *unsure = pto_step_unsure(step, i);
@@ -94,6 +99,7 @@ static pto_status_t print_call(pto_report_t *report, const pto_step_prediction_t
     return status;
 }
 
+/* Writes the heading of a call's column: "gradients: allreduce 25 MiB on dp, 4 x". */
 static void print_name(FILE *stream, const pto_step_prediction_t *step, int i) {
     const pto_workload_call_t *call = &step->workload->call[i];
     char along[PTO_WORKLOAD_ALONG_MAX], text[PTO_WORKLOAD_ALONG_MAX + 256];
@@ -144,7 +150,8 @@ pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *
     return status;
 }
 
-/* Writes the calls of an entry, by column of the page, with how often they run; and its computation. */
+/* Writes the calls of an entry of the workload as [column, times], and its seconds of computation. `*column`
+ * is the column of the next call. */
 static void print_entry(FILE *stream, const pto_workload_t *workload, int entry, int *column) {
     double compute_s = 0;
     const char *between = "";

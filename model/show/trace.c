@@ -1,8 +1,8 @@
 /* A simulation in the Chrome trace format ("Trace Event Format", the JSON object form): complete events (ph
  * X) in microseconds, for `portolan simulate --trace`. A process of the trace is a node. Its threads are, for
- * each rank, sending, receiving and local work, and the resources that ranks share. A rank that runs several
- * branches of a plan at the same time has a lane for each; local work has a thread per lane. Events on one
- * thread never overlap. */
+ * each rank, sending, receiving and local work, and the resources that ranks share. Local work has
+ * a thread per lane: a rank runs the branches of a parallel plan node concurrently, each in a lane (plan.h).
+ * Events on one thread never overlap. */
 #include "trace.h"
 
 #include <math.h>

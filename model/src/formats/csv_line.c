@@ -1,4 +1,4 @@
-/* Splits a line of CSV into fields. A quoted field must end on its line. */
+/* Splits a line of CSV into fields (csv_line.h). A quoted field must end on its line. */
 #include "formats/csv_line.h"
 
 #include <string.h>
@@ -32,6 +32,7 @@ bool pto_span_has_fields(pto_text_span_t line) {
     return line.size > 0 && line.text[0] != '#';
 }
 
+/* Stores a fault at a place. Returns false. */
 static bool fail(pto_csv_line_t *line, const char *place, const char *fault) {
     line->place = place;
     line->fault = fault;
@@ -49,7 +50,7 @@ static const char *closing_quote(const char *at, const char *end, size_t *double
     return NULL;
 }
 
-/* Copies a quoted field's text to line->unquoted, with one quote for each doubled one. */
+/* Copies a quoted field's text to line->unquoted, with one quote for each doubled one; returns the copy. */
 static pto_text_span_t without_doubled_quotes(pto_csv_line_t *line, pto_text_span_t field) {
     size_t size = 0;
     for (size_t i = 0; i < field.size; i += field.text[i] == '"' ? 2 : 1)
@@ -57,7 +58,7 @@ static pto_text_span_t without_doubled_quotes(pto_csv_line_t *line, pto_text_spa
     return (pto_text_span_t){line->unquoted, size};
 }
 
-/* Takes the field whose opening quote is at `start`. */
+/* Takes the field whose opening quote is at `start`. Returns false on a fault. */
 static bool take_quoted(pto_csv_line_t *line, const char *start, pto_text_span_t *field) {
     size_t doubled = 0;
     const char *close = closing_quote(start + 1, line->end, &doubled);

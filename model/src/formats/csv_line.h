@@ -20,7 +20,7 @@ typedef struct {
     const char *end;
     const char *place; /* the first character of the field that was taken last, or of the fault */
     const char *fault; /* a description of the line's fault; NULL: none */
-    char unquoted[PTO_CSV_UNQUOTED_MAX];
+    char unquoted[PTO_CSV_UNQUOTED_MAX]; /* a field that had doubled quotes */
 } pto_csv_line_t;
 
 /* Takes the next field, without its quotes and without blanks around its text, even within the quotes: no

@@ -1,4 +1,5 @@
-/* Splits tables of measurements into fields (csv_table.h). A file with a fault adds nothing. */
+/* Reads tables of measurements (csv_table.h): splits the lines into fields, checks the header, and passes
+ * each field to the reader of its column. A file with a fault adds no provenance. */
 #include "formats/csv_table.h"
 
 #include <assert.h>
@@ -29,7 +30,8 @@ int pto_span_find(pto_text_span_t span, const char *const *names, int count) {
 
 /* --- fields --------------------------------------------------------------------------------------------- */
 
-/* Copy a field to a NUL-terminated buffer for strtod and strtoll. */
+/* Copies a field to a NUL-terminated buffer for strtod and strtoll. Returns false if it is empty, too long,
+ * or has characters that are not `allowed`. */
 static bool number_text(pto_text_span_t span, const char *allowed, char *text, size_t text_size) {
     if (span.size == 0 || span.size >= text_size)
         return false;
@@ -62,6 +64,7 @@ pto_status_t pto_csv_word(const pto_csv_t *csv, pto_text_span_t field, int *inde
     return PTO_OK;
 }
 
+/* Reads a whole number from the column's `least` to `most`. */
 static pto_status_t read_whole(const pto_csv_t *csv, pto_text_span_t field, int64_t most, int64_t *value) {
     char text[32];
     if (!number_text(field, "-0123456789", text, sizeof text))
@@ -90,6 +93,7 @@ pto_status_t pto_csv_count(const pto_csv_t *csv, pto_text_span_t field, void *me
     return status;
 }
 
+/* Reads a finite number above 0, which messages call `wanted`. */
 static pto_status_t read_above(const pto_csv_t *csv, pto_text_span_t field, const char *wanted,
                                double *value) {
     char text[64];
@@ -132,7 +136,7 @@ static pto_status_t check_machine(const pto_csv_t *csv, const pto_provenance_t *
                                   fault.message);
 }
 
-/* Files of different machines or MPI libraries may not be combined. */
+/* Checks that a file names the same machine and MPI library as earlier ones: others may not be combined. */
 static pto_status_t check_same(const pto_csv_t *csv, const pto_provenance_t *added) {
     if (strcmp(added->key, "machine") != 0 && strcmp(added->key, "mpi") != 0)
         return PTO_OK;
@@ -149,6 +153,7 @@ static pto_status_t out_of_memory(const pto_csv_t *csv) {
     return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for %s", csv->format->what);
 }
 
+/* Adds a line `# key=value` to the provenance. Other comments are ignored. */
 static pto_status_t add_provenance(pto_csv_t *csv, pto_text_span_t line) {
     pto_text_span_t body = {line.text + 1, line.size - 1};
     const char *equals = memchr(body.text, '=', body.size);
@@ -216,7 +221,7 @@ static pto_csv_line_t fields_of(pto_text_span_t line) {
     return (pto_csv_line_t){.next = line.text, .end = line.text + line.size};
 }
 
-/* Take the line's next field and record its place; false past the last one and on a fault. */
+/* Takes the line's next field and records its place; false past the last one and on a fault. */
 static bool next_field(pto_csv_t *csv, pto_text_span_t line, pto_csv_line_t *fields, pto_text_span_t *field) {
     bool taken = pto_csv_line_next(fields, field);
     if (taken || fields->fault)
@@ -233,7 +238,7 @@ static pto_status_t bad_header(const pto_csv_t *csv, const char *name, const cha
                             fault);
 }
 
-/* Returns the index of a column; -1: there is none of this name. */
+/* Returns the index in format->column of the column with this name; -1: there is none. */
 static int find_column(const pto_csv_format_t *format, pto_text_span_t name) {
     for (int i = 0; i < format->column_count; i++)
         if (span_is(name, format->column[i].name))

@@ -1,4 +1,5 @@
-/* Reads YAML mappings by tables of their keys, and the kinds of values that all files share (yaml_read.h). */
+/* Reads YAML mappings by tables of their keys (yaml_read.h), and has the readers of the kinds of values that
+ * several files use. */
 #include "formats/yaml_read.h"
 
 #include <stdarg.h>
@@ -29,7 +30,7 @@ pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *no
                             "%s", message);
 }
 
-/* Keys are few and values are many, so a fault in a value is reported with its key. */
+/* Values outnumber keys, so a fault in a value is reported with its key. */
 pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_error_t *fault) {
     if (node->key)
@@ -54,6 +55,7 @@ static pto_status_t fail_at_key(const pto_reader_t *reader, const pto_yaml_node_
 
 /* --- mappings ------------------------------------------------------------------------------------------- */
 
+/* Returns the field of a key, in the table or in those that it is based on; NULL: there is none. */
 static const pto_yaml_field_t *find_field(const pto_yaml_table_t *table, const char *key) {
     do {
         for (int i = 0; i < table->field_count; i++)
@@ -238,6 +240,8 @@ pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *
     return fault.status == PTO_OK ? PTO_OK : pto_read_fail_as(reader, node, &fault);
 }
 
+/* Reads a name (PTO_NAME_BYTES_MAX) or a longer text (PTO_TEXT_BYTES_MAX), in which line breaks and tabs
+ * become blanks. */
 static pto_status_t read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, size_t bytes_max,
                               char **slot) {
     pto_error_t fault = {.status = PTO_OK};

@@ -1,6 +1,6 @@
-/* Table-driven reading of YAML mappings. A table declares the keys of a mapping, with the reader of each
- * value and where it is stored. Unknown, duplicate and missing keys are handled here for all files.
- */
+/* Table-driven reading of YAML mappings. A table (pto_yaml_table_t) declares the keys of a mapping, with the
+ * function that reads each value and the place where it is stored: a slot at an offset in the target struct.
+ * Unknown, duplicate and missing keys are handled here for all files. */
 #ifndef PTO_YAML_READ_H
 #define PTO_YAML_READ_H
 
@@ -12,7 +12,7 @@
 #include "formats/yaml_tree.h"
 #include "portolan/api.h"
 
-/* Where errors are reported: the error record, and the file names for its messages. */
+/* What readers need to report errors: the error record, and the file names for its messages. */
 typedef struct {
     const char *path;
     pto_error_t *err;
@@ -28,14 +28,15 @@ typedef pto_status_t (*pto_yaml_read_t)(const pto_reader_t *reader, const pto_ya
 
 typedef struct pto_yaml_table pto_yaml_table_t;
 
+/* A key of a mapping. Of `read`, `table` and `name_at`, one is set. */
 typedef struct {
     const char *key;
     pto_yaml_read_t read;
     size_t offset; /* of the slot in the table's target */
-    int argument;
+    int argument;  /* of `read` */
     bool required;
-    const pto_yaml_table_t *table; /* instead of `read`: a nested mapping, whose target is the slot */
-    pto_name_at_t name_at;         /* instead of `read`: an enum or int, `argument` + the index of the name */
+    const pto_yaml_table_t *table; /* a nested mapping, whose target is the slot */
+    pto_name_at_t name_at;         /* a name: the slot, an enum or int, gets `argument` + the name's index */
 } pto_yaml_field_t;
 
 enum { PTO_YAML_FIELDS_MAX = 32 };
@@ -48,28 +49,29 @@ struct pto_yaml_table {
     const char *what; /* the mapping's name in messages */
     const pto_yaml_field_t *field;
     int field_count;
-    const pto_yaml_table_t *base; /* more fields, whose target is the first member of this one's; or NULL */
+    const pto_yaml_table_t *base; /* more fields, whose target is the first member of this target; or NULL */
     bool nonempty;                /* the mapping may not be empty */
     /* Checks across fields, once all are read; may be NULL. */
     pto_status_t (*finish)(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target);
 };
 
-/* Read a mapping. Fields read before a fault stay in `target`, which the caller frees. */
+/* Reads a mapping into `target`. Fields that were read before a fault stay in it; the caller frees them. */
 pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_yaml_table_t *table, void *target);
 
-/* Parse a text that consists of such a mapping, and read it. `path` names the text in messages. */
+/* Parses a text that consists of a mapping, and reads it. `path` names the text in messages. */
 pto_status_t pto_read_document(const char *text, size_t text_size, const char *path,
                                const pto_yaml_table_t *table, void *target, pto_error_t *err);
 
-/* Read the value of one field of a mapping. */
+/* Reads the value of one field of a mapping. */
 pto_status_t pto_read_field(const pto_reader_t *reader, const pto_yaml_node_t *node,
                             const pto_yaml_field_t *field, void *target);
 
+/* Reports an error at a node's line and column. Returns `status`. */
 pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
                            const char *format, ...) PTO_PRINTF_LIKE(4, 5);
 
-/* Report a fault that was detected outside the file, at the node's place. */
+/* Reports the fault of a function that knows no line, at the node's line and after its key. */
 pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_error_t *fault);
 
@@ -84,28 +86,32 @@ pto_status_t pto_read_expect_list(const pto_reader_t *reader, const pto_yaml_nod
 pto_status_t pto_read_expect_some(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                   const char *wanted);
 
-/* Allocate zeroed items for the children of a list, and one more. `items` is the address of a pointer to
- * them, which the caller frees. Errors: PTO_ERR_MEMORY. */
+/* Allocates an array of zeroed items: one for each child of a list, and one more. `items` is the address of
+ * the pointer that is set to it; the caller frees the array. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_read_room(const pto_reader_t *reader, const pto_yaml_node_t *list, size_t item_size,
                            void *items);
 #define PTO_READ_ROOM(reader, list, items) pto_read_room(reader, list, sizeof **(items), items)
 
-/* Read a list of mappings into such items. `*count` includes an item whose reading failed. */
+/* Reads a list of mappings into an array that it allocates by pto_read_room. `*count`, which must be 0,
+ * becomes the number of items, with one whose reading failed. */
 pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *list, const char *wanted,
                            const pto_yaml_table_t *row, size_t row_size, void *rows, int *count);
 #define PTO_READ_ROWS(reader, list, wanted, row, rows, count)                                                \
     pto_read_rows(reader, list, wanted, row, sizeof **(rows), rows, count)
 
-/* Report a fault in the file that a node names: at the node if it cannot be opened, else in the file. */
+/* Reports a fault of the file `path`, which a node names: at the node if the file cannot be read, else at the
+ * fault's own place in that file. */
 pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
                               const pto_error_t *fault);
 
-/* Field readers. Each comment gives the slot's type first; `argument` is unused unless mentioned. */
+/* Values of `read` in a field. Each comment gives the slot's type first; `argument` is unused unless
+ * mentioned. */
 /* char *, which the caller frees: a name, checked by pto_name_check */
 pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
 /* char *, which the caller frees: longer, and line breaks and tabs become blanks */
 pto_status_t pto_read_remark(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument);
+/* bool: true or false */
 pto_status_t pto_read_bool(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
 /* int64_t, at least `argument` */
 pto_status_t pto_read_count(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -117,7 +123,7 @@ pto_status_t pto_read_bytes(const pto_reader_t *reader, const pto_yaml_node_t *n
 pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument);
 
-/* The index of a name among those of the list. Errors: PTO_ERR_NOT_FOUND, with the nearest name. */
+/* Sets the index of a name among those of `name_at`. Errors: PTO_ERR_NOT_FOUND, with the nearest name. */
 pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_name_at_t name_at,
                            int *index);
 

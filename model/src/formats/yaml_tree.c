@@ -18,11 +18,12 @@ typedef struct {
     pto_error_t *err;
 } builder_t;
 
-static int from_zero(size_t mark) { return mark < INT_MAX ? (int)mark + 1 : INT_MAX; }
+/* libyaml counts lines and columns from 0. */
+static int from_one(size_t mark) { return mark < INT_MAX ? (int)mark + 1 : INT_MAX; }
 
 static pto_status_t fail_at(const builder_t *builder, yaml_mark_t mark, const char *message) {
-    return pto_error_set_at(builder->err, PTO_ERR_SYNTAX, builder->path, from_zero(mark.line),
-                            from_zero(mark.column), "%s", message);
+    return pto_error_set_at(builder->err, PTO_ERR_SYNTAX, builder->path, from_one(mark.line),
+                            from_one(mark.column), "%s", message);
 }
 
 /* libyaml's reader (which checks the encoding) reports only a byte offset. */
@@ -45,8 +46,8 @@ static pto_status_t parser_error(const builder_t *builder) {
     yaml_mark_t mark = parser->problem_mark;
     if (parser->error == YAML_READER_ERROR)
         mark = mark_of_offset(builder->text, parser->problem_offset);
-    return pto_error_set_at(builder->err, PTO_ERR_SYNTAX, builder->path, from_zero(mark.line),
-                            from_zero(mark.column), "malformed YAML: %s%s%s",
+    return pto_error_set_at(builder->err, PTO_ERR_SYNTAX, builder->path, from_one(mark.line),
+                            from_one(mark.column), "malformed YAML: %s%s%s",
                             parser->problem ? parser->problem : "cannot go on", parser->context ? " " : "",
                             parser->context ? parser->context : "");
 }
@@ -55,6 +56,7 @@ static pto_status_t next_event(builder_t *builder, yaml_event_t *event) {
     return yaml_parser_parse(&builder->parser, event) ? PTO_OK : parser_error(builder);
 }
 
+/* Returns why the first event of a value is not supported; NULL: it is. */
 static const char *unwanted_in(const yaml_event_t *event) {
     const yaml_char_t *anchor = NULL, *tag = NULL;
     switch (event->type) {
@@ -82,6 +84,7 @@ static const char *unwanted_in(const yaml_event_t *event) {
     return tag ? "tags (!name) are not supported here" : NULL;
 }
 
+/* Makes the node of a value's first event, without children. */
 static pto_status_t make_node(const builder_t *builder, const yaml_event_t *event, pto_yaml_node_t **node) {
     const char *unwanted = unwanted_in(event);
     if (unwanted)
@@ -96,13 +99,13 @@ static pto_status_t make_node(const builder_t *builder, const yaml_event_t *even
     made->kind = event->type == YAML_SCALAR_EVENT           ? PTO_YAML_SCALAR
                  : event->type == YAML_SEQUENCE_START_EVENT ? PTO_YAML_LIST
                                                             : PTO_YAML_MAPPING;
-    made->line = from_zero(event->start_mark.line);
-    made->column = from_zero(event->start_mark.column);
+    made->line = from_one(event->start_mark.line);
+    made->column = from_one(event->start_mark.column);
     *node = made;
     return PTO_OK;
 }
 
-/* Read a mapping's key; its text is moved to the value that follows. */
+/* Makes a node for a mapping's key. build_child moves its text to the value that follows. */
 static pto_status_t read_key(builder_t *builder, const yaml_event_t *event, pto_yaml_node_t **key) {
     pto_status_t status = make_node(builder, event, key);
     if (status != PTO_OK || (*key)->kind == PTO_YAML_SCALAR)
@@ -114,7 +117,7 @@ static pto_status_t read_key(builder_t *builder, const yaml_event_t *event, pto_
 
 static pto_status_t build(builder_t *builder, const yaml_event_t *event, int depth, pto_yaml_node_t **node);
 
-/* Build one child from its first event, which is the key if the parent is a mapping. */
+/* Builds one child from its first event, which is the key if the parent is a mapping (`keyed`). */
 static pto_status_t build_child(builder_t *builder, const yaml_event_t *event, int depth, bool keyed,
                                 pto_yaml_node_t **child) {
     if (!keyed)
@@ -159,6 +162,7 @@ static pto_status_t build_children(builder_t *builder, int depth, pto_yaml_node_
     }
 }
 
+/* Builds a value with its children from its first event. */
 static pto_status_t build(builder_t *builder, const yaml_event_t *event, int depth, pto_yaml_node_t **node) {
     if (depth > PTO_YAML_DEPTH_MAX)
         return fail_at(builder, event->start_mark, "nested too deeply");
@@ -176,8 +180,9 @@ static pto_status_t build(builder_t *builder, const yaml_event_t *event, int dep
     return PTO_OK;
 }
 
-/* Skip the start of the stream and of the document, and the end of the document. Return any other event: the
- * first of a value, or the end of the stream. `*in_document`: a document has started. */
+/* Skips the start of the stream and of the document, and the end of the document. Sets `*event` to the next
+ * one: the first of a value, or the end of the stream; and `*in_document` to whether a document has started.
+ */
 static pto_status_t next_content(builder_t *builder, yaml_event_t *event, bool *in_document) {
     int documents = 0;
     for (;;) {
