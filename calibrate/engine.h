@@ -1,5 +1,5 @@
-/* Measures the cases of benchmarks (benchmark.h) within a time budget, and writes the samples of each point
- * as soon as it is finished. */
+/* Measures the cases of benchmarks (benchmark.h) in a time budget, and writes each point when it is finished.
+ * */
 #ifndef PORTOLAN_CALIBRATE_ENGINE_H
 #define PORTOLAN_CALIBRATE_ENGINE_H
 

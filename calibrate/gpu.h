@@ -23,7 +23,6 @@ const char *gpu_build(void);
  * CUDA's. For tests, the environment variable PORTOLAN_EMULATED_GPUS selects the host device with that many
  * GPUs. Errors: why there is none. */
 pto_status_t gpu_find(int *count, pto_error_t *err);
-
 /* Selects a GPU for the following calls, and makes `gpu.stream` its stream. */
 void gpu_select(int index);
 

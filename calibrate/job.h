@@ -49,10 +49,8 @@ typedef struct {
 /* Collective. Selects each process's GPU: its rank on the node modulo the number of devices. */
 void job_init(job_t *job);
 void job_fini(job_t *job);
-
 /* Returns the number of processes on a node. Nodes are numbered by their lowest ranks. */
 int job_processes_on(const job_t *job, int node);
-
 /* Returns the index-th process of node 0 that uses a device; -1: none. */
 int job_process_of_device(const job_t *job, int device, int index);
 
@@ -60,11 +58,10 @@ int job_process_of_device(const job_t *job, int device, int index);
  * for `gpu`. An unknown socket differs from each known one. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
-/* Return whether a process of node 0 and one of its devices, or two of its devices, share a socket. An
- * unknown socket counts as shared. */
+/* Return whether a process of node 0 and a device, or two devices, share a socket. Unknown counts as shared.
+ * */
 bool job_on_socket(const job_t *job, int rank, int device);
 bool job_devices_share_socket(const job_t *job, int device, int other);
-
 /* Returns why messages between buffers of `space` can't be measured; NULL: they can. */
 const char *job_no_messages(const job_t *job, pto_space_t space);
 

@@ -17,8 +17,6 @@ enum { ANCESTORS = 6, GPUS_MAX = NVLINK_GPUS_MAX };
 /* NVML's level (ancestor_t) of each pair of GPUs: where their paths in the PCI tree meet; -1: unknown. */
 typedef int levels_t[GPUS_MAX][GPUS_MAX];
 
-/* --- cross-check of hwloc's tree with NVML's levels ----------------------------------------------------- */
-
 /* Returns whether an ancestor is on the way from a place (a vertex of the tree) to the root. */
 static bool is_below(const pto_node_tree_t *tree, int place, int ancestor) {
     while (place >= 0 && place != ancestor)
@@ -26,7 +24,6 @@ static bool is_below(const pto_node_tree_t *tree, int place, int ancestor) {
     return place >= 0;
 }
 
-/* Returns the number of switches between a GPU and an ancestor. */
 static int switches_below(const pto_node_tree_t *tree, int gpu, int ancestor) {
     int switches = 0;
     for (int at = gpu; at != ancestor; at = tree->place[at].parent)
@@ -83,9 +80,6 @@ static void put_cross_check(const pto_node_tree_t *tree, levels_t level, pto_tex
             checked - differ, checked);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
-
-/* Reads this machine's topology as XML by hwloc. */
 static pto_status_t read_hwloc(pto_xml_t *xml, pto_error_t *err) {
     hwloc_topology_t hwloc;
     char *text = NULL;
@@ -117,8 +111,6 @@ static bool read_nvml(pto_node_tree_t *tree, levels_t level) {
     memcpy(tree->to_cpu, links.to_cpu, sizeof tree->to_cpu);
     return true;
 }
-
-/* --- writing -------------------------------------------------------------------------------------------- */
 
 static void put_node(pto_node_tree_t *tree, const pto_calibrate_options_t *options, pto_text_t *text) {
     static levels_t level;

@@ -1,5 +1,4 @@
-/* The registry of benchmarks, in the order in which they run: one line each. Also fills their lists of cases.
- */
+/* The registry of benchmarks, in the order in which they run, and the functions that list their cases. */
 #include <stdio.h>
 #include <string.h>
 

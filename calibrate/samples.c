@@ -1,5 +1,5 @@
-/* Writes the samples file (samples.h). The rows of a point are written by one call, so that the file always
- * ends with a whole row. */
+/* Writes the samples file (samples.h), a point's rows by one call, so that it always ends with a whole row.
+ * */
 #include "samples.h"
 
 #include <inttypes.h>
@@ -112,12 +112,11 @@ void samples_point(samples_t *samples, const case_t *bench_case, const char *ben
                    int earlier, const double *seconds, int count) {
     char *text = must_allocate((size_t)count, ROW_MAX);
     size_t length = 0;
-    for (int run = 0; run < count; run++) {
+    for (int run = 0; run < count; run++)
         length +=
             (size_t)snprintf(text + length, ROW_MAX, "%s,%s,%s,%s,%d,%d,%" PRId64 ",%d,%.6e\n", benchmark,
                              bench_case->space, bench_case->level, bench_case->pair, bench_case->procs,
                              bench_case->messages, bytes, earlier + run + 1, seconds[run]);
-    }
     put(samples, text, length);
     free(text);
 }

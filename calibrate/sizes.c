@@ -42,7 +42,6 @@ static const double off_line = 0.15;
 static const double slow_times = 10.0;
 static const double doubtful_times = 2.0;
 
-/* A measured size. */
 typedef struct {
     int64_t bytes;
     int step;   /* of the ladder; -1: between two steps */
@@ -158,7 +157,6 @@ static int place_of(const sizes_t *sizes, int64_t bytes) {
     return place;
 }
 
-/* Returns the seconds of a repetition of a size. */
 static double repetition_seconds(const point_t *point) { return point->iterations * point->median.value; }
 
 /* Returns an upper bound of the time that visit_new reserves: for the second visits of all sizes, with their
@@ -501,7 +499,6 @@ static void next_stage(sizes_t *sizes) {
     sizes->repeated = sizes->repeated && !back;
 }
 
-/* Finds a visit of the current stage. */
 static bool next_in_stage(sizes_t *sizes, visit_t *visit) {
     switch (sizes->stage) {
     case COARSE:

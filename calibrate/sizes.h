@@ -30,7 +30,6 @@ typedef struct {
     bool exhaustive;
 } sizes_options_t;
 
-/* One visit of a size. */
 typedef struct {
     int64_t bytes;
     int earlier_samples; /* of earlier visits */
@@ -48,29 +47,21 @@ typedef struct sizes sizes_t;
 
 /* Returns the iterations of a repetition that is long compared with the clock's cost and resolution. */
 int sizes_iterations(double once_s);
-
 /* Ends the job if memory runs out, as all of calibrate does. */
 sizes_t *sizes_create(const sizes_options_t *options);
 void sizes_destroy(sizes_t *sizes);
-
 /* Finds the next visit, to be answered by sizes_record or sizes_refuse; returns false if there is none. */
 bool sizes_next(sizes_t *sizes, visit_t *visit);
-
 /* Copies the samples of earlier visits to `seconds`. */
 void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds);
-
 /* Returns whether a visit has enough samples. `seconds`: all of the size's, newest last; may be reordered. */
 bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, int count);
-
 /* Records the samples after a visit, given as in sizes_enough. */
 void sizes_record(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
-
 /* Tells the plan that there is no time for the visit, and so none for larger sizes. */
 void sizes_refuse(sizes_t *sizes, const visit_t *visit);
-
 /* Returns an estimate of the number of visits that are still to be made; at least 1. */
 int sizes_left(const sizes_t *sizes);
-
 /* Return the number of steps of the ladder, and that of the steps that there was no time for. */
 int sizes_ladder_count(const sizes_options_t *options);
 int sizes_left_out(const sizes_t *sizes);

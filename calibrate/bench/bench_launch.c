@@ -32,8 +32,6 @@ static double launching_s(pto_status_t (*launch)(void *graph, void *stream, pto_
     return seconds;
 }
 
-/* --- kernels -------------------------------------------------------------------------------------------- */
-
 static pto_status_t launch_empty(void *nothing, void *stream, pto_error_t *err) {
     (void)nothing;
     return gpu.bench->launch_empty(stream, err);
@@ -63,8 +61,6 @@ static double trial_queued(const work_t *work, int64_t bytes, int iterations) {
     return (now_s() - start) / QUEUED * iterations;
 }
 
-/* --- graphs --------------------------------------------------------------------------------------------- */
-
 static void open_graph(const work_t *work) {
     void **graph = work->state;
     GPU_DO(gpu.bench->graph_begin(gpu.stream, &gpu_error));
@@ -82,8 +78,6 @@ static void close_graph(const work_t *work) {
     void *const *graph = work->state;
     GPU_DO(gpu.bench->graph_destroy(*graph, &gpu_error));
 }
-
-/* --- descriptors ---------------------------------------------------------------------------------------- */
 
 const benchmark_t bench_kernel_launch = {
     .name = "kernel_launch",

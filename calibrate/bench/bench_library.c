@@ -25,8 +25,6 @@ static const pto_collective_t collectives[] = {
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
-/* --- cases ---------------------------------------------------------------------------------------------- */
-
 /* Lists the collectives on buffers of one space. `members`: all processes (cpu), or one per GPU (gpu). */
 static void list_buffers(const job_t *job, pto_space_t members, pto_space_t buffers, case_list_t *list) {
     int per_node = pairs_fewest(job, members);
@@ -47,8 +45,6 @@ static void list_cases(const job_t *job, pto_space_t space, case_list_t *list) {
         list_buffers(job, PTO_SPACE_GPU, PTO_SPACE_CPU, list);
     list_buffers(job, space, space, list);
 }
-
-/* --- measuring ------------------------------------------------------------------------------------------ */
 
 static void open_case(const work_t *work) {
     pto_library_call_t *call = work->state;

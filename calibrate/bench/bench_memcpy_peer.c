@@ -1,5 +1,4 @@
-/* Peer copies: a process copies from its GPU to that of another process, by CUDA IPC. The column `pair` has
- * the two processes. */
+/* Peer copies: a process copies from its GPU to that of another process (both are in `pair`), by CUDA IPC. */
 #include "ipc.h"
 #include "memcpy_common.h"
 

@@ -29,8 +29,6 @@ typedef struct {
     together_t *answering; /* their barrier */
 } state_t;
 
-/* --- cases ---------------------------------------------------------------------------------------------- */
-
 /* Members are the sender and its partners. */
 static void add_case(case_list_t *list, pto_space_t space, pto_level_t level, kind_t kind, int messages,
                      const int *members) {
@@ -62,8 +60,6 @@ static void list_cases(const job_t *job, pto_space_t space, case_list_t *list) {
     for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++)
         list_level(job, space, level, list);
 }
-
-/* --- one case ------------------------------------------------------------------------------------------- */
 
 static kind_t kind_of(const work_t *work) { return (kind_t)work->bench_case->detail[0]; }
 
@@ -98,11 +94,10 @@ static void post_receives(const work_t *work, int count) {
 
 static void start_sends(const work_t *work, int count) {
     state_t *state = work->state;
-    for (int i = 0; i < state->messages; i++) {
+    for (int i = 0; i < state->messages; i++)
         MPI_DO(MPI_Isend(state->outgoing + (int64_t)i * count, count, MPI_BYTE, partner_of(work, i),
                          kind_of(work) == TO_MANY ? 0 : i, work->comm,
                          &state->requests[state->messages + i]));
-    }
 }
 
 /* The part of member 0: sends, and waits for the answers. */

@@ -32,8 +32,6 @@ static const pto_collective_t collectives[] = {
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
-/* --- cases ---------------------------------------------------------------------------------------------- */
-
 static void add_case(const job_t *job, pto_collective_t collective, int nodes, int gpus_per_node,
                      case_list_t *list) {
     case_t *added = pairs_collective_case(job, "nccl", collective, PTO_SPACE_GPU, PTO_SPACE_GPU, nodes,
@@ -78,8 +76,6 @@ static void list_cases(const job_t *job, case_list_t *list) {
     for (int nodes = 1; nodes != 0; nodes = next_count(nodes, job->node_count))
         list_nodes(job, nodes, max, list);
 }
-
-/* --- measuring ------------------------------------------------------------------------------------------ */
 
 static void set_counts(const work_t *work, int64_t bytes) {
     state_t *state = work->state;

@@ -24,8 +24,6 @@ enum { PITCH_BYTES = 512, CPU_ROWS_MAX = 65536, GPU_ROWS_MAX = 1024 };
 
 static const int row_bytes[] = {4, 64};
 
-/* --- cases ---------------------------------------------------------------------------------------------- */
-
 static void list_levels(const job_t *job, const char *benchmark, pto_space_t space, case_list_t *list) {
     char missing[CASE_NAME_MAX];
     snprintf(missing, sizeof missing, "%s_%s", benchmark, pto_space_name(space));
@@ -79,16 +77,13 @@ static void list_strided(const job_t *job, pto_space_t space, case_list_t *list)
     }
 }
 
-/* --- messages ------------------------------------------------------------------------------------------- */
-
 static void use_bytes(const work_t *work, int64_t bytes) {
     ping_pong_buffers_t *state = work->state;
     state->type = MPI_BYTE;
     state->count = (int)bytes;
 }
 
-/* Makes a datatype of `rows` rows of `bytes`. It is an hindexed type, as the executor uses it, which may be
- * slower than an MPI vector. */
+/* Makes a datatype of rows as the executor does (hindexed), which may be slower than an MPI vector. */
 static void make_type(int rows, int bytes, MPI_Datatype *type) {
     int *lengths = must_allocate((size_t)rows, sizeof *lengths);
     MPI_Aint *displacements = must_allocate((size_t)rows, sizeof *displacements);

@@ -13,8 +13,6 @@ typedef enum { OPEN, ALLOCATE, SEGMENT } kind_t;
 
 enum { SEGMENT_BYTES = 4096 };
 
-/* --- cases ---------------------------------------------------------------------------------------------- */
-
 /* Adds a case of the first processes of a list. */
 static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_space_t space, const int *ranks,
                         int count) {
@@ -25,8 +23,7 @@ static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_sp
     return added;
 }
 
-/* Moves the processes whose GPUs can access that of ranks[0] to the front, after ranks[0]; returns how many.
- */
+/* Moves the processes whose GPUs can access that of ranks[0] up, to follow it; returns how many. */
 static int select_openers(const job_t *job, int *ranks, int rank_count) {
     int count = 0;
     for (int i = 1; i < rank_count; i++) {
@@ -69,8 +66,6 @@ static void list_cases(const job_t *job, case_list_t *list) {
         case_skip(list, "only one process is on the first node", "setup_segment");
     free(ranks);
 }
-
-/* --- trials: members start each iteration together ------------------------------------------------------ */
 
 /* Member 0 only provides the memory. */
 static double open_memory(const work_t *work, int64_t bytes, int iterations) {

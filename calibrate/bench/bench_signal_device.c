@@ -55,9 +55,8 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
             work->bench_case->member[other], work->job->rank, limit_s, (unsigned)state->result->failed_round,
             1 + ROUNDS);
     }
-    if (state->result->stale) {
+    if (state->result->stale)
         die("signal_device: on process %d, a flag arrived before its data", work->job->rank);
-    }
     state->value += 1 + ROUNDS;
     double one_way_s = 1e-9 * (double)state->result->elapsed_ns / (2 * ROUNDS);
     return work->me == 0 ? one_way_s * iterations : 0.0;

@@ -40,8 +40,6 @@ static const pto_export_collective_t collectives[] = {
                    BLOCKS(1, "GiB", 30)}},
     {.name = NULL}};
 
-/* --- prices --------------------------------------------------------------------------------------------- */
-
 /* The postal model's time; INFINITY without a cost. */
 static double postal_s(const pto_postal_t *cost, int64_t bytes) {
     return cost ? cost->alpha_s.value + cost->beta_s_per_byte.value * (double)bytes : INFINITY;
@@ -76,8 +74,6 @@ static double price(const pto_export_t *export, const pto_export_table_t *table,
     return table->collective->id == REDUCTION ? reduction_s(machine, algorithm->id, bytes)
                                               : blocks_s(machine, bytes, algorithm->id);
 }
-
-/* --- the variables -------------------------------------------------------------------------------------- */
 
 /* Sets `*known` to whether both prices are known. */
 static bool kernel_is_as_fast(const pto_machine_t *machine, int64_t bytes, bool *known) {
@@ -142,8 +138,6 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
     return PTO_OK;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
-
 enum { USE_KERNEL, THRESHOLD, BLOCK, VARIABLE_COUNT };
 
 static const struct {
@@ -188,8 +182,7 @@ static pto_status_t read_variable(const pto_variable_t *variable, void *context)
     return PTO_OK;
 }
 
-/* Fills a table with the file's rules. Without USE_KERNEL the library decides: its default, which differs by
- * release, is unknown. */
+/* Fills a table with the file's rules. Without USE_KERNEL the default applies, which differs by release. */
 static void fill_table(const pto_export_t *export, pto_export_table_t *table,
                        const int64_t value[VARIABLE_COUNT]) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;

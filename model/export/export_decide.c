@@ -10,8 +10,7 @@
 #include "portolan/units.h"
 #include "show/table.h"
 
-/* Returns the scenario of a table's communicator. It borrows `bytes`, `nodes` and all that the export owns.
- */
+/* Returns the scenario of a table's communicator. It borrows `bytes`, `nodes` and the export's parts. */
 static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_table_t *table,
                                   pto_series_t bytes, pto_series_t nodes) {
     pto_scenario_t scenario = export->options.scenario;
@@ -38,8 +37,7 @@ pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err)
                : status;
 }
 
-/* Sets the seconds of a strategy with this algorithm (NULL: the cheapest) at a size; INFINITY if it does not
- * apply. */
+/* Sets the seconds of a strategy with this algorithm (NULL: the cheapest); INFINITY if it does not apply. */
 static pto_status_t price_strategy(const pto_export_t *export, const pto_export_table_t *table,
                                    const char *strategy, const char *algorithm, int64_t bytes,
                                    double *seconds, pto_error_t *err) {
@@ -80,7 +78,6 @@ pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table
     return price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
 }
 
-/* Whether rules for this communicator may name an algorithm. */
 static bool may_run(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm) {
     if (algorithm->needs_commutative && !export->commutative)
@@ -113,10 +110,8 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
     return status;
 }
 
-/* --- rules ---------------------------------------------------------------------------------------------- */
-
-/* Sets the price of an algorithm or, for NULL, of the library's default. An unknown default gets the price 0,
- * so that it wins. */
+/* Sets the price of an algorithm or (NULL) of the library's default: 0, so that it wins, if that is unknown.
+ * */
 static pto_status_t price_rule(const pto_export_t *export, const pto_export_table_t *table,
                                const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                                pto_error_t *err) {
@@ -126,9 +121,8 @@ static pto_status_t price_rule(const pto_export_t *export, const pto_export_tabl
     return algorithm ? pto_export_price(export, table, algorithm, bytes, seconds, err) : PTO_OK;
 }
 
-/* Finds the size from which on a rule for `next` should replace one for `last`: by bisection in
- * (`slow`, `fast`], to 1/64 of the size. `next` must be as fast as `last` or, if `last` is NULL, faster than
- * the library's default. */
+/* Finds, by bisection in (`slow`, `fast`] to 1/64 of the size, where a rule for `next` should replace one for
+ * `last`: it is as fast or, if `last` is NULL, faster than the library's default. */
 static pto_status_t find_crossing(const pto_export_t *export, const pto_export_table_t *table,
                                   const pto_export_algorithm_t *last, const pto_export_algorithm_t *next,
                                   int64_t slow, int64_t fast, int64_t *crossing, pto_error_t *err) {
@@ -157,8 +151,7 @@ static pto_status_t add_rule(pto_export_table_t *table, int64_t from, const pto_
     return PTO_OK;
 }
 
-/* Sets whether the price of `last` is within the tolerance of the best one, so that no new rule is needed;
- * false if `last` is NULL. */
+/* Sets whether the price of `last` is within the tolerance of the best, so that no new rule is needed. */
 static pto_status_t is_good_enough(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                    const pto_export_algorithm_t *last, double best_s, bool *is_enough,
                                    pto_error_t *err) {
@@ -168,8 +161,7 @@ static pto_status_t is_good_enough(const pto_export_t *export, const pto_export_
     return status;
 }
 
-/* Sets `*best` to NULL (the library decides) unless it is better than the library's default, if that is
- * known. */
+/* Sets `*best` to NULL (the library decides) unless it is better than the library's known default. */
 static pto_status_t prefer_default(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                    const pto_export_algorithm_t **best, double best_s, pto_error_t *err) {
     if (!export->target->default_rule || !*best)
@@ -182,8 +174,8 @@ static pto_status_t prefer_default(const pto_export_t *export, const pto_export_
     return status;
 }
 
-/* Adds a rule from the export's size with this index on, if the last rule's algorithm is not good enough. The
- * first size always gets a rule. */
+/* Adds a rule from this size of the export on, if it is the first size or the last rule is not good enough.
+ * */
 static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t index,
                               pto_error_t *err) {
     const bool is_first = index == 0;
@@ -207,8 +199,7 @@ static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *ta
     return status == PTO_OK ? add_rule(table, from, best, err) : status;
 }
 
-/* Inserts a rule that leaves the sizes below the first priced one to the library, unless they are smaller
- * than an element. */
+/* Inserts a rule that leaves sizes below the first priced one to the library, if they hold an element. */
 static pto_status_t leave_smaller_sizes(const pto_export_t *export, pto_export_table_t *table,
                                         pto_error_t *err) {
     int64_t first_bytes = export->bytes.value[0];
@@ -262,8 +253,6 @@ int64_t pto_export_size(const pto_export_table_t *table, int64_t bytes) {
     return table->collective->total ? bytes * table->ranks : bytes;
 }
 
-/* --- staging -------------------------------------------------------------------------------------------- */
-
 /* Whether staging through the host is as fast as giving the library GPU buffers. */
 static pto_status_t staging_is_as_fast(const pto_export_t *export, const pto_export_table_t *table,
                                        int64_t bytes, bool *as_fast, pto_error_t *err) {
@@ -302,8 +291,6 @@ pto_status_t pto_export_last_staged(const pto_export_t *export, const pto_export
     }
     return status;
 }
-
-/* --- what the library cannot do ------------------------------------------------------------------------- */
 
 /* Write a line if a range's winner is faster than the library with its rules by more than the tolerance. */
 static pto_status_t write_range(const pto_export_t *export, const pto_export_table_t *table,
@@ -345,7 +332,6 @@ static bool can_run(const pto_export_collective_t *collective, const pto_strateg
     return found;
 }
 
-/* Writes the lines of pto_export_write_missed about one table. */
 static pto_status_t write_table(const pto_export_t *export, const pto_export_table_t *table,
                                 const char *except, FILE *stream, pto_error_t *err) {
     int64_t nodes = table->nodes;

@@ -56,8 +56,6 @@ static bool is_split_by_node(const pto_export_table_t *table) {
            table->collective->collective != PTO_COLLECTIVE_ALLTOALL;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
-
 enum { PATH_MAX_BYTES = PTO_FOLDER_MAX + 32 };
 
 /* Sets `path` to a file of libraries/mpich-4.0. False: no folder of libraries has it. */
@@ -155,8 +153,6 @@ static pto_status_t read_file(const pto_export_file_t *file, pto_export_t *expor
     return PTO_OK;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------- */
-
 /* The object {"KEY": child}, which takes the reference to the child. */
 static json_t *object_of(const char *key, json_t *child) {
     json_t *node = json_object();
@@ -167,8 +163,7 @@ static json_t *object_of(const char *key, json_t *child) {
     return node;
 }
 
-/* The node of a rule. `own` is the collective's branch in MPICH's own tree, which is used again for calls
- * that the algorithm cannot run. */
+/* The node of a rule. `own` is MPICH's own branch, for calls that the algorithm cannot run. */
 static json_t *algorithm_node(const pto_export_collective_t *collective,
                               const pto_export_algorithm_t *algorithm, json_t *own) {
     char key[96] = "algorithm=";
@@ -301,8 +296,6 @@ static pto_status_t write_tree(const pto_export_t *export, FILE *stream, pto_err
     json_decref(tree);
     return status;
 }
-
-/* --- notes ---------------------------------------------------------------------------------------------- */
 
 static void write_rules(const pto_export_table_t *table, FILE *stream) {
     for (int i = 0; i + 1 < table->rule_count; i++)

@@ -64,9 +64,8 @@ static double price(const pto_export_t *export, const pto_export_table_t *table,
     return price_of(export, table, algorithm, bytes, export->check != NULL);
 }
 
-/* NCCL's own choice. If NCCL knows all inputs of the prices, it chooses the cheaper of ring and tree.
- * Otherwise its choice is unknown; the slower one is assumed, so that there is a rule where their prices
- * differ. */
+/* NCCL's own choice: the cheaper of ring and tree if NCCL knows all inputs of the prices. Otherwise it is
+ * unknown, and the slower one is assumed, so that there is a rule where their prices differ. */
 static pto_export_rule_t choice_of_nccl(const pto_export_t *export, const pto_export_table_t *table,
                                         int64_t bytes) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
@@ -136,8 +135,6 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
         write_reason(export, &export->table[i], stream);
     return PTO_OK;
 }
-
-/* --- reading -------------------------------------------------------------------------------------------- */
 
 /* A file is read by the plugin's own reader (tuner/rules.h). The first rule that matches a call applies. The
  * calls that are checked are not grouped, and their buffers are not registered. Whether NCCL can run an

@@ -53,8 +53,6 @@ static pto_status_t check_keys(const reader_t *reader, const json_t *object, con
     return PTO_OK;
 }
 
-/* --- ranges --------------------------------------------------------------------------------------------- */
-
 /* Reads an end of a range; a missing one leaves `*end` unchanged. */
 static pto_status_t read_end(const reader_t *reader, const json_t *object, const char *key, int64_t *end) {
     const json_t *value = json_object_get(object, key);
@@ -83,8 +81,6 @@ static pto_status_t read_range(const reader_t *reader, const json_t *object, con
     return status;
 }
 
-/* --- rules ---------------------------------------------------------------------------------------------- */
-
 /* Algorithm names are printed later. Open MPI's own have only these characters. */
 static bool is_printable(const char *name) {
     while (*name >= ' ' && *name <= '~')
@@ -92,8 +88,7 @@ static bool is_printable(const char *name) {
     return *name == '\0';
 }
 
-/* Reads the algorithm of a rule of the file into `parsed`. A collective without a name has no tables; its
- * rules are only checked. */
+/* Reads the algorithm of a rule into `parsed`. A collective without a name has no tables: only checks it. */
 static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
                                    const pto_export_collective_t *collective, pto_export_rule_t *parsed) {
     const json_t *value = json_object_get(rule, "alg"), *segment = json_object_get(rule, "seg_size");
@@ -124,7 +119,6 @@ static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
     return PTO_OK;
 }
 
-/* Reads a list of at most PTO_EXPORT_RULES_MAX rules. */
 static pto_status_t read_entries(reader_t *reader, const json_t *list,
                                  const pto_export_collective_t *collective, pto_export_entry_t *entry,
                                  size_t *count) {
@@ -148,8 +142,6 @@ static pto_status_t read_entries(reader_t *reader, const json_t *list,
     return status;
 }
 
-/* --- from the file's entries to tables ------------------------------------------------------------------ */
-
 /* Whether an entry for this range of ranks and this distribution applies to a table's communicator. */
 static bool applies(const pto_export_table_t *table, const pto_export_range_t *ranks,
                     const char *distribution) {
@@ -160,8 +152,8 @@ static bool applies(const pto_export_table_t *table, const pto_export_range_t *r
     return strcmp(distribution, "any") == 0 || table->nodes == table->ranks;
 }
 
-/* Reads an entry for communicators into the tables that no earlier entry has filled. `is_filled` has a flag
- * per table of the export. */
+/* Reads an entry for communicators into the tables that no earlier entry has filled (`is_filled`, by table).
+ * */
 static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_export_collective_t *collective,
                               pto_export_t *export, bool *is_filled) {
     pto_export_entry_t entry[PTO_EXPORT_RULES_MAX];

@@ -41,8 +41,6 @@ pto_status_t pto_export_parse_json(const pto_export_file_t *file, const char *pr
                                                "%s", reason.text);
 }
 
-/* --- from a file's entries to a table ------------------------------------------------------------------- */
-
 bool pto_export_range_has(const pto_export_range_t *range, int64_t value) {
     return range->first <= value && value <= range->last;
 }
@@ -55,8 +53,7 @@ static const pto_export_rule_t *rule_for(const pto_export_entry_t *entry, size_t
     return &library_decides;
 }
 
-/* The least size above `bytes` at which an entry begins, or which follows the last size of one; INT64_MAX if
- * there is none. */
+/* The least size above `bytes` at which an entry begins or has ended; INT64_MAX if there is none. */
 static int64_t next_limit(const pto_export_entry_t *entry, size_t count, int64_t bytes) {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < count; i++) {

@@ -42,7 +42,6 @@ static void add_range(pto_text_t *text, const pto_export_table_t *table, int rul
                  last_size(table, rule), table->ranks, table->ranks, by_broadcasts ? ":@bcast" : "");
 }
 
-/* Write the ranges of one layer as one line. */
 static pto_status_t write_layer(const pto_export_t *export, FILE *stream, const char *layer,
                                 pto_error_t *err) {
     pto_text_t text = {.text = NULL};
@@ -90,8 +89,6 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
     return pto_export_write_missed(export, NULL, stream, err);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
-
 /* To check a file, find the layer with the highest score, which runs the call. A layer whose score the file
  * does not set has its default score. UCC may have been built without a layer: only UCP, and the layers that
  * the file sets, are sure to be built in. */
@@ -100,8 +97,6 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
  * not run collectives on NVIDIA's GPUs. CUDA only works within a node. */
 static const int64_t default_scores[PTO_UCC_LAYER_COUNT] = {
     [PTO_UCC_NCCL] = 20, [PTO_UCC_UCP] = 10, [PTO_UCC_CUDA] = 40, [PTO_UCC_RCCL] = 0};
-
-/* --- which settings apply ------------------------------------------------------------------------------- */
 
 /* The file's rules, read for one table. */
 typedef struct {
@@ -118,7 +113,6 @@ static bool may_apply(const pto_ucc_section_t *section, const pto_export_table_t
            pto_export_range_has(&section->ranks_per_node, table->ranks / table->nodes);
 }
 
-/* Whether a setting may apply to the table's collective and communicator. */
 static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
     const pto_ucc_rules_t *rules = reader->rules;
     bool has_team = setting->teams.begin == setting->teams.end;
@@ -159,9 +153,6 @@ static int64_t next_limit(const reader_t *reader, int64_t bytes) {
     return next;
 }
 
-/* --- which layer runs a call ---------------------------------------------------------------------------- */
-
-/* The settings that apply from a size on to the next limit. */
 typedef struct {
     const pto_ucc_setting_t *setting[PTO_UCC_LAYER_COUNT]; /* NULL: none for this layer */
     bool is_any;                                           /* a layer or component has a setting */
@@ -220,9 +211,8 @@ static void name_layer(const reader_t *reader, const settings_t *settings, int l
                  algorithm);
 }
 
-/* Describes the choice if layers that may not be built in have the highest scores: "CUDA or NCCL if built,
- * else UCP". `unsure` has the scores of these layers, 0 for others; `best` is the layer with `sure_score`, or
- * -1. */
+/* Describes the choice if layers that may not be built in have the highest scores (`unsure`, 0 for others):
+ * "CUDA or NCCL if built, else UCP". `best` is the layer with `sure_score`, or -1. */
 static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t sure_score, int best,
                         pto_export_rule_t *rule) {
     const pto_ucc_rules_t *rules = reader->rules;
@@ -270,8 +260,6 @@ static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_
         name_unsure(reader, unsure, sure_score, best, &rule);
     return rule;
 }
-
-/* --- tables --------------------------------------------------------------------------------------------- */
 
 /* Fills a table with the file's rules. UCC's ranges include both ends: a size at which two ranges meet
  * belongs to the one with the higher score, else to the upper one. If the file's sizes are those of all

@@ -51,7 +51,6 @@ static const subject_t subjects[] = {
     {"count", true, {"any"}},
     {.name = NULL}};
 
-/* A parsed key. */
 typedef struct {
     const subject_t *subject;
     char relation;     /* '=', '<', or 'l' for `<=` */
@@ -73,8 +72,7 @@ static bool is_word(const subject_t *subject, const char *value) {
     return false;
 }
 
-/* Parses a key. Returns false if MPICH 4.0 does not know it. For count and comm_avg_ppn, it knows only `<=`
- * (and `count<pow2`). */
+/* Parses a key. False: MPICH 4.0 does not know it. Of `<` and `<=`, count and comm_avg_ppn have only `<=`. */
 static bool read_condition(const char *key, condition_t *condition) {
     size_t length = strcspn(key, "<=");
     const subject_t *subject = subjects;
@@ -97,8 +95,6 @@ static bool read_condition(const char *key, condition_t *condition) {
     return subject->has_limits && !(only_less_equal && condition->relation == '<') &&
            read_limit(condition->value, &condition->limit);
 }
-
-/* --- checking a tree ------------------------------------------------------------------------------------ */
 
 typedef struct {
     const char *file;
@@ -213,8 +209,6 @@ pto_status_t pto_mpich_parse(const pto_export_file_t *file, const char *names, j
     return status;
 }
 
-/* --- looking up a call ---------------------------------------------------------------------------------- */
-
 /* The largest power of two up to `limit`. */
 static int64_t power_up_to(int64_t limit) {
     int64_t power = 1;
@@ -233,7 +227,6 @@ static int64_t value_of(const pto_mpich_call_t *call, const subject_t *subject) 
     return strcmp(subject->name, "total_msg_size") == 0 ? call->bytes * call->ranks : call->bytes;
 }
 
-/* Whether a condition with `=` holds. */
 static bool is_equal(const pto_mpich_call_t *call, const condition_t *condition) {
     const char *value = condition->value;
     bool is_split = call->ranks > call->nodes; /* by node, as several ranks share one */

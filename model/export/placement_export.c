@@ -1,5 +1,4 @@
-/* Writes the placements that `portolan map` finds for launchers: Open MPI's rankfile, Slurm's host file, and
- * CUDA_VISIBLE_DEVICES. */
+/* Writes placements of `portolan map`: Open MPI's rankfile, Slurm's host file, and CUDA_VISIBLE_DEVICES. */
 #include "placement_export.h"
 
 #include <stdint.h>

@@ -33,8 +33,6 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, int line,
     return pto_error_set_at(reader->err, status, reader->path, line, 1, "%s", message);
 }
 
-/* --- sections ------------------------------------------------------------------------------------------- */
-
 /* Read N or N-N. */
 static bool read_range(const char *text, pto_export_range_t *range) {
     int64_t end[2] = {0};
@@ -96,8 +94,6 @@ static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable
     reader->section = variable->section;
     return PTO_OK;
 }
-
-/* --- variables ------------------------------------------------------------------------------------------ */
 
 /* Read a list of layers: `all`, names, or `^` and the names that are excluded. */
 static pto_status_t read_layers(reader_t *reader, const pto_variable_t *variable) {

@@ -66,8 +66,7 @@ static pto_status_t setting_fault(const reader_t *reader, const char *at, const 
                             column_of(reader, at), "%s", message);
 }
 
-/* Returns the next part of `*rest` that is not empty, terminated by a NUL, and moves `*rest` behind it; NULL
- * if there is none. */
+/* Returns the next part that is not empty, as a string, and moves `*rest` behind it; NULL: there is none. */
 static char *next_part(char **rest, const char *delimiter) {
     char *part = *rest + strspn(*rest, delimiter);
     if (!*part)
@@ -77,8 +76,6 @@ static char *next_part(char **rest, const char *delimiter) {
     *end = '\0';
     return part;
 }
-
-/* --- numbers and ranges --------------------------------------------------------------------------------- */
 
 static pto_status_t read_digits(const reader_t *reader, const char *text, size_t length, int64_t max,
                                 int64_t *number) {
@@ -172,8 +169,6 @@ static pto_status_t read_teams(const reader_t *reader, char *list) {
                : status;
 }
 
-/* --- words ---------------------------------------------------------------------------------------------- */
-
 static pto_status_t read_words(const reader_t *reader, char *list) {
     unsigned found_collectives = 0, found_memories = 0;
     char *begin = list;
@@ -215,8 +210,6 @@ static pto_status_t read_score(const reader_t *reader, const char *text) {
         return PTO_OK;
     return read_digits(reader, text, strlen(text), PTO_UCC_SCORE_INFINITE, &reader->setting->score);
 }
-
-/* --- settings ------------------------------------------------------------------------------------------- */
 
 /* Reads a qualifier, whose kind its form tells. A list with an `end` other than 0 has been read already. */
 static pto_status_t read_qualifier(const reader_t *reader, char *text) {
@@ -273,8 +266,6 @@ static pto_status_t read_setting(const reader_t *reader, char *text) {
     setting->column = column_of(reader, begin);
     return check_algorithm(reader, begin);
 }
-
-/* --- settings that overlap ------------------------------------------------------------------------------ */
 
 /* Returns whether a range of list `a` overlaps with one of `b` or, if they are the same list, whether two of
  * its ranges overlap. If `may_share_end`, ranges with just an end in common do not. */

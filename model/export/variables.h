@@ -72,14 +72,10 @@ typedef struct {
  * `*item` is the `item` of pto_variables_t: on entry the one of the line before, on return that of this line.
  */
 char *pto_variables_as_shell(char *line, const char *prefix, char **item);
-
 /* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);
-
-/* Returns the number of the first line, other than comments, with a name that begins with the prefix; 0:
- * there is none. */
+/* Returns the first line, other than comments, with a name that begins with the prefix; 0: there is none. */
 int pto_variables_find(const char *text, const char *prefix);
-
 /* Takes a variable. Reading ends if it fails. */
 typedef pto_status_t pto_variable_visit_t(const pto_variable_t *variable, void *context);
 

@@ -15,7 +15,6 @@
 /* FORMULAS_MAX: of a plan. STEPS: trials of each parameter alone. */
 enum { FORMULAS_MAX = 12, STEPS = 6, RANDOM_TRIALS = 24 };
 
-/* The state while the plans of a cell are visited. */
 typedef struct {
     const pto_machine_t *machine;
     const pto_formula_variable_t *variable;
@@ -25,8 +24,6 @@ typedef struct {
     pto_cell_formulas_t cell;
     pto_error_t refused; /* why the cell has no formulas; its status is PTO_OK if it has */
 } maker_t;
-
-/* --- one plan ------------------------------------------------------------------------------------------- */
 
 /* Adds the formula of a plan's price at the current parameters. `*fits` is false if the price needs
  * operations that a tape cannot record. */
@@ -44,7 +41,6 @@ static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *f
     return status;
 }
 
-/* Whether any formula of a plan holds at the trial's values. */
 static bool any_holds(const maker_t *maker, const pto_candidate_t *candidate) {
     const pto_formulas_t *formulas = &maker->cell.formulas;
     const size_t variables = (size_t)formulas->variable_count;
@@ -116,8 +112,7 @@ static pto_status_t add_formulas(maker_t *maker, const pto_plan_t *plan, pto_can
     return status;
 }
 
-/* Adds a plan that the strategy may choose: the callback of pto_plan_candidates, whose context is a maker_t.
- */
+/* Adds a plan that the strategy may choose: a callback of pto_plan_candidates; the context is a maker_t. */
 static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, pto_error_t *err) {
     maker_t *maker = context;
     pto_cell_formulas_t *cell = &maker->cell;
@@ -149,8 +144,6 @@ static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, p
     cell->candidate[cell->count++] = candidate;
     return PTO_OK;
 }
-
-/* --- a cell --------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                const pto_strategy_t *strategy, const pto_formula_variable_t *variable,

@@ -12,16 +12,13 @@ typedef pto_formula_sum_t sum_t;
 /* Longer prices are refused, as finding equal operations takes quadratic time. */
 enum { RECORDS_MAX = 20000, OPERATIONS_MAX = 4000 };
 
-/* A result of adding two numbers that is at most this fraction of the first counts as 0: only rounding kept
- * it from 0. */
+/* A sum of two numbers of at most this fraction of the first counts as 0: the rest is rounding. */
 static const double cancelled = 1e-12;
 
 /* Reserves one more item in a table of pto_formulas_t. False, and sets `failed`, if memory runs out. */
 #define RESERVE_ITEM(formulas, table)                                                                        \
     (PTO_RESERVE((formulas)->table, (formulas)->table##_capacity, (formulas)->table##_count + 1) ||          \
      ((formulas)->failed = true, false))
-
-/* --- sums ----------------------------------------------------------------------------------------------- */
 
 /* The bounds of the value with the index `of`. */
 static double low_of(const pto_formulas_t *formulas, int of) {
@@ -102,8 +99,6 @@ static bool equal(const pto_formulas_t *formulas, const sum_t *a, const sum_t *b
     return true;
 }
 
-/* --- operations ----------------------------------------------------------------------------------------- */
-
 static void find_bounds(pto_formula_operation_t *operation) {
     const sum_t *a = &operation->a, *b = &operation->b;
     if (operation->op == PTO_FORMULA_MAXIMUM) {
@@ -152,9 +147,8 @@ static sum_t common_of(pto_formulas_t *formulas, sum_t a, sum_t b) {
     return common;
 }
 
-/* Returns the larger sum: a or b if one is larger for all values of the variables; else their common terms
- * plus the maximum of the others. Common terms are kept out of the operation so that more operations are
- * equal. */
+/* Returns the larger sum: a or b if one always is, else their common terms plus the maximum of the others.
+ * Common terms stay out of the operation, so that more operations are equal. */
 static sum_t maximum(pto_formulas_t *formulas, sum_t a, sum_t b) {
     sum_t ahead = combine(formulas, b, a, -1);
     if (ahead.high <= 0)
@@ -177,8 +171,6 @@ static sum_t multiply(pto_formulas_t *formulas, sum_t a, sum_t b) {
 static sum_t divide(pto_formulas_t *formulas, sum_t a, sum_t b) {
     return is_number(&b) ? scale(formulas, a, 1 / b.number) : operate(formulas, PTO_FORMULA_DIVIDE, a, b);
 }
-
-/* --- comparisons ---------------------------------------------------------------------------------------- */
 
 /* Returns whether a comparison needs no condition: it has the recorded result for all values of the
  * variables, or its sums are equal, so that only rounding decided. */
@@ -225,8 +217,6 @@ static void compare(pto_formulas_t *formulas, const pto_tape_record_t *record, s
     if (RESERVE_ITEM(formulas, condition))
         formulas->condition[formulas->condition_count++] = (pto_formula_condition_t){index, holds};
 }
-
-/* --- a tape's records ----------------------------------------------------------------------------------- */
 
 /* The sum of a record that is a multiple of a parameter: a term if that is a variable, else a number. */
 static sum_t read_param(pto_formulas_t *formulas, const pto_tape_record_t *record) {
@@ -299,8 +289,6 @@ void pto_formulas_fini(pto_formulas_t *formulas) {
     free(formulas->formula);
     *formulas = (pto_formulas_t){0};
 }
-
-/* --- values --------------------------------------------------------------------------------------------- */
 
 static double sum_value(const pto_formulas_t *formulas, const sum_t *sum, const double *value) {
     double result = sum->number;

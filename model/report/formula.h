@@ -20,8 +20,8 @@ typedef struct {
     double high;
 } pto_formula_variable_t;
 
-/* A multiple of a value. Values are indexed: first the variables, then (from variable_count on) the results
- * of operations. */
+/* A multiple of a value. Values are the variables, then (from index variable_count on) the operations'
+ * results. */
 typedef struct {
     int of;       /* the index of the value */
     double times; /* the factor */
@@ -69,8 +69,7 @@ typedef struct {
     int count;
 } pto_formula_t;
 
-/* Formulas that share operations, whose operands are earlier ones. Initially, all but the variables is zero.
- */
+/* Formulas that share operations, whose operands are earlier ones. At first all but the variables is 0. */
 typedef struct {
     const pto_formula_variable_t *variable; /* borrowed */
     int variable_count;
@@ -92,15 +91,11 @@ typedef struct {
     bool failed; /* out of memory */
 } pto_formulas_t;
 
-/* Adds the formula of a tape's price. Errors: PTO_ERR_TOO_LARGE if it has too many operations;
- * PTO_ERR_MEMORY. */
+/* Adds the formula of a tape's price. Errors: PTO_ERR_TOO_LARGE (too many operations); PTO_ERR_MEMORY. */
 pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, pto_error_t *err);
 void pto_formulas_fini(pto_formulas_t *formulas);
-
-/* Computes the results of all operations: `value` has the values of the variables, and gets the results after
- * them. */
+/* Computes the results of all operations, and stores them in `value` after the values of the variables. */
 void pto_formulas_operate(const pto_formulas_t *formulas, double *value);
-
 /* Computes the price by the formula with this index from these values; false if the formula does not hold. */
 bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double *value, double *seconds);
 

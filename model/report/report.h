@@ -28,7 +28,6 @@ typedef struct {
     const char *file; /* NULL if it is the machine's */
 } pto_report_param_t;
 
-/* A report that is being written. */
 typedef struct {
     FILE *stream;
     pto_machine_t *machine; /* its parameters are changed and restored */
@@ -77,8 +76,7 @@ typedef struct {
     const char *title;
     const pto_series_t *rows; /* the numbers of nodes */
     int sliders;              /* how many to choose, if none are chosen yet */
-    /* Finds the measurements of a row; the caller frees `*point`. PTO_ERR_NOT_FOUND if it has none. May be
-     * NULL. */
+    /* Finds a row's measurements; the caller frees them. PTO_ERR_NOT_FOUND: it has none. May be NULL. */
     pto_status_t (*points)(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
                            size_t *point_count, pto_error_t *err);
     void *context;
@@ -101,16 +99,12 @@ pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *
                              pto_error_t *err);
 /* Writes the time of the whole step, and the calls and computation of its entries. */
 void pto_report_step_total(FILE *stream, const pto_step_prediction_t *step);
-
 /* Writes a note if the machine's terms were fitted to some of these measurements. */
 void pto_report_fitted(FILE *stream, const pto_machine_t *machine, const pto_collectives_t *collectives);
-
 /* Writes the tables that cells refer to: strategies, stages, parameters, sliders. */
 pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err);
-
 /* Writes a number so that it reads back as the same. */
 void pto_report_number(FILE *stream, double value);
-
 /* Writes the page with these data. `<` in the JSON is escaped, so that it cannot end the script element. */
 void pto_report_page(FILE *stream, const char *json);
 

@@ -6,8 +6,6 @@
 #include "scenario/check.h"
 #include "show/table.h"
 
-/* --- rows ----------------------------------------------------------------------------------------------- */
-
 /* Returns whether the scenario makes sense on other numbers of nodes. Sweeps of nodes, mappings, pairs,
  * halos, and counts for a fixed number of owners do not. */
 static bool has_rows(const pto_scenario_t *scenario) {
@@ -78,8 +76,6 @@ static pto_status_t print_row(pto_report_t *report, const pto_report_panel_t *pa
     pto_predictions_fini(&predictions);
     return status;
 }
-
-/* --- the panel ------------------------------------------------------------------------------------------ */
 
 static void print_points(FILE *stream, const pto_predictions_t *predictions) {
     fprintf(stream, "\"x\":\"%s\",\"values\":[", pto_sweep_kind_name(predictions->sweep));

@@ -34,8 +34,6 @@ static const pto_score_cell_t *next_cell(const group_t *group, const pto_score_c
     return NULL;
 }
 
-/* --- the scenario --------------------------------------------------------------------------------------- */
-
 static int by_value(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -107,8 +105,6 @@ static pto_status_t make_scenario(const group_t *group, const pto_machine_t *mac
     return status == PTO_OK ? pto_scenario_bind(scenario, machine, err) : status;
 }
 
-/* --- what was measured ---------------------------------------------------------------------------------- */
-
 /* Returns the index of a candidate's strategy; -1 if it ran another plan than the predicted one. */
 static int strategy_of(const pto_predictions_t *predictions, const pto_score_candidate_t *candidate,
                        int64_t bytes) {
@@ -148,8 +144,6 @@ static pto_status_t find_points(void *context, const pto_predictions_t *predicti
     *point_count = count;
     return count > 0 ? PTO_OK : PTO_ERR_NOT_FOUND;
 }
-
-/* --- panels --------------------------------------------------------------------------------------------- */
 
 static void print_title(const pto_score_cell_t *cell, char title[TITLE_MAX]) {
     const char *collective = pto_collective_name(cell->collective);

@@ -13,8 +13,6 @@
 #include "record.h"
 #include "table.h"
 
-/* --- flagged parameters -------------------------------------------------------------------------------- */
-
 const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param) {
     for (int i = 0; i < flags->count && param && param->line != PTO_LINE_WHAT_IF; i++)
         if (flags->param[i].param == param)
@@ -22,9 +20,6 @@ const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param) {
     return NULL;
 }
 
-/* --- for people ---------------------------------------------------------------------------------------- */
-
-/* The predictions that are being explained. */
 typedef struct {
     const pto_predictions_t *predictions;
     const pto_flags_t *flags;
@@ -118,8 +113,7 @@ static void print_row(double share, const char *amount, double count, const char
     pto_print_wrapped(stdout, rest, REST_COLUMN, pto_terminal_width(stdout));
 }
 
-/* Whether a term has a row. The count is 0 if other processes of the GPU determine the time of a shared
- * resource. */
+/* Whether a term has a row. The count is 0 if other processes determine the time of a shared resource. */
 static bool has_row(const pto_term_t *term) {
     return !term->param || (term->count != 0 && term->seconds != 0);
 }
@@ -138,7 +132,6 @@ static void explain_term(const explained_t *explained, const pto_term_t *term, d
     print_row(term->seconds / total_s, PTO_SECONDS_TEXT(term->seconds), term->count, rest);
 }
 
-/* Prints terms, with the name of each stage above its rows. */
 static void explain_terms(const explained_t *explained, const pto_term_t *term, int count, double total_s) {
     const char *stage = NULL;
     for (int t = 0; t < count; t++) {
@@ -259,7 +252,6 @@ static void explain_best_chunks(const pto_explanation_t *explanation, int64_t ch
                  ring ? "sqrt(s alpha / beta)" : "s / c*", (double)bytes / best);
 }
 
-/* Prints how many chunks a message is cut into, and why. */
 static void explain_chunks(const explained_t *explained, int64_t point, int strategy) {
     const pto_scenario_t *scenario = explained->predictions->scenario;
     const pto_prediction_t *prediction = pto_prediction_at(explained->predictions, point, strategy);
@@ -313,9 +305,6 @@ void pto_print_explanations(const pto_predictions_t *predictions, const pto_flag
     print_remarks(&explained);
 }
 
-/* --- csv ----------------------------------------------------------------------------------------------- */
-
-/* One row: a term of the price, the setup or the energy. */
 typedef struct {
     const char *part; /* "price", "setup", "energy"; "": the strategy does not apply */
     const char *stage, *key;

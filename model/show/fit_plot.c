@@ -37,14 +37,12 @@ typedef struct {
     double seconds[SIZES_MAX];
 } drawing_t;
 
-/* Finds the medians of a series; returns their number. */
 static size_t find_medians(drawing_t *drawing, const series_t *series) {
     const size_t count = pto_fit_medians(drawing->samples, series->benchmark, series->space, series->level,
                                          series->procs, SIZES_MAX, drawing->bytes, drawing->seconds);
     return count < SIZES_MAX ? count : SIZES_MAX;
 }
 
-/* Adds a series that has samples. */
 static void add_series(drawing_t *drawing, panel_t *panel, const series_t *series) {
     if (find_medians(drawing, series) > 0 && panel->count < SERIES_MAX)
         panel->series[panel->count++] = *series;
@@ -98,7 +96,6 @@ static void add_copies(drawing_t *drawing, panel_t *panel) {
     }
 }
 
-/* Creates all panels, and then keeps those that have samples. */
 static void create_panels(drawing_t *drawing) {
     static const char *const titles[PANELS] = {"messages, cpu", "messages, gpu", "injection, cpu",
                                                "injection, gpu", "copies"};
@@ -142,12 +139,11 @@ static void write_data(FILE *script, drawing_t *drawing, int index) {
 
 static void write_panel(FILE *script, const panel_t *panel, int index) {
     fprintf(script, "set title '%s'\nplot ", panel->title);
-    for (int s = 0; s < panel->count; s++) {
+    for (int s = 0; s < panel->count; s++)
         fprintf(script,
                 "%s$data_%d_%d using 1:2 with points pt 7 ps 0.4 lc %d notitle, $data_%d_%d using 1:3 with "
                 "lines lc %d title '%s'",
                 s > 0 ? ", " : "", index, s, s + 1, index, s, s + 1, panel->series[s].title);
-    }
     fputs("\n", script);
 }
 

@@ -1,5 +1,4 @@
-/* Drawing a prediction for `predict --plot`: a line with its interval for each strategy, measurements as
- * points, and below them the picks. */
+/* `predict --plot`: a line with its interval for each strategy, measurements as points, picks below. */
 #ifndef PTO_PREDICT_PLOT_H
 #define PTO_PREDICT_PLOT_H
 
@@ -9,7 +8,6 @@
 #include "plot.h"
 #include "portolan/pick.h"
 
-/* A measurement. */
 typedef struct {
     int strategy; /* its index in the predictions */
     int64_t at;   /* the value of the swept quantity: bytes, nodes or messages */

@@ -44,8 +44,8 @@ static int column_width(const columns_t *columns, int strategy) {
                      columns->predictions->strategy[strategy]->name);
 }
 
-/* The text of the last column: "dup_devptr (linear, 8 chunks) ?", without the parentheses unless `details`;
- * "" if no strategy applies. */
+/* The last column: "dup_devptr (linear, 8 chunks) ?", without parentheses unless `details`; "" without a
+ * pick. */
 static const char *choice_text(const columns_t *columns, int64_t point, char text[PTO_ROUTE_TEXT_MAX]) {
     const pto_predictions_t *predictions = columns->predictions;
     int winner = pto_pick_at(predictions, point);
@@ -55,7 +55,6 @@ static const char *choice_text(const columns_t *columns, int64_t point, char tex
                                 columns->details, pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
-/* The width of a line without the strategies' columns. */
 static int width_without_costs(const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
     char text[PTO_ROUTE_TEXT_MAX];
@@ -64,8 +63,6 @@ static int width_without_costs(const columns_t *columns) {
         longest = pto_wider(longest, choice_text(columns, point, text));
     return POINT_WIDTH + pto_bandwidth_columns_width(columns->options->bandwidth) + WIDE_GAP + longest;
 }
-
-/* --- which columns ------------------------------------------------------------------------------------- */
 
 /* Returns the least ratio of a strategy's cost to the cheapest one's, over all points. */
 static double least_ratio(const columns_t *columns, int strategy) {
@@ -79,9 +76,8 @@ static double least_ratio(const columns_t *columns, int strategy) {
     return least;
 }
 
-/* Shows the strategies of the least ratio: as many as fit, but at least one. Each strategy is shown if its
- * column fits together with those of all strategies of a lower ratio (of equal ones, the first). `ratio` has
- * room for all strategies. */
+/* Shows the strategies of the least ratio: as many as fit, but at least one. A strategy is shown if its
+ * column fits beside those of all with a lower ratio (of equal ones, the first). `ratio` is room for all. */
 static void show_best(columns_t *columns, double *ratio, int width) {
     const int count = columns->predictions->strategy_count, rest = width_without_costs(columns);
     for (int i = 0; i < count; i++)
@@ -110,8 +106,8 @@ static int find_gap(const columns_t *columns, int width) {
     return used - gaps * (WIDE_GAP - 1) <= width ? 1 : 0;
 }
 
-/* Makes the columns named by the user fit: first by narrow gaps, then without the details. If nothing helps,
- * lines are too wide, but complete. */
+/* Makes the columns that the user named fit: by narrow gaps, then without details; else lines are too wide.
+ * */
 static void choose_gap(columns_t *columns, int width) {
     columns->gap = find_gap(columns, width);
     if (columns->gap > 0)
@@ -150,8 +146,6 @@ static void print_left_out(const columns_t *columns) {
     pto_print_list(&list);
 }
 
-/* --- bandwidths ---------------------------------------------------------------------------------------- */
-
 int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options) {
     pto_collective_t collective = options->scenario.collective;
     if (options->bandwidth == PTO_BANDWIDTH_NONE)
@@ -175,8 +169,6 @@ static pto_moved_t moved_at(const columns_t *columns, int64_t point) {
     return (pto_moved_t){request.collective, pto_layout_owner_count(&request.layout), request.bytes,
                          request.messages};
 }
-
-/* --- rows ---------------------------------------------------------------------------------------------- */
 
 static const char *cost_text(const columns_t *columns, int64_t point, double value,
                              char text[PTO_SECONDS_TEXT_MAX]) {

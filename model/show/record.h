@@ -19,7 +19,6 @@ typedef enum {
     PTO_RECORD_NAMES   /* a list of texts */
 } pto_field_kind_t;
 
-/* How a field appears in a format. */
 typedef enum {
     PTO_RECORD_SHOWN,    /* its value */
     PTO_RECORD_LEFT_OUT, /* JSON: nothing; CSV: an empty field */
@@ -116,7 +115,6 @@ static inline pto_field_t pto_field_names(const char *name, const char *const *n
     return (pto_field_t){.name = name, .kind = PTO_RECORD_NAMES, .names = names, .count = count};
 }
 
-/* The parameters that are not priced. */
 static inline pto_field_t pto_field_unpriced(const char *name, const pto_caveats_t *caveats) {
     return pto_field_names(name, caveats->key, caveats->count);
 }
@@ -126,7 +124,6 @@ static inline pto_field_t pto_field_unpriced_if_any(const pto_caveats_t *caveats
     return pto_field_in_json(pto_field_if(caveats->count > 0, pto_field_unpriced("unpriced", caveats)));
 }
 
-/* What prices are extrapolated from, if they are. */
 static inline pto_field_t pto_field_extrapolated(const pto_caveats_t *caveats) {
     return pto_field_if(caveats->extrapolated_from[0],
                         pto_field_text("extrapolated_from", caveats->extrapolated_from));

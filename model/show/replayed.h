@@ -8,7 +8,6 @@
 #include "portolan/recording.h"
 #include "portolan/workload.h"
 
-/* The options of the command. */
 typedef struct {
     pto_options_t options; /* must be first: the shared options are stored at its offsets */
     pto_recording_options_t trace;
@@ -31,18 +30,14 @@ typedef struct {
 bool pto_replayed_is_priced(const pto_replayed_t *replayed, int i);
 /* Returns why a call is not priced, without the collective's name, with which the error may begin. */
 const char *pto_replayed_reason(const pto_replayed_t *replayed, int i);
-
-/* Returns the prediction of a call by the route that it took; NULL if that is not the name of a strategy that
- * applies. */
+/* Returns the prediction of a call by the route that it took; NULL if no strategy of this name applies. */
 const pto_prediction_t *pto_replayed_taken(const pto_replayed_t *replayed, int i);
-/* Returns whether a measurement refutes a prediction of the cheapest route, because it was faster. measured_s
- * is 0 if nothing was measured. */
+/* Returns whether a measurement (0: none) was faster than the prediction of the cheapest route. */
 static inline bool pto_is_refuted(double predicted_s, double measured_s) {
     return measured_s > 0 && measured_s < predicted_s;
 }
 /* Returns whether a kind of call was faster than its cheapest prediction, so there is no advice for it. */
 bool pto_replayed_is_refuted(const pto_replayed_t *replayed, int i);
-
 /* Returns how many calls were on GPU buffers and are priced as on host buffers. */
 int64_t pto_replayed_for_host(const pto_replayed_t *replayed);
 /* Sums over the calls that are compared between processes and whose own route is priced. */
@@ -56,7 +51,6 @@ typedef struct {
 bool pto_replayed_transfers(const pto_replayed_t *replayed, pto_transfers_t *transfers);
 /* Returns how far apart the processes of a pair are; "" for other calls. */
 const char *pto_replayed_distance(const pto_recording_call_t *call);
-
 /* PTO_ERR_NOT_APPLICABLE, with the reasons, if all calls of the file were left out when it was read. */
 pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err);
 /* Prints the table, with what was left out and assumed, and sorts the routes by their times. */

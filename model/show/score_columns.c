@@ -22,10 +22,8 @@ const char *score_filter_text(const pto_score_filter_t *filter, char *text, size
     return text;
 }
 
-/* --- groups -------------------------------------------------------------------------------------------- */
-
-/* Columns of the table of groups, as of pto_score_summary_t. If the terminal is too narrow, those of the
- * highest rank are left out. */
+/* Columns of the table of groups (pto_score_summary_t). On a narrow terminal, the highest ranks are left out.
+ * */
 typedef enum {
     COLUMN_CELLS,
     COLUMN_RIGHT,
@@ -63,7 +61,6 @@ _Static_assert(sizeof columns / sizeof *columns == COLUMN_COUNT, "every column h
 
 enum { PICKER_WIDTH = 23 }; /* "  always staged_leaders" */
 
-/* Whether a column fits together with all columns of a lower rank. */
 static bool is_column_shown(const score_print_t *how, column_t column) {
     int used = PICKER_WIDTH;
     for (int other = 0; other < COLUMN_COUNT; other++)
@@ -72,8 +69,8 @@ static bool is_column_shown(const score_print_t *how, column_t column) {
     return how->all || used <= pto_terminal_width(stdout);
 }
 
-/* A fraction as "66.7%", with `sign` before a positive one. From 1000% on it is written as a factor, which is
- * shorter: "96.9x" is 9590% more. */
+/* A fraction as "66.7%", with `sign` if positive; from 1000% on as a shorter factor, "96.9x" for 9590% more.
+ * */
 static const char *more_text(double share, const char *sign, char text[16]) {
     if (share >= 10)
         snprintf(text, 16, share < 99 ? "%.1fx" : share < 99999 ? "%.0fx" : "%.0ex", 1 + share);
@@ -138,8 +135,6 @@ void score_print_row(const score_print_t *how, const score_row_t *row, bool firs
     putchar('\n');
 }
 
-/* --- cells --------------------------------------------------------------------------------------------- */
-
 const char *score_space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
 enum { CELL_NAME_MAX = PTO_HALO_TEXT_MAX + 32 };
@@ -172,8 +167,7 @@ static const char *algorithm_text(const pto_score_cell_t *cell, int index, char 
     return text;
 }
 
-/* "best", "picked", or "picked, 31.0%" with the pick's regret: how much longer it takes than the best. "~"
- * marks a near-tie. */
+/* "best", or "picked, 31.0%" with how much longer the pick takes than the best. "~" marks a near-tie. */
 static const char *pick_text(const pto_score_cell_t *cell, int index, char text[64]) {
     bool best = index == cell->best, picked = index == cell->picked;
     char regret[16] = "";

@@ -22,8 +22,6 @@ typedef struct {
     pto_error_t *err;
 } printer_t;
 
-/* --- around the table ---------------------------------------------------------------------------------- */
-
 static void print_nodes(const pto_node_counts_t *nodes) {
     if (nodes->count == 0)
         return;
@@ -144,10 +142,8 @@ static void print_record(const score_row_t *row, pto_format_t format) {
         pto_field_json_if(of_model, pto_field_count("right_no_ties", summary->right_no_ties)));
 }
 
-/* --- all rows ------------------------------------------------------------------------------------------ */
-
-/* Prints the row of a picker in a group. Without cells, only the model has a row. `strategy` is that of
- * PTO_PICKER_ALWAYS, else NULL. */
+/* Prints a picker's row. In an empty group only the model has one. `strategy`: of PTO_PICKER_ALWAYS, or NULL.
+ * */
 static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filter, pto_picker_t picker,
                               const pto_strategy_t *strategy) {
     score_row_t row = {*filter, picker, strategy, {0}};
@@ -172,7 +168,6 @@ static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filt
     return PTO_OK;
 }
 
-/* Prints the rows of all pickers in a group. */
 static pto_status_t print_pickers(printer_t *printer, const pto_score_filter_t *filter) {
     pto_status_t status = print_row(printer, filter, PTO_PICKER_MODEL, NULL);
     if (status == PTO_OK)
@@ -201,7 +196,6 @@ static int64_t next_nodes(const printer_t *printer, const pto_score_filter_t *fi
     return next;
 }
 
-/* Prints the rows of a group and, with --by-nodes, those of its cells on each number of nodes. */
 static pto_status_t print_group(printer_t *printer, pto_score_filter_t filter) {
     pto_status_t status = print_pickers(printer, &filter);
     pto_score_filter_t on_nodes = filter;
@@ -246,8 +240,6 @@ static void print_footer(const printer_t *printer) {
             print_unpredicted(printer, &filter, pto_strategy_at(i));
     print_unpriced(printer->score);
 }
-
-/* --- cells --------------------------------------------------------------------------------------------- */
 
 /* Prints the fields that identify a cell. In CSV, the columns of groups are empty. */
 static void print_cell(const pto_score_cell_t *cell, const char *strategy, pto_format_t format) {
@@ -333,8 +325,6 @@ static void print_json_cell(const pto_score_cell_t *cell) {
         print_json_candidate(cell, c);
     fputs("]}", stdout);
 }
-
-/* --- the three formats --------------------------------------------------------------------------------- */
 
 static pto_status_t print_table(printer_t *printer) {
     print_header(printer);

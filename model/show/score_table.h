@@ -18,7 +18,6 @@ typedef struct {
     bool in_sample;            /* the machine's terms were fitted to these cells */
 } score_print_t;
 
-/* How well a picker chose in a group of cells. */
 typedef struct {
     pto_score_filter_t filter; /* the group */
     pto_picker_t picker;
@@ -28,7 +27,6 @@ typedef struct {
 
 /* "alltoall library, 2 nodes", or "all". Returns `text`. */
 const char *score_filter_text(const pto_score_filter_t *filter, char *text, size_t text_size);
-
 /* "cpu" or "gpu": where a buffer is. */
 const char *score_space_name(bool host);
 
@@ -36,7 +34,6 @@ const char *score_space_name(bool host);
  * the first. `first`: no row has been printed yet. */
 void score_print_heading(const score_print_t *how);
 void score_print_row(const score_print_t *how, const score_row_t *row, bool first);
-
 /* The table of --cells: a row for each strategy of each cell. */
 void score_print_cells(const pto_score_t *score, const score_print_t *how);
 

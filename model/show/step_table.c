@@ -61,8 +61,6 @@ void pto_step_caveats_add_all(const pto_step_prediction_t *step, pto_caveats_t *
             pto_caveats_add_all(caveats, &step->call[i].predictions);
 }
 
-/* --- the calls ------------------------------------------------------------------------------------------ */
-
 /* Whether a call runs at the same time as the one before it: both are of one entry of the workload. */
 static bool runs_with_previous(const pto_workload_t *workload, int call) {
     return call > 0 && workload->call[call].entry == workload->call[call - 1].entry;
@@ -76,7 +74,6 @@ static int along_width(const pto_workload_t *workload) {
     return width;
 }
 
-/* The sum of the times of all calls by their cheapest routes. */
 static double all_calls_s(const pto_step_prediction_t *step) {
     double sum = 0, seconds;
     for (int i = 0; i < step->workload->call_count; i++)
@@ -149,7 +146,6 @@ static void print_call(const pto_step_prediction_t *step, int i, double all_s) {
            all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
 }
 
-/* Whether the first table has room for the details of routes. */
 static bool has_room(const pto_step_prediction_t *step) {
     return name_width(step) + width_without_name(step, true) <= pto_terminal_width(stdout);
 }
@@ -172,8 +168,6 @@ static void print_calls(const pto_step_prediction_t *step, bool details) {
                (long long)workload->call[i].times, TIME_WIDTH, PTO_SECONDS_TEXT(workload->call[i].compute_s));
     }
 }
-
-/* --- the routes ----------------------------------------------------------------------------------------- */
 
 int pto_step_by_time(const void *a, const void *b) {
     const pto_step_route_t *left = a, *right = b;
@@ -307,8 +301,6 @@ static void print_all_routes(const pto_step_prediction_t *step, const pto_option
     free(route);
 }
 
-/* --- notes ---------------------------------------------------------------------------------------------- */
-
 const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_options_t *options) {
     const char *path = step->workload->machine_path; /* of a machine that --machine has replaced */
     const char *name = path ? pto_file_name(path) : NULL;
@@ -390,8 +382,6 @@ void pto_print_step(const pto_step_prediction_t *step, const pto_options_t *opti
     print_all_routes(step, options);
     print_footer(step);
 }
-
-/* --- simulations ---------------------------------------------------------------------------------------- */
 
 /* The prediction of a simulation's strategy; a simulation without one is of the cheapest mix. */
 static const pto_step_route_t *predicted_route(const pto_step_prediction_t *step,

@@ -12,8 +12,6 @@
 #include "portolan/units.h"
 #include "table.h"
 
-/* --- ranges of --what-if -------------------------------------------------------------------------------- */
-
 /* One end of a range, such as "/2" or "50 GB/s". */
 typedef struct {
     char relation[2]; /* "*", "/" or "" */
@@ -21,7 +19,6 @@ typedef struct {
     char unit[PTO_AXIS_LABEL_MAX / 2];
 } range_end_t;
 
-/* Reads "/2", "1.5" or "50 GB/s". */
 static pto_status_t read_end(const char *text, range_end_t *end, pto_error_t *err) {
     char number[PTO_AXIS_LABEL_MAX];
     *end = (range_end_t){.relation = ""};
@@ -75,14 +72,12 @@ static pto_status_t allocate_axis(pto_axis_t *axis, int count, pto_error_t *err)
     return axis->value ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sweep");
 }
 
-/* Sets the i-th value of an axis to PARAMETER=TEXT. */
 static void set_value(pto_axis_t *axis, int i, const char *text) {
     pto_axis_value_t *value = &axis->value[i];
     snprintf(value->label, sizeof value->label, "%s", text);
     snprintf(value->change, sizeof value->change, "%s=%s", axis->heading, text);
 }
 
-/* Reads values separated by commas. */
 static pto_status_t parse_list(pto_axis_t *axis, const char *text, pto_error_t *err) {
     int count = 1;
     for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
@@ -137,8 +132,6 @@ static pto_status_t parse_what_if(pto_axis_t *axis, const char *text, int index,
         strchr(equals, ',') ? parse_list(axis, equals + 1, &fault) : parse_range(axis, equals + 1, &fault);
     return status == PTO_OK ? status : pto_error_set(err, status, "--what-if: %s: %s", text, fault.message);
 }
-
-/* --- the axes ------------------------------------------------------------------------------------------- */
 
 static pto_status_t create_series_axis(pto_axis_t *axis, pto_axis_kind_t kind, const pto_series_t *series,
                                        pto_error_t *err) {
@@ -248,8 +241,6 @@ pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps) {
     return (pto_variant_t){.ask = ask, .context = sweeps};
 }
 
-/* --- runs ----------------------------------------------------------------------------------------------- */
-
 /* The number of runs of a row: values of a second range, else 1. */
 static int runs_per_row(const pto_sweeps_t *sweeps) {
     return sweeps->column.count > 0 ? sweeps->column.count : 1;
@@ -297,8 +288,7 @@ static pto_status_t predict_run(pto_sweeps_run_t *run, pto_error_t *err) {
     return status;
 }
 
-/* Stores why a run has no prediction, and `*first`, the fault of the first such run. Returns an error if the
- * fault ends all runs. */
+/* Stores why a run has no prediction; `*first` is the first such fault. Fails if the fault ends all runs. */
 static pto_status_t note_fault(pto_sweeps_t *sweeps, pto_sweeps_run_t *run, const pto_error_t *fault,
                                pto_error_t *first, pto_error_t *err) {
     const bool ends = fault->status == PTO_ERR_MEMORY || fault->status == PTO_ERR_TYPE;
@@ -358,8 +348,6 @@ void pto_sweeps_fini(pto_sweeps_t *sweeps) {
     free(sweeps->row.value);
     free(sweeps->column.value);
 }
-
-/* --- rows and columns ----------------------------------------------------------------------------------- */
 
 const pto_predictions_t *pto_sweeps_any(const pto_sweeps_t *sweeps) {
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++)

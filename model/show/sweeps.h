@@ -59,19 +59,14 @@ pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps);
  */
 pto_status_t pto_sweeps_predict(pto_sweeps_t *sweeps, const pto_arguments_t *arguments, pto_error_t *err);
 void pto_sweeps_fini(pto_sweeps_t *sweeps);
-
 int pto_sweeps_runs(const pto_sweeps_t *sweeps);
 const pto_sweeps_run_t *pto_sweeps_run(const pto_sweeps_t *sweeps, int row, int column);
-
 /* The number of columns: points of the scenario's own sweep, or values of a second range. */
 int64_t pto_sweeps_columns(const pto_sweeps_t *sweeps);
-
 /* Returns the predictions and the point of a cell of the table; NULL if it has none. */
 const pto_predictions_t *pto_sweeps_at(const pto_sweeps_t *sweeps, int row, int64_t column, int64_t *point);
-
 /* "8 KiB", "/2": a column's heading. Returns `text`. */
 const char *pto_sweeps_column_text(const pto_sweeps_t *sweeps, int64_t column, char text[PTO_AXIS_LABEL_MAX]);
-
 /* Returns the predictions of the first run that has any; NULL if none has. */
 const pto_predictions_t *pto_sweeps_any(const pto_sweeps_t *sweeps);
 

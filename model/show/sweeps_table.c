@@ -13,15 +13,12 @@
 
 enum { LABEL_LEAST = 9, CELL_WIDTH = 11, CELL_MAX = 32 };
 
-/* Returns the width of the first column. */
 static int label_width(const pto_sweeps_t *sweeps) {
     int width = LABEL_LEAST;
     for (int row = 0; row < sweeps->row.count; row++)
         width = pto_wider(width, sweeps->row.value[row].label);
     return width;
 }
-
-/* --- the header ----------------------------------------------------------------------------------------- */
 
 /* The swept quantities, as bits of pto_sweep_kind_t. */
 static unsigned varying(const pto_sweeps_t *sweeps) {
@@ -57,8 +54,6 @@ static void print_header(const char *command, const pto_sweeps_t *sweeps) {
     print_axis("columns", &sweeps->column);
     pto_print_question(any, varying(sweeps));
 }
-
-/* --- the cheapest in each cell -------------------------------------------------------------------------- */
 
 /* Letters stand for the strategies, in the order in which they first occur. */
 typedef struct {
@@ -123,7 +118,6 @@ static void add_line(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int6
             add_cell(line, sweeps, row, column, legend);
 }
 
-/* Prints the columns [first, end) of all rows. */
 static void print_block(const pto_sweeps_t *sweeps, int64_t first, int64_t end, legend_t *legend) {
     for (int row = -1; row < sweeps->row.count; row++) {
         pto_text_t line = {0};
@@ -145,7 +139,6 @@ static void print_legend(const pto_sweeps_t *sweeps, const legend_t *legend) {
     pto_print_marks((pto_marks_t){.unsure = legend->unsure});
 }
 
-/* Prints why runs have no prediction, one note for each. */
 static void print_reasons(FILE *stream, const pto_sweeps_t *sweeps) {
     int columns = pto_sweeps_runs(sweeps) / sweeps->row.count;
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
@@ -156,7 +149,6 @@ static void print_reasons(FILE *stream, const pto_sweeps_t *sweeps) {
                            sweeps->run[i].reason);
 }
 
-/* Returns whether a what-if changes the layout from run to run. */
 static bool layouts_differ(const pto_sweeps_t *sweeps) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     const pto_layout_t *shown = &any->scenario->layout;
@@ -171,7 +163,6 @@ static bool layouts_differ(const pto_sweeps_t *sweeps) {
     return false;
 }
 
-/* Prints why runs have no prediction, and the caveats of the others. */
 static void print_notes(const pto_sweeps_t *sweeps) {
     pto_caveats_t caveats = {.count = 0};
     if (layouts_differ(sweeps))
@@ -184,7 +175,6 @@ static void print_notes(const pto_sweeps_t *sweeps) {
     pto_print_caveats(&caveats);
 }
 
-/* Prints the table in blocks of columns, each as wide as the terminal. */
 static void print_blocks(const pto_sweeps_t *sweeps) {
     legend_t legend = {.letter = calloc((size_t)pto_sweeps_any(sweeps)->strategy_count, 1)};
     const int64_t columns = pto_sweeps_columns(sweeps);
@@ -201,17 +191,13 @@ static void print_blocks(const pto_sweeps_t *sweeps) {
     free(legend.letter);
 }
 
-/* --- before and after ----------------------------------------------------------------------------------- */
-
-/* The name of the winner with its marks: "dup_devptr ?". */
 static const char *marked_pick(const pto_predictions_t *predictions, int64_t point, int winner,
                                char text[PTO_ROUTE_TEXT_MAX]) {
     return pto_route_text(predictions->strategy[winner], pto_prediction_at(predictions, point, winner), false,
                           pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
-/* Prints "12.3 us  dup_devptr ?", and sets the cost. Returns false if no strategy applies. `width` is that of
- * the name. */
+/* Prints "12.3 us  dup_devptr ?", the name in `width`, and sets the cost. False: no strategy applies. */
 static bool print_least(const pto_predictions_t *predictions, int64_t point, int width, double *value) {
     char text[PTO_SECONDS_TEXT_MAX] = "-", pick[PTO_ROUTE_TEXT_MAX] = "";
     int winner;
@@ -272,8 +258,6 @@ void pto_print_sweeps(const pto_sweeps_t *sweeps) {
     print_notes(sweeps);
 }
 
-/* --- where picks change --------------------------------------------------------------------------------- */
-
 pto_status_t pto_crossings_or_points(const pto_predictions_t *predictions, pto_crossing_t **crossing,
                                      int64_t *count, pto_error_t *err) {
     pto_error_t fault = {.status = PTO_OK};
@@ -295,10 +279,7 @@ pto_status_t pto_crossings_or_points(const pto_predictions_t *predictions, pto_c
     return PTO_OK;
 }
 
-/* --- picks along rows ----------------------------------------------------------------------------------- */
-
-/* Whether the pick at a point of the sweep is a near-tie or unsure, by the range of picks that contains it.
- */
+/* Whether the pick at a point is a near-tie or unsure, by the range of picks with the point. */
 static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) {
     for (int64_t i = 0; i < count; i++)
         if (point >= range[i].point_first && point < range[i].point_first + range[i].point_count)
@@ -398,8 +379,6 @@ pto_status_t pto_print_sweeps_picks(const pto_sweeps_t *sweeps, pto_error_t *err
     print_notes(sweeps);
     return PTO_OK;
 }
-
-/* --- csv and json --------------------------------------------------------------------------------------- */
 
 pto_status_t pto_print_sweeps_runs(pto_sweeps_t *sweeps, void (*heading)(void), pto_print_run_t *print,
                                    pto_error_t *err) {

@@ -20,7 +20,6 @@ typedef struct {
 pto_status_t pto_traffic_map_init(pto_traffic_map_t *map, int64_t ranks, const char *title, pto_error_t *err);
 void pto_traffic_map_add(pto_traffic_map_t *map, const pto_traffic_pair_t *pair);
 void pto_traffic_map_fini(pto_traffic_map_t *map);
-
 /* The plot borrows the map. */
 pto_plot_t pto_traffic_plot(const pto_traffic_map_t *map);
 

@@ -13,8 +13,8 @@ typedef struct {
 
 enum { PTO_CSV_UNQUOTED_MAX = 256 };
 
-/* The caller initialises `next` to the first character of a line and `end` past its last one, without the
- * line ending, and the rest to 0. */
+/* The caller sets `next` to a line's first character, `end` past its last one (no line ending), the rest to
+ * 0. */
 typedef struct {
     const char *next; /* the next field; NULL past the last one */
     const char *end;
@@ -28,12 +28,10 @@ typedef struct {
  * at the end of the line is followed by an empty field. False after the last field and on a fault. The span
  * is valid until the next call. */
 bool pto_csv_line_next(pto_csv_line_t *line, pto_text_span_t *field);
-
 /* Takes the next line of a text from `*next` on, without its line feed. False at the end. */
 bool pto_span_next_line(const char **next, const char *end, pto_text_span_t *line);
 /* Returns whether a line holds more than blanks and a comment. */
 bool pto_span_has_fields(pto_text_span_t line);
-
 /* Returns the span without blanks at its ends: spaces, tabs, and the CR of a line that ends in CR LF. */
 pto_text_span_t pto_span_trim(pto_text_span_t span);
 

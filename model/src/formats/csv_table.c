@@ -12,8 +12,6 @@
 #include "base/names.h"
 #include "base/text_file.h"
 
-/* --- spans of text -------------------------------------------------------------------------------------- */
-
 static bool span_is(pto_text_span_t span, const char *word) {
     return strlen(word) == span.size && memcmp(span.text, word, span.size) == 0;
 }
@@ -27,8 +25,6 @@ int pto_span_find(pto_text_span_t span, const char *const *names, int count) {
             return i;
     return -1;
 }
-
-/* --- fields --------------------------------------------------------------------------------------------- */
 
 /* Copies a field to a NUL-terminated buffer for strtod and strtoll. Returns false if it is empty, too long,
  * or has characters that are not `allowed`. */
@@ -117,8 +113,6 @@ pto_status_t pto_csv_joules(const pto_csv_t *csv, pto_text_span_t field, void *m
     return read_above(csv, field, "a finite, positive energy", member);
 }
 
-/* --- provenance ----------------------------------------------------------------------------------------- */
-
 const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, const char *key) {
     for (int i = 0; i < count; i++)
         if (strcmp(provenance[i].key, key) == 0)
@@ -205,8 +199,6 @@ void pto_csv_origin_fini(pto_csv_origin_t *origin) {
     free(origin->path);
     *origin = (pto_csv_origin_t){0};
 }
-
-/* --- lines ---------------------------------------------------------------------------------------------- */
 
 static bool next_line(pto_csv_t *csv, pto_text_span_t *line) {
     if (!pto_span_next_line(&csv->next, csv->end, line))

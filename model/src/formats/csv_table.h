@@ -101,7 +101,6 @@ pto_status_t pto_csv_joules(const pto_csv_t *csv, pto_text_span_t field, void *m
 
 /* Index of `span` among `names`, or -1. */
 int pto_span_find(pto_text_span_t span, const char *const *names, int count);
-
 /* Returns the first file's value of a provenance key; NULL if no file has it. */
 const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, const char *key);
 

@@ -1,5 +1,4 @@
-/* Reads YAML mappings by tables of their keys (yaml_read.h), and has the readers of the kinds of values that
- * several files use. */
+/* Reads YAML mappings by tables of their keys (yaml_read.h); and readers of common kinds of values. */
 #include "formats/yaml_read.h"
 
 #include <stdarg.h>
@@ -52,8 +51,6 @@ static pto_status_t fail_at_key(const pto_reader_t *reader, const pto_yaml_node_
     return pto_error_set_at(reader->err, PTO_ERR_KEY, pto_reader_path(reader, node), node->key_line,
                             node->key_column, "%s", message);
 }
-
-/* --- mappings ------------------------------------------------------------------------------------------- */
 
 /* Returns the field of a key, in the table or in those that it is based on; NULL: there is none. */
 static const pto_yaml_field_t *find_field(const pto_yaml_table_t *table, const char *key) {
@@ -188,8 +185,6 @@ pto_status_t pto_read_document(const char *text, size_t text_size, const char *p
     return status;
 }
 
-/* --- lists ---------------------------------------------------------------------------------------------- */
-
 pto_status_t pto_read_expect_list(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *wanted,
                                   const char *items, int most) {
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, wanted);
@@ -227,8 +222,6 @@ pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *li
     return status;
 }
 
-/* --- values --------------------------------------------------------------------------------------------- */
-
 pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_yaml_kind_t kind,
                              const char *wanted) {
     static const char *const found[] = {"a single value", "a list", "a mapping"};
@@ -240,8 +233,7 @@ pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *
     return fault.status == PTO_OK ? PTO_OK : pto_read_fail_as(reader, node, &fault);
 }
 
-/* Reads a name (PTO_NAME_BYTES_MAX) or a longer text (PTO_TEXT_BYTES_MAX), in which line breaks and tabs
- * become blanks. */
+/* Reads a name (PTO_NAME_BYTES_MAX), or a longer text in which line breaks and tabs become blanks. */
 static pto_status_t read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, size_t bytes_max,
                               char **slot) {
     pto_error_t fault = {.status = PTO_OK};

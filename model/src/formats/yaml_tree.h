@@ -30,7 +30,6 @@ typedef struct pto_yaml_node {
 pto_status_t pto_yaml_parse(const char *text, size_t text_size, const char *path, pto_yaml_node_t **root,
                             pto_error_t *err);
 void pto_yaml_destroy(pto_yaml_node_t *root);
-
 /* Returns the value of a mapping's key, the first of duplicates; NULL if there is none. */
 const pto_yaml_node_t *pto_yaml_find(const pto_yaml_node_t *mapping, const char *key);
 
