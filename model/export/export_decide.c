@@ -179,23 +179,23 @@ static pto_status_t prefer_default(const pto_export_t *export, const pto_export_
 static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t index,
                               pto_error_t *err) {
     const bool is_first = index == 0;
-    const int64_t *bytes = &export->bytes.value[index];
+    const int64_t bytes = export->bytes.value[index];
     const pto_export_algorithm_t *best,
         *last = is_first ? NULL : table->rule[table->rule_count - 1].algorithm;
     double best_s;
     bool is_enough = false;
-    int64_t from = is_first ? 0 : *bytes;
-    pto_status_t status = pto_export_best(export, table, *bytes, &best, &best_s, err);
+    int64_t from = is_first ? 0 : bytes;
+    pto_status_t status = pto_export_best(export, table, bytes, &best, &best_s, err);
     if (status == PTO_OK)
-        status = prefer_default(export, table, *bytes, &best, best_s, err);
+        status = prefer_default(export, table, bytes, &best, best_s, err);
     if (status == PTO_OK)
-        status = is_good_enough(export, table, *bytes, last, best_s, &is_enough, err);
+        status = is_good_enough(export, table, bytes, last, best_s, &is_enough, err);
     const bool keeps_last = !is_first && (best == last || (is_enough && best));
     if (status != PTO_OK || keeps_last)
         return status;
     const bool both_have_prices = (last && best) || export->target->default_rule;
     if (!is_first && both_have_prices)
-        status = find_crossing(export, table, last, best, bytes[-1], *bytes, &from, err);
+        status = find_crossing(export, table, last, best, export->bytes.value[index - 1], bytes, &from, err);
     return status == PTO_OK ? add_rule(table, from, best, err) : status;
 }
 
