@@ -190,7 +190,7 @@ static void print_delays(const pto_replayed_t *replayed) {
                    delays->is_cut ? ", the first of each" : "", verdict(delays));
     for (int i = 0; i < delays->count; i++)
         print_delay(&delays->delay[i]);
-    if (delays->is_bare)
+    if (delays->only_durations)
         pto_print_note(stdout, "only durations are known, which may not show who is late; "
                                "NCCL_INSPECTOR_DUMP_VERBOSE=1 records times");
     if (delays->hides_messages && delays->count > 0 && delays->delay->cause == PTO_DELAY_LATE)

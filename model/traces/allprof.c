@@ -1,8 +1,8 @@
-/* Reads traces of liballprof (Hoefler, Siebert, Lumsdaine, "LogGOPSim", HPDC 2010), which have a file for
- * each process and a line for each call:
- * MPI_Bcast:BEGIN:BUFFER:COUNT:TYPE,SIZE,EXTENT:ROOT:COMMUNICATOR,RANK, PROCESSES:END. The arguments are
- * MPI's, in MPI's order; times are in microseconds. The indexes below follow mpipclog.c (LogGOPSim's
- * repository at 76451de), which has MPI's routines up to version 1.2. */
+/* Reads traces of liballprof (Hoefler, Siebert, Lumsdaine, "LogGOPSim", HPDC 2010). They have a file for each
+ * process and a line for each call, with MPI's arguments in MPI's order and times in microseconds, such as
+ *   MPI_Bcast:BEGIN:BUFFER:COUNT:TYPE,SIZE,EXTENT:ROOT:COMMUNICATOR,RANK,PROCESSES:END
+ * The indexes below follow mpipclog.c (LogGOPSim's repository at 76451de), which has MPI's routines up
+ * to 1.2. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { FIELDS_MAX = PTO_RECORDING_COLUMNS_MAX };
 
-/* The indexes of arguments among a line's fields, of which 0 and 1 are the name and the begin; 0 if none. */
+/* The indexes of arguments among a line's fields; 0 if there is none. Field 0 is the routine, 1 the begin. */
 static const struct {
     const char *routine;
     pto_collective_t collective;
@@ -52,7 +52,8 @@ static bool is_administration(const char *routine) {
     return false;
 }
 
-/* Reads three numbers, "2,4,4". */
+/* Reads three numbers, "2,4,4": a type, its size and extent, or a communicator, the rank and its processes.
+ */
 static bool read_three(char *text, double number[3]) {
     char *end = text;
     for (int i = 0; i < 3; i++) {

@@ -1,4 +1,7 @@
-/* Reads what outputs of benchmarks have in common: processes, rows, and several programs in one log. */
+/* What the readers of benchmarks' outputs share: the processes that a file lists, the rows of tables, and
+ * logs with outputs of several programs. lines.c passes each line to pto_bench_line, which passes it to the
+ * reader of the benchmark (osu.c, nccl_tests.c, imb.c, ucc_perftest.c, ucx_perftest.c). That one adds rows by
+ * pto_bench_row. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +14,8 @@
 
 /* --- processes that a file lists ------------------------------------------------------------------------ */
 
-enum { HOST_NAME_MAX_BYTES = 64, HOSTS_MAX = 1 << 14, RANKS_MAX = 1 << 20, RANKS_PER_ITEM = 256 };
+enum { HOST_NAME_MAX_BYTES = 64, HOSTS_MAX = 1 << 14, RANKS_MAX = 1 << 20 };
+enum { RANKS_PER_ITEM = 256 }; /* clearing so many takes as long as an item of pto_source_t */
 
 void pto_bench_forget_processes(pto_recording_reader_t *reader) {
     pto_recording_listed_t *listed = &reader->listed;
@@ -62,7 +66,8 @@ pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, con
     return PTO_OK;
 }
 
-/* Returns how many nodes are listed; -1 if their numbers of processes differ, 0 if a host has no name. */
+/* Returns how many nodes are listed; -1 if their numbers of processes differ, 0 if a host's name is unknown.
+ */
 static int64_t listed_nodes(const pto_recording_listed_t *listed) {
     for (int i = 0; i < listed->hosts.count; i++) {
         if (listed->hosts.text[i][0] == '\0')
@@ -73,10 +78,10 @@ static int64_t listed_nodes(const pto_recording_listed_t *listed) {
     return listed->hosts.count;
 }
 
-/* Fails as a host has more processes than a node of the machine has places. */
+/* Fails because a host has more processes than a node of the machine has GPUs. */
 static pto_status_t fail_crowded(pto_recording_reader_t *reader, int64_t on_host) {
     const int64_t places = reader->options->gpus_per_node;
-    int64_t fitting = places;
+    int64_t fitting = places; /* the most processes per node that fill all nodes */
     while (fitting > 1 && reader->listed.processes.count % fitting != 0)
         fitting--;
     if (reader->options->nodes > 0)
@@ -90,6 +95,7 @@ static pto_status_t fail_crowded(pto_recording_reader_t *reader, int64_t on_host
                               (long long)on_host, (long long)places, (long long)fitting);
 }
 
+/* Fails because the options' nodes cannot have the number of processes that the file states. */
 static pto_status_t fail_processes(pto_recording_reader_t *reader, int64_t stated) {
     const pto_recording_options_t *options = reader->options;
     const long long procs = (long long)stated, nodes = (long long)options->nodes;
@@ -106,6 +112,7 @@ static pto_status_t fail_processes(pto_recording_reader_t *reader, int64_t state
                               nodes == 1 ? "has" : "have", nodes * per_node);
 }
 
+/* Fails because the ranks that the file lists have a gap. */
 static pto_status_t fail_missing(pto_recording_reader_t *reader) {
     const pto_recording_listed_t *listed = &reader->listed;
     int64_t missing = 0;
@@ -117,7 +124,9 @@ static pto_status_t fail_missing(pto_recording_reader_t *reader) {
                               (long long)listed->last_rank, (long long)missing);
 }
 
-/* Finds how many processes there were, and on how many nodes; fails if the options' nodes do not fit. */
+/* Sets the number of processes, which the file or the options give, and of their nodes.
+ * PTO_ERR_NOT_APPLICABLE, without a message, if the options' nodes do not fit the processes that the file
+ * states. */
 static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const pto_recording_options_t *options = reader->options;
     const pto_recording_listed_t *listed = &reader->listed;
@@ -130,14 +139,15 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
         kind->nodes = options->places_assumed && listed->processes.count > 0 ? listed_nodes(listed) : 0;
         return PTO_OK;
     }
-    /* hosts as many as these nodes, but with unequal numbers of processes */
+    /* There are as many hosts as nodes, but they have unequal numbers of processes. */
     const bool is_uneven = listed_nodes(listed) < 0 && listed->hosts.count == options->nodes;
     kind->nodes = is_uneven ? -1 : options->nodes;
     bool fits = options->places_assumed ? stated % options->nodes == 0 : stated == asked;
     return fits ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-/* Skips a row whose processes the options' nodes do not fit: a log may have runs on several numbers. */
+/* Skips a row of another number of processes than the options' nodes have: a log may have runs of several
+ * numbers. Fails instead if the file lists its processes, and so is of one run. */
 static pto_status_t skip_procs(pto_recording_reader_t *reader, int64_t stated) {
     pto_bench_t *benchmark = &reader->benchmark;
     if (reader->listed.processes.count > 0)
@@ -172,6 +182,7 @@ static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
     return pto_collective_blocks_in(kind->call.collective, procs) > 1 ? bytes * (double)(procs - 1) : bytes;
 }
 
+/* Fails if a time is shorter than the fastest link needs, as where each process ran as a job of its own. */
 static pto_status_t check_rate(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds) {
     /* If the file does not say how many processes there were, the options may name any number. */
@@ -245,7 +256,7 @@ pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
     pto_bench_t *benchmark = &reader->benchmark;
     snprintf(benchmark->program, sizeof benchmark->program, "%s", program);
     benchmark->collective = collective;
-    benchmark->of_all = test && test->of_all;
+    benchmark->is_total = test && test->is_total;
     benchmark->is_foreign = false;
     pto_bench_drop_torn(reader);
     if (collective != PTO_COLLECTIVE_COUNT && asked != PTO_COLLECTIVE_COUNT && asked != collective &&
@@ -263,9 +274,9 @@ pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader) {
                               naming ? naming : "--collective");
 }
 
-/* Returns the bytes of a vector's largest block. OSU divides elements, not bytes: 0 if there are fewer
- * elements than processes, as then MPI_Reduce_scatter gives some processes nothing, and
- * MPI_Reduce_scatter_block moves nothing at all. */
+/* Returns the bytes of the largest block when `bytes` are divided among processes. OSU divides elements, not
+ * bytes. If there are fewer elements than processes, the result is 0: some processes of MPI_Reduce_scatter
+ * get nothing then, and MPI_Reduce_scatter_block moves nothing at all. */
 static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t procs) {
     const int64_t element = benchmark->element_bytes > 0 ? benchmark->element_bytes : 1;
     const int64_t elements = bytes / element, rest = elements % procs;
@@ -278,7 +289,7 @@ static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t 
 static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind_t *kind, int64_t bytes,
                               double value) {
     const pto_bench_t *benchmark = &reader->benchmark;
-    const int64_t in_flight = benchmark->messages * benchmark->procs / 2; /* of all pairs */
+    const int64_t in_flight = benchmark->messages * benchmark->procs / 2; /* messages of all pairs */
     const double seconds =
         benchmark->is_rate ? (double)bytes * (double)in_flight / (1e6 * value) : 1e-6 * value;
     kind->call.collective = benchmark->collective;
@@ -331,7 +342,7 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
         skipped->on_host++;
         return PTO_OK;
     }
-    if (benchmark->of_all)
+    if (benchmark->is_total)
         bytes = block_bytes(benchmark, bytes, kind.procs);
     if (bytes == 0 || kind.procs == 1 || value == 0) {
         skipped->sizeless++;
@@ -363,19 +374,20 @@ pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line) {
     return PTO_OK;
 }
 
-/* PTO_ERR_SYNTAX if the numbers of a row have commas in them while blanks separate its columns. */
+/* Fails if a row has decimal commas: blanks separate its columns, and commas are between digits. */
 static pto_status_t check_commas(pto_recording_reader_t *reader, const char *row) {
-    bool within = false, by_blanks = false;
+    bool has_decimal_comma = false, by_blanks = false;
     for (const char *at = row + strspn(row, PTO_BENCH_BLANKS); *at;) {
         const size_t field = strcspn(at, PTO_BENCH_BLANKS), between = strspn(at + field, PTO_BENCH_BLANKS);
         const char *next = at + field + between;
         const bool has_comma = memchr(at + field, ',', between) != NULL;
-        within = within || (has_comma && between == 1 && isdigit((unsigned char)next[-2]) &&
-                            isdigit((unsigned char)*next));
+        const bool is_in_number =
+            between == 1 && isdigit((unsigned char)next[-2]) && isdigit((unsigned char)*next);
+        has_decimal_comma = has_decimal_comma || (has_comma && is_in_number);
         by_blanks = by_blanks || (!has_comma && *next);
         at = next;
     }
-    return within && by_blanks
+    return has_decimal_comma && by_blanks
                ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
                                     "a comma within a number: run the benchmark with LC_ALL=C, "
                                     "which writes decimal points")
@@ -431,7 +443,7 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
     return NULL;
 }
 
-/* Returns the heading after a debug line of NCCL that has no end of line; the whole line if there is none. */
+/* Returns the heading that follows a debug line of NCCL on the same line; the whole line if there is none. */
 static char *after_debug(char *line) {
     char *at = strstr(line, " NCCL ");
     for (at = at ? strchr(at, '#') : NULL; at; at = strchr(at + 1, '#'))
@@ -440,29 +452,29 @@ static char *after_debug(char *line) {
     return line;
 }
 
-/* Join a size and its unit, as in "1 KiB  11.00", which are columns of their own else. */
+/* Removes the blanks between a size and its unit, as in "1 KiB  11.00", so that they become one column. */
 static void join_unit(char *row) {
-    char *behind = row + strspn(row, "0123456789."), *unit = behind + strspn(behind, " \t");
+    char *number_end = row + strspn(row, "0123456789."), *unit = number_end + strspn(number_end, " \t");
     const size_t length = strcspn(unit, PTO_BENCH_BLANKS);
     char size[16];
     int64_t bytes;
-    if (behind == row || behind == unit || !isalpha((unsigned char)*unit) || length + 2 > sizeof size)
+    if (number_end == row || number_end == unit || !isalpha((unsigned char)*unit) || length + 2 > sizeof size)
         return;
     snprintf(size, sizeof size, "1%.*s", (int)length, unit);
     if (pto_recording_size(size, &bytes))
-        memmove(behind, unit, strlen(unit) + 1);
+        memmove(number_end, unit, strlen(unit) + 1);
 }
 
-/* Returns whether a row is the last line of a file whose writer was stopped: the line has no end, and its
- * last number fewer decimals than that of the row before. The number may lack other digits as well. */
+/* Returns whether a row is the last line of a file whose writer was stopped: the line has no line end, and
+ * its last number has fewer decimals than that of the row before, so digits are missing. */
 static bool is_unfinished(pto_recording_reader_t *reader, const char *row) {
-    const int before = reader->benchmark.decimals;
-    reader->benchmark.decimals = pto_bench_decimals(row);
-    return reader->source->is_last_open && reader->benchmark.decimals < before;
+    const int before = reader->benchmark.last_decimals;
+    reader->benchmark.last_decimals = pto_bench_decimals(row);
+    return reader->source->is_last_open && reader->benchmark.last_decimals < before;
 }
 
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
-    const pto_bench_format_t *format = NULL; /* the file's */
+    const pto_bench_format_t *format = NULL; /* of the file; headings of others begin foreign tables */
     line = after_debug(line);
     const char first = line[strspn(line, " \t")];
     const int heading = first && strchr(first_characters, first) ? heading_at(line) : -1;
@@ -471,20 +483,21 @@ pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
             format = formats[i];
     if (heading >= 0)
         reader->benchmark.is_foreign = formats[heading] != format;
-    if (!reader->benchmark.is_foreign && isdigit((unsigned char)first)) {
+    if (reader->benchmark.is_foreign) {
+        char *field[PTO_RECORDING_COLUMNS_MAX];
+        int64_t bytes;
+        if (pto_recording_split(line, " \t", true, field) > 1 && pto_recording_whole(field[0], &bytes))
+            reader->trace->skipped.foreign++;
+        return PTO_OK;
+    }
+    if (isdigit((unsigned char)first)) {
         join_unit(line + strspn(line, " \t"));
         if (is_unfinished(reader, line)) {
             reader->trace->skipped.torn++;
             return PTO_OK;
         }
     }
-    if (!reader->benchmark.is_foreign)
-        return format->read_line(reader, line);
-    char *field[PTO_RECORDING_COLUMNS_MAX];
-    int64_t bytes;
-    if (pto_recording_split(line, " \t", true, field) > 1 && pto_recording_whole(field[0], &bytes))
-        reader->trace->skipped.foreign++;
-    return PTO_OK;
+    return format->read_line(reader, line);
 }
 
 pto_status_t pto_bench_end(pto_recording_reader_t *reader) {

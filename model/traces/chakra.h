@@ -7,9 +7,9 @@
 /* NodeType of Chakra's schema. */
 enum { PTO_CHAKRA_SEND = 5, PTO_CHAKRA_RECV = 6, PTO_CHAKRA_COLLECTIVE = 7 };
 
-/* Numbers are negative if the node does not have them. */
+/* What is used of a node. Numbers are negative if the node does not have them. */
 typedef struct {
-    int type;
+    int type; /* one of the above; others are not counted */
     const char *name;
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if only the name says which */
     double bytes;                /* comm_size: what the process contributes */
@@ -25,7 +25,7 @@ pto_chakra_node_t pto_chakra_node(void);
 void pto_chakra_set(pto_chakra_node_t *node, const char *attribute, double number, const char *text);
 /* Counts a node if it communicates. */
 pto_status_t pto_chakra_count(pto_recording_reader_t *reader, const pto_chakra_node_t *node);
-/* Sets the rank by the file's name, as in "trace.3.et", unless the options give it. */
+/* Sets the trace's rank by the file's name, as in "trace.3.et", unless it is known. */
 void pto_chakra_find_rank(pto_recording_reader_t *reader);
 
 #endif

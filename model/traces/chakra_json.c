@@ -1,5 +1,6 @@
-/* Reads execution traces in JSON: Chakra's `workload_graph`, Chakra's protobuf as protobuf's tools write it
- * in JSON, and the trace of PyTorch's observer, from which Chakra's converter starts. */
+/* Reads nodes of execution traces in JSON, which json.c passes: of Chakra's `workload_graph`; of Chakra's
+ * protobuf, as protobuf's tools convert it to JSON; and of the trace of PyTorch's observer, from which
+ * Chakra's converter starts. */
 #include <string.h>
 
 #include "chakra.h"
@@ -101,8 +102,8 @@ static const json_t *attribute_of(const json_t *node, const char *name) {
     return NULL;
 }
 
-/* Traces of schema 1.1 have attributes for what a call does. In older ones it is among the inputs: tensors,
- * ..., the collective's name, the splits, the size of the group. */
+/* Traces of schema 1.1 describe a call by attributes. Older ones do so among the inputs: tensors, ..., the
+ * collective's name, the splits, the size of the group. */
 pto_status_t pto_pytorch_node(pto_recording_reader_t *reader, const json_t *node) {
     const json_t *inputs = json_object_get(json_object_get(node, "inputs"), "values"), *value;
     const json_t *outputs = json_object_get(json_object_get(node, "outputs"), "values");

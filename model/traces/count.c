@@ -1,4 +1,6 @@
-/* Finds the collective, bytes and distance of a call that a trace describes, and counts it. */
+/* Counts the calls that traces of other tools describe. The reader of each format fills a
+ * pto_recorded_call_t. This file converts it to the collective, bytes and distance of a scenario, and finds
+ * collectives and types by name. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +10,7 @@
 
 /* --- names ---------------------------------------------------------------------------------------------- */
 
-/* Writes a name in lower case, without underscores, hyphens and libraries' prefixes. */
+/* Writes a name in lower case, without underscores, hyphens and the first prefix of a library or kernel. */
 static void plain_name(const char *name, char *plain, size_t size) {
     static const char *const fronts[] = {"c10d::", "nccl:",    "ncclkernel", "nccldevkernel",
                                          "nccl",   "multimem", "oneshot",    "twoshot"};
@@ -26,8 +28,8 @@ static void plain_name(const char *name, char *plain, size_t size) {
     }
 }
 
-/* Returns how many characters of a plain name are the collective's own name, without underscores; 0 if it
- * does not begin with that. Traces have no names for halos and for blocks that differ between owners. */
+/* Returns the length of the collective's name, without underscores, if the plain name begins with it; else 0.
+ * Traces have no names for halos and for collectives whose blocks differ between owners. */
 static size_t length_of(const char *plain, pto_collective_t collective) {
     size_t length = 0;
     if (!pto_collective_is_in_mpi(collective) || pto_collective_is_by_owner(collective) ||
@@ -98,7 +100,8 @@ int pto_recording_element_bytes(const char *type) {
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-/* Returns the bytes as in scenarios: of a process's vector or of one block. Negative if unknown. */
+/* Returns the bytes as in scenarios: of a process's vector or, if the data are blocks, of one block. Negative
+ * if unknown. */
 static double scenario_bytes(const pto_recorded_call_t *call, int64_t procs) {
     const double in = call->input_bytes, out = call->output_bytes;
     switch (pto_collective_data(call->collective)) {
@@ -113,7 +116,7 @@ static double scenario_bytes(const pto_recorded_call_t *call, int64_t procs) {
     }
 }
 
-/* Returns the distance of two ranks; of neighbors, if they are unknown. */
+/* Returns the distance between two ranks; that of ranks 0 and 1 if one is unknown. */
 static pto_level_t distance_of(const pto_recording_options_t *options, int64_t rank, int64_t peer) {
     if (rank < 0 || peer < 0 || rank == peer) {
         rank = 0;

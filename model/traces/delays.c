@@ -1,11 +1,11 @@
 /* Finds which processes, nodes and links make others wait. This file matches the calls of all processes and
- * synchronizes their clocks; late.c and slow.c then judge them.
+ * synchronizes their clocks. late.c and slow.c then find the delays.
  *
- * The clocks of nodes differ, and those of calls.csv start with each process. All processes leave a call in
- * which each waits for all others at about the same time, whoever arrived last. So the offset of a process's
- * clock is the median difference of its exit times from the others', in the fastest calls, which a slow link
- * affects least. The drift is the slope of the resistant line (Tukey, Exploratory Data Analysis, 1977,
- * chapter 5), from the medians of the first and of the last third. */
+ * The clocks of nodes differ, and those of calls.csv start with each process. But where each process waits
+ * for all others, all leave the call at about the same time. The offset of a process's clock is therefore the
+ * median difference between its exit times and the others'. Only the fastest calls are used, because a slow
+ * link affects them least. The drift is the slope of the resistant line (Tukey, Exploratory Data Analysis,
+ * 1977, chapter 5), from the medians of the first and of the last third of the calls. */
 #include "delays.h"
 
 #include <gsl/gsl_sort.h>
@@ -18,7 +18,7 @@
 
 double pto_comparison_time(const pto_comparison_t *comparison, const pto_timed_t *timed, double seconds) {
     const pto_process_clock_t *clock = &comparison->clock[timed->rank];
-    if (timed->is_bare)
+    if (timed->only_duration)
         return seconds;
     return seconds - clock->offset_s - clock->drift * (seconds - clock->middle_s);
 }
@@ -27,7 +27,7 @@ int pto_item_compare(const void *left, const void *right) {
     const pto_item_t *a = left, *b = right;
     if (a->place != b->place)
         return a->place < b->place ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
+    return (a->key > b->key) - (a->key < b->key);
 }
 
 double pto_item_median(pto_item_t *item, size_t count) {
@@ -58,7 +58,9 @@ static bool is_message(const pto_timed_t *timed) {
     return timed->way == PTO_TIMED_SEND || timed->way == PTO_TIMED_RECEIVE;
 }
 
-/* Calls in one order on all processes: of one group, or messages of one sender, receiver and tag. */
+/* Calls with the same key happen in the same order on all their processes, so the n-th calls of the processes
+ * belong together. The key is the group (communicator and routine) and, of a message, its sender, receiver
+ * and tag. */
 enum { KEYS = 4 };
 
 static void key_of(const pto_timed_t *timed, int32_t key[KEYS]) {
@@ -103,6 +105,8 @@ static int by_call(const void *left, const void *right) {
     return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
+/* Numbers the calls of each key on each process, unless the trace has done so. Then sorts all calls by_call.
+ */
 static void number_calls(pto_timeline_t *timeline) {
     pto_timed_t *timed = timeline->timed;
     if (timeline->count == 0)
@@ -118,7 +122,7 @@ static void number_calls(pto_timeline_t *timeline) {
     qsort(timed, timeline->count, sizeof *timed, by_call);
 }
 
-/* Returns whether all processes of the call are there. */
+/* Returns whether `timed` has the calls of all processes of a call. */
 static bool is_complete(const pto_timed_t *timed, size_t count) {
     if (count < 2)
         return false;
@@ -126,15 +130,15 @@ static bool is_complete(const pto_timed_t *timed, size_t count) {
         return count == 2 && timed[0].way == PTO_TIMED_SEND && timed[1].way == PTO_TIMED_RECEIVE &&
                timed[0].rank != timed[1].rank && !timed[1].has_no_end;
     for (size_t i = 0; i < count; i++)
-        if (timed[i].procs != (int32_t)count || timed[i].is_bare != timed[0].is_bare ||
+        if (timed[i].procs != (int32_t)count || timed[i].only_duration != timed[0].only_duration ||
             (i > 0 && timed[i].rank == timed[i - 1].rank))
             return false;
     return true;
 }
 
-/* Returns whether the calls of a key can be matched by their order. Messages cannot if sends and receives
- * differ in number, as some receives then named no source or tag. Nor can collectives, in traces that may
- * begin in the middle of the job, if their processes have different numbers of them. */
+/* Returns whether the calls of a key can be matched by their order. Messages cannot if the numbers of sends
+ * and receives differ: some receives did not name their source or tag then. Collectives of a trace that may
+ * begin in the middle of the job cannot if their processes have different numbers of calls. */
 static bool is_paired(const pto_timed_t *timed, size_t count) {
     size_t sends = 0;
     for (size_t i = 0; i < count; i++)
@@ -142,7 +146,7 @@ static bool is_paired(const pto_timed_t *timed, size_t count) {
     if (is_message(timed))
         return 2 * sends == count;
     const size_t calls = (size_t)timed[count - 1].number + 1;
-    return timed->is_numbered || !timed->is_part || calls * (size_t)timed->procs == count;
+    return timed->is_numbered || !timed->may_begin_late || calls * (size_t)timed->procs == count;
 }
 
 static void match_calls(const pto_timeline_t *timeline, pto_comparison_t *comparison) {
@@ -163,6 +167,7 @@ static void match_calls(const pto_timeline_t *timeline, pto_comparison_t *compar
 
 /* --- clocks --------------------------------------------------------------------------------------------- */
 
+/* Returns the shortest time that a process spent in a call. */
 static double shortest(const pto_matched_t *matched) {
     double least_s = HUGE_VAL;
     for (int i = 0; i < matched->procs; i++)
@@ -170,22 +175,24 @@ static double shortest(const pto_matched_t *matched) {
     return least_s;
 }
 
-/* Returns how well a kind of call synchronizes clocks: best are calls of all processes, then others in which
- * each waits for all, then calls from a root. Processes that only send to a root need not leave together. */
 enum { QUALITY_MAX = 3 };
 
+/* Returns how well a kind of call synchronizes clocks; 0 if not at all. Best are calls of the whole job, then
+ * others in which each process waits for all, then calls from a root. Processes that only send to a root need
+ * not leave together. */
 static int clock_quality(const pto_comparison_t *comparison, const pto_matched_t *matched) {
-    if (is_message(matched->timed) || matched->timed->is_bare || matched->timed->way == PTO_TIMED_TO_ROOT)
+    if (is_message(matched->timed) || matched->timed->only_duration ||
+        matched->timed->way == PTO_TIMED_TO_ROOT)
         return 0;
     if (matched->timed->way != PTO_TIMED_BY_ALL)
         return 1;
     return matched->procs < comparison->procs ? QUALITY_MAX - 1 : QUALITY_MAX;
 }
 
-/* A group of calls: the index after its last one, and the median and lower quartile of their times. */
+/* The calls of one communicator and routine, which are consecutive. */
 typedef struct {
-    size_t end;
-    double half_s, quarter_s;
+    size_t end;               /* index after the last one */
+    double half_s, quarter_s; /* median and lower quartile of their shortest times */
 } group_t;
 
 static group_t group_at(const pto_comparison_t *comparison, size_t first, double *scratch) {
@@ -201,7 +208,7 @@ static group_t group_at(const pto_comparison_t *comparison, size_t first, double
     return group;
 }
 
-/* Returns the median time of the fastest group of all processes; HUGE_VAL if none has enough calls. */
+/* Returns the median time of the fastest group of the whole job; HUGE_VAL if none has enough calls. */
 static double fastest_of_all(const pto_comparison_t *comparison, double *scratch) {
     enum { CALLS_MIN = 8 };
     double least_s = HUGE_VAL;
@@ -215,8 +222,8 @@ static double fastest_of_all(const pto_comparison_t *comparison, double *scratch
     return least_s;
 }
 
-/* Chooses the calls to synchronize clocks by: the faster half of the fastest group of all processes or, if
- * there is none, of each group of the best quality. */
+/* Chooses the calls that clocks are synchronized by: the faster half of the fastest group of the whole job
+ * or, if there is none, of each group of the best quality. */
 static void choose_calls(pto_comparison_t *comparison, bool *is_chosen, double *scratch) {
     const double least_s = fastest_of_all(comparison, scratch);
     int most = 0;
@@ -238,7 +245,7 @@ static void choose_calls(pto_comparison_t *comparison, bool *is_chosen, double *
     }
 }
 
-/* Finds the median exit time of the processes whose clocks are known; false if there are none. */
+/* Finds the median exit time of those processes of a call whose clocks are known; false if there are none. */
 static bool median_end(const pto_comparison_t *comparison, const pto_matched_t *matched, double *scratch,
                        double *end_s) {
     size_t count = 0;
@@ -249,34 +256,36 @@ static bool median_end(const pto_comparison_t *comparison, const pto_matched_t *
     return count > 0;
 }
 
-/* Fits the clock of one process. `item` has its exit times and their differences from the others'. */
+/* Fits the clock of one process. The keys of `item` are its exit times in order, the values their differences
+ * from the others'. */
 static void fit_clock(pto_process_clock_t *clock, pto_item_t *item, size_t count, double *scratch) {
     enum { DRIFT_COUNT_MIN = 12 };
     const size_t third = count / 3;
     double level[2] = {0, 0}, at[2];
-    clock->middle_s = item[count / 2].at;
+    clock->middle_s = item[count / 2].key;
     clock->drift = 0;
-    if (count >= DRIFT_COUNT_MIN && item[count - 1].at > item[0].at) {
+    if (count >= DRIFT_COUNT_MIN && item[count - 1].key > item[0].key) {
         for (int i = 0; i < 2; i++) {
             pto_item_t *from = i == 0 ? item : item + count - third;
             for (size_t k = 0; k < third; k++)
                 scratch[k] = from[k].value;
             level[i] = gsl_stats_median(scratch, 1, third);
-            at[i] = from[third / 2].at;
+            at[i] = from[third / 2].key;
         }
         if (at[1] > at[0])
             clock->drift = (level[1] - level[0]) / (at[1] - at[0]);
     }
     for (size_t k = 0; k < count; k++)
-        scratch[k] = item[k].value - clock->drift * (item[k].at - clock->middle_s);
+        scratch[k] = item[k].value - clock->drift * (item[k].key - clock->middle_s);
     clock->offset_s = gsl_stats_median(scratch, 1, count);
     for (size_t k = 0; k < count; k++)
-        scratch[k] = fabs(item[k].value - clock->drift * (item[k].at - clock->middle_s) - clock->offset_s);
+        scratch[k] = fabs(item[k].value - clock->drift * (item[k].key - clock->middle_s) - clock->offset_s);
     clock->noise_s = gsl_stats_median(scratch, 1, count);
     clock->is_known = true;
 }
 
-/* Fits clocks of processes in chosen calls with ones of known clocks. Returns whether more become known. */
+/* Fits the clocks of all processes that share a chosen call with a process of known clock; those that were
+ * unknown belong to `part`. Returns whether more clocks are known now. */
 static bool fit_clocks(pto_comparison_t *comparison, const bool *is_chosen, int part, pto_item_t *item,
                        double *scratch) {
     size_t count = 0;
@@ -304,7 +313,8 @@ static bool fit_clocks(pto_comparison_t *comparison, const bool *is_chosen, int 
     return found;
 }
 
-/* Fits clocks from one process to all that it has calls with, and on from these; then refines all of them. */
+/* Begins with the clock of one process and fits those of all processes that have calls with known ones, until
+ * no more become known. That is one part of the job; others follow. Then refines all clocks. */
 static void synchronize_clocks(pto_comparison_t *comparison, bool *is_chosen, pto_item_t *item,
                                double *scratch) {
     enum { PARTS_MAX = 64, ROUNDS = 4 };
@@ -332,15 +342,18 @@ bool pto_is_awaited(const pto_timed_t *timed) {
 
 static bool has_same_clock(const pto_comparison_t *comparison, const pto_timed_t *a, const pto_timed_t *b) {
     const pto_process_clock_t *one = &comparison->clock[a->rank], *other = &comparison->clock[b->rank];
-    return a->is_bare || (one->is_known && other->is_known && one->part == other->part);
+    return a->only_duration || (one->is_known && other->is_known && one->part == other->part);
 }
 
+/* Returns whether a process waits for others in its call. A sender does not, nor does the root of a
+ * broadcast, nor do the other processes of a reduction. */
 static bool waits_for_others(const pto_timed_t *timed) {
     return timed->way == PTO_TIMED_BY_ALL || !pto_is_awaited(timed);
 }
 
-/* A message takes at least as long as the shorter of its two calls. Where most messages between two processes
- * seem to take less, processes leave calls further apart than assumed. */
+/* A message takes at least as long as the shorter of its two calls. If most messages between two processes
+ * seem to take less, then processes leave calls further apart than assumed, and exit_skew_s becomes larger.
+ */
 static void widen_exit_skew(pto_comparison_t *comparison, double *scratch) {
     enum { CALLS_MIN = 5 };
     for (size_t first = 0, end; first < comparison->count; first = end) {
@@ -362,7 +375,8 @@ static void widen_exit_skew(pto_comparison_t *comparison, double *scratch) {
     }
 }
 
-/* Finds when the last process that others wait for arrived; false if unknown, or if clocks do not compare. */
+/* Sets when the last process that others wait for arrived, and how uncertain clocks are (`*clock_s`). False
+ * if the root is unknown, or if clocks are not comparable. */
 static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matched, double *clock_s) {
     const pto_timed_way_t way = matched->timed->way;
     const bool is_rootless =
@@ -375,7 +389,7 @@ static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matc
         if (pto_is_awaited(timed))
             matched->arrival_s =
                 fmax(matched->arrival_s, pto_comparison_time(comparison, timed, timed->begin_s));
-        if (!timed->is_bare)
+        if (!timed->only_duration)
             *clock_s = fmax(*clock_s, comparison->exit_skew_s + comparison->clock[timed->rank].noise_s);
         is_known = is_known && has_same_clock(comparison, timed, matched->timed);
     }
@@ -384,8 +398,9 @@ static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matc
     return is_known && !is_rootless;
 }
 
-/* Finds the longest time from when a process and all that it waits for have arrived until it leaves. This is
- * as uncertain as two clocks, but not below the shortest duration: that of whoever arrived last. */
+/* Sets the time of a call's transfer: the longest time from when a process and all that it waits for have
+ * arrived until it leaves. It is as uncertain as two clocks. But it is not below the shortest duration of any
+ * process, which is that of the last to arrive. */
 static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *matched) {
     static const double half_us = 5e-7;
     double clock_s, least_s = HUGE_VAL, most_s = 0, transfer_s = 0;
@@ -412,8 +427,8 @@ static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *mat
     }
 }
 
-/* Marks all messages from one process to another as contended if most of them are, else none: which single
- * ones seem to be depends on how well clocks are known, and so do their times. */
+/* Marks all messages from one process to another as contended if most of them are, else none. Which single
+ * messages seem contended depends on the clocks' uncertainty, and so do their times. */
 static void agree_on_contention(const pto_comparison_t *comparison) {
     pto_matched_t *matched = comparison->matched;
     for (size_t first = 0, end; first < comparison->count; first = end) {
@@ -426,7 +441,8 @@ static void agree_on_contention(const pto_comparison_t *comparison) {
     }
 }
 
-/* A send may return before its message has left; the sender's next message then takes longer on any link. */
+/* Marks messages that begin before an earlier one of the same sender has arrived. A send may return before
+ * its message has left; the sender's next message then takes longer on any link. */
 static void find_contended(const pto_comparison_t *comparison, pto_item_t *item) {
     static const double part_max = 0.1; /* of a message's own time */
     double busy_s = -HUGE_VAL;
@@ -434,7 +450,8 @@ static void find_contended(const pto_comparison_t *comparison, pto_item_t *item)
     for (size_t i = 0; i < comparison->count; i++) {
         const pto_matched_t *matched = &comparison->matched[i];
         if (is_message(matched->timed) && matched->transfer_s >= 0)
-            item[count++] = (pto_item_t){matched->timed->rank, matched->timed->order, (double)i};
+            item[count++] =
+                (pto_item_t){.place = matched->timed->rank, .key = matched->timed->order, .value = (double)i};
     }
     qsort(item, count, sizeof *item, pto_item_compare);
     for (size_t k = 0; k < count; k++) {
@@ -464,11 +481,12 @@ static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t
 
 /* --- finding delays ------------------------------------------------------------------------------------- */
 
-/* A process delayed by messages over a slow link that the files do not show looks like one that computes
- * longer. So where places are slow, no process is reported late. */
+/* Drops the first `late` delays, which are those of late processes, if they may have another reason. A slow
+ * link may delay a process by messages that the files do not show, and the process looks as if it computed
+ * longer. */
 static void drop_ambiguous(const pto_comparison_t *comparison, int late) {
     pto_delays_t *found = comparison->found;
-    if (!(found->is_bare || found->hides_messages) || found->count == late)
+    if (!(found->only_durations || found->hides_messages) || found->count == late)
         return;
     found->late_told = false;
     found->count -= late;
@@ -485,6 +503,8 @@ static bool find_delays(pto_comparison_t *comparison) {
     return true;
 }
 
+/* Synchronizes clocks, times the transfers of all matched calls, and finds delays. `timed`: number of calls
+ * of single processes. False if out of memory. */
 static bool compare(pto_comparison_t *comparison, size_t timed) {
     bool *is_chosen = calloc(comparison->count + 1, sizeof *is_chosen);
     pto_item_t *item = malloc((timed + 1) * sizeof *item);
@@ -519,7 +539,7 @@ pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_optio
                              pto_recording_t *trace, pto_delays_t *delays, pto_error_t *err) {
     pto_delays_t found = {.is_cut = timeline->is_cut, .hides_messages = timeline->hides_messages};
     pto_comparison_t comparison = {.options = options, .found = &found};
-    if (!pto_timeline_place(timeline))
+    if (!pto_timeline_set_ranks(timeline))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for comparing processes");
     for (size_t i = 0; i < timeline->count; i++) {
         const int32_t rank = timeline->timed[i].rank;
@@ -537,7 +557,7 @@ pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_optio
     free(has_called);
     if (able)
         match_calls(timeline, &comparison);
-    found.is_bare = able && comparison.count > 0 && comparison.matched->timed->is_bare;
+    found.only_durations = able && comparison.count > 0 && comparison.matched->timed->only_duration;
     able = able && compare(&comparison, timeline->count);
     if (able)
         add_to_recording(&comparison, trace);

@@ -8,7 +8,8 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* Sizes are bytes of a vector or of a block, also of Reduce_scatter unless IMB was built as IMB2018. */
+/* Sizes are bytes of a vector or of one block. Those of Reduce_scatter, too, are of a block, unless IMB was
+ * built as IMB2018. */
 #define TEST(id, name, in, routine, ...) PTO_BENCH_TEST_##in(id, routine, false)
 static const pto_bench_test_t tests[] = {
     PTO_COLLECTIVE_TABLE(TEST) /* */
@@ -82,7 +83,8 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
         return pto_bench_plain_row(reader, line);
     if (!pto_bench_join(reader, line, row))
         return PTO_OK;
-    if (reader->benchmark.wrong_column > 0 && atof(strrchr(row, ' ') ? strrchr(row, ' ') : row) > 0)
+    const char *last = strrchr(row, ' ');
+    if (reader->benchmark.wrong_column > 0 && atof(last ? last : row) > 0)
         reader->trace->has_wrong = true;
     return pto_bench_plain_row(reader, row);
 }

@@ -1,11 +1,11 @@
 /* Reads dumps of NCCL's inspector plugin (plugins/profiler/inspector, NCCL 2.28 and later): an object for
- * each collective or message of one process.
+ * each collective or message of one process, which json.c passes to pto_inspector_record.
  *
- * The plugin's only specification is its source, and no public dump was found. Whether `coll_msg_size_bytes`
- * of an allgather, a reduce-scatter or an all-to-all is that of one block (the count in NCCL's call) or of
- * all blocks is therefore decided for each record: `coll_algobw_gbs` is assumed to be the algorithm bandwidth
- * of doc/PERFORMANCE.md of nccl-tests, the bytes of all blocks over the time, here `coll_exec_time_us`.
- * Records without it are taken to have one block's size, and are counted. */
+ * The plugin's only specification is its source, and no public dump was found. So it is not known whether
+ * `coll_msg_size_bytes` of an allgather, reduce-scatter or all-to-all is that of one block (the count in
+ * NCCL's call) or of all blocks. It is decided for each record by `coll_algobw_gbs`, which is assumed to be
+ * the algorithm bandwidth of nccl-tests (doc/PERFORMANCE.md): the bytes of all blocks over the time
+ * `coll_exec_time_us`. A record without it is assumed to have one block's size, and is counted as such. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,8 @@ static bool is_in_blocks(pto_collective_t collective) {
            collective == PTO_COLLECTIVE_ALLTOALL;
 }
 
-/* Returns the bytes of one block. */
+/* Returns the bytes of one block, by a call's recorded bytes and time. If this is a guess, adds 1 to
+ * `*assumed`, which may be NULL. */
 static double block_bytes(const json_t *call, double bytes, double us, double procs, int64_t *assumed) {
     double moved_bytes = number_of(call, "coll_algobw_gbs") * 1e3 * us; /* GB/s are 1e3 bytes/us */
     if (!(moved_bytes > 0 && moved_bytes < 1e18) || bytes <= 0) {
@@ -52,8 +53,8 @@ static double block_bytes(const json_t *call, double bytes, double us, double pr
 /* --- times ---------------------------------------------------------------------------------------------- */
 
 /* Returns when the last channel's kernel stopped, in microseconds of the host's clock; 0 if the dump is not
- * verbose (NCCL_INSPECTOR_DUMP_VERBOSE). Its start time is not used: a proxy thread notes it late, so the
- * stop time less the GPU's own duration is more exact. */
+ * verbose (NCCL_INSPECTOR_DUMP_VERBOSE). The kernel's start time is not used, because a proxy thread notes it
+ * late: the stop time minus the GPU's own duration is more exact. */
 static double stop_us(const json_t *call) {
     const json_t *events = json_object_get(json_object_get(call, "event_trace_ts"), "kernel_events"), *event;
     double last_us = 0;
@@ -78,7 +79,7 @@ static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *reco
                          .procs = (int32_t)counted->procs,
                          .number = (int32_t)number,
                          .is_numbered = !is_message,
-                         .is_bare = !(end_us > 0),
+                         .only_duration = !(end_us > 0),
                          .is_rounded = true,
                          .bytes = (int64_t)fmax(counted->input_bytes, counted->output_bytes)};
     if (end_us > 0 && !reader->has_first_us)

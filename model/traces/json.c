@@ -1,6 +1,7 @@
 /* Reads recordings in JSON. jansson parses each event of a trace as a document of its own, so memory depends
- * on the largest event and not on the file. This file reads the brackets, commas and keys around the events,
- * and skips events without effect, which are most of a Kineto trace. */
+ * on the largest event and not on the file. This file itself reads the brackets, commas and keys around the
+ * events. It skips events without effect, which are most of a Kineto trace, unparsed. It passes events to
+ * kineto.c or chakra_json.c, and whole documents to nccl_tests.c, inspector.c or chakra_json.c. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,11 +11,12 @@ enum { VALUE_MAX = 4 << 20, PROCS_MAX = 1 << 24 };
 
 /* --- values --------------------------------------------------------------------------------------------- */
 
-/* Gives jansson bytes up to where a value may end, so that it never reads beyond one. */
+/* The source of one value for jansson. feed_some passes bytes only up to the next place where the value may
+ * end, so that jansson never takes bytes that follow it. */
 typedef struct {
     pto_source_t *source;
-    size_t used;
-    bool is_plain; /* a number, true, false or null, which the byte after it ends */
+    size_t used;   /* bytes passed so far */
+    bool is_plain; /* a number, true, false or null, which ends before the next separator */
 } feed_t;
 
 static bool ends_value(const feed_t *feed, int byte) {
@@ -40,7 +42,7 @@ static size_t feed_some(void *buffer, size_t room, void *data) {
     return used;
 }
 
-/* Skips white space; returns the byte after it, or -1 at the end. */
+/* Skips white space. Returns the byte after it, which is not skipped; -1 at the end. */
 static int next_byte(pto_source_t *source) {
     for (size_t size; (size = pto_source_fill(source)) > 0;) {
         const unsigned char *from = source->buffer + source->at;
@@ -69,7 +71,7 @@ static pto_status_t fail_here(pto_recording_reader_t *reader, const char *expect
                : pto_recording_fail(reader, PTO_ERR_SYNTAX, "byte %d instead of %s", byte, expected);
 }
 
-/* Reads any value, to be freed with json_decref. Sets the reader's place to its begin, or to an error. */
+/* Reads any value, to be freed with json_decref. Sets the reader's place to its beginning, or to an error. */
 static pto_status_t read_value(pto_recording_reader_t *reader, json_t **value) {
     int first = next_byte(reader->source);
     feed_t feed = {.source = reader->source, .is_plain = first != '{' && first != '[' && first != '"'};
@@ -100,8 +102,9 @@ const char *pto_json_text(const json_t *object, const char *key) {
 
 /* --- the structure around the events -------------------------------------------------------------------- */
 
+/* Reads an element of an array. */
 typedef pto_status_t element_t(pto_recording_reader_t *reader, const json_t *element);
-/* Returns whether an object of this text can have an effect. */
+/* Returns whether reading an element with this text can have an effect. */
 typedef bool may_matter_t(const char *text);
 
 /* Skips a comma, or the closing bracket: then `*more` is false. */
@@ -114,7 +117,7 @@ static pto_status_t next_member(pto_recording_reader_t *reader, char close, bool
     return PTO_OK;
 }
 
-/* Skips an opening bracket; and the closing one, and returns false, if nothing is between them. */
+/* Skips an opening bracket. If nothing is inside, skips the closing one, too, and returns false. */
 static bool open_bracket(pto_source_t *source, char close) {
     pto_source_skip(source, 1);
     if (next_byte(source) != close)
@@ -189,6 +192,7 @@ static pto_status_t read_key(pto_recording_reader_t *reader, json_t **key) {
     return status;
 }
 
+/* Reads the value of an object's member. */
 typedef pto_status_t member_t(pto_recording_reader_t *reader, const char *key, void *context);
 
 static pto_status_t read_object(pto_recording_reader_t *reader, member_t *member, void *context) {
@@ -237,18 +241,19 @@ static pto_status_t read_device(pto_recording_reader_t *reader, const json_t *de
     return PTO_OK;
 }
 
-/* Members that are stored until their object ends. */
+/* Members of a document that are stored until it ends, for read_record. */
 static const char *const stored_members[] = {
     "header",         "metadata",        "coll_perf", "p2p_perf", "id",   "name",   "type",   "attr",
     "durationMicros", "distributedInfo", "version",   "ngpus",    "args", "config", "results"};
 
-/* Reads how many processes there are, and which one wrote the file, for the events that follow. */
+/* Reads a member with the number of processes, and perhaps the rank of the one that wrote the file: Kineto's
+ * "distributedInfo", or "ngpus" of nccl-tests. Other members are ignored. */
 static pto_status_t read_job(pto_recording_reader_t *reader, const char *key, const json_t *value) {
     const bool is_kineto = strcmp(key, "distributedInfo") == 0;
-    const json_t *procs = is_kineto ? json_object_get(value, "world_size") : value;
-    double count = json_number_value(procs), rank = json_number_value(json_object_get(value, "rank"));
     if (!is_kineto && strcmp(key, "ngpus") != 0)
         return PTO_OK;
+    const json_t *procs = is_kineto ? json_object_get(value, "world_size") : value;
+    double count = json_number_value(procs), rank = json_number_value(json_object_get(value, "rank"));
     if (is_kineto && reader->known && !reader->has_job && reader->trace->rank < 0)
         reader->job->came_late = true;
     reader->has_job = reader->has_job || is_kineto;
@@ -265,6 +270,8 @@ static pto_status_t read_job(pto_recording_reader_t *reader, const char *key, co
     return PTO_OK;
 }
 
+/* Reads a member of a document: reads arrays of events, stores stored_members in the object `context`, skips
+ * the others. */
 static pto_status_t read_member(pto_recording_reader_t *reader, const char *key, void *context) {
     json_t *record = context, *value = NULL;
     int first = next_byte(reader->source);
@@ -318,7 +325,8 @@ static pto_status_t read_document(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* Returns whether an array is of documents: a member of one comes before any phase of Kineto's events. */
+/* Returns whether an array has documents, and not Kineto's events: a document's member comes before the first
+ * "ph" (phase), which all these events have. */
 static bool has_documents(pto_source_t *source) {
     static const char *const members[] = {"\"traceEvents\"", "\"results\"", "\"coll_perf\"", "\"p2p_perf\"",
                                           "\"workload_graph\""};
@@ -344,7 +352,7 @@ static pto_status_t read_documents(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* Reads documents, one after another or in an array. Any other array has Kineto's events alone. */
+/* A file has documents, one after another or in an array, or an array of Kineto's events. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader) {
     pto_source_t *source = reader->source;
     pto_status_t status = PTO_OK;

@@ -1,7 +1,8 @@
-/* Reads traces of PyTorch's profiler (Kineto), in the JSON of Chrome's trace viewer. The `args` of a
- * collective's kernel have what PyTorch's ParamCommsDebugInfo records: the collective, its elements in and
- * out, their type, and the process group with its ranks. `dur` is in microseconds. If a trace has no kernels,
- * the calls that launch them (`record_param_comms`) count instead, without times. */
+/* Reads traces of PyTorch's profiler (Kineto), in the JSON of Chrome's trace viewer. json.c passes each event
+ * that may matter. The `args` of a collective's kernel have what PyTorch's ParamCommsDebugInfo records: the
+ * collective, its numbers of elements in and out, their type, and the process group with its ranks. `dur` is
+ * in microseconds. If a trace has no kernels, the CPU's calls that launch them (`record_param_comms`) count
+ * instead, without times. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static int64_t whole_of(const json_t *object, const char *key) {
 
 /* --- process groups ------------------------------------------------------------------------------------- */
 
-/* Reads the ranks of a group, "[0, 1, 2]"; of a long list, which ends in "...", by start and stride. */
+/* Adds the ranks of a group to its communicator: "[0, 1, 2]" or, if the list is long and ends in "...", those
+ * by start and stride. `*number` is left unchanged if the trace has neither. */
 static pto_status_t add_members(pto_recording_reader_t *reader, const json_t *args, const char *group,
                                 int64_t procs, int *number) {
     json_t *ranks = json_loads(pto_json_text(args, "Process Group Ranks"), 0, NULL);
@@ -42,6 +44,7 @@ static pto_status_t add_members(pto_recording_reader_t *reader, const json_t *ar
     return status;
 }
 
+/* Finds the number of the group's communicator; -1 if its ranks are unknown. */
 static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *args, int64_t procs,
                                int *number) {
     enum { PROCS_MAX = 1 << 20 };
@@ -57,7 +60,8 @@ static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *arg
 
 /* --- times ---------------------------------------------------------------------------------------------- */
 
-/* Names a process group alike on all its processes; the same name alone may mean different groups. */
+/* Makes a name of a process group that is the same on all its processes and differs from other groups'.
+ * PyTorch's name alone may mean different groups. */
 static void name_group(const json_t *args, int64_t procs, char name[192]) {
     const char *ranks = pto_json_text(args, "Process Group Ranks");
     snprintf(name, 192, "%.128s %lld %lld %lld %016llx", pto_json_text(args, "Process Group Name"),
@@ -75,7 +79,8 @@ static int32_t rank_of_member(const json_t *args, int64_t member) {
     return number >= 0 && number < PTO_TIMED_RANKS_MAX ? (int32_t)number : -1;
 }
 
-/* Adds when a kernel ran, by its host's clock, whatever the origin: delays.c synchronizes clocks. */
+/* Adds the times of a kernel. They are by the host's clock, from an unknown origin; delays.c synchronizes
+ * clocks. */
 static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
                               const pto_recorded_call_t *call, const char *name) {
     const json_t *begin = json_object_get(event, "ts");
@@ -94,7 +99,7 @@ static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *even
                          .tag = -1,
                          .procs = (int32_t)call->procs,
                          .membership = -1,
-                         .is_part = true,
+                         .may_begin_late = true,
                          .bytes = (int64_t)fmax(0, fmin(1e18, fmax(call->input_bytes, call->output_bytes))),
                          .begin_s = 1e-6 * (begin_us - reader->first_us)};
     timed.is_numbered = timed.way == PTO_TIMED_BY_ALL && number >= 0 && number < INT32_MAX;
@@ -106,6 +111,7 @@ static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *even
 
 /* --- events --------------------------------------------------------------------------------------------- */
 
+/* Counts a collective or message of a process group, and times it if it is a kernel. */
 static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
                                const char *name, bool is_launch) {
     const int element = pto_recording_element_bytes(pto_json_text(args, "dtype"));
@@ -168,8 +174,8 @@ static pto_status_t store_operator(pto_recording_reader_t *reader, const json_t 
     return PTO_OK;
 }
 
-/* Counts a kernel of an operator. Its group is taken to be all processes of the node, which it cannot leave.
- */
+/* Counts a kernel of an operator. Its group is assumed to be all processes of the node, because symmetric
+ * memory does not reach beyond a node. */
 static pto_status_t count_launched(pto_recording_reader_t *reader, const json_t *event,
                                    const operator_t *launched_by) {
     const int64_t node = reader->options->gpus_per_node;
@@ -202,7 +208,7 @@ static bool communicates(const char *kernel) {
 
 bool pto_kineto_may_matter(const char *text) {
     return strstr(text, "\"Collective name\"") || strstr(text, "symm_mem::") ||
-           (strstr(text, "\"kernel\"") && communicates(text)) || strstr(text, "\\u"); /* any character */
+           (strstr(text, "\"kernel\"") && communicates(text)) || strstr(text, "\\u"); /* any escaped letter */
 }
 
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event) {

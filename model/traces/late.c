@@ -1,13 +1,15 @@
-/* Finds which processes and nodes arrive late at calls in which others wait.
+/* Finds which processes and nodes arrive late at calls in which others wait. delays.c calls pto_find_late
+ * with the matched calls of all processes.
  *
- * A late process need not be the cause: it may have waited for another one in an earlier call. So two things
+ * A late process need not be the cause: it may have waited for another one in an earlier call. So two times
  * are compared: how much later than the median of the others it arrives, and how much longer than they it was
- * outside of all calls since its last collective. The smaller one counts; none does if their signs differ. A
- * process is reported if its median over its calls exceeds the noise and a part of the time between calls.
+ * outside of all calls since its last collective. The smaller one is its lateness in that call; it is 0 if
+ * their signs differ. A process is reported if its median lateness exceeds the noise and a fraction of the
+ * time between calls.
  *
- * Where only durations are known, all processes are taken to leave a call together, which is true up to a
- * transfer's time. The whole job takes the same time on all processes, so a process was outside of calls
- * longer by as much as it was in calls for less. A process that arrives in time at calls to which another one
+ * If only durations are known, all processes are assumed to leave a call together, which is true up to the
+ * time of a transfer. The whole job takes the same time on all processes. So a process was outside of calls
+ * longer by as much as it was inside for less. A process that arrives in time at calls to which another one
  * is late may have waited there, and is not reported. */
 #include <float.h>
 #include <gsl/gsl_sort.h>
@@ -17,25 +19,28 @@
 
 #include "delays.h"
 
-/* A process is late by at least: this many times the noise of single calls, this part of the time from call
- * to call, and this many times the spread of the other processes' medians. */
-static const double noise_factor = 3, part_min = 0.05, spread_factor = 5;
-/* From this weight on, other processes of a node count as late together with one of weight 1 or more. */
+/* A process is reported if it is late by at least this many times the noise of single calls, this fraction of
+ * the time from call to call, and this many times the spread of the other processes' medians. */
+static const double noise_factor = 3, fraction_min = 0.05, spread_factor = 5;
+/* A node is reported if a process of it has a weight above 1, and all its others at least this one. */
 static const double joined_min = 0.5;
-enum { CALLS_MIN = 5, PARTS = 7 };
+enum { CALLS_MIN = 5, SUBSETS = 7 };
 
-/* A process as seen in the calls of one group. */
+/* A process as seen in the calls of one group (communicator and routine). */
 typedef struct {
     int rank;
     int32_t group;       /* of pto_timed_t */
     int64_t calls, last; /* `last`: calls at which it arrived last */
-    double late_s;       /* the median */
-    double noise_s;
-    double weight; /* late_s relative to the least that is reported */
-    bool is_bare;
+    double late_s;       /* its median lateness */
+    double noise_s;      /* spread of the lateness of all processes in single calls */
+    double weight; /* late_s divided by the smallest lateness that is reported; 0 if it does not stand out */
+    bool only_duration; /* of pto_timed_t */
 } process_t;
 
 /* --- the calls of each process -------------------------------------------------------------------------- */
+
+/* Statistics of all values but one are computed from an array of all values in order, and the index of that
+ * one. */
 
 /* Returns element `i` of `sorted` without its element `left_out`. */
 static double other(const double *sorted, size_t left_out, size_t i) {
@@ -48,7 +53,7 @@ static double median_of_others(const double *sorted, size_t count, size_t left_o
 }
 
 /* Returns the index of a value, the first if several are equal. */
-static size_t place_of(const double *sorted, size_t count, double value) {
+static size_t index_of(const double *sorted, size_t count, double value) {
     size_t low = 0, high = count - 1;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -60,7 +65,7 @@ static size_t place_of(const double *sorted, size_t count, double value) {
     return low;
 }
 
-/* Returns the distance from `middle` that the nearest `near` values, without one, do not exceed. */
+/* Returns the largest distance from `middle` among the `near` values that are nearest to it. */
 static double distance_of(const double *sorted, size_t count, size_t left_out, double middle, size_t near) {
     size_t low = 0, high = count - 1 - near; /* bounds of the first of these values */
     while (low < high) {
@@ -88,7 +93,8 @@ static double smaller_magnitude(double a, double b) {
     return fabs(a) < fabs(b) ? a : b;
 }
 
-/* Writes an item for each process of a call that others wait for: how late it is. Returns how many. */
+/* Writes an item for each process of a call that others wait for: its lateness, with key 1 if it arrived
+ * last, else 0. Returns how many. */
 static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *matched, double *scratch,
                        pto_item_t *item) {
     double *arrival = scratch, *outside = scratch + matched->procs; /* of all processes, sorted */
@@ -103,7 +109,7 @@ static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *
         outside[count++] = timed->outside_s;
         has_outside = has_outside && isfinite(timed->outside_s);
     }
-    if (count < 2 || (!has_outside && !matched->timed->is_bare))
+    if (count < 2 || (!has_outside && !matched->timed->only_duration))
         return 0;
     gsl_sort(arrival, 1, count);
     if (has_outside)
@@ -113,25 +119,27 @@ static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *
         if (!pto_is_awaited(timed))
             continue;
         const double begin_s = pto_comparison_time(comparison, timed, timed->begin_s);
-        double late_s = begin_s - median_of_others(arrival, count, place_of(arrival, count, begin_s));
+        double late_s = begin_s - median_of_others(arrival, count, index_of(arrival, count, begin_s));
         if (has_outside)
             late_s = smaller_magnitude(
                 late_s, timed->outside_s -
-                            median_of_others(outside, count, place_of(outside, count, timed->outside_s)));
-        item[added++] = (pto_item_t){timed->rank, begin_s >= arrival[count - 1], late_s};
+                            median_of_others(outside, count, index_of(outside, count, timed->outside_s)));
+        item[added++] =
+            (pto_item_t){.place = timed->rank, .key = begin_s >= arrival[count - 1], .value = late_s};
     }
     return added;
 }
 
-/* Summarizes the items of each process of a group; returns how many processes. The items become distances
- * from the process's median; those of exactly 0 are dropped, as they would hide the noise. */
+/* Summarizes the items of each process of a group; returns how many processes. Then each item is replaced by
+ * its distance from the process's median. Items of exactly 0 are dropped, because they would hide the noise.
+ */
 static size_t summarize(pto_item_t *item, size_t *count, process_t *process) {
     size_t procs = 0, kept = 0;
     for (size_t first = 0, end; first < *count; first = end) {
         process_t *summary = &process[procs++];
         *summary = (process_t){.rank = item[first].place};
         for (end = first; end < *count && item[end].place == item[first].place; end++)
-            summary->last += item[end].at > 0;
+            summary->last += item[end].key > 0;
         summary->calls = (int64_t)(end - first);
         summary->late_s = pto_item_median(item + first, end - first);
         for (size_t i = first; i < end; i++)
@@ -142,7 +150,7 @@ static size_t summarize(pto_item_t *item, size_t *count, process_t *process) {
     return procs;
 }
 
-/* Returns the median time outside of all calls before this one; NaN if it is unknown of any process. */
+/* Returns the median of the processes' times outside of calls before this one; NaN if one is unknown. */
 static double median_outside(const pto_matched_t *matched, double *scratch) {
     for (int k = 0; k < matched->procs; k++) {
         scratch[k] = matched->timed[k].outside_s;
@@ -152,7 +160,8 @@ static double median_outside(const pto_matched_t *matched, double *scratch) {
     return gsl_stats_median(scratch, 1, (size_t)matched->procs);
 }
 
-/* Returns the median time from the end of the collective before to the end of a chosen call. */
+/* Returns the median time from the end of the previous collective to the end of a call that shows lateness.
+ */
 static double find_period(const pto_matched_t *matched, size_t calls, double *scratch) {
     size_t count = 0;
     for (size_t i = 0; i < calls; i++)
@@ -171,7 +180,7 @@ static double find_transfer(const pto_matched_t *matched, size_t calls, double *
     return gsl_stats_median(scratch, 1, calls);
 }
 
-/* Returns half of the average time that processes were outside of calls before one. */
+/* Returns half of the average over calls of median_outside. */
 static double find_outside_min(const pto_matched_t *matched, size_t calls, double *scratch) {
     double sum_s = 0;
     size_t known = 0;
@@ -183,26 +192,28 @@ static double find_outside_min(const pto_matched_t *matched, size_t calls, doubl
     return known > 0 ? sum_s / 2 / (double)known : 0;
 }
 
-/* Chooses the calls of a group that can show who is late. A call that follows another one immediately, like
- * that of a step's second bucket of gradients, finds all processes together. */
+/* Chooses the calls of a group that can show which process is late. At a call that follows another one
+ * immediately, like that of a training step's second bucket of gradients, all processes arrive together. */
 static void choose_calls(pto_matched_t *matched, size_t calls, double *scratch) {
-    const bool is_bare = matched->timed->is_bare;
-    const double transfer_s = is_bare ? find_transfer(matched, calls, scratch) : HUGE_VAL;
-    const double least_s = is_bare ? 0 : find_outside_min(matched, calls, scratch);
+    const bool only_duration = matched->timed->only_duration;
+    const double transfer_s = only_duration ? find_transfer(matched, calls, scratch) : HUGE_VAL;
+    const double least_s = only_duration ? 0 : find_outside_min(matched, calls, scratch);
     for (size_t i = 0; i < calls; i++)
         matched[i].shows_lateness = matched[i].transfer_s >= 0 && matched[i].transfer_s <= transfer_s &&
-                                    (is_bare || median_outside(&matched[i], scratch) >= least_s);
+                                    (only_duration || median_outside(&matched[i], scratch) >= least_s);
 }
 
 /* --- who is reported ------------------------------------------------------------------------------------ */
 
-/* What all groups show of a process. */
+/* What all groups show of a process. The second to fourth member are of calls of which only durations are
+ * known. */
 typedef struct {
-    process_t late; /* in the group in which its weight is largest */
-    /* Where only durations are known: how much longer than the others it was outside of all calls, and what
-     * part of the time in calls that is in each part of the job. */
-    double outside_s, part[PARTS];
-    bool has_waited; /* it arrived in time at calls to which another process is late */
+    process_t late;        /* in the group in which its weight is largest */
+    double inside_s;       /* its time in these calls */
+    double outside_s;      /* how much longer than the others it was outside of all calls */
+    double share[SUBSETS]; /* its time in each subset of the calls; later by which share that is below the
+                              median */
+    bool has_waited;       /* it arrived in time at calls to which another process is late */
 } evidence_t;
 
 typedef struct {
@@ -211,21 +222,21 @@ typedef struct {
     double *scratch;
     process_t *process;   /* of one group */
     evidence_t *evidence; /* by rank */
-    double inside_s;      /* where only durations are known: the median time in calls */
+    double inside_s;      /* the median over processes of evidence_t's `inside_s` */
 } search_t;
 
 /* Returns whether a value exceeds the others by more than a multiple of their spread. */
 static bool stands_out(double value, const double *sorted, size_t count) {
-    const size_t place = place_of(sorted, count, value);
+    const size_t index = index_of(sorted, count, value);
     if (count < 2)
         return value > 0;
-    const double middle = median_of_others(sorted, count, place);
-    return value - middle > spread_factor * spread_of_others(sorted, count, place, middle);
+    const double middle = median_of_others(sorted, count, index);
+    return value - middle > spread_factor * spread_of_others(sorted, count, index, middle);
 }
 
-/* Rates the processes of a group: `least_s` is the least lateness that is reported. */
+/* Sets the weights of a group's processes. `least_s`: the smallest lateness that is reported. */
 static void rate_processes(search_t *search, size_t procs, int32_t group, double noise_s, double least_s,
-                           bool is_bare) {
+                           bool only_duration) {
     double *sorted = search->scratch;
     bool some_late = false;
     for (size_t i = 0; i < procs; i++)
@@ -235,7 +246,7 @@ static void rate_processes(search_t *search, size_t procs, int32_t group, double
         process_t *process = &search->process[i], *known = &search->evidence[process->rank].late;
         process->noise_s = noise_s;
         process->group = group;
-        process->is_bare = is_bare;
+        process->only_duration = only_duration;
         process->weight = process->calls >= CALLS_MIN && stands_out(process->late_s, sorted, procs)
                               ? process->late_s / least_s
                               : 0;
@@ -249,8 +260,9 @@ static void rate_processes(search_t *search, size_t procs, int32_t group, double
             search->evidence[search->process[i].rank].has_waited = true;
 }
 
+/* Finds how late the processes of a group are, and adds that to the evidence. */
 static void rate_group(search_t *search, pto_matched_t *matched, size_t calls) {
-    const bool is_bare = matched->timed->is_bare;
+    const bool only_duration = matched->timed->only_duration;
     size_t count = 0;
     choose_calls(matched, calls, search->scratch);
     for (size_t i = 0; i < calls; i++)
@@ -262,12 +274,12 @@ static void rate_group(search_t *search, pto_matched_t *matched, size_t calls) {
     const size_t procs = summarize(search->item, &count, search->process);
     const double noise_s = pto_item_spread(search->item, count, 0, search->scratch);
     const double period_s =
-        is_bare ? search->inside_s / (double)calls : find_period(matched, calls, search->scratch);
-    for (size_t i = 0; i < procs && is_bare; i++)
+        only_duration ? search->inside_s / (double)calls : find_period(matched, calls, search->scratch);
+    for (size_t i = 0; i < procs && only_duration; i++)
         search->process[i].late_s = smaller_magnitude(
             search->process[i].late_s, search->evidence[search->process[i].rank].outside_s / (double)calls);
     rate_processes(search, procs, matched->timed->group, noise_s,
-                   fmax(DBL_MIN, fmax(noise_factor * noise_s, part_min * period_s)), is_bare);
+                   fmax(DBL_MIN, fmax(noise_factor * noise_s, fraction_min * period_s)), only_duration);
 }
 
 static pto_delay_t delay_of(const process_t *process) {
@@ -280,7 +292,8 @@ static pto_delay_t delay_of(const process_t *process) {
                          .noise_s = process->noise_s};
 }
 
-/* Makes one delay of the node if all its processes have joined_min or more, and one more than 1. */
+/* Makes one delay of a node, whose processes are from `first` to before `end`. False if they are not late
+ * together (joined_min). */
 static bool join_node(const evidence_t *evidence, int first, int end, int64_t node, pto_delay_t *delay) {
     double weight = 0;
     *delay = delay_of(&evidence[first].late);
@@ -323,37 +336,39 @@ static bool report_late(pto_comparison_t *comparison, const evidence_t *evidence
     return able;
 }
 
-/* Finds how much longer than the others each process was outside of calls: as much as it was in calls for
- * less; 0 where it does not stand out. The calls are dealt in turn to PARTS parts of the job, and the second
- * smallest counts, as a few long delays could add up to as much. */
+/* Finds how much longer than the others each process was outside of calls: as much as it was inside for less;
+ * 0 if it does not stand out. A few long delays could add up to as much. So the calls are dealt in turn to
+ * SUBSETS subsets, and of the shares in these the second smallest counts. */
 static void find_outside(search_t *search) {
     const pto_comparison_t *comparison = search->comparison;
     evidence_t *const end = search->evidence + comparison->procs;
     double *sorted = search->scratch;
     size_t count = 0;
     for (size_t i = 0; i < comparison->count; i++)
-        for (int k = 0; k < comparison->matched[i].procs && comparison->matched[i].timed->is_bare; k++) {
+        for (int k = 0; k < comparison->matched[i].procs && comparison->matched[i].timed->only_duration;
+             k++) {
             const pto_timed_t *timed = &comparison->matched[i].timed[k];
-            search->evidence[timed->rank].outside_s -= timed->end_s - timed->begin_s;
-            search->evidence[timed->rank].part[(uint32_t)timed->number % PARTS] -=
-                timed->end_s - timed->begin_s;
+            const double duration_s = timed->end_s - timed->begin_s;
+            search->evidence[timed->rank].inside_s += duration_s;
+            search->evidence[timed->rank].share[(uint32_t)timed->number % SUBSETS] += duration_s;
         }
-    for (int part = 0; part < PARTS; part++, count = 0) {
+    for (int subset = 0; subset < SUBSETS; subset++, count = 0) {
         for (const evidence_t *evidence = search->evidence; evidence < end; evidence++)
-            if (evidence->outside_s < 0)
-                sorted[count++] = evidence->part[part];
+            if (evidence->inside_s > 0)
+                sorted[count++] = evidence->share[subset];
         const double middle_s = count > 1 ? gsl_stats_median(sorted, 1, count) : 0;
-        if (!(middle_s < 0))
+        if (!(middle_s > 0))
             return;
-        search->inside_s -= middle_s;
+        search->inside_s += middle_s;
         for (evidence_t *evidence = search->evidence; evidence < end; evidence++)
-            evidence->part[part] = 1 - evidence->part[part] / middle_s;
+            evidence->share[subset] = 1 - evidence->share[subset] / middle_s;
     }
     for (evidence_t *evidence = search->evidence; evidence < end; evidence++) {
-        if (!(evidence->outside_s < 0))
+        if (!(evidence->inside_s > 0))
             continue;
-        gsl_sort(evidence->part, 1, PARTS);
-        sorted[count++] = evidence->outside_s = search->inside_s * evidence->part[1];
+        gsl_sort(evidence->share, 1, SUBSETS);
+        evidence->outside_s = search->inside_s * evidence->share[1];
+        sorted[count++] = evidence->outside_s;
     }
     gsl_sort(sorted, 1, count);
     for (evidence_t *evidence = search->evidence; evidence < end; evidence++)
@@ -383,7 +398,7 @@ bool pto_find_late(pto_comparison_t *comparison) {
             rate_group(&search, matched + first, end - first);
     }
     for (size_t i = 0; i < procs && able; i++)
-        if (search.evidence[i].late.is_bare && search.evidence[i].has_waited)
+        if (search.evidence[i].late.only_duration && search.evidence[i].has_waited)
             search.evidence[i].late.weight = 0;
     able = able && report_late(comparison, search.evidence);
     free(search.item);

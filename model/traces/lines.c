@@ -1,4 +1,5 @@
-/* Reads recordings in lines of text: recognizes their format, and reads portolan's own calls.csv. */
+/* Reads recordings that are lines of text. Recognizes their format and passes each line to its reader. The
+ * reader of portolan's own calls.csv is here, too. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -18,26 +19,27 @@ bool pto_recording_whole(const char *text, int64_t *value) {
 }
 
 bool pto_recording_size(const char *text, int64_t *bytes) {
-    static const char units[] = "KMG";
-    static const double exact = 9007199254740992; /* 2^53 */
+    static const char letters[] = "KMG";
+    static const double exact_below = 9007199254740992; /* 2^53 */
     char *end;
     if (pto_recording_whole(text, bytes))
         return true;
     if (!isdigit((unsigned char)*text) || text[1] == 'x' || text[1] == 'X')
         return false;
     double number = strtod(text, &end);
-    const size_t length = (size_t)(end - text);
-    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL,
-               *rest = end + (unit != NULL);
-    const bool is_plain = !*rest || strcmp(rest, "B") == 0 || strcmp(rest, "bytes") == 0;
-    if (unit && (!*rest || strcmp(rest, "i") == 0 || strcmp(rest, "iB") == 0))
-        number *= (double)((int64_t)1 << (10 * (unit - units + 1)));
-    else if (unit && strcmp(rest, "B") == 0)
+    const size_t length = (size_t)(end - text);                                           /* of the number */
+    const bool is_decimal = strcspn(text, ".") < length && strcspn(text, "eE") >= length; /* "1.5" */
+    const char *letter = *end ? strchr(letters, toupper((unsigned char)*end)) : NULL;
+    const char *unit = letter ? end + 1 : end;
+    const bool is_byte = strcmp(unit, "B") == 0;
+    if (letter && (!*unit || strcmp(unit, "i") == 0 || strcmp(unit, "iB") == 0))
+        number *= (double)((int64_t)1 << (10 * (letter - letters + 1)));
+    else if (letter && is_byte)
         number = -1;
-    else if (unit || !is_plain || (strcspn(text, ".") < length && strcspn(text, "eE") >= length))
+    else if (letter || is_decimal || (*unit && !is_byte && strcmp(unit, "bytes") != 0))
         return false;
-    *bytes = number < exact ? (int64_t)number : 0;
-    return number < exact && number == floor(number);
+    *bytes = number < exact_below ? (int64_t)number : 0;
+    return number < exact_below && number == floor(number);
 }
 
 bool pto_recording_seconds(const char *text, double *value) {
@@ -83,7 +85,7 @@ static const struct {
     const char *routine;
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if portolan does not have it */
     pto_timed_way_t way;
-    bool by_block;   /* `bytes` of a process that sends to all are those of all blocks */
+    bool by_block;   /* its input has a block for each process (of a scatter: the root's input) */
     bool has_no_end; /* it returns before the message has arrived */
     bool enqueues;   /* it only enqueues the call, so its times are not the call's */
 } routines[] = {
@@ -126,6 +128,7 @@ int pto_recording_split(char *line, const char *separators, bool joined,
     return count;
 }
 
+/* Reads the first line of calls.csv, which names the columns. */
 static pto_status_t read_columns(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     bool found[FIELD_COUNT] = {false};
@@ -145,6 +148,7 @@ static pto_status_t read_columns(pto_recording_reader_t *reader, char *line) {
     return pto_recording_found(reader, PTO_RECORDING_CALLS);
 }
 
+/* Returns the index in `routines`; that of the last element for names that are not there. */
 static size_t find_routine(const char *name) {
     size_t r = 0;
     while (routines[r].routine && strcmp(routines[r].routine, name) != 0)
@@ -152,13 +156,14 @@ static size_t find_routine(const char *name) {
     return r;
 }
 
-/* Reads a rank, tag or number of processes; -1 if the text is none. */
+/* Reads a rank, tag or number of processes; -1 if the text is not one. */
 static int32_t small_number(const char *text) {
     int64_t number;
     return text && pto_recording_whole(text, &number) && number < INT32_MAX ? (int32_t)number : -1;
 }
 
-/* Whether `bytes` are of the blocks of all processes. Those that a root sends to get one block each. */
+/* Returns whether the row's `bytes` are those of a block for each process. In a scatter only the root's are.
+ */
 static bool has_all_blocks(size_t routine, char *const value[FIELD_COUNT]) {
     return routines[routine].by_block && (routines[routine].way != PTO_TIMED_FROM_ROOT ||
                                           small_number(value[PEER]) == small_number(value[RANK]));
@@ -194,6 +199,7 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
     return pto_recording_add(reader, &kind, routines[routine].enqueues ? 0 : seconds);
 }
 
+/* Adds the times of a call to the timeline. */
 static pto_status_t time_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], size_t routine,
                               double begin_s, double end_s) {
     int64_t bytes;
@@ -209,10 +215,12 @@ static pto_status_t time_call(pto_recording_reader_t *reader, char *const value[
     if (pto_recording_whole(value[BYTES], &bytes))
         timed.bytes = bytes;
     if (value[ROUTE] && reader->options->timeline)
-        reader->options->timeline->hides_messages = true; /* a drop-in's report */
+        reader->options->timeline->hides_messages =
+            true; /* only the drop-in writes routes, and no messages */
     return pto_recording_time(reader, value[COMMUNICATOR], value[ROUTINE], &timed);
 }
 
+/* Reads a row of calls.csv. The calls of one process are counted; those of all are added to the timeline. */
 static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX], *value[FIELD_COUNT] = {NULL};
     int64_t rank = 0;
@@ -262,7 +270,7 @@ static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
     if (benchmark) {
         const char *debug = pto_bench_debug(reader, line);
         size_t length = (size_t)((debug && debug < heading ? debug : heading) - line);
-        if (*heading == 's' || *heading == 'S') /* columns without their #: the blanks are theirs */
+        if (*heading == 's' || *heading == 'S') /* a heading without "#" begins with blanks of its own */
             while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t'))
                 length--;
         pto_prefix_learn(&reader->prefix, line, length);
@@ -277,12 +285,13 @@ static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
     const char *command = pto_nccl_tests_command(line);
     if (command)
         snprintf(reader->benchmark.command, sizeof reader->benchmark.command, "%s", command);
-    (void)pto_bench_debug(reader, line); /* its host may interrupt a row later */
+    (void)pto_bench_debug(reader, line); /* stores its host, whose later debug lines may interrupt rows */
     if (reader->json_line == 0 && strstr(line, "{\""))
         reader->json_line = reader->line;
     return PTO_OK;
 }
 
+/* Passes a line to the reader of its format, once that is known. */
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     const bool was_known = reader->known;
     pto_status_t status = was_known ? PTO_OK : recognize(reader, line);
@@ -307,7 +316,8 @@ void pto_recording_replace_blanks(char *line) {
         at[0] = at[1] = ' ';
 }
 
-/* Reads the parts of a line between carriage returns, as of progress bars, like lines. */
+/* Reads a line that a program may have overwritten, as progress bars do: each part between carriage returns
+ * is read as a line. */
 static pto_status_t read_overwritten(pto_recording_reader_t *reader, char *line) {
     pto_status_t status = PTO_OK;
     pto_drop_escapes(line);

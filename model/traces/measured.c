@@ -1,4 +1,5 @@
-/* Reads outputs of benchmarks as measured collectives, and says what a file is that a command cannot read. */
+/* Reads outputs of benchmarks as measured collectives, for `portolan score` and `portolan fit`. Also
+ * explains, for all commands, what kind of file it is that a command could not read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "reader.h"
 #include "scenario/words.h"
 
-/* A path, and the layout after it. */
+/* A path with the suffix that the user appends to it: ":NODESxGPUS" or ":NODESxGPUS:COLLECTIVE". */
 typedef struct {
     char path[4096];
     int64_t nodes, gpus_per_node;
@@ -17,6 +18,7 @@ typedef struct {
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if none is given, or if the name is unknown */
 } measured_t;
 
+/* Reads "2x4"; false if the text is not such. */
 static bool read_shape(const char *text, measured_t *measured) {
     char copy[48], *cross;
     if ((size_t)snprintf(copy, sizeof copy, "%s", text) >= sizeof copy || !(cross = strchr(copy, 'x')))
@@ -27,8 +29,8 @@ static bool read_shape(const char *text, measured_t *measured) {
            measured->gpus_per_node > 0 && measured->nodes < 1 << 24 && measured->gpus_per_node < 1 << 24;
 }
 
-/* Splits "osu.txt:2x4", which is osu.txt measured on 2 nodes with 4 processes each, or "t.txt:1x2:allreduce",
- * which has times of allreduces. False if `text` does not end like that. */
+/* Splits "osu.txt:2x4" (measured on 2 nodes with 4 processes each), or "t.txt:1x2:allreduce" (times of
+ * allreduces). False if `text` does not end with such a suffix. */
 static bool split_shape(const char *text, measured_t *measured) {
     char *path = measured->path, *colon;
     int collective;
@@ -49,7 +51,7 @@ static bool split_shape(const char *text, measured_t *measured) {
     return true;
 }
 
-/* The key of remarks on a log, which are provenance of its rows. */
+/* The key of remarks on a benchmark's output. They are written as provenance lines above its rows. */
 static const char remark_key[] = "of the log";
 
 const char pto_recording_non_blocking[] =
@@ -116,14 +118,14 @@ static pto_status_t read_benchmark(const measured_t *measured, pto_collectives_t
     return status;
 }
 
-/* Options for finding out only the format. */
+/* Options that only find the format of a file. */
 static const pto_recording_options_t any_shape = {.rank = -1,
                                                   .nodes = 1,
                                                   .gpus_per_node = 1,
                                                   .shape_unknown = true,
                                                   .collective = PTO_COLLECTIVE_ALLREDUCE};
 
-/* Fails for a file without a layout after its name that is not collectives.csv. */
+/* Fails for a file without a suffix after its name that is not collectives.csv. */
 static pto_status_t fail_shapeless(const char *path, pto_status_t status, pto_error_t *err) {
     pto_recording_t trace;
     if (pto_recording_read(path, &any_shape, &trace, NULL) != PTO_OK)

@@ -1,4 +1,6 @@
-/* Reads the output of nccl-tests and rccl-tests: tables or, with -J, JSON. */
+/* Reads the output of nccl-tests and rccl-tests: tables or, with -J, JSON. Lines above a table list the
+ * processes and name the columns. The program's name is in a line of its own, in the shell's command, or
+ * missing. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@ static const pto_bench_test_t tests[] = {
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* The names of these tests in JSON. */
+/* The names of these tests in JSON, in the same order. */
 static const char *const experiments[TEST_COUNT] = {"AllReduce", "ReduceScatter", "Reduce", "Broadcast",
                                                     "AllGather", "AlltoAll",      "Gather", "Scatter"};
 
@@ -52,7 +54,8 @@ const char *pto_nccl_tests_command(const char *line) {
             is_test =
                 is_test || (pto_text_begins(begin, tests[i].name) && begin + strlen(tests[i].name) == at);
         const size_t blanks = strspn(end, " \t");
-        if (is_test && blanks > 0 && end[blanks] == '-' && (begin == line || strchr(" \t/", begin[-1])))
+        const bool has_option = blanks > 0 && end[blanks] == '-';
+        if (is_test && has_option && (begin == line || strchr(" \t/", begin[-1])))
             return begin;
     }
     return NULL;
@@ -93,26 +96,37 @@ static pto_status_t check_group(pto_recording_reader_t *reader, double group) {
                      : PTO_OK;
 }
 
-/* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". If other output tears
- * the line, letters may be lost: a lost rank is taken to be the next, a lost host is unknown. */
+/* Returns the text after a label and the blanks that follow it; NULL if the line does not have the label. */
+static const char *value_of(const char *line, const char *label) {
+    const char *found = strstr(line, label);
+    if (!found)
+        return NULL;
+    found += strlen(label);
+    return found + strspn(found, " ");
+}
+
+/* Reads a process: "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". If the
+ * line was torn, letters may be lost. A lost rank is then assumed to be the next one, and a lost host is
+ * unknown. */
 static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) {
     pto_recording_listed_t *listed = &reader->listed;
-    const char *on = strstr(line, " on "), *bus = strstr(line, "] "), *number = strstr(line, "Rank ");
-    const char *host = on ? on + 4 + strspn(on + 4, " ") : "", *end = host + strcspn(host, " ");
+    const bool is_torn = listed->torn_at > 0;
+    const char *host = value_of(line, " on "), *gpu = value_of(line, "] "), *rank = value_of(line, "Rank ");
+    const size_t host_length = host ? strcspn(host, " ") : 0;
     const char *torn = line + listed->torn_at;
-    number = number ? number + 5 + strspn(number + 5, " ") : "";
-    const bool is_host_lost = listed->torn_at > 0 && (*host == '\0' || (torn >= on && torn <= end));
+    const bool is_host_torn = is_torn && host && torn >= strstr(line, " on ") && torn <= host + host_length;
+    const bool is_host_lost = is_host_torn || (is_torn && host_length == 0);
     listed->has_torn_host = listed->has_torn_host || is_host_lost;
-    if (bus && listed->torn_at == 0)
-        pto_recording_note_gpu(reader, bus + 2 + strspn(bus + 2, " "));
-    const char *group = strstr(line, " Group ");
-    pto_status_t status = check_group(reader, group ? atof(group + 7) : 0);
+    if (gpu && !is_torn)
+        pto_recording_note_gpu(reader, gpu);
+    const char *group = value_of(line, " Group ");
+    pto_status_t status = check_group(reader, group ? atof(group) : 0);
     if (status != PTO_OK)
         return status;
     const int64_t next_rank = listed->processes.count > 0 ? listed->last_rank + 1 : 0;
-    const bool is_rank_lost = listed->torn_at > 0 && !isdigit((unsigned char)*number);
-    return pto_bench_process(reader, is_rank_lost ? next_rank : atoll(number), is_host_lost ? "" : host,
-                             is_host_lost ? 0 : (size_t)(end - host));
+    const bool is_rank_lost = is_torn && !(rank && isdigit((unsigned char)*rank));
+    return pto_bench_process(reader, is_rank_lost ? next_rank : atoll(rank ? rank : ""),
+                             host && !is_host_lost ? host : "", is_host_lost ? 0 : host_length);
 }
 
 static void read_columns(pto_bench_t *benchmark, char *line) {
@@ -122,12 +136,12 @@ static void read_columns(pto_bench_t *benchmark, char *line) {
     for (int i = 0; i < count; i++)
         if (*field[i] != '(') /* a unit, as in "| size (B) |" */
             field[benchmark->columns++] = field[i];
-    benchmark->least = benchmark->columns;
-    benchmark->numbers = 2;
+    benchmark->columns_min = benchmark->columns;
+    benchmark->whole_columns = 2;
     benchmark->wrong_column = 0;
     for (int i = benchmark->columns - 1; i >= 0; i--)
         if (is_word(field[i], "time"))
-            benchmark->column = i; /* the leftmost of two remains: that out of place */
+            benchmark->column = i; /* the leftmost remains: the time out of place, before that in place */
         else if (is_word(field[i], "size"))
             benchmark->size_column = i;
         else if (strcmp(field[i], "#wrong") == 0)
@@ -148,16 +162,19 @@ static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
     return PTO_OK;
 }
 
-enum { TYPE = 2 }; /* behind the size and the number of elements */
+enum { TYPE = 2 }; /* the column after the size and the number of elements */
 
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     int64_t number;
     if (reader->benchmark.column > 0)
         return pto_bench_table_row(reader, line);
-    return pto_recording_split(line, " \t", true, field) > TYPE && pto_recording_whole(field[0], &number) &&
-                   pto_recording_whole(field[1], &number) && isalpha((unsigned char)*field[TYPE])
-               ? pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it")
+    const bool is_row = pto_recording_split(line, " \t", true, field) > TYPE &&
+                        pto_recording_whole(field[0], &number) && pto_recording_whole(field[1], &number) &&
+                        isalpha((unsigned char)*field[TYPE]);
+    return is_row
+               ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
+                                    "no time where the heading has it")
                : PTO_OK;
 }
 
@@ -167,7 +184,7 @@ static bool may_be_rank(const char *line) {
     return is_rank(line) || (*line == '#' && strncmp(word, "Rank ", strlen(word)) == 0);
 }
 
-/* Reads the line of a process that other output has torn, once no other part of it can follow. */
+/* Reads the torn line of a process, once no other part of it can follow. */
 static pto_status_t end_rank(pto_recording_reader_t *reader) {
     pto_recording_listed_t *listed = &reader->listed;
     const bool is_process = strstr(listed->torn, " Pid ") || strstr(listed->torn, "] ");
@@ -177,7 +194,8 @@ static pto_status_t end_rank(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* Stores a part of a process's line that debug lines of NCCL interrupt. Returns whether the line is one. */
+/* Keeps a part of a process's line that debug lines of NCCL interrupt. Returns whether the line is such a
+ * part. */
 static bool store_rank(pto_recording_reader_t *reader, char *line, pto_status_t *status) {
     pto_recording_listed_t *listed = &reader->listed;
     const size_t length = strlen(line);
@@ -191,7 +209,7 @@ static bool store_rank(pto_recording_reader_t *reader, char *line, pto_status_t 
         return false;
     const size_t before = strlen(listed->torn);
     snprintf(listed->torn + before, sizeof listed->torn - before, "%s", part);
-    if (is_cut && reader->benchmark.is_glued)
+    if (is_cut && reader->benchmark.debug_is_glued)
         listed->torn_at = strlen(listed->torn);
     if (!is_cut)
         *status = end_rank(reader);

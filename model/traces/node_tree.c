@@ -1,5 +1,6 @@
-/* Writes a PCI tree as a topology. Of the tree remain devices, sockets, and PCI switches that join several
- * devices; a link has the rate of the slowest PCIe link that it replaces. All NVSwitches are one vertex. */
+/* Writes a PCI tree as a topology. The topology has the devices, the sockets, and those PCI switches that
+ * join several devices. A link in it replaces a path in the tree, and has the rate of the slowest PCIe link
+ * on it. All NVSwitches are one vertex. */
 #include "node_tree.h"
 
 #include <math.h>
@@ -31,8 +32,8 @@ static void write_link(pto_text_t *text, const char *from, int from_number, cons
                  to_number, 1e-9 / gb_per_s, comment);
 }
 
-/* Returns the socket or numbered switch above a place, NULL if there is none, and the rate of the slowest
- * link up to there, INFINITY if unknown. */
+/* Returns the socket or numbered switch above a place; NULL if there is none. Sets the rate of the slowest
+ * link up to there; INFINITY if unknown. */
 static const pto_tree_place_t *parent_of(const pto_node_tree_t *tree, const pto_tree_place_t *place,
                                          double *gb_per_s) {
     *gb_per_s = INFINITY;
@@ -46,7 +47,7 @@ static const pto_tree_place_t *parent_of(const pto_node_tree_t *tree, const pto_
     }
 }
 
-/* Returns the rate of the fastest PCIe link, which stands in for unknown rates. */
+/* Returns the rate of the fastest PCIe link of a device, which stands in for unknown rates. */
 static double fastest_pci(const pto_node_tree_t *tree) {
     double fastest = 0, gb_per_s;
     for (int i = 0; i < tree->count; i++)

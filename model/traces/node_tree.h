@@ -1,4 +1,6 @@
-/* The PCI tree of a node and the links of its GPUs, which readers of other tools' topologies fill in. */
+/* The PCI tree of a node and the links of its GPUs. topology_text.c and topology_xml.c read it from the
+ * output of other tools; node_tree.c writes it as a topology. Rates are in GB/s (10^9 bytes) in each
+ * direction. */
 #ifndef PTO_TRACES_NODE_TREE_H
 #define PTO_TRACES_NODE_TREE_H
 
@@ -16,8 +18,9 @@ typedef enum {
     PTO_TREE_NIC
 } pto_tree_role_t;
 
+/* A place in the tree: a device, a socket, or what is between them. */
 typedef struct {
-    int parent; /* -1 if none */
+    int parent; /* index of its place; -1 if none */
     pto_tree_role_t role;
     double gb_per_s;     /* of the link to the parent; 0 if unknown */
     double net_gb_per_s; /* of a NIC: the rate of its network port; 0 if unknown */
@@ -28,18 +31,20 @@ typedef struct {
 typedef struct {
     pto_tree_place_t *place; /* parents come first */
     int count;
-    int gpus, nics, sockets;
-    int gpu[PTO_TREE_GPUS_MAX]; /* places, by number */
-    const char *source;         /* hwloc or NCCL */
-    const char *link_name;      /* NVLink, xGMI */
+    int gpus, nics, sockets;    /* places of each role */
+    int gpu[PTO_TREE_GPUS_MAX]; /* the place of each GPU, by number */
+    const char *source;         /* the tool that the topology is from */
+    const char *link_name;      /* of the GPUs' own links, for comments: "NVLink" or "xGMI" */
+    /* Rates of the GPUs' own links, by GPU: to other GPUs, to NVSwitches, and to the CPU; 0 if there is none.
+     */
     double between[PTO_TREE_GPUS_MAX][PTO_TREE_GPUS_MAX];
     double to_switch[PTO_TREE_GPUS_MAX], to_cpu[PTO_TREE_GPUS_MAX];
 } pto_node_tree_t;
 
-/* Numbers the switches that join branches, once all devices have their roles. */
+/* Numbers the switches below which several branches lead to devices, once all devices have their roles. */
 pto_status_t pto_node_tree_number_switches(pto_node_tree_t *tree, pto_error_t *err);
 
-/* Returns the socket of a place; 0 if it has none. */
+/* Returns the number of the socket above a place; 0 if it has none. */
 int pto_node_tree_socket(const pto_node_tree_t *tree, int place);
 
 /* Writes the text of a topology file. */

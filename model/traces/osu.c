@@ -1,4 +1,6 @@
-/* Reads OSU's micro-benchmarks: "# OSU MPI Allreduce Latency Test v7.4", "# Size  Avg Latency(us)". */
+/* Reads OSU's micro-benchmarks. A title names the test ("# OSU MPI Allreduce Latency Test v7.4"), a heading
+ * the columns
+ * ("# Size  Avg Latency(us)"), and rows have only numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +48,7 @@ static bool is_columns(const char *line) {
            (strstr(line, "(us)") || strstr(line, "MB/s"));
 }
 
-/* Returns whether a line is one of columns in another unit. */
+/* Returns whether a line is a heading of columns in another unit. */
 static bool has_other_unit(const char *line) {
     line += strspn(line, "#" PTO_BENCH_BLANKS);
     return pto_text_begins(line, "Size") && strchr(line, '(') && !strstr(line, "(us)") &&
@@ -126,12 +128,12 @@ static void read_pairs(pto_bench_t *benchmark, const char *line) {
         benchmark->messages = pto_bench_count(window + 15);
 }
 
-/* Reads a row, "1024   38.77   37.98 ...". Other lines are output of other programs. */
+/* Reads a row, "1024   38.77   37.98 ...". Other lines are ignored, as output of other programs. */
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     char *end = line;
     if (*reader->benchmark.program && reader->benchmark.collective == PTO_COLLECTIVE_COUNT)
         (void)strtod(line, &end);
-    if (end > line && end[strspn(end, PTO_BENCH_BLANKS)] == '\0') { /* of a barrier, which has no bytes */
+    if (end > line && end[strspn(end, PTO_BENCH_BLANKS)] == '\0') { /* one number: a barrier has no size */
         reader->trace->skipped.others++;
         return PTO_OK;
     }

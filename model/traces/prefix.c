@@ -1,8 +1,8 @@
 /* Removes the prefix that a launcher writes before each line: `srun --label` ("0: "), `mpirun --tag-output`
  * ("[1,0]<stdout>:") and --timestamp-output, Hydra's -prepend-rank ("[0] "), kubectl's and Docker's names,
- * and time stamps. The text before a benchmark's first line is the sample; other lines lose a prefix of the
- * same form. Launchers that mark each piece of output, and not whole lines, also put it in the middle of a
- * row. */
+ * and time stamps. The text before a benchmark's first heading is the sample: its form is stored, and a
+ * prefix of the same form is removed from later lines. Launchers that mark each piece of output instead of
+ * whole lines also write the prefix in the middle of a row. */
 #include <ctype.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
  * blank, and other characters are themselves. */
 enum { DIGITS = 1, WORD = 2 };
 
-/* Returns WORD for a letter, DIGITS for a digit or what joins words and numbers, 0 for other characters. */
+/* Returns WORD for a letter, DIGITS for a digit or a character that joins words and numbers, else 0. */
 static int part_of(char c) {
     if (c >= '0' && c <= '9')
         return DIGITS;
@@ -21,7 +21,7 @@ static int part_of(char c) {
     return c == '-' || c == '_' || c == '.' || c == '@' || c == '/' || c == '+' ? DIGITS : 0;
 }
 
-/* Skips a run, which ends at `end` (may be NULL) at the latest. Returns its character in the form. */
+/* Skips a run of characters, not beyond `end` unless that is NULL. Returns the run's character in a form. */
 static char next_run(const char **text, const char *end) {
     const char *at = *text;
     char kind = *at++;
@@ -58,7 +58,9 @@ bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length) {
     return true;
 }
 
-/* Removes a prefix within a row, as in "[0] 12[0] 34", if it ends like a mark: "0: " may be the row's. */
+/* Removes repetitions of a line's own prefix within its row, as in "[0] 12[0] 34". Only a prefix that ends in
+ * "]" or
+ * ">" is removed, as "0: " may be a part of the row. */
 static void join_row(const char *prefix, char *row) {
     char mark[sizeof((pto_prefix_t *)0)->form];
     size_t length = (size_t)(row - prefix);

@@ -1,4 +1,7 @@
-/* What the readers of all formats share: counting calls, communicators, and errors with their place. */
+/* What the readers of all formats of recordings share. recording.c opens a file and makes a
+ * pto_recording_reader_t for it. lines.c, json.c or chakra_et.c reads the file, recognizes its format, and
+ * passes each line or event to the function of that format (allprof.c, kineto.c, osu.c, ...). That function
+ * counts the calls it finds by pto_recording_count, pto_recording_add or, for benchmarks, pto_bench_row. */
 #ifndef PTO_TRACES_READER_H
 #define PTO_TRACES_READER_H
 
@@ -10,14 +13,17 @@
 #include "texts.h"
 #include "timeline.h"
 
-/* Equal calls on one communicator, whose shape is not known yet. */
+/* A kind of calls: all equal calls on one communicator. The communicator's shape, its nodes and processes per
+ * node, is known only at the end of the file. recording.c then makes one pto_recording_call_t of all kinds
+ * that differ only in the communicator. */
 typedef struct {
-    pto_recording_call_t call;
-    int communicator; /* -1 if unknown */
-    int64_t procs;
-    int64_t nodes;  /* of the communicator; 0 if not given, -1 if they have unequal numbers of processes */
-    bool is_launch; /* on a CPU, of a call that the file may have as a GPU's as well */
-    int number;     /* index among the reader's kinds */
+    pto_recording_call_t
+        call;         /* its `nodes`, `gpus_per_node` and `per_node` are set at the end of the file */
+    int communicator; /* index in pto_recording_groups_t; -1 if unknown */
+    int64_t procs;    /* of the communicator */
+    int64_t nodes;    /* of the communicator; 0 if not given, -1 if they have unequal numbers of processes */
+    bool is_launch;   /* a CPU's launch of a GPU operation; ignored if the file also has GPU operations */
+    int number;       /* index among the reader's kinds */
 } pto_recording_kind_t;
 
 enum { PTO_RECORDING_COLUMNS_MAX = 24, PTO_BENCH_ROW_MAX = 1024, PTO_BENCH_DEBUG_HOSTS = 16 };
@@ -25,65 +31,73 @@ enum { PTO_RECORDING_COLUMNS_MAX = 24, PTO_BENCH_ROW_MAX = 1024, PTO_BENCH_DEBUG
 /* The form of the prefix that a launcher writes before each line (prefix.c); empty if there is none. */
 typedef struct {
     char form[128];
-    int blanks; /* that follow the prefix */
+    int blanks; /* how many follow the prefix */
 } pto_prefix_t;
 
-/* The processes that a benchmark lists. */
+/* The processes that a benchmark's output lists, one line for each. A line is called torn if other output has
+ * interrupted it, as described at pto_bench_t. */
 typedef struct {
     pto_recording_members_t processes;
     int64_t last_rank; /* the highest */
     pto_text_index_t hosts;
     size_t host_room;
-    int64_t *host_procs; /* of each host */
+    int64_t *host_procs; /* number of processes on each host */
     bool has_torn_host;  /* other output is in a host's name */
-    char torn[256];      /* the beginning of a process's line that other output has interrupted; "" if none */
-    size_t torn_at;      /* where letters of it may be lost; 0 if none are */
+    char torn[256];      /* the beginning of a torn line; "" if none */
+    size_t torn_at;      /* index in `torn` at which letters may be lost; 0 if none are */
 } pto_recording_listed_t;
 
-/* The table of a benchmark that is being read. */
+/* The table of a benchmark that is being read. Debug lines of NCCL and other output are often written to the
+ * same file independently. They tear rows: they begin in the middle of a row, whose rest follows on a later
+ * line. torn.c joins the parts of a torn row. */
 typedef struct {
     char program[64];            /* "" if the file does not name it */
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if unknown, or if portolan does not have it */
-    bool of_all;                 /* sizes are bytes of the blocks of all processes */
+    bool is_total;               /* sizes are bytes of the blocks of all processes together */
     bool on_host;                /* the buffers are in host memory */
     bool of_nccl;                /* OSU's benchmarks of NCCL */
     bool on_gpus;                /* IMB was told to allocate the buffers on a GPU */
     bool is_foreign;             /* the rows are of another format than the file's, and are skipped */
-    int column;                  /* of the value in each row; 0 before the heading */
-    int columns;                 /* of the heading */
-    int least;                   /* how many columns a row must have */
-    int numbers;                 /* how many of the first columns are whole numbers */
-    int size_column;
-    int decimals;         /* of the last number of the line before that begins with one */
-    bool is_numeric;      /* rows are numbers alone; the next four are of such a table */
-    int rows;             /* that were read */
-    int64_t size[2];      /* of the last two rows; -1 if not clear */
-    int decimals_of_rows; /* of the last number */
-    bool torn_unclear;    /* the last digits of `torn` may be of other output */
-    bool torn_no_time;    /* `torn` does not begin like a date or a time of day */
-    bool is_glued;        /* letters before that line may be a part of it, as its host is not known */
-    bool is_unclear;      /* the digits before the debug line that was found last may be of it */
-    unsigned debug_lines; /* of hosts that were not known */
-    int wrong_column;     /* nccl-tests, IMB: of the number of wrong elements; 0 if none */
-    bool is_rate;         /* the value is 10^6 bytes a second, else microseconds */
-    int64_t messages;     /* in flight at once, if the benchmark sends messages; else 0 */
-    int64_t procs;        /* of the heading; 0 if it does not say */
-    int64_t unfit_procs;  /* of the first row that is of another number of processes than the options' */
-    int unfit_line;
-    int64_t message_bytes;        /* ucx_perftest: of the test; 0 if unknown */
-    int element_bytes;            /* OSU: of the elements that it divides among processes, if `of_all` */
-    bool rounds_down;             /* its blocks leave out a remainder */
-    char command[64];             /* nccl-tests: of the line before the first heading; "" if none, or read */
-    char torn[PTO_BENCH_ROW_MAX]; /* the beginning of a row that another line interrupted; "" if none */
-    char debug_host[PTO_BENCH_DEBUG_HOSTS][64]; /* of debug lines; "" behind the last */
+    /* Columns are counted from 0. */
+    int column;            /* of the time or rate in each row; 0 before the heading */
+    int columns;           /* number of columns in the heading; 0 if unknown */
+    int columns_min;       /* how many columns a row has at least */
+    int whole_columns;     /* how many of the first columns are whole numbers */
+    int size_column;       /* of the size in each row */
+    int wrong_column;      /* nccl-tests, IMB: of the number of wrong elements; 0 if none */
+    bool is_rate;          /* `column` has rates in 10^6 bytes per second, else times in microseconds */
+    int64_t messages;      /* in flight at once, if the benchmark sends messages; else 0 */
+    int64_t procs;         /* of the heading; 0 if it does not say */
+    int64_t unfit_procs;   /* of the first row that is of another number of processes than the options' */
+    int unfit_line;        /* of that row */
+    int64_t message_bytes; /* ucx_perftest: of the test; 0 if unknown */
+    int element_bytes;     /* OSU: of the elements that it divides among processes, if `is_total` */
+    bool rounds_down;      /* OSU: the blocks leave out the remainder of that division */
+    char command[64];      /* nccl-tests: of the line before the first heading; "" if none, or read */
+    int last_decimals;     /* decimals of the last number of the previous line that begins with a number */
+    /* Torn rows: */
+    char torn[PTO_BENCH_ROW_MAX]; /* the beginning of a torn row; "" if none */
+    bool torn_unclear;            /* the last digits of `torn` may belong to other output */
+    bool torn_may_be_time;        /* these digits may be the beginning of a date or time of day in it */
+    bool only_numbers;            /* rows have no words; the next three are set only for such tables */
+    int rows;                     /* read so far */
+    int64_t size[2];              /* of the last row but one, and of the last row; -1 if not clear */
+    int row_decimals;             /* decimals of the last number of the last row */
+    /* Set by pto_bench_debug if no other line names the host of a debug line. Then nothing shows where the
+     * debug line begins within the word that ends with the host's name: */
+    bool debug_is_glued;   /* the beginning of that word may belong to the interrupted line */
+    bool debug_is_unclear; /* the beginning of that word is digits, which may belong to a row */
+    unsigned debug_lines;  /* number of debug lines with such hosts */
+    char debug_host[PTO_BENCH_DEBUG_HOSTS][64]; /* hosts of the latest of these; "" if there were fewer */
 } pto_bench_t;
 
 /* Kineto: which process wrote the file, and of how many. */
 typedef struct {
     int64_t rank, procs; /* -1 and 0 if unknown */
-    bool came_late;      /* after the first calls: then the file is read a second time */
+    bool came_late;      /* the file says so after its first calls, and is therefore read a second time */
 } pto_recording_job_t;
 
+/* The state of reading one file. */
 typedef struct {
     const char *path;
     pto_source_t *source;
@@ -92,8 +106,8 @@ typedef struct {
     pto_recording_t *trace;
     pto_error_t *err;
     bool known;         /* trace->format is set */
-    bool has_job;       /* what sets `job` has been read */
-    bool has_gpu_calls; /* besides launches */
+    bool has_job;       /* the file's member that sets `job` has been read */
+    bool has_gpu_calls; /* the file has calls that are not launches by a CPU */
     int json_line;      /* the first line with JSON, while the format is unknown; 0: none */
     int other_line;     /* the first line of another benchmark than the one that was asked for; 0: none */
     int column_count;
@@ -102,20 +116,20 @@ typedef struct {
     pto_prefix_t prefix;
     pto_bench_t benchmark;
     pto_recording_listed_t listed;
-    int64_t goal_ranks;    /* GOAL */
+    int64_t goal_ranks;    /* GOAL: number of ranks in the file */
     int64_t goal_rank;     /* GOAL: of the open block; -1 if none */
-    pto_slots_t operators; /* Kineto: those of symmetric memory */
+    pto_slots_t operators; /* Kineto: of symmetric memory (operator_t) */
     bool has_first_us;     /* Kineto, NCCL inspector */
     double first_us;       /* of the first timed call; times count from there, which keeps them exact */
-    char process[256];     /* NCCL inspector: of the first call */
-    int64_t job_procs;
+    char process[256];     /* NCCL inspector: host and process id of the first call */
+    int64_t job_procs;     /* processes of the job; 0 if unknown yet */
     pto_recording_job_t *job;
-    int64_t most_rank; /* the highest rank in messages */
-    pto_recording_skipped_t launch_skipped;
-    pto_recording_groups_t own_groups,
-        *groups; /* `groups`: the timeline's, if it compares files of calls.csv */
-    pto_text_index_t kinds;
-    pto_recording_kind_t *kind;
+    int64_t most_rank;                      /* the highest rank in messages; -1 if none */
+    pto_recording_skipped_t launch_skipped; /* launches that were left out */
+    pto_recording_groups_t own_groups;
+    pto_recording_groups_t *groups; /* the timeline's if files of calls.csv are compared, else &own_groups */
+    pto_text_index_t kinds;         /* the properties of each kind in one text, which tells kinds apart */
+    pto_recording_kind_t *kind;     /* by number in `kinds` */
     size_t kind_room;
     int last_kind; /* of the last counted call; -1 if it was left out */
 } pto_recording_reader_t;
@@ -134,11 +148,12 @@ void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name);
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-/* Counts a call; 0 seconds if unknown. */
+/* Counts a call of this kind that took `seconds`; 0 if unknown. */
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds);
 
-/* Adds the times of the call that was counted last to the timeline, if there is one and the rank is known. */
+/* Adds the times of the call that was counted last to the timeline, if there is one and the rank is known.
+ * `communicator` and `routine` are names; they set `routine` and `group` of `timed`. */
 pto_status_t pto_recording_time(pto_recording_reader_t *reader, const char *communicator, const char *routine,
                                 pto_timed_t *timed);
 
@@ -151,15 +166,15 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
 /* A call of one process, as a trace records it. */
 typedef struct {
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if portolan does not have it */
-    double input_bytes;          /* of the process; negative if unknown */
-    double output_bytes;         /* the same */
-    int64_t procs;               /* 0 for those of the options */
+    double input_bytes;          /* of the process's input buffer; negative if unknown */
+    double output_bytes;         /* of its output buffer; negative if unknown */
+    int64_t procs;               /* of the communicator; 0 if the options or the job determine it */
     int64_t nodes;               /* 0 if not given */
     int communicator;            /* -1 if unknown */
-    int64_t rank, peer;          /* of a message; negative if unknown: then they are taken for neighbors */
+    int64_t rank, peer;          /* of a message; negative if unknown: then neighboring ranks are assumed */
     const char *route;           /* a strategy, or "mpi" */
-    bool is_launch;
-    double seconds; /* 0 if unknown */
+    bool is_launch;              /* as in pto_recording_kind_t */
+    double seconds;              /* 0 if unknown */
 } pto_recorded_call_t;
 
 /* Counts a call; as skipped, if it cannot be replayed. PTO_ERR_KEY if the number of processes is unknown. */
@@ -176,41 +191,42 @@ int pto_recording_element_bytes(const char *type);
 
 /* --- texts ---------------------------------------------------------------------------------------------- */
 
-/* Replaces the blanks that do not break, as in text copied from pages, by others. */
+/* Replaces non-breaking spaces, as in text copied from web pages, by plain ones. */
 void pto_recording_replace_blanks(char *line);
 /* Splits a line at separators; if `joined`, several in a row count as one. Returns the number of fields. */
 int pto_recording_split(char *line, const char *separators, bool joined,
                         char *field[PTO_RECORDING_COLUMNS_MAX]);
-/* Reads a whole number of 0 or more; false if the text is none. */
+/* Reads a whole number of 0 or more; false if the text is not one. */
 bool pto_recording_whole(const char *text, int64_t *value);
-/* Reads such a number, also as "1.024e3", or one of bytes, KiB, MiB or GiB ("4M", "4MiB"); -1 for "4MB",
- * which may be 4,000,000 bytes. */
+/* Reads a size in bytes: "1024", "1.024e3", "64B", or "4M", "4Mi" and "4MiB" for 4 * 2^20 bytes. False if the
+ * text is not a size. "4MB" is one, but `*bytes` becomes -1, as it may also mean 4,000,000 bytes. */
 bool pto_recording_size(const char *text, int64_t *bytes);
-/* Reads a finite time from 0 to 1e12; false if the text is none. */
+/* Reads a finite number from 0 to 1e12, in any unit of time; false if the text is not one. */
 bool pto_recording_seconds(const char *text, double *value);
 
 /* --- formats -------------------------------------------------------------------------------------------- */
 
 /* Reads a file of any format in lines of text. */
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
-/* What separates columns, in tables as printed and as copied into other documents. */
+/* The characters that separate columns, in tables as printed and as copied into other documents. */
 #define PTO_BENCH_BLANKS " \t\r|,;"
 
-/* A test of a benchmark. Sizes are bytes of a vector or of a block or, if `of_all`, of the blocks of all. */
+/* A test of a benchmark. Its sizes are bytes of a vector or of one block or, if `is_total`, of the blocks of
+ * all processes together. */
 typedef struct {
     const char *name;
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if portolan does not have it */
-    bool of_all;
+    bool is_total;
 } pto_bench_test_t;
 
-/* Whether bytes of a call's input are those of the blocks for all processes. */
+/* Whether the input of a call that contributes such data (PTO_DATA_...) has a block for each process. */
 #define PTO_RECORDED_BY_BLOCK(data)                                                                          \
     (PTO_DATA_##data == PTO_DATA_BLOCKS || PTO_DATA_##data == PTO_DATA_SCATTERED)
 
 /* A test of each collective that MPI has a routine for, named as the routine: X of PTO_COLLECTIVE_TABLE. */
-#define PTO_BENCH_TEST_MPI(id, routine, of_all) {routine, PTO_COLLECTIVE_##id, of_all},
-#define PTO_BENCH_TEST_NEIGHBORS(id, routine, of_all)
-#define PTO_BENCH_TEST_NONE(id, routine, of_all)
+#define PTO_BENCH_TEST_MPI(id, routine, is_total) {routine, PTO_COLLECTIVE_##id, is_total},
+#define PTO_BENCH_TEST_NEIGHBORS(id, routine, is_total)
+#define PTO_BENCH_TEST_NONE(id, routine, is_total)
 
 /* A benchmark: its tests, the lines by which it is recognized, and how the lines after them are read. */
 typedef struct {
@@ -230,9 +246,9 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading);
 pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format);
 /* Reads a line of a file whose format is that of a benchmark. */
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
-/* Returns the value after a label at the beginning of a line; NULL if the line is another one. */
+/* Returns the value after a label at the beginning of a line; NULL if the line does not begin with it. */
 const char *pto_bench_value(const char *line, const char *label);
-/* Returns the number of processes or messages that the text begins with; 0 if none, or above 2^20. */
+/* Returns the number of processes or messages that the text begins with; 0 if it is missing or above 2^20. */
 int64_t pto_bench_count(const char *text);
 /* Returns the test of that name; NULL if there is none. */
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name);
@@ -246,35 +262,39 @@ pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test);
 /* Adds a row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
-/* Reads a row whose parts may be torn and whose columns may have other separators than blanks, and adds it.
- */
+/* Reads a line of a table that may be a part of a torn row, or have separators of PTO_BENCH_BLANKS. Adds the
+ * row once it is whole. */
 pto_status_t pto_bench_table_row(pto_recording_reader_t *reader, char *line);
-/* Reads a row of plain columns, and adds it; one without size or time is counted as skipped. */
+/* Reads a whole row whose columns are separated by blanks, and adds it. Without size or time it is counted as
+ * skipped. */
 pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line);
-/* Returns where a debug line of NCCL begins, even within a row; NULL if there is none. */
+/* Returns where a debug line of NCCL ("HOST:PID:TID [GPU] NCCL INFO ...") begins, even within a row; NULL if
+ * there is none. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
 /* Returns a line without the debug line of NCCL in it, which may be before, within or after a row. */
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
-/* Returns whether a field of a row is a number, with or without a unit, or says that there is none. */
+/* Returns whether a field of a row is a number, with or without a unit, or stands for a missing one ("N/A").
+ */
 bool pto_bench_is_numeric(const char *field);
-/* Begins a table whose rows are numbers alone. `columns`: of the heading, 0 if unknown; `least`: how many a
- * row must have; `numbers`: how many of the first are whole. */
-void pto_bench_begin_table(pto_bench_t *benchmark, int columns, int least, int numbers);
-/* Returns the digits behind the point of the number that a line ends with. */
+/* Begins a table whose rows have no words. For the other parameters see the members of pto_bench_t. */
+void pto_bench_begin_table(pto_bench_t *benchmark, int columns, int columns_min, int whole_columns);
+/* Returns how many digits are after the point in the number that a line ends with. */
 int pto_bench_decimals(const char *line);
-/* Joins the parts of an interrupted row. False if more must follow, or if the line is no part of a row. */
+/* Sets `row` to a whole row: the line, or the parts of a torn row that the line completes. False if more must
+ * follow, or if the line is not a part of a row. */
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
-/* Drops and counts the interrupted row, the rest of which is missing. */
+/* Drops the torn row, whose rest is missing, and counts it. */
 void pto_bench_drop_torn(pto_recording_reader_t *reader);
 /* Fails because the file does not name its collective. */
 pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader);
-/* Adds a process that the file lists. The name of its host has `length` characters, 0 if it is not given. */
+/* Adds a process that the file lists. `host` has `length` characters; 0 if its name is unknown. */
 pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, const char *host, size_t length);
+/* Forgets the listed processes, as another run of a benchmark begins in the file. */
 void pto_bench_forget_processes(pto_recording_reader_t *reader);
-/* Fails if all rows were of unknown programs. */
+/* Ends a benchmark's file. Fails if all rows were of unknown programs. */
 pto_status_t pto_bench_end(pto_recording_reader_t *reader);
 
-/* Stores the form of the first `length` bytes of a line as prefix; false if they are too long, or none. */
+/* Stores the form of the first `length` bytes of a line as prefix; false if there are none, or too many. */
 bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length);
 /* Returns the text after the prefix; the whole line if it has no prefix. */
 char *pto_prefix_skip(const pto_prefix_t *prefix, char *line);
@@ -284,7 +304,7 @@ pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_end(pto_recording_reader_t *reader);
 /* Reads a file of any format in JSON. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader);
-/* Returns a member that is a text; "" if there is none. */
+/* Returns the text of an object's member; "" if there is none. */
 const char *pto_json_text(const json_t *object, const char *key);
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event);
 /* False if pto_kineto_event would ignore the event with this text. */

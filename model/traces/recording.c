@@ -1,4 +1,6 @@
-/* Reads recordings: what their formats have in common. Each format has a file of its own in this folder. */
+/* Reads recordings. This file opens a file, chooses lines.c, json.c or chakra_et.c to read it, and stores the
+ * kinds of calls that they find. At the end it finds the shape of each kind's communicator, and makes the
+ * recording's calls of all kinds of equal shape. */
 #include "portolan/recording.h"
 
 #include <ctype.h>
@@ -115,6 +117,7 @@ void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name) {
 
 /* --- calls and communicators ---------------------------------------------------------------------------- */
 
+/* MEMBERS_MAX limits a communicator's ranks, ALL_MEMBERS_MAX those of all communicators together. */
 enum { KINDS_MAX = 1 << 16, COMMUNICATORS_MAX = 1 << 16, MEMBERS_MAX = 1 << 24, ALL_MEMBERS_MAX = 1 << 26 };
 
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
@@ -190,7 +193,7 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
 
 /* --- shapes --------------------------------------------------------------------------------------------- */
 
-/* Returns how many members a communicator has on each node, if all are known; 0 if that differs. */
+/* Returns how many members a communicator has on each node where it has any; 0 if that differs. */
 static int64_t members_on_a_node(const pto_recording_members_t *members, int64_t node_procs) {
     int64_t per_node = 0;
     for (int64_t first = 0; first < members->ranks; first += node_procs) {
@@ -206,7 +209,7 @@ static int64_t members_on_a_node(const pto_recording_members_t *members, int64_t
     return per_node;
 }
 
-/* Returns how many processes the job has, as far as known, given a communicator of `procs`. */
+/* Returns how many processes the job has, as far as known, given that a communicator has `procs`. */
 static int64_t job_size(const pto_recording_reader_t *reader, int64_t procs) {
     const pto_recording_options_t *options = reader->options;
     int64_t known = reader->job_procs > procs ? reader->job_procs : procs;
@@ -215,6 +218,7 @@ static int64_t job_size(const pto_recording_reader_t *reader, int64_t procs) {
                : known;
 }
 
+/* Fails if the file has more processes than the options' nodes. */
 static pto_status_t check_job(pto_recording_reader_t *reader) {
     int64_t most = reader->job_procs > reader->most_rank ? reader->job_procs : reader->most_rank + 1;
     for (int i = 0; i < reader->kinds.count; i++)
@@ -230,8 +234,8 @@ static pto_status_t check_job(pto_recording_reader_t *reader) {
                               (long long)job);
 }
 
-/* Finds the shape of a kind's communicator. Members are taken to have consecutive ranks unless all are known.
- * False if nodes have different numbers of them. */
+/* Sets the shape of a kind's communicator. Its members are assumed to have consecutive ranks unless all of
+ * them are known. False if nodes have different numbers of members. */
 static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const int64_t node_procs = reader->options->gpus_per_node;
     if (kind->call.collective == PTO_COLLECTIVE_PAIR) {
@@ -272,7 +276,8 @@ static int by_kind(const void *left, const void *right) {
     return strcmp(a->call.route, b->call.route);
 }
 
-/* Makes the recording's calls: kinds on communicators of one shape become one call. */
+/* Makes the recording's calls: kinds that differ only in their communicator become one call. Sets the index
+ * of the call for each kind, by the kind's number. */
 static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *trace, int *call_of_kind) {
     int count = 0;
     for (int i = 0; i < reader->groups->count; i++)
@@ -309,6 +314,7 @@ static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *
     return PTO_OK;
 }
 
+/* Makes the recording's calls, and gives the timeline their indexes; -1 for kinds that were left out. */
 static pto_status_t finish(pto_recording_reader_t *reader, pto_recording_t *trace) {
     int *call_of_kind = malloc(((size_t)reader->kinds.count + 1) * sizeof *call_of_kind);
     if (!call_of_kind)
@@ -352,7 +358,7 @@ bool pto_recording_left_out(const pto_recording_skipped_t *skipped, int *next,
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-/* Returns whether bytes are not text: the tags of protobuf are control characters. */
+/* Returns whether a file is not text. protobuf's tags, for example, are control characters. */
 static bool is_binary(pto_source_t *source) {
     size_t size = pto_source_fill(source);
     for (size_t i = 0; i < size && i < 4096; i++) {
@@ -370,10 +376,10 @@ static bool is_json(pto_source_t *source) {
         at++;
     if (at == size || text[at] != '[')
         return at < size && text[at] == '{';
-    do /* an array of events; a launcher's "[1,0]<stdout>:" is not one */
+    do
         at++;
     while (at < size && isspace(text[at]));
-    return at == size || text[at] == '{' || text[at] == ']';
+    return at == size || text[at] == '{' || text[at] == ']'; /* not a launcher's "[1,0]<stdout>:" */
 }
 
 static pto_status_t read_any(pto_recording_reader_t *reader) {
@@ -396,17 +402,17 @@ static pto_status_t fail_unknown(pto_recording_reader_t *reader) {
                                   "JSON behind other text, which is read alone: cut off what is before it, "
                                   "on its lines as well");
     }
-    return asked == PTO_RECORDING_ANY
-               ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
-                                    "neither calls.csv, an output of a known benchmark, nor a trace that "
-                                    "`portolan replay --help` lists")
-           : reader->other_line > 0 ? pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is %s, not %s",
-                                                         pto_recording_format_name(reader->other),
-                                                         pto_recording_format_name(asked))
-                                    : pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is not %s",
-                                                         pto_recording_format_name(asked));
+    if (asked == PTO_RECORDING_ANY)
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX,
+                                  "neither calls.csv, an output of a known benchmark, nor a trace that "
+                                  "`portolan replay --help` lists");
+    if (reader->other_line > 0)
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is %s, not %s",
+                                  pto_recording_format_name(reader->other), pto_recording_format_name(asked));
+    return pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is not %s", pto_recording_format_name(asked));
 }
 
+/* Reads an open file. `job` has what an earlier pass over the file found of its job, and receives it. */
 static pto_status_t read_source(pto_source_t *source, const char *path,
                                 const pto_recording_options_t *options, pto_recording_job_t *job,
                                 pto_recording_t *trace, pto_error_t *err) {
@@ -450,6 +456,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     return status;
 }
 
+/* Opens and reads a file. It can be read again if `*is_repeatable`. */
 static pto_status_t read_once(const char *path, const pto_recording_options_t *options,
                               pto_recording_job_t *job, bool *is_repeatable, pto_recording_t *trace,
                               pto_error_t *err) {
@@ -486,6 +493,7 @@ void pto_recording_fini(pto_recording_t *trace) {
 
 /* --- as a workload -------------------------------------------------------------------------------------- */
 
+/* Makes the scenario of a recorded call, checks it, and binds it to the machine. */
 static pto_status_t bind_call(const pto_recording_call_t *from, const pto_machine_t *machine, bool in_host,
                               pto_workload_call_t *call, pto_error_t *err) {
     pto_scenario_t *scenario = &call->scenario;

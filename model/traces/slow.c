@@ -1,12 +1,13 @@
-/* Finds which nodes and links are slow: those whose calls take longer, after the last arrival, than equal
- * calls on other nodes or processes.
+/* Finds which nodes and links are slow: those whose transfers take longer than equal ones on other nodes or
+ * processes. delays.c calls pto_find_slow with the matched calls of all processes.
  *
- * Calls are sorted by kind (routine, bytes, processes, nodes, contended or not) and by the set of places that
- * they use: nodes, or processes of one node. The usual time of a kind is the lower quartile of the medians of
- * its sets, so a slow node may be in half of them. A set is slow if, over all its kinds, even the lower
- * quartile of its calls exceeds the usual time by a margin, and the medians exceed it by more than their
- * error. Slow sets are then explained by as few places as possible: by a link, unless the same two places
- * alone are normal, or by a node, unless a normal set has it. */
+ * A call's kind is its routine, bytes, numbers of processes and places, and whether it is contended. Its set
+ * is the set of places that it uses: nodes or, on a single node, processes. A cell has the calls of one kind
+ * on one set. The usual time of a kind is the lower quartile of the medians of its sets, so a slow node may
+ * be in half of them. A set is slow if, over all its kinds, even the lower quartile of its calls exceeds the
+ * usual time by a margin, and the medians exceed it by more than their error. Slow sets are then explained by
+ * as few places as possible. A link explains them, unless a set of only its two places is normal; a node
+ * does, unless a normal set has it. */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -18,24 +19,26 @@
 
 enum { PLACES_MAX = PTO_DELAY_PLACES_MAX, SETS_MAX = 256, CALLS_MIN = 5 };
 
-/* The margins of sets of nodes and of sets of processes: links within a node may be of different kinds. */
+/* A slow set takes this many times the usual time. Processes of a node have a larger margin than nodes,
+ * because the links within a node may be of different kinds. */
 static const double node_margin = 1.3, process_margin = 1.5;
-/* Standard errors of medians. */
+/* A slow set exceeds the usual time by this many standard errors of its medians. */
 static const double error_factor = 4;
 
-/* A set of places that calls use, and the sums of the calls' times. */
+/* A set of places, and the sums over its calls of kinds that other sets have as well. */
 typedef struct {
-    bool is_node;
+    bool is_node; /* its places are nodes, else processes of one node */
     int count;
     int64_t place[PLACES_MAX]; /* in order */
     int64_t calls;
-    double low_s, usual_s; /* of kinds that other sets have as well */
-    double quartile_s;     /* by lower quartiles, which disturbed calls do not change */
+    double low_s;      /* lower bounds of the calls' times, each taken as the median of its cell */
+    double usual_s;    /* usual times of the same kinds */
+    double variance;   /* of low_s */
+    double quartile_s; /* as low_s, by the lower quartile of each cell, which disturbed calls do not change */
     double uncontended_high_s,
-        uncontended_usual_s; /* upper bounds and usual times, of calls without contention */
-    double variance;         /* of low_s */
+        uncontended_usual_s; /* upper bounds and usual times, without contended calls */
     bool is_slow, is_normal; /* neither if within the noise */
-    bool is_explained;
+    bool is_explained;       /* by a delay that was found */
 } set_t;
 
 /* The calls of one kind on one set. */
@@ -43,16 +46,18 @@ typedef struct {
     int kind, set;
     bool is_contended;
     int64_t calls;
-    double low_s, high_s;       /* medians of the bounds of a call's time */
-    double error_s, quartile_s; /* of the lower bounds */
+    double low_s, high_s; /* medians of the bounds of a call's time */
+    double error_s;       /* standard error of low_s */
+    double quartile_s;    /* lower quartile of the lower bounds */
 } cell_t;
 
 typedef struct {
     const pto_comparison_t *comparison;
-    pto_text_index_t set_names, kind_names, cell_names;
+    pto_text_index_t set_names, kind_names, cell_names; /* number the sets, kinds and cells */
     set_t *set;
     cell_t *cell;
-    pto_item_t *low, *high; /* the bounds of each call, by cell */
+    pto_item_t *low,
+        *high; /* the bounds of each call; `place`: its cell, `key`: 1 for one direction of a message */
     size_t items;
     double *scratch;
 } sets_t;
@@ -64,7 +69,7 @@ static int by_place(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* False if it has too many places, or only one. */
+/* Sets the places that a call uses. False if these are too many, or only one. */
 static bool find_places(const pto_comparison_t *comparison, const pto_matched_t *matched, set_t *set) {
     const int64_t node_procs =
         comparison->options->gpus_per_node > 0 ? comparison->options->gpus_per_node : 1;
@@ -86,7 +91,7 @@ static bool find_places(const pto_comparison_t *comparison, const pto_matched_t 
     return set->count > 1;
 }
 
-/* Returns whether the processes of a set on one node are on more than one socket. */
+/* Returns whether a set of processes of one node is on more than one socket. */
 static bool spans_sockets(const pto_recording_options_t *options, const set_t *set) {
     const int64_t socket = options->gpus_per_socket;
     bool spans = false;
@@ -128,6 +133,8 @@ static int cell_number(sets_t *sets, const pto_matched_t *matched, const set_t *
     return number;
 }
 
+/* Numbers the sets and cells of all timed calls, and stores the bounds of their times. False if out of
+ * memory. */
 static bool collect(sets_t *sets) {
     for (size_t i = 0; i < sets->comparison->count; i++) {
         const pto_matched_t *matched = &sets->comparison->matched[i];
@@ -152,33 +159,36 @@ static bool collect(sets_t *sets) {
 
 /* Summarizes the lower bounds of a cell's calls; of messages, those of the slower direction. */
 static void find_lows(cell_t *cell, pto_item_t *item, size_t count, double *scratch) {
-    static const double of_median = 1.2533; /* its standard error, by that of a mean */
+    static const double median_error =
+        1.2533; /* standard error of a median over that of a mean: sqrt(pi / 2) */
     cell->low_s = 0;
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first; end < count && item[end].at <= item[first].at; end++)
+        for (end = first; end < count && item[end].key <= item[first].key; end++)
             scratch[end - first] = item[end].value;
-        const size_t part = end - first;
-        gsl_sort(scratch, 1, part);
-        const double low_s = gsl_stats_median_from_sorted_data(scratch, 1, part);
+        const size_t calls = end - first; /* in one direction */
+        gsl_sort(scratch, 1, calls);
+        const double low_s = gsl_stats_median_from_sorted_data(scratch, 1, calls);
         if (low_s < cell->low_s)
             continue;
         cell->low_s = low_s;
-        cell->quartile_s = scratch[part / 4];
-        cell->error_s = of_median / sqrt((double)part) * pto_item_spread(item + first, part, low_s, scratch);
+        cell->quartile_s = scratch[calls / 4];
+        cell->error_s =
+            median_error / sqrt((double)calls) * pto_item_spread(item + first, calls, low_s, scratch);
     }
 }
 
-/* Returns the median of the slower direction. */
+/* Returns the median of a cell's upper bounds; of messages, in the slower direction. */
 static double median_high(pto_item_t *item, size_t count) {
     double median_s = 0;
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first; end < count && item[end].at <= item[first].at;)
+        for (end = first; end < count && item[end].key <= item[first].key;)
             end++;
         median_s = fmax(median_s, pto_item_median(item + first, end - first));
     }
     return median_s;
 }
 
+/* Summarizes the calls of each cell. */
 static void find_medians(sets_t *sets) {
     pto_item_t *low = sets->low, *high = sets->high;
     qsort(low, sets->items, sizeof *low, pto_item_compare);
@@ -212,7 +222,7 @@ static void compare_cells(sets_t *sets) {
             continue;
         sets->comparison->found->slow_told = true;
         gsl_sort(sets->scratch, 1, count);
-        const double usual_s = sets->scratch[(count - 1) / 4];
+        const double usual_s = sets->scratch[(count - 1) / 4]; /* the lower quartile of the sets */
         for (size_t i = first; i < end; i++) {
             const cell_t *cell = &sets->cell[i];
             set_t *set = &sets->set[cell->set];
@@ -250,7 +260,7 @@ static bool has_place(const set_t *set, int64_t place) {
     return false;
 }
 
-/* Returns whether a delay could be the reason why a set is slow. */
+/* Returns whether a delay could be the reason why a set is slow: the set has all its places. */
 static bool explains(const pto_delay_t *delay, const set_t *set) {
     bool has_all = set->is_node == delay->is_node;
     for (int i = 0; i < delay->place_count; i++)
@@ -259,7 +269,7 @@ static bool explains(const pto_delay_t *delay, const set_t *set) {
 }
 
 /* Returns how many slow sets a delay explains; 0 if it would slow a set that is normal. Calls on more than
- * two places need not use the link between two of them. */
+ * two places need not use the link between two of them, so such sets may be normal. */
 static int count_explained(const sets_t *sets, const pto_delay_t *delay) {
     int count = 0;
     for (int i = 0; i < sets->set_names.count; i++) {
@@ -273,8 +283,9 @@ static int count_explained(const sets_t *sets, const pto_delay_t *delay) {
     return count;
 }
 
-/* Finds the node or link of a set that explains most slow sets, and how many others explain as many. Returns
- * how many it explains. A link is preferred to a node, and a node to several links. */
+/* Finds the node or link of a set that explains most slow sets, and how many others explain as many
+ * (`*ties`). Returns how many sets it explains. Of a link and a node that explain as many, the link is the
+ * answer. */
 static int find_best(const sets_t *sets, const set_t *set, pto_delay_t *best, int *ties) {
     int most = 0;
     *ties = 0;
@@ -300,6 +311,7 @@ static int find_best(const sets_t *sets, const set_t *set, pto_delay_t *best, in
     return most;
 }
 
+/* Marks the slow sets that a delay explains, and sets how much slower they are than usual. */
 static void mark_explained(sets_t *sets, pto_delay_t *delay) {
     double low_s = 0, usual_s = 0;
     for (int i = 0; i < sets->set_names.count; i++) {

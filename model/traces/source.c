@@ -11,7 +11,8 @@
 
 #include "base/text_file.h"
 
-/* The limits if the user sets none. gzip packs known traces to more than a hundredth of their size. */
+/* The limits if the user sets none: of the work, and of how many times its size a gzip file unpacks to, once
+ * it has ratio_from_bytes. Known traces unpack to less than 100 times their size. */
 static const int64_t limit_default = (int64_t)1 << 31, ratio_from_bytes = (int64_t)1 << 26;
 enum { RATIO_MAX = 500 };
 

@@ -11,21 +11,23 @@
 
 enum { PTO_SOURCE_BUFFER = 1 << 16, PTO_SOURCE_LINE_MAX = 1 << 24, PTO_SOURCE_ITEM_BYTES = 16 };
 
-/* Zeroed at first. `line` and `column` are the place of the next byte, counted from 1. */
+/* Zero it before pto_source_open. `line` and `column` are the place of the next byte, counted from 1. */
 typedef struct {
     gzFile file;
-    size_t at, end; /* of the buffer */
+    size_t at, end; /* indexes in the buffer: of the next byte, and behind the last */
     pto_status_t status;
     char reason[128]; /* unless `status` is PTO_OK */
     int line;
     int64_t column;
-    int64_t offset; /* of the next byte */
-    int64_t items;  /* lines, values and messages so far: each takes time, however short it is */
-    int64_t limit;  /* of `offset` + PTO_SOURCE_ITEM_BYTES for each item; 0 for about a minute's work */
-    char *text;     /* the last line */
+    int64_t offset; /* of the next byte, uncompressed */
+    int64_t items;  /* lines, JSON values and protobuf messages so far; readers count them */
+    /* A limit of the work: bytes, plus PTO_SOURCE_ITEM_BYTES for each item, as even short ones take time. 0:
+     * a default of about a minute. */
+    int64_t limit;
+    char *text; /* the last line */
     size_t text_room;
-    bool is_last_open;                            /* the last line has no line end */
-    double file_bytes;                            /* as compressed; 0 if unknown */
+    bool is_last_open;                            /* the last line that was read has no line end */
+    double file_bytes;                            /* as stored, perhaps compressed; 0 if unknown (a pipe) */
     void (*progress)(void *context, double part); /* called when the buffer is filled; may be NULL */
     void *context;
     unsigned char buffer[PTO_SOURCE_BUFFER + 1]; /* one more for a reader's zero byte */

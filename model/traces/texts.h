@@ -1,15 +1,15 @@
-/* An index that numbers different texts in the order in which they are added. */
+/* An index of texts, which numbers different ones from 0 in the order in which they are added. */
 #ifndef PTO_TRACES_TEXTS_H
 #define PTO_TRACES_TEXTS_H
 
 #include <stddef.h>
 
-/* Zeroed at first. */
+/* Zero it to begin. */
 typedef struct {
     int count;
-    size_t slots; /* a power of two */
-    char **text;
-    int *slot; /* 1 + the number of its text; 0 if free */
+    size_t slots; /* of the hash table: 0 or a power of two */
+    char **text;  /* by number */
+    int *slot;    /* 1 + the number of its text; 0 if free */
 } pto_text_index_t;
 
 /* Returns the number of a text, after adding it if it is new; -1 if out of memory. */

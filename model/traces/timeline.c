@@ -63,10 +63,10 @@ size_t pto_timeline_count(const pto_timeline_t *timeline) { return timeline->cou
 
 /* --- adding --------------------------------------------------------------------------------------------- */
 
-/* Halves the calls of the process that has most, and keeps at most as many of each other one. */
+/* Halves the number of calls that are stored of each process at most. */
 static void halve_calls(pto_timeline_t *timeline) {
     int32_t most = 0;
-    size_t count = 0, before = 0; /* `before`: of earlier files */
+    size_t count = 0, before = 0; /* calls that remain, and those of them in earlier files */
     for (size_t i = 0; i < timeline->count; i++)
         most = timeline->timed[i].order > most ? timeline->timed[i].order : most;
     timeline->calls_max = (most + 1) / 2;
@@ -88,7 +88,7 @@ static void track_outside(pto_timed_process_t *process, pto_timed_t *timed) {
             .has_called = true, .order = process->order, .end_s = timed->begin_s, .outside_s = NAN};
     process->outside_s += fmax(0, timed->begin_s - process->end_s);
     process->end_s = fmax(process->end_s, timed->end_s);
-    timed->outside_s = timed->is_bare ? NAN : process->outside_s;
+    timed->outside_s = timed->only_duration ? NAN : process->outside_s;
     if (timed->way > PTO_TIMED_NOT && timed->way < PTO_TIMED_SEND)
         process->outside_s = 0;
 }
@@ -132,18 +132,18 @@ void pto_timeline_begin_file(pto_timeline_t *timeline) {
     timeline->is_unordered = false;
 }
 
-/* Sorts by process, then by begin; calls of which only durations are known stay in the file's order. */
+/* Sorts by process, then by begin. Calls without a begin come last, in the file's order. */
 static int by_begin(const void *left, const void *right) {
     const pto_timed_t *a = left, *b = right;
     int order = (a->rank > b->rank) - (a->rank < b->rank);
     if (order == 0)
-        order = a->is_bare - b->is_bare;
-    if (order == 0 && !a->is_bare)
+        order = a->only_duration - b->only_duration;
+    if (order == 0 && !a->only_duration)
         order = (a->begin_s > b->begin_s) - (a->begin_s < b->begin_s);
     return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-/* Sorts the file's calls, and drops those that are not compared: they only count for outside_s. */
+/* Sorts the file's calls, and sets their outside_s and order. Then drops those that are not compared. */
 static void sort_calls(pto_timeline_t *timeline) {
     pto_timed_t *timed = timeline->timed;
     size_t kept = timeline->file_first;
@@ -200,7 +200,8 @@ bool pto_timeline_set_member(pto_timeline_t *timeline, const char *communicator,
     return true;
 }
 
-/* Returns the communicator with most processes and, of several, with most known ones; -1 if there is none. */
+/* Returns the communicator with most processes and, of several, with most known ones; -1 if there is none.
+ * `known` is zeroed, with an element for each name. */
 static int largest_communicator(const pto_timeline_t *timeline, int *known) {
     int largest = -1, procs = 0;
     for (int i = 0; i < timeline->memberships.count; i++)
@@ -216,12 +217,15 @@ static int largest_communicator(const pto_timeline_t *timeline, int *known) {
     return largest;
 }
 
-/* Returns the rank in the job of a member; negative if unknown, or if its process has several ranks. */
+/* Returns a member's rank in the job; negative if unknown, or if its process has several ranks. */
 static int32_t job_rank(const pto_membership_t *membership, int largest, const int32_t *rank) {
     return membership->communicator == largest ? membership->rank : rank[membership->process];
 }
 
-static bool place_call(const pto_timeline_t *timeline, int largest, const int32_t *rank, pto_timed_t *timed) {
+/* Sets the ranks of a call's process and peer. False if one is unknown. `rank`: by process, as in job_rank.
+ */
+static bool set_call_ranks(const pto_timeline_t *timeline, int largest, const int32_t *rank,
+                           pto_timed_t *timed) {
     char name[32];
     const pto_membership_t *membership = &timeline->membership[timed->membership];
     timed->rank = job_rank(membership, largest, rank);
@@ -233,7 +237,7 @@ static bool place_call(const pto_timeline_t *timeline, int largest, const int32_
     return timed->rank >= 0 && timed->peer >= 0;
 }
 
-bool pto_timeline_place(pto_timeline_t *timeline) {
+bool pto_timeline_set_ranks(pto_timeline_t *timeline) {
     enum { NONE = -1, SEVERAL = -2 };
     const int memberships = timeline->memberships.count, processes = timeline->processes.count;
     if (memberships == 0)
@@ -251,7 +255,8 @@ bool pto_timeline_place(pto_timeline_t *timeline) {
                 rank[membership->process] = rank[membership->process] == NONE ? membership->rank : SEVERAL;
         }
         for (size_t i = 0; i < timeline->count; i++)
-            if (timeline->timed[i].membership < 0 || place_call(timeline, largest, rank, &timeline->timed[i]))
+            if (timeline->timed[i].membership < 0 ||
+                set_call_ranks(timeline, largest, rank, &timeline->timed[i]))
                 timeline->timed[kept++] = timeline->timed[i];
         timeline->count = kept;
     }

@@ -1,6 +1,8 @@
-/* Reads what `nvidia-smi topo -m` and `rocm-smi --showtopo` print. The former is a matrix of how devices are
- * joined, with the CPUs and NUMA node of each GPU to the right of it, and the names of NICs below it. The
- * latter has matrices of GPUs (links of one hop are direct), and the NUMA node of each. Neither has rates. */
+/* Reads what `nvidia-smi topo -m` and `rocm-smi --showtopo` print, builds a tree of the devices
+ * (node_tree.h), and makes a topology of it. nvidia-smi prints a matrix of the connections between devices,
+ * with the CPUs and NUMA node of each GPU to its right, and the names of NICs below it. rocm-smi prints
+ * several matrices of GPUs, of which those of hops (one hop is a direct link) and of kinds of links are used,
+ * and the NUMA node of each GPU. Neither prints rates. */
 #include "topology_text.h"
 #include "texts.h"
 
@@ -21,22 +23,22 @@ enum {
     NVLINKS_MAX = 18 /* of a GPU; if it has more to all others together, these go through switches */
 };
 
-/* From near to far; paths up to ON_SWITCH do not cross a CPU. */
+/* Nearness of two devices over PCIe, from near to far. Paths up to ON_SWITCH do not cross a CPU. */
 enum { ON_BRIDGE, ON_SWITCH, ON_HOST_BRIDGE, ON_SOCKET, ON_NODE, NEARNESS_COUNT };
 
-/* Which matrix is being read: nvidia-smi's only one, or rocm-smi's of hops or of kinds of links. The latter
- * are bits in `links` as well, set if two GPUs are one hop apart and if xGMI joins them. */
+/* The matrix that is being read: nvidia-smi's only one, or rocm-smi's of hops or of kinds of links. Matrix m
+ * has bit 1 << m in `rows` and `matrices`. */
 typedef enum { ONLY, HOPS, KINDS, NO_MATRIX = 4 } matrix_t;
 
 typedef struct {
     char name[NAME_MAX_BYTES];
     bool is_gpu;
-    char node[NAME_MAX_BYTES]; /* the NUMA node, or else the CPUs; "" if not given */
-    char comment[NAME_MAX_BYTES];
-    unsigned rows; /* a bit for each matrix whose row of this device was read */
-    int number;    /* index among GPUs, or among NICs */
-    int socket;    /* -1 if not known yet */
-    int group;     /* the first of the devices that share its switch */
+    char node[NAME_MAX_BYTES];    /* the NUMA node, or else the CPUs; "" if not given */
+    char comment[NAME_MAX_BYTES]; /* the name in the topology's comments */
+    unsigned rows;                /* a bit for each matrix whose row of this device was read */
+    int number;                   /* index among GPUs, or among NICs */
+    int socket;                   /* -1 if not known yet */
+    int group;                    /* the first of the devices that share its switch */
 } device_t;
 
 typedef struct {
@@ -45,8 +47,10 @@ typedef struct {
     device_t device[DEVICES_MAX];
     int devices;
     unsigned char nearness[DEVICES_MAX][DEVICES_MAX];
+    /* nvidia-smi: number of NVLinks between GPUs. rocm-smi: until resolve_rocm_links, bit HOPS (1) if GPUs
+     * are one hop apart, and bit KINDS (2) if xGMI joins them; then 1 for a direct xGMI link. */
     int links[PTO_TREE_GPUS_MAX][PTO_TREE_GPUS_MAX];
-    bool xgmi;
+    bool xgmi;         /* the file is rocm-smi's */
     unsigned matrices; /* a bit for each that was found */
     const char *other; /* what the file is, if it is the output of another command; NULL if unknown */
     pto_error_t *err;
@@ -56,6 +60,7 @@ static pto_status_t fail(const import_t *import, pto_status_t status, const char
     return pto_error_set_at(import->err, status, import->path, import->line, 1, "%s%.40s", what, word);
 }
 
+/* Returns what to tell the user if the text is the output of another command; NULL if it is not known. */
 static const char *find_other(const char *text) {
     static const struct {
         const char *begin, *what;
@@ -103,6 +108,7 @@ static int find_device(const import_t *import, const char *name) {
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
+/* Returns whether a matrix has the same connection from device `a` to `b` as from `b` to `a`. */
 static bool are_symmetric(const import_t *import, int a, int b, matrix_t matrix) {
     const int from = import->device[a].number, to = import->device[b].number;
     const bool gpus = import->device[a].is_gpu && import->device[b].is_gpu;
@@ -111,6 +117,7 @@ static bool are_symmetric(const import_t *import, int a, int b, matrix_t matrix)
            (matrix == ONLY ? differ : differ & (int)matrix) == 0;
 }
 
+/* Notes that a device's row was read. Fails if it contradicts an earlier row of the matrix. */
 static pto_status_t end_row(import_t *import, int from, matrix_t matrix) {
     const device_t *device = import->device;
     import->device[from].rows |= 1U << matrix;
@@ -122,6 +129,7 @@ static pto_status_t end_row(import_t *import, int from, matrix_t matrix) {
     return PTO_OK;
 }
 
+/* Fails if a matrix lacks the row of a device. */
 static pto_status_t check_rows(const import_t *import) {
     int missing = 0, first = 0;
     for (int i = import->devices - 1; i >= 0; i--)
@@ -157,7 +165,7 @@ static pto_status_t add_devices(import_t *import, char **word, int words) {
     return PTO_OK;
 }
 
-/* Reads how two devices are joined: "NV4" is by four NVLinks, without saying how by PCIe. */
+/* Reads the connection of two devices. "NV4" are four NVLinks; the nearness over PCIe is then unknown. */
 static pto_status_t read_cell(import_t *import, int from, int to, const char *word) {
     static const char *const name[NEARNESS_COUNT] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
     static const char *const peer[] = {"OK", "NS", "CNS", "GNS", "TNS", "U"}; /* whether P2P is supported */
@@ -183,7 +191,7 @@ static pto_status_t read_cell(import_t *import, int from, int to, const char *wo
     return fail(import, PTO_ERR_SYNTAX, "unknown connection of two devices: ", word);
 }
 
-/* Reads a device's row. To the right of the matrix are CPUs and NUMA node, which may be blank or N/A. */
+/* Reads a device's row. To the right of the matrix are its CPUs and NUMA node, which may be blank or N/A. */
 static pto_status_t read_row(import_t *import, int from, char **word, int words) {
     pto_status_t status = PTO_OK;
     if (words < 1 + import->devices)
@@ -229,7 +237,8 @@ static pto_status_t read_rocm_row(import_t *import, matrix_t matrix, char **word
     return end_row(import, from, matrix);
 }
 
-/* Sets `links` to 1 for direct xGMI links. That needs the matrix of hops, unless there are two GPUs. */
+/* Sets `links` to 1 for direct xGMI links, else 0. That needs the matrix of hops, unless there are two GPUs.
+ */
 static pto_status_t resolve_rocm_links(import_t *import) {
     const bool has_hops = import->matrices & 1U << HOPS, has_kinds = import->matrices & 1U << KINDS;
     const int wanted = (has_hops ? HOPS : 0) | (has_kinds ? KINDS : 0);
@@ -282,6 +291,7 @@ static int find_sockets(import_t *import) {
     return sockets;
 }
 
+/* Joins devices of one socket that are near enough to share a PCI switch to groups. */
 static void find_groups(import_t *import) {
     for (int i = 0; i < import->devices; i++)
         import->device[i].group = i;
@@ -296,7 +306,9 @@ static void find_groups(import_t *import) {
         }
 }
 
-/* Fills the tree: sockets, then a switch for each device (only those of several count), then devices. */
+/* Fills the tree: sockets, then a switch for each device, then devices. Each device is below the switch of
+ * the first device of its group. pto_node_tree_number_switches ignores switches with fewer than two devices.
+ */
 static void build_tree(const import_t *import, double pcie_gb_per_s, pto_node_tree_t *tree) {
     const int switches = tree->sockets, devices = switches + import->devices;
     for (int i = 0; i < tree->sockets; i++)
@@ -318,8 +330,8 @@ static void build_tree(const import_t *import, double pcie_gb_per_s, pto_node_tr
     tree->count = devices + import->devices;
 }
 
-/* Sets the rates of the links of GPUs. If a GPU has more links to all others than NVLINKS_MAX, they go
- * through switches, and each number is that of all its links. */
+/* Sets the rates of the links of GPUs. If the links of a GPU to all others add up to more than NVLINKS_MAX,
+ * they go through switches, and each number in the matrix counts all links of the GPU. */
 static void set_gpu_links(const import_t *import, double gb_per_s, pto_node_tree_t *tree) {
     for (int i = 0; i < tree->gpus; i++) {
         int most = 0, all = 0;
@@ -364,7 +376,7 @@ static pto_status_t make_topology(import_t *import, pto_link_rates_t rates, pto_
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-/* Learns a launcher's prefix from the first line that names a GPU, which is that of columns. */
+/* Learns a launcher's prefix (prefix.c) from the first line with "GPU0", which is the heading. */
 static void learn_prefix(pto_prefix_t *prefix, bool *is_learnt, const char *line) {
     const char *first = strstr(line, "GPU0");
     if (*is_learnt || !first)

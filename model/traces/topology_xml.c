@@ -1,7 +1,9 @@
-/* Reads hwloc's objects, or NCCL's `cpu`, `pci` and `gpu` elements, into a PCI tree.
+/* Reads hwloc's objects, or NCCL's `cpu`, `pci` and `gpu` elements, into a PCI tree (node_tree.h). Place i of
+ * the tree is XML element i, with the same parent.
  *
- * NCCL (src/graph/xml.cc) writes how many links a GPU has to a peer, an NVSwitch or a CPU, by the class of
- * the target; their rate follows from the GPU's architecture. Its NUMA nodes are taken for sockets. */
+ * NCCL (src/graph/xml.cc) writes the number of a GPU's links to each peer, NVSwitch or CPU, with the PCI
+ * class of that target. Their rate follows from the GPU's architecture. Its NUMA nodes are taken for sockets.
+ */
 #include "topology_xml.h"
 
 #include <ctype.h>
@@ -12,7 +14,7 @@
 
 #include "machine/pci.h"
 
-/* [1] if the links of GPUs are AMD's. */
+/* [1]: the links of GPUs are AMD's. */
 static const char *const nccl_source[] = {"NCCL; NUMA nodes are taken for sockets",
                                           "RCCL (xGMI); NUMA nodes are taken for sockets"};
 static const char *const hwloc_source[] = {"hwloc", "hwloc (xGMI)"};
@@ -28,6 +30,7 @@ bool pto_topology_has_nic_rates(const pto_topology_t *topology) {
 
 bool pto_topology_has_xgmi(const pto_topology_t *topology) { return source_has(topology, "(xGMI)"); }
 
+/* An object of hwloc and its index in the file, by which matrices refer to it. */
 typedef struct {
     const char *gp_index;
     int element;
@@ -133,7 +136,7 @@ static pto_status_t number_objects(import_t *import) {
     return PTO_OK;
 }
 
-/* Returns a matrix's object by gp_index; -1 if there is none. A GPU is there as one of its OS devices. */
+/* Returns the object that a word of a matrix names, "TYPE:GP_INDEX" or "GP_INDEX"; -1 if there is none. */
 static int find_object(const import_t *import, const char *word) {
     const char *colon = strchr(word, ':');
     const numbered_t asked = {.gp_index = colon ? colon + 1 : word};
@@ -144,7 +147,9 @@ static int find_object(const import_t *import, const char *word) {
 
 enum { MATRIX_MAX = 2 * PTO_TREE_GPUS_MAX };
 
-/* Returns the role and number of the device that a matrix's object belongs to. */
+/* Returns the role of the GPU or socket that a matrix's object belongs to, and sets its number. A matrix
+ * names a GPU by one of its OS devices, which are below it in the tree. PTO_TREE_OTHER for other objects,
+ * which are NVSwitches. */
 static pto_tree_role_t role_of(const import_t *import, int element, int *number) {
     for (; element >= 0; element = import->tree->place[element].parent) {
         const pto_tree_place_t *place = &import->tree->place[element];
@@ -154,14 +159,16 @@ static pto_tree_role_t role_of(const import_t *import, int element, int *number)
         if (!is_type(import, element, "OSDev"))
             break;
     }
-    return PTO_TREE_OTHER; /* an NVSwitch */
+    return PTO_TREE_OTHER;
 }
 
+/* Stores element `index` of a matrix of `count` objects, row by row, if its row is that of a GPU. */
 static void store_value(import_t *import, const int *object, int64_t index, int64_t count, double gb_per_s) {
     int from = -1, to = -1;
-    const pto_tree_role_t from_role = role_of(import, object[index / count], &from);
-    const pto_tree_role_t to_role = role_of(import, object[index % count], &to);
-    if (from_role != PTO_TREE_GPU || index / count == index % count || gb_per_s <= 0)
+    const int64_t row = index / count, column = index % count;
+    const pto_tree_role_t from_role = role_of(import, object[row], &from);
+    const pto_tree_role_t to_role = role_of(import, object[column], &to);
+    if (from_role != PTO_TREE_GPU || row == column || gb_per_s <= 0)
         return;
     if (to_role == PTO_TREE_GPU)
         import->tree->between[from][to] = gb_per_s;
@@ -170,7 +177,8 @@ static void store_value(import_t *import, const int *object, int64_t index, int6
             gb_per_s;
 }
 
-/* Reads a matrix of the MB/s of GPUs' links, which has several elements `indexes` and `u64values`. */
+/* Reads a matrix of the rates of GPUs' links in MB/s. Elements `indexes` name its objects; elements
+ * `u64values` have its values. */
 static void read_matrix(import_t *import, int matrix) {
     int object[MATRIX_MAX];
     int64_t objects = 0, values = 0;
@@ -208,14 +216,15 @@ static pto_status_t import_hwloc(import_t *import) {
 
 /* --- NCCL ----------------------------------------------------------------------------------------------- */
 
-/* Returns GB/s of "16.0 GT/s PCIe" and 16 lanes; 128 of 130 bits are data, 8 of 10 up to generation 2. */
+/* Returns the GB/s of a PCIe link, such as "16.0 GT/s PCIe" with 16 lanes. Of 130 bits, 128 are data; up to
+ * generation 2 (5 GT/s), 8 of 10 bits. */
 static double pci_rate(const import_t *import, int element) {
     const double transfers = atof(attribute(import, element, "link_speed"));
     const double coded = transfers > 5.5 ? 128.0 / 130 : 0.8;
     return transfers * atof(attribute(import, element, "link_width")) * coded / 8;
 }
 
-/* Returns GB/s of one link in each direction, by data sheets; 0 if unknown. */
+/* Returns the GB/s of one link of a GPU in each direction, by data sheets; 0 if unknown. */
 static double gpu_link_rate(const import_t *import, int gpu, bool xgmi) {
     static const struct {
         const char *gcn;
@@ -234,6 +243,7 @@ static double gpu_link_rate(const import_t *import, int gpu, bool xgmi) {
                                    : 0;
 }
 
+/* Reads the links of a GPU to one target. */
 static pto_status_t read_gpu_link(import_t *import, int element) {
     const bool xgmi = is_named(import, element, "xgmi");
     const int gpu = import->xml->element[element].parent;
@@ -248,7 +258,7 @@ static pto_status_t read_gpu_link(import_t *import, int element) {
         return fail(import, element, "no rate is known for the links of a GPU of ",
                     attribute(import, gpu, xgmi ? "gcn" : "sm"));
     import->tree->link_name = xgmi ? "xGMI" : "NVLink";
-    if (class_id == 0x0680) { /* bridges: NVSwitches, or a CPU of IBM */
+    if (class_id == 0x0680) { /* bridges: NVSwitches or, with interface 01, a CPU of IBM */
         const bool cpu = (strtoul(attribute(import, element, "tclass"), NULL, 16) & 0xff) == 1;
         *(cpu ? &import->tree->to_cpu[from] : &import->tree->to_switch[from]) += gb_per_s;
         return PTO_OK;
@@ -256,7 +266,7 @@ static pto_status_t read_gpu_link(import_t *import, int element) {
     for (int to = 0; to < import->tree->gpus; to++)
         if (to != from && strcasecmp(attribute(import, import->tree->gpu[to], "busid"), target) == 0)
             import->tree->between[from][to] += gb_per_s;
-    return PTO_OK; /* the others are GPUs that the job does not use */
+    return PTO_OK; /* other targets are GPUs that the job does not use */
 }
 
 /* Reads a link by NVLink-C2C, which joins a GPU to its CPU: `bw` is of each link, in MB/s. */
@@ -286,8 +296,8 @@ static pto_status_t read_nccl_element(import_t *import, int element) {
     }
     if (!is_named(import, element, "nic"))
         return PTO_OK;
-    const int at = parent >= 0 && places[parent].role == PTO_TREE_SWITCH ? parent : element;
-    const char *name = "";
+    const int device = parent >= 0 && places[parent].role == PTO_TREE_SWITCH ? parent : element;
+    const char *name = ""; /* of its first port */
     double gb_per_s = 0;
     for (int i = element + 1; i < import->xml->count && import->xml->element[i].parent == element; i++)
         if (is_named(import, i, "net")) {
@@ -296,8 +306,8 @@ static pto_status_t read_nccl_element(import_t *import, int element) {
         }
     if (!name[0])
         return PTO_OK;
-    places[at].net_gb_per_s = gb_per_s;
-    return add_device(import, at, PTO_TREE_NIC, name);
+    places[device].net_gb_per_s = gb_per_s;
+    return add_device(import, device, PTO_TREE_NIC, name);
 }
 
 static pto_status_t import_nccl(import_t *import) {

@@ -1,5 +1,10 @@
-/* Joins rows that other output has interrupted. Debug lines of NCCL, "node-a:71:80 [0] NCCL INFO ...", may be
- * in the middle of a row, or a row after one, as both are written to one file independently. */
+/* Joins the parts of torn rows: table rows that other output has interrupted (see pto_bench_t in reader.h).
+ *
+ * pto_bench_join gets each line of a table. If a debug line of NCCL begins within it, the text before that is
+ * taken for the beginning of a row and kept in `torn` until the rest comes. Rows of nccl-tests also have
+ * words, which shows well what belongs together (join_row). Rows of only numbers do not: join_numbers also
+ * requires that sizes go on as in the rows before, and that the last number has as many decimals. A row that
+ * remains incomplete is dropped and counted. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +14,7 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Returns where the blanks, "[...]" and blanks before `at` begin; `at` if there are none. */
+/* Returns where "[...]" before `at` begins, together with the blanks around it; `at` if there is none. */
 static char *before_brackets(char *line, char *at) {
     char *back = at;
     while (back > line && back[-1] == ' ')
@@ -31,14 +36,14 @@ static char *find_host(char *text, const char *host) {
     return found;
 }
 
-/* A host that no listing or debug line names yet is taken to begin with a letter. Digits before it may be a
- * row's, or the host's. */
+/* Goes back from " NCCL " to the beginning of the word with the host's name, then looks for the name within
+ * that word. A host that no other line names is assumed to begin with a letter. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     const pto_recording_listed_t *listed = &reader->listed;
     pto_bench_t *benchmark = &reader->benchmark;
     char *at = strstr(line, " NCCL ");
-    benchmark->is_unclear = false;
-    benchmark->is_glued = false;
+    benchmark->debug_is_unclear = false;
+    benchmark->debug_is_glued = false;
     if (!at)
         return NULL;
     at = before_brackets(line, at);
@@ -46,7 +51,7 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
         at--;
     at += *at == '#'; /* of a comment */
     char *time = before_brackets(line, at);
-    if (time < at) /* NCCL_DEBUG_TIMESTAMP_FORMAT */
+    if (time < at) /* a time stamp in brackets (NCCL_DEBUG_TIMESTAMP_FORMAT) comes before the host */
         return time + strcspn(time, "[");
     char *host = NULL;
     for (int i = 0; i < PTO_BENCH_DEBUG_HOSTS && !host; i++)
@@ -55,9 +60,10 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
         host = find_host(at, listed->hosts.text[i]);
     if (host)
         return host;
-    const bool may_begin_row = benchmark->is_numeric && benchmark->column > 0 && isdigit((unsigned char)*at);
-    const char *token = at;
-    benchmark->is_glued = at > line;
+    const bool may_begin_row =
+        benchmark->only_numbers && benchmark->column > 0 && isdigit((unsigned char)*at);
+    const char *word = at;
+    benchmark->debug_is_glued = at > line;
     if ((at == line && !may_begin_row) || isalpha((unsigned char)*at)) {
         snprintf(benchmark->debug_host[benchmark->debug_lines++ % PTO_BENCH_DEBUG_HOSTS],
                  sizeof *benchmark->debug_host, "%.*s", (int)strcspn(at, ":"), at);
@@ -65,7 +71,7 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     }
     while (*at && !isalpha((unsigned char)*at))
         at++;
-    benchmark->is_unclear = at > token;
+    benchmark->debug_is_unclear = at > word;
     return at;
 }
 
@@ -83,13 +89,12 @@ static char *last_fields(char *text, int count) {
     return at;
 }
 
-/* How many fields a text has; whether it begins as a row does, and whether it is a whole one, or would be if
- * its size and its time, such as nan, -1.00 or 11us, were clear. */
+/* How far a text looks like a row. */
 typedef struct {
     int count;        /* of fields */
-    bool begins;      /* like a row */
-    bool is_row;      /* a whole one */
-    bool is_timeless; /* a whole one, but its size or time, such as nan or -1.00, is not clear */
+    bool begins;      /* it begins like a row */
+    bool is_row;      /* it is a whole row */
+    bool is_timeless; /* it is a whole row, but its size or time is not clear, such as nan, -1.00 or 11us */
 } shape_t;
 
 bool pto_bench_is_numeric(const char *field) {
@@ -106,34 +111,34 @@ bool pto_bench_is_numeric(const char *field) {
 
 static shape_t shape_of(const pto_bench_t *benchmark, const char *text) {
     char copy[sizeof benchmark->torn], *field[PTO_RECORDING_COLUMNS_MAX];
-    int64_t number, least = 0;
+    int64_t number, smallest = 0;
     double value;
     snprintf(copy, sizeof copy, "%s", text);
     shape_t shape = {.count = pto_recording_split(copy, PTO_BENCH_BLANKS, true, field)};
-    bool resembles = shape.count >= benchmark->least && shape.count > benchmark->column;
+    bool resembles = shape.count >= benchmark->columns_min && shape.count > benchmark->column;
     shape.begins = shape.count > 0;
-    for (int i = 0; i < benchmark->numbers && i < shape.count; i++) {
+    for (int i = 0; i < benchmark->whole_columns && i < shape.count; i++) {
         shape.begins = shape.begins && pto_recording_size(field[i], &number);
         resembles = resembles && isdigit((unsigned char)*field[i]) && pto_bench_is_numeric(field[i]);
-        least = shape.begins && number < least ? number : least;
+        smallest = shape.begins && number < smallest ? number : smallest;
     }
-    /* Other numbers are not in these columns, nor do they have decimals. */
-    if (resembles && benchmark->numbers < 2 && shape.count != benchmark->columns && !strchr(text, ','))
+    /* A line of other numbers may resemble a row. Only a row has decimals in the column of the time. */
+    if (resembles && benchmark->whole_columns < 2 && shape.count != benchmark->columns && !strchr(text, ','))
         resembles = strchr(field[benchmark->column], '.') != NULL;
     shape.is_row =
-        resembles && shape.begins && least >= 0 && pto_recording_seconds(field[benchmark->column], &value);
+        resembles && shape.begins && smallest >= 0 && pto_recording_seconds(field[benchmark->column], &value);
     shape.is_timeless = resembles && !shape.is_row && pto_bench_is_numeric(field[benchmark->column]);
     return shape;
 }
 
-/* Returns whether what was taken for the beginning of a row is one: it has several numbers, or the blanks of
- * a column. Other output also has lines that begin with numbers. */
+/* Returns whether a text that was kept as the beginning of a row is one, and not a line of other output that
+ * begins with a number: it has several numbers, or a column's blanks after the first one. */
 static bool is_part(const pto_bench_t *benchmark, const char *text) {
     enum { BLANKS = 3 };
-    const char *size = text + strspn(text, PTO_BENCH_BLANKS),
-               *behind = size + strcspn(size, PTO_BENCH_BLANKS);
-    return *size && (!benchmark->is_numeric || strspn(behind, " \t") >= BLANKS ||
-                     (benchmark->numbers > 1 && shape_of(benchmark, text).count > 1));
+    const char *size = text + strspn(text, PTO_BENCH_BLANKS);
+    const char *after_size = size + strcspn(size, PTO_BENCH_BLANKS);
+    return *size && (!benchmark->only_numbers || strspn(after_size, " \t") >= BLANKS ||
+                     (benchmark->whole_columns > 1 && shape_of(benchmark, text).count > 1));
 }
 
 void pto_bench_drop_torn(pto_recording_reader_t *reader) {
@@ -147,24 +152,25 @@ char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line) {
         return line;
     const int columns = reader->benchmark.columns;
     char *row = columns > 0 ? last_fields(debug, columns) : NULL;
-    const bool is_first = line + strspn(line, " \t") == debug;
-    if (row && is_first && shape_of(&reader->benchmark, row).is_row)
-        return row;
+    const bool begins_line = line + strspn(line, " \t") == debug;
+    if (row && begins_line && shape_of(&reader->benchmark, row).is_row)
+        return row; /* the debug line has no line end, and a row follows it */
     *debug = '\0';
     return line;
 }
 
-/* Stores what may become a whole row. */
+/* Keeps the beginning of a row. With as many fields as a row has, nothing can follow, and it is dropped. */
 static void store_part(pto_recording_reader_t *reader, const char *text, shape_t shape) {
     pto_bench_t *benchmark = &reader->benchmark;
     reader->trace->skipped.timeless += shape.is_timeless;
     if (!shape.begins || shape.is_timeless)
         return;
     snprintf(benchmark->torn, sizeof benchmark->torn, "%s", text);
-    if (shape.count >= benchmark->least)
+    if (shape.count >= benchmark->columns_min)
         pto_bench_drop_torn(reader);
 }
 
+/* pto_bench_join for a table whose rows have words. */
 static bool join_row(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]) {
     pto_bench_t *benchmark = &reader->benchmark;
     const char *torn = benchmark->torn;
@@ -179,7 +185,7 @@ static bool join_row(pto_recording_reader_t *reader, char *line, char row[PTO_BE
         char joined[PTO_BENCH_ROW_MAX];
         snprintf(joined, sizeof joined, "%s%s", torn, line);
         const shape_t both = shape_of(benchmark, joined);
-        if (both.is_row || !shape.begins || shape.count <= benchmark->numbers) {
+        if (both.is_row || !shape.begins || shape.count <= benchmark->whole_columns) {
             snprintf(row, PTO_BENCH_ROW_MAX, "%s", joined);
             shape = both;
             benchmark->torn[0] = '\0';
@@ -192,13 +198,13 @@ static bool join_row(pto_recording_reader_t *reader, char *line, char row[PTO_BE
     return shape.is_row;
 }
 
-/* --- tables of numbers alone ---------------------------------------------------------------------------- */
+/* --- tables of only numbers ----------------------------------------------------------------------------- */
 
-void pto_bench_begin_table(pto_bench_t *benchmark, int columns, int least, int numbers) {
+void pto_bench_begin_table(pto_bench_t *benchmark, int columns, int columns_min, int whole_columns) {
     benchmark->columns = columns;
-    benchmark->least = least;
-    benchmark->numbers = numbers;
-    benchmark->is_numeric = true;
+    benchmark->columns_min = columns_min;
+    benchmark->whole_columns = whole_columns;
+    benchmark->only_numbers = true;
     benchmark->rows = 0;
 }
 
@@ -208,7 +214,9 @@ int pto_bench_decimals(const char *line) {
     return point && point[1 + digits + strspn(point + 1 + digits, " \t\r")] == '\0' ? (int)digits : 0;
 }
 
-/* Returns the bytes of a line up to other output behind or within the numbers of a row. */
+/* Returns the length of that beginning of a line that can be of a row: up to the first field that is not
+ * numeric, but with the digits that this field begins with. Words after a whole row do not count as other
+ * output. */
 static size_t row_length(const pto_bench_t *benchmark, const char *line) {
     const size_t numbers = strspn(line, "0123456789. \t");
     const char *at = line + strspn(line, PTO_BENCH_BLANKS);
@@ -219,10 +227,10 @@ static size_t row_length(const pto_bench_t *benchmark, const char *line) {
         const size_t length = strcspn(at, PTO_BENCH_BLANKS), digits = strspn(at, "0123456789.");
         snprintf(field, sizeof field, "%.*s", (int)(length < sizeof field ? length : 0), at);
         if (digits < length && !pto_bench_is_numeric(field) && strcmp(field, "Pass") != 0 &&
-            strcmp(field, "Fail") != 0)
-            return fields >= benchmark->least && fields >= benchmark->columns && digits == 0
-                       ? strlen(line)
-                       : (size_t)(at - line) + digits;
+            strcmp(field, "Fail") != 0) {
+            const bool is_whole = fields >= benchmark->columns_min && fields >= benchmark->columns;
+            return is_whole && digits == 0 ? strlen(line) : (size_t)(at - line) + digits;
+        }
         at += length + strspn(at + length, PTO_BENCH_BLANKS);
     }
     return (size_t)(at - line);
@@ -238,7 +246,8 @@ static int64_t size_of(const char *row) {
     return (at[0] == '0' && isdigit((unsigned char)at[1])) || !pto_recording_size(field, &bytes) ? -1 : bytes;
 }
 
-/* Returns whether a row can be the next one of its table. If `exactly`, the sizes must go on as before. */
+/* Returns whether a row can be the next one of its table: its size is larger than the last. If `exactly`, it
+ * must also continue the arithmetic or geometric series of the last two sizes. */
 static bool is_next(const pto_bench_t *benchmark, const char *row, bool exactly) {
     const int64_t size = size_of(row), last = benchmark->size[1], before = benchmark->size[0];
     if (size < 0 || benchmark->rows == 0)
@@ -250,16 +259,18 @@ static bool is_next(const pto_bench_t *benchmark, const char *row, bool exactly)
 }
 
 static bool has_decimals(const pto_bench_t *benchmark, const char *row) {
-    return benchmark->rows > 0 && pto_bench_decimals(row) == benchmark->decimals_of_rows;
+    return benchmark->rows > 0 && pto_bench_decimals(row) == benchmark->row_decimals;
 }
 
+/* Returns whether a row was interrupted within its first number, the size. */
 static bool is_within_size(const char *torn) {
     torn += strspn(torn, PTO_BENCH_BLANKS);
     return torn[strcspn(torn, PTO_BENCH_BLANKS)] == '\0';
 }
 
-/* Returns whether a row of two parts is one of the table, and not a mixture with digits of other output. */
-static bool is_joined(const pto_bench_t *benchmark, const char *joined, shape_t shape) {
+/* Returns whether two joined parts are a row of the table. Digits of other output in it would give it another
+ * size or other decimals than expected. */
+static bool fits_table(const pto_bench_t *benchmark, const char *joined, shape_t shape) {
     const bool in_size = is_within_size(benchmark->torn);
     if (!shape.is_row || (benchmark->columns > 0 && shape.count != benchmark->columns) ||
         (benchmark->rows > 0 && !has_decimals(benchmark, joined)))
@@ -269,8 +280,19 @@ static bool is_joined(const pto_bench_t *benchmark, const char *joined, shape_t 
     return !in_size || is_next(benchmark, joined, benchmark->rows > 1);
 }
 
-/* Adds a line to the stored part of a row. Returns whether the row is whole; `*is_rest`: the line is of it.
- */
+/* Returns whether a line of this shape continues the torn row. If the line is a whole row by itself, it does
+ * so only if it cannot be the next row or, while there are no sizes to compare with, if the parts touch
+ * within a number. */
+static bool continues_torn(const pto_bench_t *benchmark, const char *line, shape_t shape) {
+    if (!shape.is_row || !is_next(benchmark, line, false))
+        return true;
+    const char *torn = benchmark->torn;
+    return benchmark->rows == 0 && !is_blank(*line) && (is_within_size(torn) || is_part(benchmark, torn)) &&
+           !benchmark->torn_may_be_time;
+}
+
+/* Adds a line to the torn row, whose rest it may be (`*is_rest`). Returns whether `row` is set to the whole
+ * row. If not, `torn` remains only if more can follow. `is_cut`: other output interrupts the line, too. */
 static bool add_rest(pto_recording_reader_t *reader, const char *line, shape_t shape, bool is_cut,
                      char row[PTO_BENCH_ROW_MAX], bool *is_rest) {
     pto_bench_t *benchmark = &reader->benchmark;
@@ -278,11 +300,8 @@ static bool add_rest(pto_recording_reader_t *reader, const char *line, shape_t s
     char joined[PTO_BENCH_ROW_MAX];
     snprintf(joined, sizeof joined, "%s%s", torn, line);
     const shape_t both = shape_of(benchmark, joined);
-    const bool is_first =
-        benchmark->rows == 0 && !is_blank(*line) && (is_within_size(torn) || is_part(benchmark, torn));
-    *is_rest = !shape.is_row || (is_first && (benchmark->torn_no_time || !benchmark->torn_unclear)) ||
-               !is_next(benchmark, line, false);
-    if (*is_rest && is_joined(benchmark, joined, both)) {
+    *is_rest = continues_torn(benchmark, line, shape);
+    if (*is_rest && fits_table(benchmark, joined, both)) {
         snprintf(row, PTO_BENCH_ROW_MAX, "%s", joined);
         torn[0] = '\0';
         return true;
@@ -291,10 +310,8 @@ static bool add_rest(pto_recording_reader_t *reader, const char *line, shape_t s
         snprintf(torn, sizeof benchmark->torn, "%s", joined);
         return false;
     }
-    if (*is_rest &&
-        (shape.is_row || (strchr(line, '.') &&
-                          (benchmark->rows == 0 ||
-                           has_decimals(benchmark, line))))) { /* one row, in parts that cannot be joined */
+    const bool ends_like_row = strchr(line, '.') && (benchmark->rows == 0 || has_decimals(benchmark, line));
+    if (*is_rest && (shape.is_row || ends_like_row)) { /* the end of the row, whose parts cannot be joined */
         reader->trace->skipped.torn++;
         torn[0] = '\0';
     }
@@ -302,81 +319,96 @@ static bool add_rest(pto_recording_reader_t *reader, const char *line, shape_t s
     return false;
 }
 
-static bool count_row(pto_bench_t *benchmark, const char *row) {
+/* Updates what is known of the table's rows. Returns true, for pto_bench_join. */
+static bool note_row(pto_bench_t *benchmark, const char *row) {
     benchmark->size[0] = benchmark->size[1];
     benchmark->size[1] = size_of(row);
-    benchmark->decimals_of_rows = pto_bench_decimals(row);
+    benchmark->row_decimals = pto_bench_decimals(row);
     benchmark->rows++;
     return true;
 }
 
-/* Ends a row with an empty line, which is the end of the line that other output has interrupted. */
+/* Handles an empty line: it ends the line that other output has interrupted. Returns whether `row` is set. */
 static bool end_row(pto_recording_reader_t *reader, char row[PTO_BENCH_ROW_MAX]) {
     pto_bench_t *benchmark = &reader->benchmark;
     const shape_t shape = shape_of(benchmark, benchmark->torn);
     if (!shape.is_row)
         return false;
-    if (benchmark->torn_unclear || !is_joined(benchmark, benchmark->torn, shape)) {
+    if (benchmark->torn_unclear || !fits_table(benchmark, benchmark->torn, shape)) {
         pto_bench_drop_torn(reader);
         return false;
     }
     snprintf(row, PTO_BENCH_ROW_MAX, "%s", benchmark->torn);
     benchmark->torn[0] = '\0';
-    return count_row(benchmark, row);
+    return note_row(benchmark, row);
 }
 
-/* Stores the beginning of a row. A line of one number with other output behind it may be one. */
+/* Keeps a line that may be the beginning of a row: other output follows, or it has several numbers. */
 static void store_numbers(pto_recording_reader_t *reader, const char *line, shape_t shape, bool is_cut) {
     pto_bench_t *benchmark = &reader->benchmark;
     if (shape.is_timeless && !is_cut)
         reader->trace->skipped.timeless++;
-    else if (shape.begins && (is_cut || (benchmark->numbers > 1 && shape.count > 1)))
+    else if (shape.begins && (is_cut || (benchmark->whole_columns > 1 && shape.count > 1)))
         snprintf(benchmark->torn, sizeof benchmark->torn, "%s", line);
 }
 
-/* Returns whether a text begins like a date or a time of day, of which the digits are. */
+/* Returns whether a text begins like a date ("2026-") or a time of day ("12:"). */
 static bool is_time(const char *text) {
     const size_t digits = strspn(text, "0123456789");
     return (digits == 4 && (text[4] == '-' || text[4] == '/')) ||
            (digits > 0 && digits <= 2 && text[digits] == ':');
 }
 
+/* How other output interrupts a line. */
+typedef struct {
+    bool is_cut;      /* other output follows the row's text */
+    bool is_unclear;  /* the last digits of that text may belong to the other output */
+    bool may_be_time; /* these digits may be the beginning of a date or time of day in it */
+} cut_t;
+
+/* Cuts other output from a line: a debug line of NCCL, and other text that follows a row's numbers. */
+static cut_t cut_line(pto_recording_reader_t *reader, char **line) {
+    char *whole = *line;
+    const size_t length = strlen(whole);
+    *line = pto_bench_uninterrupted(reader, whole);
+    const bool has_debug = *line == whole && strlen(whole) < length;
+    cut_t cut = {.is_cut = has_debug, .is_unclear = has_debug && reader->benchmark.debug_is_unclear};
+    char *rest = *line + row_length(&reader->benchmark, *line);
+    if (*rest == '\0')
+        return cut;
+    const bool touches = rest > *line && isdigit((unsigned char)rest[-1]) && strchr("-:/.", *rest);
+    cut.is_unclear = cut.is_unclear || touches;
+    cut.may_be_time = cut.is_unclear && !has_debug && is_time(*line + strspn(*line, PTO_BENCH_BLANKS));
+    cut.is_cut = true;
+    *rest = '\0';
+    return cut;
+}
+
+/* pto_bench_join for a table of only numbers. */
 static bool join_numbers(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]) {
     pto_bench_t *benchmark = &reader->benchmark;
     const bool is_empty = line[strspn(line, " \t\r")] == '\0';
-    char *whole = line;
-    const size_t length = strlen(line);
-    line = pto_bench_uninterrupted(reader, line);
-    bool is_no_time = line == whole && strlen(line) < length;
-    bool is_cut = is_no_time, is_unclear = is_no_time && benchmark->is_unclear;
-    const size_t part = row_length(benchmark, line);
-    if (line[part]) {
-        is_no_time = is_no_time || !is_time(line + strspn(line, PTO_BENCH_BLANKS));
-        is_unclear =
-            is_unclear || (part > 0 && isdigit((unsigned char)line[part - 1]) && strchr("-:/.", line[part]));
-        is_cut = true;
-        line[part] = '\0';
-    }
+    const cut_t cut = cut_line(reader, &line);
     const shape_t shape = shape_of(benchmark, line);
     if (shape.count == 0)
         return is_empty && end_row(reader, row);
     bool is_rest = false;
-    if (*benchmark->torn && add_rest(reader, line, shape, is_cut, row, &is_rest))
-        return count_row(benchmark, row);
-    if (*benchmark->torn || (is_rest && !is_cut))
+    if (*benchmark->torn && add_rest(reader, line, shape, cut.is_cut, row, &is_rest))
+        return note_row(benchmark, row);
+    if (*benchmark->torn || (is_rest && !cut.is_cut))
         return false;
-    benchmark->torn_unclear = is_unclear;
-    benchmark->torn_no_time = is_no_time;
+    benchmark->torn_unclear = cut.is_unclear;
+    benchmark->torn_may_be_time = cut.may_be_time;
     const bool has_all = benchmark->columns == 0 || shape.count == benchmark->columns;
-    const bool is_whole = has_all && !is_unclear && has_decimals(benchmark, line);
-    if (shape.is_row && (!is_cut || is_whole)) {
+    const bool is_whole = has_all && !cut.is_unclear && has_decimals(benchmark, line);
+    if (shape.is_row && (!cut.is_cut || is_whole)) {
         snprintf(row, PTO_BENCH_ROW_MAX, "%s", line);
-        return count_row(benchmark, row);
+        return note_row(benchmark, row);
     }
-    store_numbers(reader, line, shape, is_cut);
+    store_numbers(reader, line, shape, cut.is_cut);
     return false;
 }
 
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]) {
-    return (reader->benchmark.is_numeric ? join_numbers : join_row)(reader, line, row);
+    return (reader->benchmark.only_numbers ? join_numbers : join_row)(reader, line, row);
 }

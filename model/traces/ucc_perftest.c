@@ -24,7 +24,7 @@ static bool is_heading(const char *line) {
 
 static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
     char name[64];
-    pto_bench_copy(text, "\r", name, sizeof name); /* a local test, "Reduce DT", is none of "Reduce" */
+    pto_bench_copy(text, "\r", name, sizeof name); /* to the line's end: "Reduce DT" is not "Reduce" */
     for (char *c = name; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     reader->benchmark.column = 0;

@@ -1,14 +1,14 @@
-/* Reads ucx_perftest's messages between two processes: a frame with "| Test: ...", "| Message size: ..." and
- * "| Window size: ...", rows while it measures ("[thread 0] ..."), and the row that counts, "Final: ...". Its
- * MB/s are 2^20 bytes. Batches of several tests (-b) are not read: they have no sizes. */
+/* Reads ucx_perftest's messages between two processes. A frame has "| Test: ...", "| Message size: ..." and
+ * "| Window size: ...". Rows while it measures ("[thread 0] ...") are ignored; the last one, "Final: ...",
+ * has the result. Its MB/s are 2^20 bytes per second. Batches of several tests (-b) are not read: they have
+ * no sizes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "reader.h"
 
-/* Tests of UCP, by which MPI libraries send. A test is the first one whose name the line
- * "Test:" contains. */
+/* Tests of UCP, by which MPI libraries send. A test is the first of these that the line "Test:" contains. */
 static const pto_bench_test_t tests[] = {
     {"tag match latency", PTO_COLLECTIVE_PAIR, false},
     {"tag sync match latency", PTO_COLLECTIVE_PAIR, false},
@@ -19,9 +19,9 @@ static const pto_bench_test_t tests[] = {
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* The numbers of a row, by index: 0 count, 1 percentile, 2 average and 3 overall time, 4 average and 5
- * overall rate, 6 average and 7 overall message rate. With several threads, only the count and the overall
- * ones. */
+/* The numbers of a row: count, time (percentile, average, overall), rate (average, overall), message rate
+ * (average, overall). With several threads only the count and the overall ones. TIME and RATE are indexes of
+ * overall ones. */
 enum { NUMBERS = 8, TIME = 3, RATE = 5, NUMBERS_OF_THREADS = 4, TIME_OF_THREADS = 1, RATE_OF_THREADS = 2 };
 
 static const double mebi = 1.048576; /* 2^20 / 10^6 */
@@ -39,7 +39,8 @@ static const char *value_of(const char *line, const char *label) {
     return text + strspn(text, " ");
 }
 
-static void forget(pto_bench_t *benchmark) {
+/* Prepares for another run's frame. */
+static void begin_run(pto_bench_t *benchmark) {
     benchmark->message_bytes = 0;
     benchmark->messages = 0;
     benchmark->procs = 2;
@@ -83,7 +84,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     const char *window = value_of(line, "Window size:");
     const char *send = value_of(line, "Send memory:"), *receive = value_of(line, "Recv memory:");
     if (is_heading(line))
-        forget(benchmark);
+        begin_run(benchmark);
     if (test)
         return name_test(reader, test);
     if (send || receive)

@@ -11,13 +11,14 @@
 
 enum { FILE_BYTES_MAX = 16 << 20, ELEMENTS_MAX = 1 << 17, DEPTH_MAX = 256 };
 
+/* The state of parsing a file. */
 typedef struct {
     pto_xml_t *xml;
     XML_Parser parser;
-    int open[DEPTH_MAX];
+    int open[DEPTH_MAX]; /* indexes of the open elements, outermost first */
     int depth;
-    size_t capacity;
-    pto_status_t status;
+    size_t capacity;     /* of xml->element */
+    pto_status_t status; /* why parsing was stopped */
 } parsing_t;
 
 static void stop(parsing_t *parsing, pto_status_t status) {

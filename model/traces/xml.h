@@ -1,4 +1,4 @@
-/* XML as a list of elements: enough for the topologies that other tools write. */
+/* XML as a list of elements, for the topologies that other tools write. */
 #ifndef PTO_TRACES_XML_H
 #define PTO_TRACES_XML_H
 
@@ -7,7 +7,7 @@
 #include "portolan/api.h"
 
 typedef struct {
-    int parent; /* -1 if none */
+    int parent; /* its index; -1 if none */
     int line;
     char *name;
     char **attribute; /* names and values in turn, then NULL */

@@ -166,7 +166,7 @@ typedef struct {
     int64_t rootless, clockless;
     int64_t missing;     /* the first process without any recorded call if others have some; else -1 */
     bool is_cut;         /* later calls were left out */
-    bool is_bare;        /* only durations are known, which show lateness less reliably */
+    bool only_durations; /* the times of calls are unknown; durations show lateness less reliably */
     bool hides_messages; /* the files have only collectives: a process that waits for a message looks late */
     /* Whether there were enough calls to tell which process is late (if only durations are known: and no
      * place is slow), and enough equal calls on different nodes or links to tell which of these is slow. */
