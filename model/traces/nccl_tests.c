@@ -174,7 +174,8 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
                         isalpha((unsigned char)*field[TYPE]);
     return is_row
                ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
-                                    "no time where the heading has it")
+                                    "a row of a table without its heading: keep the line above the rows that "
+                                    "names the columns (size, count, type, ..., time)")
                : PTO_OK;
 }
 

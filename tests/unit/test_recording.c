@@ -180,7 +180,7 @@ TEST(bad_traces_are_refused_with_their_line) {
         BAD(NCCL "# Collective test starting: sendrecv_perf\n", PTO_ERR_NOT_FOUND, 3, 1, "sendrecv_perf"),
         BAD(NCCL "# Collective test starting: alltoallv_perf\n", PTO_ERR_NOT_FOUND, 3, 1, "alltoallv_perf"),
         BAD("# Collective test starting: hypercube_perf\n", PTO_ERR_NOT_FOUND, 1, 1, "hypercube_perf"),
-        BAD("# nThread 1\n8 2 float 3.1\n", PTO_ERR_SYNTAX, 2, 1, "no time"),
+        BAD("# nThread 1\n8 2 float 3.1\n", PTO_ERR_SYNTAX, 2, 1, "table without its heading"),
     };
     ASSERT_RECORDINGS_REFUSED(bad, &four_a_node);
 }
