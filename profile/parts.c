@@ -1,7 +1,7 @@
-/* The traffic of collectives between each pair of processes. For alltoall, gather, scatter and neighborhood
- * collectives, MPI's definition determines which bytes go from which process to which, so the parts are
- * exact. For the others, they are those of an algorithm that the library may use: one of portolan's plans
- * (plans.c), or direct exchange ("linear"). */
+/* The parts of collectives: which messages this process sends to and receives from each other process. For
+ * alltoall, gather, scatter and neighborhood collectives, MPI's definition determines which bytes go from
+ * which process to which, so the parts are exact. For the others, they are the messages of an algorithm that
+ * the library may use: of one of portolan's plans (plans.c), or direct exchange ("linear"). */
 #include "parts.h"
 
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 
 static bool is_in_place(const prof_side_t *side) { return side->buffer == MPI_IN_PLACE; }
 
+/* Returns the bytes of block `i`, the one for process `i`. */
 static int64_t bytes_for(const prof_side_t *side, int i) {
     MPI_Count count = side->count;
     if (side->counts)
@@ -32,7 +33,7 @@ static int64_t sum_of(const prof_side_t *side, int n) {
 
 /* --- parts ---------------------------------------------------------------------------------------------- */
 
-/* Equal messages to or from one peer. */
+/* A part: equal messages to or from one peer. */
 typedef struct {
     int64_t messages;
     int64_t bytes;
@@ -50,7 +51,7 @@ struct prof_persistent {
     part_t *part;
 };
 
-static prof_persistent_t *recorded;
+static prof_persistent_t *recorded; /* to which parts are added while is_recording; NULL: out of memory */
 static bool is_recording;
 
 prof_persistent_t *prof_record_parts(void) {
@@ -71,7 +72,9 @@ static void record(const prof_group_t *group, part_t part) {
 }
 
 static void count_part(prof_routine_t routine, const prof_group_t *group, const part_t *part) {
-    int tag = -2 - (int)routine; /* messages of a routine match only among themselves (order.c) */
+    /* Messages of a routine match only among themselves (order.c). Tags of MPI are not negative, and -1 is
+     * none. */
+    int tag = -2 - (int)routine;
     if (part->sends)
         prof_count_sent(routine, part->kind, group, part->peer, tag, part->messages, part->bytes,
                         part->space);
@@ -90,6 +93,7 @@ void prof_persistent_free(prof_persistent_t *parts) {
     free(parts);
 }
 
+/* Records or counts a part, unless it is empty. */
 static void add_part(const prof_collective_t *collective, const prof_group_t *group, part_t part) {
     if (part.bytes > 0 && is_recording)
         record(group, part);
@@ -122,8 +126,9 @@ void prof_note(const prof_collective_t *collective, prof_parts_of_t *parts) {
 
 /* --- exact ---------------------------------------------------------------------------------------------- */
 
-/* Every process exchanges directly with all others: it sends each one's block of `sent`, or always its own
- * block (sends_own), and receives the sender's block of the output, or always its own (receives_own). */
+/* Every process exchanges directly with all others. To each it sends that process's block of `sent` or, if
+ * sends_own, its own block. From each it receives that process's block of the output or, if receives_own, its
+ * own block. */
 static void exchange_with_all(const prof_collective_t *collective, const prof_group_t *group, int kind,
                               const prof_side_t *sent, bool sends_own, bool receives_own) {
     const int me = group->rank;
@@ -143,7 +148,7 @@ void prof_parts_of_alltoall(const prof_collective_t *collective, const prof_grou
                       is_in_place(&collective->in) ? &collective->out : &collective->in, false, false);
 }
 
-/* The root exchanges one block with each other process. */
+/* The root receives a block from each other process (gathers), or sends one to each. */
 static void exchange_with_root(const prof_collective_t *collective, const prof_group_t *group, bool gathers) {
     const bool is_root = group->rank == collective->root, sends = gathers != is_root;
     const prof_side_t *side = sends ? &collective->in : &collective->out;
@@ -169,12 +174,12 @@ void prof_parts_of_scatter(const prof_collective_t *collective, const prof_group
 
 /* --- by plan -------------------------------------------------------------------------------------------- */
 
-/* In a plan, the root is member 0. `bytes` of a reduce_scatter are those of one block; each process
- * contributes one for every process. */
+/* Adds the parts by the plan of a collective, whose member 0 is the root. `bytes` are those of a vector or of
+ * one block, `contributed_bytes` those of all data that this process contributes, which calls.csv has. */
 static void by_plan(const prof_collective_t *collective, const prof_group_t *group, pto_collective_t planned,
-                    int64_t bytes, int64_t element_bytes, preload_space_t space) {
-    int n = group->size, root = collective->root > 0 ? collective->root : 0,
-        me = (group->rank - root + n) % n;
+                    int64_t bytes, int64_t contributed_bytes, int64_t element_bytes, preload_space_t space) {
+    const int n = group->size, root = collective->root > 0 ? collective->root : 0;
+    const int me = (group->rank - root + n) % n; /* as a member of the plan */
     const prof_parts_t *parts =
         n > 1 && bytes > 0
             ? prof_plan_parts(planned, n, me, bytes, element_bytes > 0 ? element_bytes : 1, space)
@@ -188,19 +193,23 @@ static void by_plan(const prof_collective_t *collective, const prof_group_t *gro
         const prof_part_t *part = &parts->part[parts->send_count + 1 + i];
         receive_part(collective, group, (part->peer + root) % n, part->messages, part->bytes, space);
     }
-    count_call(collective, group, planned == PTO_COLLECTIVE_REDUCE_SCATTER ? n * bytes : bytes, space);
+    count_call(collective, group, contributed_bytes, space);
 }
 
-/* The elements that a reduction combines have the size of the datatype, even if it is a derived one. */
+/* For a reduction, to which a process contributes this number of blocks. The elements that are combined have
+ * the size of the datatype, even if it is a derived one. */
 static void reduce_by_plan(const prof_collective_t *collective, const prof_group_t *group,
-                           pto_collective_t planned) {
-    by_plan(collective, group, planned, bytes_for(&collective->in, 0), prof_type_bytes(collective->in.type),
+                           pto_collective_t planned, int blocks) {
+    const int64_t bytes = bytes_for(&collective->in, 0);
+    by_plan(collective, group, planned, bytes, blocks * bytes, prof_type_bytes(collective->in.type),
             space_of(is_in_place(&collective->in) ? &collective->out : &collective->in));
 }
 
+/* For a collective whose contribution has the size of one block of the output. */
 static void output_by_plan(const prof_collective_t *collective, const prof_group_t *group,
                            pto_collective_t planned) {
-    by_plan(collective, group, planned, bytes_for(&collective->out, 0), 1, space_of(&collective->out));
+    const int64_t bytes = bytes_for(&collective->out, 0);
+    by_plan(collective, group, planned, bytes, bytes, 1, space_of(&collective->out));
 }
 
 void prof_parts_of_bcast(const prof_collective_t *collective, const prof_group_t *group) {
@@ -210,13 +219,13 @@ void prof_parts_of_allgather(const prof_collective_t *collective, const prof_gro
     output_by_plan(collective, group, PTO_COLLECTIVE_ALLGATHER);
 }
 void prof_parts_of_reduce(const prof_collective_t *collective, const prof_group_t *group) {
-    reduce_by_plan(collective, group, PTO_COLLECTIVE_REDUCE);
+    reduce_by_plan(collective, group, PTO_COLLECTIVE_REDUCE, 1);
 }
 void prof_parts_of_allreduce(const prof_collective_t *collective, const prof_group_t *group) {
-    reduce_by_plan(collective, group, PTO_COLLECTIVE_ALLREDUCE);
+    reduce_by_plan(collective, group, PTO_COLLECTIVE_ALLREDUCE, 1);
 }
 void prof_parts_of_reduce_scatter_block(const prof_collective_t *collective, const prof_group_t *group) {
-    reduce_by_plan(collective, group, PTO_COLLECTIVE_REDUCE_SCATTER);
+    reduce_by_plan(collective, group, PTO_COLLECTIVE_REDUCE_SCATTER, group->size);
 }
 
 /* --- linear --------------------------------------------------------------------------------------------- */
@@ -244,11 +253,12 @@ void prof_parts_of_scan(const prof_collective_t *collective, const prof_group_t 
 
 /* --- neighbors ------------------------------------------------------------------------------------------ */
 
+/* The neighbors of this process. MPI_PROC_NULL, a negative number, may be among them. */
 typedef struct {
     int in_count;
     int out_count;
-    int *in; /* one array: sources, then destinations */
-    const int *out;
+    int *in;        /* sources; one array with the destinations behind them */
+    const int *out; /* destinations: within that array, or equal to `in` */
 } neighbors_t;
 
 static bool allocate_neighbors(neighbors_t *found, int in, int out) {
@@ -259,7 +269,7 @@ static bool allocate_neighbors(neighbors_t *found, int in, int out) {
     return found->in != NULL;
 }
 
-/* For topologies in which sources and destinations are the same processes. */
+/* The same if sources and destinations are the same processes. */
 static bool allocate_symmetric(neighbors_t *found, int count) {
     bool taken = allocate_neighbors(found, count, 0);
     found->out_count = count;
@@ -308,7 +318,7 @@ static bool find_neighbors(MPI_Comm comm, int rank, neighbors_t *found) {
     return kind == MPI_DIST_GRAPH && find_dist_graph(comm, found);
 }
 
-/* Every neighbor gets a block of its own, or all get the same one. */
+/* Every neighbor gets a block of its own or, if same_block, all get the same one. */
 static void exchange_with_neighbors(const prof_collective_t *collective, const prof_group_t *group,
                                     bool same_block) {
     neighbors_t neighbors = {.in = NULL};

@@ -1,6 +1,6 @@
-/* The traffic of a collective call, broken down into what this process sends to and receives from each other
- * process: its parts. The wrappers call these functions after MPI's function has returned; for a persistent
- * collective, that is its _init function. */
+/* The parts of a collective call: the messages that this process sends to and receives from each other
+ * process. The wrappers in collectives.c call these functions after MPI's function has returned; for a
+ * persistent collective, that is its _init function. */
 #ifndef PROF_PARTS_H
 #define PROF_PARTS_H
 
@@ -10,12 +10,13 @@
 typedef struct {
     const void *buffer;
     MPI_Count count;    /* of each block, if `counts` is NULL */
-    const void *counts; /* of each block: int, or MPI_Count (is_large) */
+    const void *counts; /* of each block: an array of int, or of MPI_Count if is_large */
     bool is_large;
     MPI_Datatype type;
     const MPI_Datatype *types; /* alltoallw; NULL: `type` for all */
 } prof_side_t;
 
+/* A collective call, by its arguments. */
 typedef struct {
     const prof_call_t *call;
     MPI_Comm comm;
@@ -27,13 +28,14 @@ typedef struct {
 /* Counts the parts of a call, and the call. */
 typedef void prof_parts_of_t(const prof_collective_t *collective, const prof_group_t *group);
 
-/* For a persistent collective: until prof_stop_recording, parts are recorded for prof_count_persistent
- * instead of being counted. NULL: out of memory; the messages are then counted as lost. Free it with
- * prof_persistent_free. */
+/* For a persistent collective: records parts until prof_stop_recording instead of counting them. Each start
+ * then counts them by prof_count_persistent. NULL: out of memory; the messages are counted as lost. Free it
+ * with prof_persistent_free. */
 prof_persistent_t *prof_record_parts(void);
 void prof_stop_recording(void);
 
-/* Counts a call, and its parts by one of the functions below; NULL: it has none, as if it failed. */
+/* Counts a call, and its parts by one of the functions below; NULL: it has none, for example because it
+ * failed. */
 void prof_note(const prof_collective_t *collective, prof_parts_of_t *parts);
 
 /* gather, scatter, alltoall and neighbor_* also serve the v and w forms, scan also exscan. */
