@@ -100,14 +100,14 @@ void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t m
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
 /* Allocate the next chunk of rows. NULL: out of memory, or too many rows. */
-static prof_line_t *new_chunk(void) {
-    int64_t number = prof.line_count / PROF_LINES_PER_CHUNK, left = prof.line_max - prof.line_count;
-    prof_line_t *chunk = left > 0 ? aligned_alloc(PROF_CHUNK_BYTES, PROF_CHUNK_BYTES) : NULL;
+static prof_row_t *new_chunk(void) {
+    int64_t number = prof.row_count / PROF_ROWS_PER_CHUNK, left = prof.row_max - prof.row_count;
+    prof_row_t *chunk = left > 0 ? aligned_alloc(PROF_CHUNK_BYTES, PROF_CHUNK_BYTES) : NULL;
     if (!chunk)
         return NULL;
     madvise(chunk, PROF_CHUNK_BYTES, MADV_HUGEPAGE);
-    prof.chunk[number] = prof.line = chunk;
-    prof.line_end = chunk + (left < PROF_LINES_PER_CHUNK ? left : PROF_LINES_PER_CHUNK);
+    prof.chunk[number] = prof.row = chunk;
+    prof.row_end = chunk + (left < PROF_ROWS_PER_CHUNK ? left : PROF_ROWS_PER_CHUNK);
     return chunk;
 }
 
@@ -118,19 +118,19 @@ void prof_count_call(const prof_call_t *call, const prof_group_t *group, int pee
     prof_time_t *time = &prof.time[call->routine][space];
     time->calls++;
     time->inside_ticks += call->end_ticks - call->begin_ticks;
-    prof_line_t *line = prof.line < prof.line_end ? prof.line : new_chunk();
-    if (!line) {
-        prof.lines_lost++;
+    prof_row_t *row = prof.row < prof.row_end ? prof.row : new_chunk();
+    if (!row) {
+        prof.rows_lost++;
         return;
     }
-    line->begin_ticks = call->begin_ticks;
-    line->end_ticks = call->end_ticks;
-    line->bytes = bytes;
-    line->group = group;
-    line->peer = prof_world_rank(group, peer);
-    line->tag = tag;
-    line->routine = (uint8_t)call->routine;
-    line->space = (uint8_t)space;
-    prof.line = line + 1;
-    prof.line_count++;
+    row->begin_ticks = call->begin_ticks;
+    row->end_ticks = call->end_ticks;
+    row->bytes = bytes;
+    row->group = group;
+    row->peer = prof_world_rank(group, peer);
+    row->tag = tag;
+    row->routine = (uint8_t)call->routine;
+    row->space = (uint8_t)space;
+    prof.row = row + 1;
+    prof.row_count++;
 }

@@ -1,6 +1,6 @@
-/* The profiler's output files. At MPI_Finalize, process 0 writes them with the rows of all processes. A
- * process that ends otherwise writes files of its own, possibly from a signal handler. So text is formatted
- * here with async-signal-safe means only, without stdio and malloc. */
+/* The profiler's output files. At MPI_Finalize, process 0 writes them with the rows of all processes, which
+ * send it their text. A process that ends in another way writes files of its own, possibly from a signal
+ * handler. So all text is formatted by async-signal-safe functions only, without stdio and malloc. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "rows.h"
 
 enum { TEXT_MAX = 1 << 15, LINE_MAX = 512, PATH_ROOM = 4096, TAG = 32000 };
-enum { LINES_DEFAULT = 1000000 };
+enum { ROWS_DEFAULT = 1000000 };
 
 /* --- text ----------------------------------------------------------------------------------------------- */
 
@@ -28,8 +28,8 @@ typedef struct {
 } sink_t;
 
 static sink_t sink;
-static MPI_Comm relay = MPI_COMM_NULL;
-static char prefix[PATH_ROOM - 64];
+static MPI_Comm relay = MPI_COMM_NULL; /* on which processes send their text to process 0 */
+static char prefix[PATH_ROOM - 64];    /* of the files' names */
 
 static void flush(void) {
     if (sink.used > 0 && sink.to_process_0)
@@ -45,7 +45,7 @@ static void put(const char *text) {
     sink.used += size;
 }
 
-/* At least `digits` digits. */
+/* Writes a number with at least `digits` digits. Returns the text, which is within `room`. */
 static char *digits_of(uint64_t number, unsigned base, int digits, char room[24]) {
     char *at = room + 23;
     *at = '\0';
@@ -63,6 +63,7 @@ static void put_number(int64_t number) {
 
 static double ns_per_tick;
 
+/* Sets ns_per_tick, by the ticks and the clock since counting began. */
 static void find_tick(void) {
     int64_t ticks = prof_ticks() - prof.origin_ticks;
     ns_per_tick = ticks > 0 ? (double)(pto_now_ns() - prof.origin_ns) / (double)ticks : 1;
@@ -91,14 +92,14 @@ static void put_time(int64_t ticks) {
     put_seconds(ticks);
 }
 
-/* End a line, and make sure that there is room for the next one. */
+/* Ends a line, and makes room for the next one. */
 static void end_line(void) {
     put("\n");
     if (sink.used > TEXT_MAX - LINE_MAX)
         flush();
 }
 
-/* End a line with two fields: the time in calls, and the time until requests completed. */
+/* Ends a line with two fields: the time in calls, and the time until requests completed. */
 static void end_line_with(int64_t inside, int64_t waiting) {
     put_time(inside);
     put_time(waiting);
@@ -184,24 +185,24 @@ static void write_sizes(void) {
             }
 }
 
-static void write_lines(void) {
-    for (int64_t i = 0; i < prof.line_count; i++) {
-        const prof_line_t *line = &prof.chunk[i / PROF_LINES_PER_CHUNK][i % PROF_LINES_PER_CHUNK];
+static void write_rows(void) {
+    for (int64_t i = 0; i < prof.row_count; i++) {
+        const prof_row_t *row = &prof.chunk[i / PROF_ROWS_PER_CHUNK][i % PROF_ROWS_PER_CHUNK];
         char room[24];
         put_number(prof.rank);
-        put_time(line->begin_ticks - prof.origin_ticks);
-        put_time(line->end_ticks - prof.origin_ticks);
-        put_word(routine_names[line->routine]);
-        put_word(line->group ? digits_of(line->group->id, 16, 16, room) : "");
-        put_field(line->group ? line->group->size : 0);
+        put_time(row->begin_ticks - prof.origin_ticks);
+        put_time(row->end_ticks - prof.origin_ticks);
+        put_word(routine_names[row->routine]);
+        put_word(row->group ? digits_of(row->group->id, 16, 16, room) : "");
+        put_field(row->group ? row->group->size : 0);
         put(",");
-        if (line->peer >= 0)
-            put_number(line->peer);
+        if (row->peer >= 0)
+            put_number(row->peer);
         put(",");
-        if (line->tag >= 0)
-            put_number(line->tag);
-        put_field(line->bytes);
-        put_word(space_names[line->space]);
+        if (row->tag >= 0)
+            put_number(row->tag);
+        put_field(row->bytes);
+        put_word(space_names[row->space]);
         end_line();
     }
 }
@@ -218,13 +219,13 @@ static const table_t tables[] = {
      write_cells},
     {"sizes", "rank,routine,space,from_bytes,below_bytes,messages,bytes", write_sizes},
     {"times", "rank,routine,space,calls,seconds,waiting_s", write_times},
-    {"calls", "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space", write_lines},
+    {"calls", "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space", write_rows},
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
-/* Write a comment if calls or messages of this process were not counted. */
+/* Writes a comment if calls or messages of this process were not counted. */
 static void write_lost(const char *table) {
-    int64_t lost = strcmp(table, "calls") == 0     ? prof.lines_lost
+    int64_t lost = strcmp(table, "calls") == 0     ? prof.rows_lost
                    : strcmp(table, "traffic") == 0 ? prof.messages_lost
                                                    : 0;
     if (lost == 0)
@@ -270,7 +271,7 @@ static void write_heading(const table_t *table, bool complete) {
     end_line();
 }
 
-/* --- one process alone ---------------------------------------------------------------------------------- */
+/* --- files of one process that ends early --------------------------------------------------------------- */
 
 enum { TO_WRITE, IS_WRITING, IS_WRITTEN };
 static atomic_int written;
@@ -306,8 +307,8 @@ static void write_tables(void) {
     }
 }
 
-/* The files are written once and completely: when one process of a job exits, mpirun sends SIGTERM to the
- * others, which may be writing. So the writing thread blocks signals, and other threads wait for it. */
+/* Writes the files once and completely. When one process of a job exits, mpirun sends SIGTERM to the others,
+ * which may be writing. So the writing thread blocks signals, and other threads wait for it. */
 void prof_write_own(void) {
     int state = TO_WRITE;
     sigset_t ending, saved;
@@ -326,7 +327,7 @@ void prof_write_own(void) {
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
 }
 
-/* Write the files, then let the signal have the effect that it has without the profiler. */
+/* Writes the files, then lets the signal have the effect that it has without the profiler. */
 static void on_signal(int number) {
     int saved = errno;
     prof_write_own();
@@ -337,7 +338,7 @@ static void on_signal(int number) {
     raise(number);
 }
 
-/* A signal that the program ignores stays ignored. */
+/* Writes the files at signals that end the program. A signal that the program ignores stays ignored. */
 static void catch_signals(void) {
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
@@ -355,9 +356,9 @@ void prof_files_begin(void) {
         text = NULL;
     }
     memcpy(prefix, text ? text : "portolan-", strlen(text ? text : "portolan-") + 1);
-    prof.line_max = preload_number("PORTOLAN_PROFILE_CALLS", 0, INT64_MAX, LINES_DEFAULT);
-    if (prof.line_max > (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK)
-        prof.line_max = (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK;
+    prof.row_max = preload_number("PORTOLAN_PROFILE_CALLS", 0, INT64_MAX, ROWS_DEFAULT);
+    if (prof.row_max > (int64_t)PROF_CHUNKS_MAX * PROF_ROWS_PER_CHUNK)
+        prof.row_max = (int64_t)PROF_CHUNKS_MAX * PROF_ROWS_PER_CHUNK;
     process = getpid();
     catch_signals();
     atexit(prof_write_own);
@@ -365,7 +366,8 @@ void prof_files_begin(void) {
 
 /* --- all processes -------------------------------------------------------------------------------------- */
 
-/* Process 0 appends the others' text by rank. An empty message asks a process for it; another one ends it. */
+/* Process 0 appends the others' text in the order of their ranks. It asks each by an empty message, and an
+ * empty message ends the text. */
 static void relay_others(void) {
     for (int rank = 1; rank < prof.size; rank++) {
         int size = 1;

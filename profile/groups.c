@@ -21,7 +21,7 @@ struct members {
 };
 
 static members_t *known_members;
-/* The communicator of the last call: a cache. */
+/* The communicator of the last prof_group_of, and its result: a cache. */
 static MPI_Comm known_comm = MPI_COMM_NULL;
 static const prof_group_t *known_group;
 
@@ -42,6 +42,7 @@ static uint64_t hash_of(const int *world, int size) {
     return hash ^ (uint64_t)size << 48;
 }
 
+/* Sets the ranks of a group's processes in MPI_COMM_WORLD; -1: not in it. */
 static bool translate(MPI_Group group, int size, int *world) {
     bool done = preload_world_ranks(group, size, world);
     for (int i = 0; done && i < size; i++)
@@ -64,7 +65,8 @@ static members_t *new_members(MPI_Group group) {
     return made;
 }
 
-/* The processes to which messages go. Both sides of an inter-communicator compute the same hash. */
+/* Returns the processes to which messages of a communicator go. Both sides of an inter-communicator compute
+ * the same hash. NULL: out of memory. */
 static members_t *read_members(MPI_Comm comm, bool is_inter) {
     MPI_Group local, remote;
     PMPI_Comm_group(comm, &local);

@@ -1,4 +1,5 @@
-/* Macros for the profiler's wrappers (next.h): each calls MPI's function, measures its time and counts it. */
+/* Macros for the profiler's wrappers (next.h): each calls the next library's MPI function, measures its time
+ * and counts it. A wrapper exists under both names of the function, MPI_NAME and PMPI_NAME. */
 #ifndef PROF_INTERCEPT_H
 #define PROF_INTERCEPT_H
 
@@ -7,7 +8,7 @@
 #include "next.h"
 #include "profile.h"
 
-extern _Thread_local int prof_depth;
+extern _Thread_local int prof_depth; /* above 0 within a call of MPI, or while the profiler itself calls it */
 
 /* Returns whether to count a call; if so, prof_leave must follow. Nested calls, by MPI itself or another
  * tool, are not counted. `always`: also while the program has switched counting off, as for functions that
@@ -31,9 +32,9 @@ static inline void prof_unlock(void) {
         pthread_mutex_unlock(&prof_mutex);
 }
 
-/* A wrapper. `plain` are the arguments that the program passes, for a call that is not counted; `args` are
- * those of a counted call, for which `before` may declare variables, such as a status. `after` may use `call`
- * and MPI's result, `code`. */
+/* Defines the wrapper `symbol` of routine `name`. A call that is not counted has the program's own arguments
+ * (`plain`). A counted call has `args`, for which `before` may declare variables, such as a status. `after`
+ * counts it, and may use `call` and MPI's result, `code`. */
 #define PROF_ONE(symbol, name, always, params, plain, args, before, after)                                   \
     PRELOAD_EXPORT int symbol params;                                                                        \
     PRELOAD_EXPORT int symbol params {                                                                       \
@@ -51,14 +52,12 @@ static inline void prof_unlock(void) {
         return code;                                                                                         \
     }
 
-/* Functions with counts have two forms, MPI_NAME and MPI_NAME_c: each_count.h defines COUNT, the type of
- * counts, DISPL, that of displacements, and SUFFIX. */
+/* BOTH: under both names. FORM: for a function with counts, which exists as MPI_NAME and MPI_NAME_c.
+ * each_count.h includes lists of these once for each form, and defines COUNT (the type of counts), DISPL
+ * (that of displacements) and SUFFIX. SIMPLE: the program's arguments are passed on unchanged. */
 #define PROF_FORM(prefix, name, ...) PROF_ONE(PRELOAD_JOIN(prefix, name, SUFFIX), name, __VA_ARGS__)
 #define PROF_BOTH_FORM(name, ...) PROF_FORM(MPI_, name, __VA_ARGS__) PROF_FORM(PMPI_, name, __VA_ARGS__)
-
 #define PROF_BOTH(name, ...) PROF_ONE(MPI_##name, name, __VA_ARGS__) PROF_ONE(PMPI_##name, name, __VA_ARGS__)
-
-/* A function whose arguments are passed on unchanged. */
 #define PROF_SIMPLE(name, params, args, after) PROF_BOTH(name, false, params, args, args, (void)0, after)
 #define PROF_SIMPLE_FORM(name, params, args, after)                                                          \
     PROF_BOTH_FORM(name, false, params, args, args, (void)0, after)

@@ -1,6 +1,6 @@
 /* Wrappers of MPI's point-to-point functions: sends, receives, probes, and the functions that start and
- * complete requests. A send is counted when it is called. A receive is counted at once if its source and tag
- * are known, otherwise when its status tells them. */
+ * complete requests. A send is counted when it is called. A receive is counted when it is posted if its
+ * source and tag are known, otherwise when it completes and its status tells them. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static void count_call(const prof_call_t *call, const prof_request_t *msg) {
     prof_count_call(call, msg->group, msg->peer, msg->tag, msg->bytes, (preload_space_t)msg->space);
 }
 
-/* False: it cannot be counted. */
+/* Counts a sent message, and keeps the key of its cell. False: it cannot be counted. */
 static bool count_send(const prof_call_t *call, prof_request_t *msg) {
     prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, msg->group, msg->peer, msg->tag, 1,
                                         msg->bytes, (preload_space_t)msg->space);
@@ -47,7 +47,7 @@ static void note_send(const prof_call_t *call, int code, prof_request_t msg, con
 
 /* --- receives ------------------------------------------------------------------------------------------- */
 
-/* A receive that has completed. */
+/* Counts a receive that has completed. */
 static void count_received(const prof_request_t *msg, const MPI_Status *status) {
     if (status->MPI_SOURCE != MPI_PROC_NULL)
         prof_count_received(msg->group, status->MPI_SOURCE, status->MPI_TAG, 1, (preload_space_t)msg->space,
@@ -60,12 +60,13 @@ static void note_recv(const prof_call_t *call, int code, prof_request_t msg, con
         count_received(&msg, status);
 }
 
-/* Declares `use`, a status to pass to MPI also if the program passes MPI_STATUS_IGNORE. */
+/* Declares `use`, a status for MPI's function: the program's or, instead of MPI_STATUS_IGNORE, one of our
+ * own. */
 #define OWN_STATUS                                                                                           \
     MPI_Status own = {0};                                                                                    \
     MPI_Status *use = status == MPI_STATUS_IGNORE ? &own : status
 
-/* Number a posted receive. It is counted now, or when it completes if it has a wildcard. */
+/* Numbers a posted receive. It is counted now, or when it completes if it has a wildcard. */
 static void post(prof_request_t *msg) {
     msg->post_index = prof_order_post();
     msg->active = true;
@@ -84,7 +85,7 @@ static void note_irecv(const prof_call_t *call, int code, prof_request_t msg, co
     prof_request_add(*request, &msg);
 }
 
-/* --- both at once --------------------------------------------------------------------------------------- */
+/* --- send and receive in one call ----------------------------------------------------------------------- */
 
 static void note_sendrecv(const prof_call_t *call, int code, prof_request_t out, prof_request_t in,
                           const MPI_Status *status) {
@@ -150,18 +151,19 @@ PROF_SIMPLE(Startall, (int count, MPI_Request request[]), (count, request),
 /* Number of requests that needs no allocation. */
 enum { FEW = 32 };
 
-/* For a call that completes requests: copies of the request handles, which MPI overwrites, and statuses where
- * the program passes none but they are needed. */
+/* A call that completes requests. MPI overwrites the request handles, so they are copied. If the program
+ * passes no statuses but they are needed, ours are passed instead. */
 typedef struct {
-    MPI_Request *saved;
-    MPI_Status *status;
-    bool has_status;
-    int count;
+    MPI_Request *saved; /* copies of the handles: in `few`, or in `many` behind the statuses */
+    MPI_Status *status; /* passed to MPI: the program's, or in `few_status` or `many` */
+    bool has_status;    /* `status` is not MPI_STATUS(ES)_IGNORE */
+    int count;          /* of the requests; 0 if out of memory */
     MPI_Request few[FEW];
     MPI_Status few_status[FEW];
-    void *many;
+    void *many; /* for more than FEW requests; else NULL */
 } completion_t;
 
+/* Returns whether a receive among the requests can be counted only by its status. */
 static bool needs_status(const completion_t *waiting) {
     for (int i = 0; prof_undetermined_receives > 0 && i < waiting->count; i++) {
         const prof_request_t *msg = prof_request_find(waiting->saved[i]);
@@ -222,8 +224,8 @@ static void complete(MPI_Request request, const MPI_Status *status, int64_t wait
         prof_request_remove(msg);
 }
 
-/* After the call: `done` requests have completed, those with these indices or, if NULL, the first ones.
- * MPI_UNDEFINED, a negative number: none. */
+/* After the call: counts what `done` requests have completed, those with these indices or, if NULL, the first
+ * ones. `done` may be MPI_UNDEFINED, a negative number: none. */
 static void wait_end(completion_t *waiting, const prof_call_t *call, int code, int done, const int *index) {
     int64_t waited =
         done > 1 ? (call->end_ticks - call->begin_ticks) / done : call->end_ticks - call->begin_ticks;
@@ -272,7 +274,7 @@ PROF_BOTH(Testsome, true,
           WAITING(count, requests, statuses, MPI_STATUSES_IGNORE),
           wait_end(&waiting, &call, code, *done, indices))
 
-/* --- requests that end otherwise ------------------------------------------------------------------------ */
+/* --- freed and cancelled requests ----------------------------------------------------------------------- */
 
 static void forget(prof_request_t *msg) {
     prof_undetermined_receives -= (msg->active && msg->is_wildcard) + msg->cancelled;
@@ -304,7 +306,7 @@ static void note_probe(const prof_call_t *call, int peer, int tag, MPI_Comm comm
     prof_count_call(call, prof_group_of(comm), peer, tag, 0, PRELOAD_CPU);
 }
 
-/* A matched probe matches the message now, in the order of posted receives; a later call receives it. */
+/* A matched probe takes its place in the order of posted receives; a later call receives the message. */
 static void note_mprobe(const prof_call_t *call, int code, int peer, int tag, MPI_Comm comm, bool found,
                         MPI_Message message, const MPI_Status *status) {
     note_probe(call, peer, tag, comm);

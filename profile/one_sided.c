@@ -1,12 +1,13 @@
-/* Wrappers of MPI's one-sided functions: what a process writes to the memory of others and reads from there.
- * The memory of a window may be in a different space on each process. If any process has CUDA, all exchange
- * these spaces when the window is created. */
+/* Wrappers of MPI's one-sided functions. They count what a process writes to the memory of others and reads
+ * from there. The memory of a window may be in a different space on each process. If any process has CUDA,
+ * all processes exchange these spaces when the window is created. */
 #include <stdlib.h>
 
 #include "intercept.h"
 
 /* --- windows -------------------------------------------------------------------------------------------- */
 
+/* A window. MPI keeps it as an attribute of the handle, and frees it by `forget`. */
 typedef struct {
     const prof_group_t *group;
     uint8_t space[]; /* of each process's memory */
@@ -26,7 +27,7 @@ static int forget(MPI_Win handle, int key, void *window, void *extra) {
     return MPI_SUCCESS;
 }
 
-/* Collective, so it must be called without the lock. NULL: out of memory on some process. */
+/* Collective, so it must be called without prof_lock. NULL: out of memory on some process. */
 static window_t *new_window(const prof_group_t *group, MPI_Comm comm, preload_space_t space) {
     window_t *made = group ? calloc(1, sizeof *made + (size_t)group->size) : NULL;
     int able = made != NULL, all = able;

@@ -1,8 +1,9 @@
-/* The memory space into which each message was received: the sender counts messages, but only the receiver
- * knows this. At the end, receivers report to senders. If a process received all messages of a sender in one
- * space, nothing more is needed. Otherwise messages are matched with receives as MPI did it: messages from
- * one process to another with the same communicator and tag match receives in the order in which these were
- * posted (MPI 3.1, section 3.5). So both ends record that order, run-length encoded. */
+/* Finds the memory space into which each message was received. The sender counts messages, but only the
+ * receiver knows their space. At the end, receivers report to senders. If a process received all messages of
+ * a sender in one space, that bit is enough. Otherwise the sender matches messages with receives as MPI did:
+ * messages from one process to another with the same communicator and tag match receives in the order in
+ * which these were posted (MPI 3.1, section 3.5). So both ends record that order, as runs of equal messages.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +13,17 @@
 /* When these are used up, recording stops: the space at the receiver of later messages is unknown. */
 enum { RUNS_MAX = 1 << 22 };
 
-/* A run of equal messages, one after another in the order. */
+/* A run of equal messages that follow one another on a channel. */
 typedef struct {
-    int64_t first; /* post index of the first and the last receive */
+    int64_t first; /* received: post indexes of the first and of the last receive */
     int64_t last;
     int64_t messages;
     int64_t bytes_each;
-    prof_key_t key; /* of the cell of sent messages; for received ones, only `space` is used */
+    prof_key_t key; /* sent: of their cell; received: only `space` is used */
 } run_t;
 
-/* Messages to or from one process, on one communicator, with one tag: the key of this hash table entry. */
+/* A channel: the messages to or from one process, on one communicator, with one tag. These are the key of
+ * this hash table entry. */
 typedef struct {
     uint64_t group;
     int32_t peer;
@@ -80,7 +82,8 @@ void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t m
         add_run(channel, (run_t){.messages = messages, .bytes_each = bytes_each, .key = cell->key});
 }
 
-/* A run can be extended only if no receive that was posted in between can still complete. */
+/* Receives are recorded when they are known, perhaps not in the order of their posts. So the last run is
+ * extended only if no receive that was posted before this one can still be recorded. */
 void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
                          int64_t post_index) {
     channel_t *channel = channel_of(&received, peer, group, tag);
@@ -118,14 +121,15 @@ typedef struct {
     int32_t space;
 } receive_run_t;
 
-/* The reports that this process has got. Those of process i are runs[first[i]] up to runs[first[i + 1] - 1],
- * sorted by group and tag. */
+/* What receivers have reported to this process. The runs of process i are runs[first[i]] up to runs[first[i +
+ * 1] - 1], sorted by group and tag. */
 typedef struct {
     uint8_t *spaces; /* by process: a bit for each space into which it received this process's messages */
     receive_run_t *runs;
     int *first;
 } answers_t;
 
+/* Returns whether more than one bit is set. */
 static bool is_mixed(uint8_t spaces) { return (spaces & (spaces - 1)) != 0; }
 
 static int compare_posts(const void *one, const void *other) {
@@ -146,7 +150,7 @@ static int compare_channels(const void *one, const void *other) {
     return compare_keys(a->peer, a->group, a->tag, other);
 }
 
-/* Turn the hash table into a sorted array. */
+/* Turns the hash table into a sorted array of `channels->count` elements, in place. */
 static channel_t *sort_channels(pto_slots_t *channels) {
     channel_t *channel = channels->slot;
     size_t count = 0;
@@ -160,9 +164,10 @@ static channel_t *sort_channels(pto_slots_t *channels) {
     return channel;
 }
 
-/* Returns the runs to report, sorted by process, and adds up their numbers by process. */
+/* Returns the runs to report, sorted by process, and adds up their numbers by process. NULL: out of memory.
+ */
 static receive_run_t *collect(int *outgoing_counts) {
-    size_t all = 0, at = 0;
+    size_t all = 0, written = 0;
     const channel_t *channel = sort_channels(&received);
     for (size_t i = 0; i < received.count; i++)
         all += channel[i].count;
@@ -173,14 +178,14 @@ static receive_run_t *collect(int *outgoing_counts) {
             continue;
         qsort(run, channel[i].count, sizeof *run, compare_posts);
         for (size_t r = 0; r < channel[i].count; r++)
-            outgoing[at++] =
+            outgoing[written++] =
                 (receive_run_t){channel[i].group, run[r].messages, channel[i].tag, run[r].key.space};
         outgoing_counts[channel[i].peer] += (int)channel[i].count;
     }
     return outgoing;
 }
 
-/* Prefix sums: where each process's runs begin, and where the last ones end. */
+/* Sets the index at which each process's runs begin, and at which the last ones end. */
 static void prefix_sums(const int *counts, int *first) {
     for (int i = 0; i < prof.size; i++)
         first[i + 1] = first[i] + counts[i];
@@ -196,11 +201,13 @@ static void send_runs(const receive_run_t *outgoing, const int *outgoing_counts,
     PMPI_Type_free(&type);
 }
 
-/* Collective. */
+/* Collective: sends the runs of receives to the senders, and gets those of this process's messages. False if
+ * a process is out of memory. */
 static bool exchange_runs(answers_t *answers) {
     size_t size = (size_t)prof.size;
-    int *outgoing_counts = calloc(3 * size + 1, sizeof *outgoing_counts),
-        *incoming_counts = outgoing_counts + size, *outgoing_first = incoming_counts + size;
+    int *outgoing_counts = calloc(3 * size + 1, sizeof *outgoing_counts); /* one array for three */
+    int *incoming_counts = outgoing_counts ? outgoing_counts + size : NULL;
+    int *outgoing_first = outgoing_counts ? incoming_counts + size : NULL;
     answers->first = calloc(size + 1, sizeof *answers->first);
     receive_run_t *outgoing = outgoing_counts ? collect(outgoing_counts) : NULL;
     const bool has_room = outgoing_counts && answers->first && outgoing;
@@ -223,13 +230,14 @@ static bool exchange_runs(answers_t *answers) {
 
 /* --- matching ------------------------------------------------------------------------------------------- */
 
+/* The messages of a cell that were received in one space. */
 typedef struct {
     int64_t messages;
     int64_t bytes;
 } share_t;
 
-/* Binary search: returns the first run that the receiver has reported for the channel, or the one behind its
- * position; `*end` is behind all runs of that process. */
+/* Returns the first run that the receiver has reported for the channel or, if there is none, the one that
+ * would follow it. Sets `*end` behind all runs of that process. */
 static const receive_run_t *find_receive_runs(const answers_t *answers, const channel_t *channel,
                                               const receive_run_t **end) {
     int low = answers->first[channel->peer], high = answers->first[channel->peer + 1];
@@ -245,7 +253,7 @@ static const receive_run_t *find_receive_runs(const answers_t *answers, const ch
     return answers->runs + low;
 }
 
-/* Match the channel's messages, in their order, with the receives, and add them up by cell and space. */
+/* Matches the channel's messages, in their order, with the receives, and adds them up by cell and space. */
 static void match(const channel_t *channel, const answers_t *answers, share_t (*share)[PRELOAD_SPACE_COUNT]) {
     const receive_run_t *end, *runs = find_receive_runs(answers, channel, &end);
     const prof_cell_t *cells = prof.cells.slot;
@@ -267,20 +275,22 @@ static void match(const channel_t *channel, const answers_t *answers, share_t (*
     }
 }
 
-static void add_part(prof_cell_t *out, size_t *count, const prof_cell_t *cell, int space, share_t share) {
+/* Appends a cell for a share of another cell's messages, with the same fraction of its time. */
+static void add_share(prof_cell_t *out, size_t *count, const prof_cell_t *cell, int space, share_t share) {
     if (share.messages == 0)
         return;
-    double part = (double)share.messages / (double)cell->messages;
+    double fraction = (double)share.messages / (double)cell->messages;
     prof_cell_t *made = &out[(*count)++];
     *made = *cell;
     made->key.peer_space = (uint8_t)space;
     made->messages = share.messages;
     made->bytes = share.bytes;
-    made->inside_ticks = (int64_t)((double)cell->inside_ticks * part);
-    made->waiting_ticks = (int64_t)((double)cell->waiting_ticks * part);
+    made->inside_ticks = (int64_t)((double)cell->inside_ticks * fraction);
+    made->waiting_ticks = (int64_t)((double)cell->waiting_ticks * fraction);
 }
 
-/* Split a cell by the space at the receiver; messages that could not be matched get PRELOAD_UNKNOWN. */
+/* Splits a cell by the space at the receiver. `spaces`: a bit for each space in which the receiver received
+ * any of this process's messages. Messages that could not be matched get PRELOAD_UNKNOWN. */
 static void split(prof_cell_t *out, size_t *count, const prof_cell_t *cell, uint8_t spaces,
                   const share_t *share) {
     share_t rest = {cell->messages, cell->bytes};
@@ -288,11 +298,11 @@ static void split(prof_cell_t *out, size_t *count, const prof_cell_t *cell, uint
         share_t own = is_mixed(spaces) && share ? share[space] : (share_t){0, 0};
         if (spaces == 1u << space)
             own = rest;
-        add_part(out, count, cell, space, own);
+        add_share(out, count, cell, space, own);
         rest.messages -= own.messages;
         rest.bytes -= own.bytes;
     }
-    add_part(out, count, cell, PRELOAD_UNKNOWN, rest);
+    add_share(out, count, cell, PRELOAD_UNKNOWN, rest);
 }
 
 /* Collective. Returns whether any process has messages to match, and any has recorded an order. */

@@ -1,5 +1,6 @@
-/* The messages of collectives for which MPI prescribes no algorithm, taken from portolan's plan of an
- * algorithm: the one that the environment or a machine file names, or else a common default. */
+/* The messages of collectives for which MPI prescribes no algorithm. They are taken from portolan's plan of
+ * an algorithm: the one that the environment or a machine file names, or else a common default. parts.c calls
+ * prof_plan_parts for each call of such a collective, so results are cached. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,9 @@ static const char *const defaults[PTO_COLLECTIVE_COUNT] = {
     [PTO_COLLECTIVE_REDUCE_SCATTER] = "pairwise",
 };
 
-static char named_algorithm[PTO_COLLECTIVE_COUNT][32];
-static pto_machine_t *machine;
-static cached_t cache[CACHE_SIZE];
+static char named_algorithm[PTO_COLLECTIVE_COUNT][32]; /* by the environment; "": none */
+static pto_machine_t *machine;                         /* NULL: none */
+static cached_t cache[CACHE_SIZE];                     /* by a hash; empty where `parts.part` is NULL */
 
 /* Parses PORTOLAN_PROFILE_ALGORITHMS, such as "allreduce:ring,broadcast:binomial". */
 static void read_names(const char *text) {
@@ -95,7 +96,8 @@ static bool add(list_t *list, prof_part_t part) {
     return true;
 }
 
-/* Lists the messages that a member sends (or receives), in the order of the plan's steps. */
+/* Lists the messages that a member sends, or receives by `kind`, in the order of the plan's steps. False if
+ * out of memory. */
 static bool list_messages(const pto_plan_t *plan, pto_step_kind_t kind, int me, list_t *list) {
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
@@ -147,6 +149,7 @@ static const char *algorithm_of(const pto_request_t *request) {
     return name ? name : defaults[request->collective];
 }
 
+/* Creates the plan of the named algorithm or, if that does not apply, of the default. */
 static bool create(const cached_t *key, pto_plan_t **plan, int *kind) {
     pto_request_t request = request_of(key);
     const char *const names[] = {algorithm_of(&request), defaults[key->collective]};
@@ -159,6 +162,7 @@ static bool create(const cached_t *key, pto_plan_t **plan, int *kind) {
     return false;
 }
 
+/* Fills `parts` of a cache entry, whose other members are set. */
 static bool decompose(cached_t *key) {
     pto_plan_t *plan = NULL;
     list_t list = {0};

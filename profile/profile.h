@@ -1,9 +1,10 @@
 /* The profiler: a library that is preloaded in front of MPI and counts which process sends how much to which
- * other one (docs/profiling.md). Each process keeps tables of what it sends. At MPI_Finalize, the processes
- * find out into which memory space each message was received, and process 0 writes the files.
+ * other one (docs/profiling.md). Each process keeps a table of the messages that it sends. A collective is
+ * counted as the messages of which it consists, called its parts. At MPI_Finalize, the processes find out
+ * into which memory space each message was received, and process 0 writes the files.
  *
- * No function here reports an error, since a program must run under the profiler as it does without. What is
- * not counted for lack of memory is mentioned in the files. */
+ * No function here reports an error, since a program must run under the profiler as it does without. The
+ * files mention how much was not counted for lack of memory. */
 #ifndef PROF_PROFILE_H
 #define PROF_PROFILE_H
 
@@ -25,9 +26,9 @@ typedef enum {
 } prof_routine_t;
 #undef ROUTINE
 
-/* The origin of a pair's traffic: a message of the program; one-sided writes or reads; a part of a collective
- * that MPI's definition determines; or a message of the algorithm number kind - PROF_BY_PLAN
- * (prof_plan_name), by which the library is assumed to execute a collective. */
+/* The kind of traffic: a message of the program; a one-sided write or read; a part of a collective that MPI's
+ * definition determines; or a part by an algorithm that the library is assumed to use. From PROF_BY_PLAN on,
+ * the kind tells which algorithm (prof_plan_name). */
 enum { PROF_MESSAGE, PROF_WRITE, PROF_READ, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_MAX = 255 };
 
 /* --- time ---------------------------------------------------------------------------------------------- */
@@ -51,13 +52,13 @@ static inline int64_t prof_ticks(void) { return pto_now_ns(); }
 typedef struct {
     uint64_t id; /* equal on all its processes, and no other communicator's */
     int size;    /* of an inter-communicator: of the remote group */
-    int rank;    /* the calling process */
+    int rank;    /* of the calling process */
     bool is_inter;
-    const int *world; /* ranks in MPI_COMM_WORLD; negative: not in it */
+    const int *world; /* the processes' ranks in MPI_COMM_WORLD; negative: not in it */
 } prof_group_t;
 
 void prof_groups_begin(void);
-/* NULL: out of memory, or no communicator. */
+/* Finds or adds a communicator. NULL: out of memory, or MPI_COMM_NULL. */
 const prof_group_t *prof_group_of(MPI_Comm comm);
 /* A process's rank in MPI_COMM_WORLD; negative for MPI_PROC_NULL, MPI_ANY_SOURCE and processes outside. */
 static inline int prof_world_rank(const prof_group_t *group, int rank) {
@@ -77,11 +78,12 @@ typedef struct {
     int32_t peer; /* in MPI_COMM_WORLD */
     uint8_t routine;
     uint8_t kind;
-    uint8_t space;
-    uint8_t peer_space; /* of messages and parts: unknown until prof_order_resolve */
+    uint8_t space;      /* of this process's buffer */
+    uint8_t peer_space; /* of the peer's buffer; of messages and parts unknown until prof_order_resolve */
 } prof_key_t;           /* never all zero: `kind` is not 0, or `peer_space` is PRELOAD_UNKNOWN */
 
-/* The traffic of this process to another one, or its reads from there, by the key. */
+/* A cell of the traffic table: the messages from this process to another one, or its reads from there, that
+ * have the same key. */
 typedef struct {
     prof_key_t key;
     int64_t messages;
@@ -90,14 +92,16 @@ typedef struct {
     int64_t waiting_ticks; /* ticks until its requests completed */
 } prof_cell_t;
 
+/* The calls of a routine with buffers in one space. */
 typedef struct {
     int64_t calls;
     int64_t inside_ticks;  /* ticks in its calls */
     int64_t waiting_ticks; /* ticks until its requests completed */
 } prof_time_t;
 
-enum { PROF_SIZES = 64 }; /* 0, 1, 2 to 3, 4 to 7, ... bytes */
+enum { PROF_SIZES = 64 }; /* size classes: 0, 1, 2 to 3, 4 to 7, ... bytes */
 
+/* The messages of a routine from one space in a size class. */
 typedef struct {
     int64_t messages;
     int64_t bytes;
@@ -108,37 +112,39 @@ typedef struct {
     int64_t begin_ticks;
     int64_t end_ticks;
     int64_t bytes;
-    const prof_group_t *group; /* or NULL */
-    int32_t peer;              /* or a collective's root; negative: none */
+    const prof_group_t *group; /* NULL: none */
+    int32_t peer;              /* of a message, or the root of a collective; negative: none */
     int32_t tag;
     uint8_t routine;
     uint8_t space;
-} prof_line_t;
+} prof_row_t;
 
-/* A chunk is a huge page, where the system has them: a page fault costs as much as counting ten calls. */
+/* Rows are in chunks of a huge page, if the system has them: a page fault costs as much as counting ten
+ * calls. */
 enum { PROF_CHUNK_BYTES = 1 << 21, PROF_CHUNKS_MAX = 1 << 12 };
-enum { PROF_LINES_PER_CHUNK = PROF_CHUNK_BYTES / sizeof(prof_line_t) };
+enum { PROF_ROWS_PER_CHUNK = PROF_CHUNK_BYTES / sizeof(prof_row_t) };
 
+/* The tables of this process, and what it knows of the job. */
 typedef struct {
-    int rank; /* in MPI_COMM_WORLD */
-    int size;
+    int rank;             /* in MPI_COMM_WORLD */
+    int size;             /* of MPI_COMM_WORLD */
     bool running;         /* from MPI_Init to MPI_Finalize */
     bool enabled;         /* running, and not switched off by MPI_Pcontrol(0) */
     bool threaded;        /* MPI_THREAD_MULTIPLE */
     bool has_spaces;      /* some process may have memory in more than one space */
-    bool ordered;         /* the order of messages is recorded, to find the space at the receiver */
+    bool ordered;         /* the order of messages is being recorded (order.c) */
     int64_t origin_ticks; /* when counting began */
     int64_t origin_ns;
     pto_slots_t cells; /* prof_cell_t */
     prof_time_t time[PROF_ROUTINE_COUNT][PRELOAD_SPACE_COUNT];
     prof_size_t sizes[PROF_ROUTINE_COUNT][PRELOAD_SPACE_COUNT][PROF_SIZES];
     uint8_t *received; /* by peer: a bit for each space in which its messages were received */
-    prof_line_t *chunk[PROF_CHUNKS_MAX];
-    prof_line_t *line; /* the next one, up to line_end */
-    const prof_line_t *line_end;
-    int64_t line_count;
-    int64_t line_max;
-    int64_t lines_lost;    /* beyond line_max */
+    prof_row_t *chunk[PROF_CHUNKS_MAX];
+    prof_row_t *row; /* the next one, up to row_end */
+    const prof_row_t *row_end;
+    int64_t row_count;
+    int64_t row_max;
+    int64_t rows_lost;     /* beyond row_max */
     int64_t messages_lost; /* for lack of memory, or to processes outside of MPI_COMM_WORLD */
 } prof_t;
 
@@ -159,26 +165,29 @@ void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t m
 /* Count a call: its time, and its row of calls.csv. `group` may be NULL. */
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
                      preload_space_t space);
-/* The cell with this key, or NULL. */
+/* Returns the cell with this key; NULL if there is none. */
 prof_cell_t *prof_find_cell(const prof_key_t *key);
 
 int64_t prof_type_bytes(MPI_Datatype type);
 
 /* --- the order of messages (order.c) -------------------------------------------------------------------- */
 
-/* Record messages. MPI matches messages from one process to another with the same tag in the order in which
- * they were sent, with receives in the order in which they were posted. */
+/* Record sent and received messages. MPI matches messages from one process to another with the same tag, in
+ * the order in which they were sent, with receives in the order in which they were posted. `group`: the
+ * communicator's id; `peer`: in MPI_COMM_WORLD; `post_index`: from prof_order_post, which numbers the posted
+ * receives. */
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each);
-/* `post_index`: from prof_order_post, which numbers the posted receives. */
 void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
                          int64_t post_index);
 int64_t prof_order_post(void);
-/* A receive that was counted when it was posted has been cancelled. */
+/* Removes a receive that was counted when it was posted, and has been cancelled. */
 void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index);
-/* Posted receives with a wildcard, and cancelled ones: only their status tells which message they got. */
+/* The number of posted receives with a wildcard, and of cancelled ones. Only their status tells which message
+ * they got, if any. */
 extern int prof_undetermined_receives;
 
-/* Collective. Returns the cells in a new array, split by the memory space at the receiver. */
+/* Collective. Returns the cells in a new array, split by the memory space at the receiver. NULL: out of
+ * memory. */
 prof_cell_t *prof_order_resolve(size_t *count);
 
 /* --- requests (requests.c) ------------------------------------------------------------------------------ */
@@ -188,7 +197,7 @@ typedef struct prof_persistent prof_persistent_t;
 void prof_count_persistent(const prof_persistent_t *parts, prof_routine_t routine);
 void prof_persistent_free(prof_persistent_t *parts);
 
-/* What must be counted when a request is started and when it completes. */
+/* A request: the message that is counted when it is started or when it completes. */
 typedef struct {
     prof_key_t key; /* of the cell of the message that it sends */
     uint8_t routine;
@@ -196,10 +205,10 @@ typedef struct {
     bool persistent;
     bool sends;
     bool receives;
-    bool is_wildcard; /* a receive whose message is known when it completes only */
-    bool cancelled;
-    bool active;
-    int32_t peer; /* in the group */
+    bool is_wildcard; /* a receive of any source or tag, whose message is known only when it completes */
+    bool cancelled;   /* a receive for which the program has called MPI_Cancel */
+    bool active;      /* started and not complete */
+    int32_t peer;     /* in the group */
     int32_t tag;
     int64_t bytes;
     int64_t post_index;
@@ -211,15 +220,16 @@ void prof_request_add(MPI_Request request, const prof_request_t *record);
 prof_request_t *prof_request_find(MPI_Request request);
 void prof_request_remove(prof_request_t *record);
 
-/* A message that a matched probe has found, until it is received. */
+/* Keep a message that a matched probe has found until it is received. Taking it returns false if it is
+ * unknown. */
 void prof_message_add(MPI_Message message, const prof_request_t *record);
 bool prof_message_take(MPI_Message message, prof_request_t *record);
 
 /* --- collectives (parts.c, plans.c) --------------------------------------------------------------------- */
 
-/* Messages of equal size to or from one peer in an algorithm. */
+/* Messages of equal size to or from one member in an algorithm. */
 typedef struct {
-    int peer; /* in the group */
+    int peer; /* number of the member; the root is 0 */
     int64_t bytes;
     int64_t messages;
 } prof_part_t;
@@ -231,12 +241,13 @@ typedef struct {
     prof_part_t *part; /* sends, then a separator, then receives */
 } prof_parts_t;
 
-/* Returns the messages of member `me` of n in the algorithm that is assumed for a collective; the root is
- * member 0. Valid until the next call. NULL: no algorithm applies. */
+/* Returns the messages of member `me` of n in the algorithm that is assumed for a collective. `bytes` are as
+ * in scenarios: of a vector or of one block. Valid until the next call. NULL: no algorithm applies. */
 const prof_parts_t *prof_plan_parts(pto_collective_t collective, int n, int me, int64_t bytes,
                                     int64_t element_bytes, preload_space_t space);
 void prof_plans_begin(void);
-/* The name of a kind's algorithm; "linear": each process exchanges with every other one directly. */
+/* The name of a kind's algorithm; "linear" for PROF_LINEAR: each process exchanges with every other one
+ * directly. */
 const char *prof_plan_name(int kind);
 enum { PROF_LINEAR = PROF_KIND_MAX };
 
