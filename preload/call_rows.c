@@ -1,4 +1,5 @@
-/* The file of PORTOLAN_REPORT: rows are buffered, and written when the buffer is full or the process ends. */
+/* Writes the file of PORTOLAN_REPORT. Rows are buffered, and written when the buffer is full or the process
+ * ends. */
 #include "call_rows.h"
 
 #include <errno.h>
@@ -78,7 +79,7 @@ void preload_call_rows_open(const char *name, int rank) {
 
 bool preload_call_rows_are_open(void) { return report.rows.file >= 0; }
 
-/* Empty: unknown. */
+/* Formats a time; an unknown one (0) as "". */
 static void seconds_text(double seconds, char text[32]) {
     *text = '\0';
     if (seconds > 0)

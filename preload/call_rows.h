@@ -1,11 +1,12 @@
-/* The file of PORTOLAN_REPORT, which both drop-ins write: a row for each call, with its route
- * (docs/formats.md). */
+/* The file of PORTOLAN_REPORT, which both drop-ins (for MPI and for NCCL) write: a row for each call, with
+ * its route (docs/formats.md). */
 #ifndef PRELOAD_CALL_ROWS_H
 #define PRELOAD_CALL_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A row. Texts are borrowed. */
 typedef struct {
     double begin_s;
     double end_s;
@@ -20,7 +21,7 @@ typedef struct {
     double library_s;   /* by the library's own collective; 0: unknown */
 } preload_call_row_t;
 
-/* Process 0 writes the file, or each process one if the name contains %r, which becomes its rank. */
+/* Opens the file: on process 0 or, if the name contains %r, which becomes the rank, one for each process. */
 void preload_call_rows_open(const char *name, int rank);
 bool preload_call_rows_are_open(void);
 /* The following functions are thread-safe. */

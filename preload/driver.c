@@ -48,8 +48,8 @@ uint64_t preload_gpu_id(int device) {
     return pto_hash_bytes(PTO_HASH_START, bus, strlen(bus));
 }
 
-static _Thread_local int entered;      /* contexts that have not been left */
-static _Thread_local int program_mode; /* the program's capture mode, while in a context */
+static _Thread_local int entered;      /* number of nested preload_context_enter */
+static _Thread_local int program_mode; /* meanwhile: the program's own capture mode */
 
 bool preload_context_enter(void *context) {
     if (!preload_driver()->has_contexts || driver.push(context) != 0)

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Store the address of a driver's function in `function`, a pointer of `size` bytes. False: there is none. */
+/* Stores the address of a driver's function in `function`, a pointer of `size` bytes. False: there is none.
+ */
 bool preload_find_in_driver(const char *name, void *function, size_t size);
 
 /* Functions of the driver, as in cuda.h; NULL: it lacks them. */
@@ -24,15 +25,17 @@ typedef struct {
     bool has_contexts; /* it has all of the first five */
 } preload_driver_t;
 
+/* Returns the functions of the driver, which it looks up in the first call. Never NULL. */
 const preload_driver_t *preload_driver(void);
 
-/* The current context; NULL: none. */
+/* Returns the current context; NULL: none. */
 void *preload_context(void);
-/* An identifier of this process's GPU `device`, the same in all processes of the node; 0: unknown. */
+/* Returns an identifier of this process's GPU `device`, the same in all processes of the node; 0: unknown. */
 uint64_t preload_gpu_id(int device);
-/* Make a context the current one until preload_context_leave. In between, the thread is in CUDA's relaxed
- * capture mode: otherwise an allocation would fail while the program captures a stream, and would invalidate
- * the capture. The caller must not wait for a stream that is being captured. */
+/* Makes a context the current one until preload_context_leave. Calls may be nested. In between, the thread is
+ * in CUDA's relaxed capture mode: otherwise an allocation would fail while the program captures a stream, and
+ * would invalidate the capture. The caller must not wait for a stream that is being captured. False: the
+ * driver failed. */
 bool preload_context_enter(void *context);
 void preload_context_leave(void);
 

@@ -1,4 +1,5 @@
-/* Words and numbers from environment variables, and messages about values that are not understood. */
+/* Reads words and numbers from environment variables, and prints messages about values that are not
+ * understood. */
 #include "environment.h"
 
 #include <stdarg.h>

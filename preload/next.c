@@ -1,4 +1,4 @@
-/* The dynamic linker's next function of a name, for wrappers. */
+/* Finds the function that a wrapper calls: the next one of its name in the dynamic linker's order. */
 #include "next.h"
 
 #include <dlfcn.h>

@@ -22,9 +22,10 @@
 
 #define PRELOAD_EXPORT __attribute__((visibility("default")))
 
-/* Store the address of the next library's function of this name in `function`, a pointer of `size` bytes. */
+/* Stores the address of the next library's function of this name in `function`, a pointer of `size` bytes. */
 void preload_next(const char *name, void *function, size_t size);
 
+/* The same as the operators ## and #, after expanding the arguments; and a list without its parentheses. */
 #define PRELOAD_JOIN(a, b, c) PRELOAD_JOIN_(a, b, c)
 #define PRELOAD_JOIN_(a, b, c) a##b##c
 #define PRELOAD_TEXT(name) PRELOAD_TEXT_(name)
@@ -41,7 +42,8 @@ void preload_next(const char *name, void *function, size_t size);
         kept = next;                                                                                         \
     }
 
-/* A wrapper that always calls the next function, and executes statements before and after it. */
+/* Defines the wrapper `symbol`, which calls the next function and executes statements before and after it.
+ * `after` may use its result, `code`. */
 #define PRELOAD_PASS(symbol, params, args, before, after)                                                    \
     PRELOAD_EXPORT int symbol params;                                                                        \
     PRELOAD_EXPORT int symbol params {                                                                       \

@@ -1,4 +1,4 @@
-/* Appends rows to a file by write(2), and truncates it to whole rows after a failed write. */
+/* Appends rows to a file by write(2), and after a failed write truncates it to whole rows. */
 #include "rows.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ void preload_rows_put(preload_rows_t *rows, const char *text, size_t size) {
         if (written < 0 && errno != EINTR)
             rows->cause = errno;
     }
-    const bool is_cut = rows->cause && done > 0;
+    const bool is_cut = rows->cause && done > 0; /* perhaps within a row: only whole ones are kept */
     while (is_cut && done > 0 && text[done - 1] != '\n')
         done--;
     rows->end += (off_t)done;

@@ -11,9 +11,9 @@ typedef struct {
     int cause; /* errno of the write that failed, after which nothing is written; 0: none has */
 } preload_rows_t;
 
-/* Append whole rows. If the disk is full, partial rows are cut off again. Safe in signal handlers. */
+/* Appends whole rows. If the disk is full, a partial row is removed again. Safe in signal handlers. */
 void preload_rows_put(preload_rows_t *rows, const char *text, size_t size);
-/* Close the file; 0, or the errno of the first failure. */
+/* Closes the file. Returns 0, or the errno of the first failure. */
 int preload_rows_close(preload_rows_t *rows);
 
 #endif

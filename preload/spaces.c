@@ -1,5 +1,6 @@
-/* The memory space of a buffer: first from the memory that the program has declared, then from CUDA's driver.
- * This is asked for each buffer of each call, so the common case is answered without the driver. */
+/* Finds the memory space of a buffer: first among the memory that the program has declared, then by CUDA's
+ * driver. The wrappers ask for each buffer of each call, so the common case is answered without the driver.
+ */
 #include "spaces.h"
 
 #include <link.h>
@@ -12,14 +13,15 @@
 /* Exported for programs: treat `bytes` of memory from `at` on as GPU memory; 0 bytes: no longer. */
 void portolan_profile_memory(const void *at, size_t bytes);
 
+/* Addresses from `first` to before `until`. */
 typedef struct {
     uintptr_t first;
     uintptr_t until;
 } range_t;
 
 bool preload_spaces_differ;
-static range_t *named;
-static size_t named_count, named_capacity;
+static range_t *declared;
+static size_t declared_count, declared_capacity;
 
 /* Another preloaded library behind this one may have the same function. */
 static void tell_next(const void *at, size_t bytes) {
@@ -34,15 +36,15 @@ PRELOAD_EXPORT void portolan_profile_memory(const void *at, size_t bytes) {
     uintptr_t first = (uintptr_t)at;
     size_t i = 0;
     tell_next(at, bytes);
-    while (i < named_count && named[i].first != first)
+    while (i < declared_count && declared[i].first != first)
         i++;
-    if (i < named_count)
-        named[i] = named[--named_count];
+    if (i < declared_count)
+        declared[i] = declared[--declared_count];
     if (bytes == 0)
         return;
-    if (!PTO_RESERVE(named, named_capacity, named_count + 1))
+    if (!PTO_RESERVE(declared, declared_capacity, declared_count + 1))
         return;
-    named[named_count++] = (range_t){first, first + bytes};
+    declared[declared_count++] = (range_t){first, first + bytes};
     preload_spaces_differ = true;
 }
 
@@ -88,8 +90,8 @@ static preload_space_t ask_cuda(const void *memory) {
 
 preload_space_t preload_space(const void *memory) {
     uintptr_t at = (uintptr_t)memory;
-    for (size_t i = 0; i < named_count; i++)
-        if (at >= named[i].first && at < named[i].until)
+    for (size_t i = 0; i < declared_count; i++)
+        if (at >= declared[i].first && at < declared[i].until)
             return PRELOAD_GPU;
     return has_driver && !is_of_program(memory) ? ask_cuda(memory) : PRELOAD_CPU;
 }

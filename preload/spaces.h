@@ -1,4 +1,4 @@
-/* The memory space of a buffer: CPU, GPU or managed memory. CUDA's driver tells it, if there is one. A
+/* The memory space of a buffer: CPU, GPU or managed memory. CUDA's driver knows it, if there is one. A
  * program that emulates a GPU declares its memory by portolan_profile_memory. */
 #ifndef PRELOAD_SPACES_H
 #define PRELOAD_SPACES_H
@@ -14,7 +14,7 @@ typedef enum {
     PRELOAD_SPACE_COUNT
 } preload_space_t;
 
-/* Look for CUDA; returns whether this process may have memory in more than one space. */
+/* Looks for CUDA. Returns whether this process may have memory in more than one space. */
 bool preload_spaces_begin(void);
 preload_space_t preload_space(const void *memory);
 /* The space of a message's buffer: with MPI_BOTTOM, the address is in the datatype. */
