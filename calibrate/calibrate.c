@@ -250,7 +250,7 @@ int main(int argc, char **argv) {
         code = options.estimate ? estimate(&job, &options) : measure(&job, &options, argc, argv);
         job_fini(&job);
     }
-    guard_part();
+    guard_leave_mpi();
     MPI_DO(MPI_Finalize());
     guard_end();
     return code;

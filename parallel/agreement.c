@@ -1,4 +1,4 @@
-/* Agreements between the processes of an MPI job (agreement.h), whose errors one process prints for all. */
+/* Agreements between the processes of an MPI job (agreement.h). One process prints an error for all. */
 #include "agreement.h"
 
 #include <stdbool.h>

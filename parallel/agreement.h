@@ -1,5 +1,5 @@
-/* Agreements that the processes of an MPI job need before they continue together: whether all have succeeded,
- * and whether their command lines agree, since each may have its own (mpirun's `:`). */
+/* Checks that the processes of an MPI job make together before they continue: whether all have succeeded, and
+ * whether their command lines agree, since each may have its own (mpirun's `:`). */
 #ifndef PTO_AGREEMENT_H
 #define PTO_AGREEMENT_H
 
@@ -24,9 +24,9 @@ pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *er
  * same on all processes: -1, or that rank's exit code. */
 int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *err);
 
-/* Collective over MPI_COMM_WORLD. Checks that all processes have the values of rank 0; the number and order
- * of settings must be the same anyway. Errors, on all processes: PTO_ERR_RANGE with the first process that
- * differs and its first such setting. `err` must not be NULL. */
+/* Collective over MPI_COMM_WORLD. Checks that all processes have the values of rank 0. The caller ensures
+ * that their settings have the same number and order. Errors, on all processes: PTO_ERR_RANGE with the first
+ * process that differs and its first such setting. `err` must not be NULL. */
 pto_status_t agree_on_settings(const setting_t *setting, int count, pto_error_t *err);
 
 #endif

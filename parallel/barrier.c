@@ -1,5 +1,5 @@
-/* A barrier by two counters in shared memory (barrier.h). The memory is no MPI window: Open MPI 4.1 names its
- * windows by process ids, and crashes if each process has a PID namespace of its own. */
+/* A barrier by two counters in shared memory (barrier.h). The memory is not an MPI window, because Open
+ * MPI 4.1 names its windows by process ids, and crashes if each process has a PID namespace of its own. */
 #include "barrier.h"
 
 #include <sched.h>
@@ -10,18 +10,19 @@
 
 enum { CACHE_LINE_BYTES = 128, SPINS_BEFORE_YIELD = 2000 };
 
+/* A number on a cache line of its own. */
 typedef struct {
     _Alignas(CACHE_LINE_BYTES) atomic_int value;
 } line_t;
 
 typedef struct {
-    line_t arrived;
-    line_t round;
+    line_t arrived; /* how many members have entered the current barrier */
+    line_t round;   /* how many barriers all members have entered */
     line_t flag[TOGETHER_FLAG_COUNT];
 } shared_t;
 
 struct together {
-    MPI_Comm node;
+    MPI_Comm node; /* the members on this node */
     pto_shared_handle_t handle;
     int rank;
     shared_t *shared;
@@ -44,7 +45,7 @@ together_t *together_create(MPI_Comm comm) {
 
 void together_destroy(together_t *together) {
     if (together != NULL) {
-        MPI_DO(MPI_Barrier(together->node)); /* no process waits in it any more */
+        MPI_DO(MPI_Barrier(together->node)); /* every member has left the last barrier */
         MPI_DO(MPI_Comm_free(&together->node));
         pto_team_unshare(together->rank, together->shared, &together->handle);
         free(together);

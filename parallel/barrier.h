@@ -1,5 +1,6 @@
-/* A barrier for the processes of a node in shared memory, and flags beside it. Processes leave the barrier
- * within a fraction of a microsecond, but MPI_Barrier within several, and over a network within tens. */
+/* A barrier for the processes of a node in shared memory, and two flags. Processes leave this barrier within
+ * a fraction of a microsecond of each other, but MPI_Barrier within several, and over a network within tens.
+ */
 #ifndef PTO_BARRIER_H
 #define PTO_BARRIER_H
 
@@ -8,19 +9,21 @@
 
 enum { TOGETHER_FLAG_COUNT = 2 };
 
+/* A barrier. */
 typedef struct together together_t;
 
-/* Collective over `comm`; members of one node share the result. */
+/* Collective over `comm`. The members of each node get a barrier of their own. Ends the job on an error. */
 together_t *together_create(MPI_Comm comm);
 void together_destroy(together_t *together);
 
-/* The barrier: returns when every member on this node has called it. */
+/* Enters the barrier: returns when every member on this node has entered it. */
 void together_wait(together_t *together);
 
-/* Two flags, 0 at first, each on a cache line of its own. */
+/* Returns flag 0 or 1. Flags are 0 at first, and each is on a cache line of its own. */
 atomic_int *together_flag(together_t *together, int index);
 
-/* Spins until the flag has this value, and after a while yields the core, which its setter may need. */
+/* Spins until the flag has this value. After a while it yields the core, which the process that sets it may
+ * need. */
 void together_await(atomic_int *flag, int value);
 
 #endif

@@ -6,9 +6,8 @@
  * MPI's counts from each process's own first call (findings/wtime_origin.sh). */
 double now_s(void);
 
-/* Sleep. */
-void rest(double seconds);
+void rest(double seconds); /* sleeps */
 
-const char *clock_name(void);
+const char *clock_name(void); /* for provenance */
 
 #endif

@@ -33,14 +33,16 @@ enum {
     LATE_SLEEPS = 3
 };
 
-/* A silent process, one without heartbeats, is the cause of whatever else takes too long, so it is reported
- * sooner: after this share of the time-out. But a busy machine may not let a thread run for a second. */
+/* A silent process, one without heartbeats, is probably the cause if others make no progress. So it is
+ * reported sooner: after this share of the time-out, but at least silence_min_s, as a busy machine may not
+ * run a thread for a second. */
 static const double silence_share = 0.75;
 static const double silence_min_s = 2.0;
 static const double sleep_max_s = 1.0;
-/* Programs may start at very different times. */
+/* The minimum limit of MPI_Init: the processes of a job may start at very different times. */
 static const double start_min_s = 30.0;
-/* Nodes that have no silent process wait this much longer, so that a node that has one reports it. */
+/* If there are several nodes, one without a silent process waits this much longer, so that a node with one
+ * reports it. */
 static const double no_culprit_delay_s = 2.0;
 
 /* A process of this node, in shared memory. `doing` may be read while it is written: it is for people. */
@@ -52,9 +54,9 @@ typedef struct {
     char doing[TEXT_MAX];
 } peer_t;
 
-/* The shared memory. */
+/* The memory that the processes of a node share. */
 typedef struct {
-    atomic_bool ending;              /* a process of this node reports the reason and ends the job */
+    atomic_bool ending;              /* a process of this node is reporting the reason and ending the job */
     atomic_uint_least64_t last_said; /* hash of guard_says's last text */
     peer_t peer[];
 } table_t;
@@ -74,24 +76,25 @@ static struct {
     pthread_cond_t wake;
     bool running;
     bool stop;            /* this and the following members need the lock, except atomic ones */
-    char about[TEXT_MAX]; /* the main thread writes it */
-    char doing[TEXT_MAX];
+    char about[TEXT_MAX]; /* of guard_about; only the main thread uses it */
+    char doing[TEXT_MAX]; /* `about`, and the current step */
     char host[HOST_MAX];
-    int rank; /* -1: not known yet */
-    int node_count;
-    bool first_node;
-    table_t *table; /* NULL: the process is watched by itself only */
+    int rank;        /* -1: not known yet */
+    int node_count;  /* 0: not known yet */
+    bool first_node; /* this node has rank 0 */
+    table_t *table;  /* NULL: the process is watched by itself only */
     pto_shared_handle_t handle;
     watched_t *watched; /* by peer */
     int peer_count;
-    int own; /* this process's index among the peers */
-    atomic_bool in_mpi;
-    atomic_uint_least64_t progress;
-    _Atomic double limit_s;
+    int own;                        /* this process's index among the peers */
+    atomic_bool in_mpi;             /* MPI_Abort may be called */
+    atomic_uint_least64_t progress; /* number of guard_tick */
+    _Atomic double limit_s;         /* of the current step */
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .rank = -1};
 
 /* --- reports -------------------------------------------------------------------------------------------- */
 
+/* Appends that this process makes no progress. */
 static void append_own(pto_line_t *text, double stuck_s) {
     pto_line_add(text, "%s: ", guard.program);
     if (guard.rank >= 0)
@@ -116,7 +119,10 @@ static int append_others(pto_line_t *text, bool (*picks)(int peer), const char *
     int count = 0;
     for (int i = 0; i < guard.peer_count; i++) {
         const peer_t *other = &guard.table->peer[i];
-        if (i == guard.own || !picks(i) || count++ >= NAMED_MAX)
+        if (i == guard.own || !picks(i))
+            continue;
+        count++;
+        if (count > NAMED_MAX)
             continue;
         pto_line_add(text, "%s: MPI rank %d (process %ld on %s) %s: %.*s\n", guard.program,
                      atomic_load(&other->rank), atomic_load(&other->pid), guard.host, what, TEXT_MAX - 1,
@@ -160,7 +166,7 @@ static void end_job(double stuck_s, bool stuck) {
 
 /* --- watching ------------------------------------------------------------------------------------------- */
 
-/* Sleeps without the lock, which is held before and after. Returns the seconds to count. */
+/* Releases the lock and sleeps; the lock is held again after it. Returns the seconds to count. */
 static double sleep_unlocked(double *woke_s) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -173,6 +179,7 @@ static double sleep_unlocked(double *woke_s) {
     return fmin(*woke_s - before_s, 2 * guard.sleep_s);
 }
 
+/* Counts a heartbeat, and shows the other processes the current step. */
 static void publish(void) {
     peer_t *own = &guard.table->peer[guard.own];
     memcpy(own->doing, guard.doing, TEXT_MAX);
@@ -194,6 +201,7 @@ static double check_heartbeats(double slept_s) {
     return max_s;
 }
 
+/* The thread. */
 static void *watch(void *ignored) {
     uint64_t progress = 0;
     double stuck_s = 0, woke_s = pto_now_s();
@@ -218,7 +226,7 @@ static void *watch(void *ignored) {
     return ignored;
 }
 
-/* --- the main thread's part ----------------------------------------------------------------------------- */
+/* --- functions of the main thread ----------------------------------------------------------------------- */
 
 void guard_begin(const char *program, double timeout_s) {
     guard.program = program;
@@ -234,7 +242,7 @@ void guard_begin(const char *program, double timeout_s) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Without the table, the node's processes do not watch each other. */
+/* NULL: there is no shared memory; the node's processes then do not watch each other. */
 static table_t *create_table(MPI_Comm node, int peer_count) {
     void *memory = NULL;
     size_t bytes = sizeof(table_t) + (size_t)peer_count * sizeof(peer_t);
@@ -284,7 +292,7 @@ void guard_meet(MPI_Comm comm) {
     MPI_Comm_free(&node);
 }
 
-void guard_part(void) {
+void guard_leave_mpi(void) {
     guard_about("%s", "");
     guard_step(0, "MPI_Finalize");
     atomic_store(&guard.in_mpi, false);

@@ -43,7 +43,7 @@ pto_status_t row_file_open(const char *path, bool force, row_file_t **file, pto_
     made->fd = made->output ? fileno(pto_output_stream(made->output)) : STDOUT_FILENO;
     /* At the limit on file sizes, write(2) must fail instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
-    /* A file that is appended to cannot be rewritten: others may write there too. */
+    /* A file that was opened for appending (>>) cannot be rewritten: others may write there, too. */
     made->end = fcntl(made->fd, F_GETFL) & O_APPEND ? -1 : lseek(made->fd, 0, SEEK_CUR);
     *file = made;
     return PTO_OK;

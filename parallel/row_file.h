@@ -17,16 +17,17 @@ pto_status_t row_file_open(const char *path, bool force, row_file_t **file, pto_
 /* Returns where the rows are until the file is closed. */
 const char *row_file_path(const row_file_t *file);
 
-/* Append whole lines: all of them or, on an error, none (if the file can be truncated). */
+/* Appends whole lines: all of them or, on an error, none (if the file can be truncated). */
 pto_status_t row_file_put(row_file_t *file, const char *text, size_t length, pto_error_t *err);
 
 /* Returns the offset of the next line, for row_file_rewrite; -1: the file cannot be rewritten. */
 int64_t row_file_place(const row_file_t *file);
+/* Overwrites bytes from this offset on. */
 pto_status_t row_file_rewrite(row_file_t *file, int64_t place, const char *text, size_t length,
                               pto_error_t *err);
 
-/* Close the file, rename it to its final name, and free the object, on an error, too; NULL is legal. Errors:
- * PTO_ERR_IO; the rows are then where row_file_path said. */
+/* Closes the file, renames it to its final name, and frees the object, on an error, too; NULL is legal.
+ * Errors: PTO_ERR_IO; the rows are then where row_file_path said. */
 pto_status_t row_file_close(row_file_t *file, pto_error_t *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* Compares the settings of all processes of portolan-validate, which mpirun's `:` can start with different
- * options. Those compared here determine the number of collective calls, so a difference would deadlock. The
+ * options. These settings determine the number of collective calls, so a difference would deadlock. The
  * executor itself detects plans that differ. */
 #include "agreement.h"
 #include "validate.h"

@@ -14,8 +14,7 @@ typedef enum { ENERGY_GPUS, ENERGY_CPUS, ENERGY_COUNT } energy_kind_t;
 typedef struct {
     const meter_source_t *source;
     void *meter;       /* NULL: this process reads no counter */
-    int counter_count; /* distinct counters of the job; 0: some process cannot read its own, so that none is
-                          used (`reason`) */
+    int counter_count; /* distinct counters of the job; 0: none is used, because of `reason` */
     double step_s;     /* update interval of the slowest counter */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } energy_source_t;
@@ -26,8 +25,8 @@ typedef struct {
     double window_s; /* minimum length of a measurement, many update intervals long */
 } energy_job_t;
 
-/* Open the sources, GPUs' and CPUs'. Collective. `window_s`: minimum length of a measurement. A source that
- * can't be read is not an error. Free with energy_close. */
+/* Collective. Opens both sources. A source is used only if all processes can read it; if not, that is not an
+ * error. `window_s`: minimum length of a measurement. Free with energy_close. */
 pto_status_t energy_open(MPI_Comm comm, const meter_source_t *const source[ENERGY_COUNT],
                          const meter_place_t *place, double window_s, energy_job_t *job, pto_error_t *err);
 void energy_close(energy_job_t *job);
@@ -35,11 +34,12 @@ void energy_close(energy_job_t *job);
 /* Returns whether anything can be read. */
 bool energy_any(const energy_job_t *job);
 
-/* Read this process's counters; 0 for one that it does not read. */
+/* Reads this process's counters; 0 for one that it does not read. */
 pto_status_t energy_read(const energy_job_t *job, double joules[ENERGY_COUNT], pto_error_t *err);
 
-/* Collective. Sums over all processes what each has measured, with result `status`. If any failed, all return
- * the error of the first one that did (agree_on_status), and `sum` is unset. */
+/* Collective. Sums over all processes what each has measured. `status` is the result of this process's
+ * measurement. If any failed, all return the error of the first one that did (agree_on_status), and `sum` is
+ * unset. */
 pto_status_t energy_add_up(const energy_job_t *job, pto_status_t status, const double mine[ENERGY_COUNT],
                            double sum[ENERGY_COUNT], pto_error_t *err);
 

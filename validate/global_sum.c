@@ -1,10 +1,10 @@
 /* The pattern "global sum" of Oden, Klenk and Fröning (CCGrid 2014, figure 9): every GPU sums its own numbers
  * in a kernel, and an allreduce of one value adds up these sums. A strategy that is itself a kernel is
- * enqueued behind the sum; for the others, the host waits for the sum. */
+ * enqueued behind that kernel; for the others, the host waits for it. */
 #include "pattern.h"
 #include "portolan/bench.h"
 
-/* Integers so small that their sums are not rounded. */
+/* Returns a number of an owner: an integer so small that sums are not rounded. */
 static double value(uint64_t seed, int64_t owner, size_t i) {
     uint64_t random = (seed + 1) * 6364136223846793005u + (uint64_t)owner * 1442695040888963407u + i;
     random = (random ^ random >> 29) * 0xbf58476d1ce4e5b9u;

@@ -21,10 +21,10 @@ enum { CHECKED_RUNS = 3, WARM_RUNS = 3, POISON = 0xa5 };
 
 double local_limit_s(void) { return 10 * guard_timeout_s(); }
 
-/* While the executor runs, its own watchdog watches, which restarts with each queued run. */
+/* While the executor runs, its own watchdog watches, whose time starts again with each queued run. */
 static void leave_to_executor(void) { guard_tick(INFINITY); }
 
-/* The other processes may still execute runs that this process has completed. */
+/* Allows for runs that other processes still execute after this one has completed them. */
 static void await_others(const settings_t *settings) {
     guard_tick((2 + settings->options.queued) * guard_timeout_s());
 }
@@ -36,17 +36,15 @@ typedef struct {
     const settings_t *settings;
     const pto_plan_t *plan;
     pto_exec_t *exec;
-    void *in; /* on the device */
-    void *out;
-    void *host; /* host memory for copies of them */
-    int64_t in_bytes;
-    int64_t out_bytes;
-    reference_host_t host_buffers;
-    int64_t owner; /* index among the owners; -1: a helper */
-    bool windows;  /* NCCL allocated the buffers */
-    work_t work;   /* of a pattern */
-    void *stream;  /* where runs are enqueued; NULL: they are not */
-    void *graph;
+    void *in, *out; /* the user's buffers on the device */
+    void *host;     /* host memory for copies of them */
+    int64_t in_bytes, out_bytes;
+    reference_host_t host_buffers; /* of a plan that also exchanges data in host memory */
+    int64_t owner;                 /* index among the owners; -1: a helper */
+    bool windows;                  /* NCCL allocated the buffers (cell_t) */
+    work_t work;                   /* of a pattern */
+    void *stream;                  /* where runs are enqueued; NULL: they are not */
+    void *graph;                   /* of several runs; NULL: none */
 } process_t;
 
 static pto_status_t make_buffer(const process_t *process, pto_role_t role, void **memory, pto_error_t *err) {
@@ -102,7 +100,7 @@ static void free_buffers(process_t *process) {
     work_free(&process->work);
 }
 
-/* New input, and output that is certainly wrong. */
+/* Writes new input, and output that is certainly wrong. */
 static pto_status_t fill_buffers(const process_t *process, uint64_t seed, pto_error_t *err) {
     const pto_device_t *device = process->settings->device;
     const pto_request_t *request = pto_plan_request(process->plan);
@@ -149,7 +147,8 @@ static pto_status_t enqueue(const process_t *process, int runs, pto_error_t *err
     return status;
 }
 
-/* Captures the runs of one graph. A run outside the graph comes first, in which NCCL connects its members. */
+/* Captures the runs of one graph. A run outside the graph comes first, so that NCCL can connect its members.
+ */
 static pto_status_t make_graph(process_t *process, pto_error_t *err) {
     const pto_device_t *device = process->settings->device;
     const pto_device_bench_t *bench = device->bench;
@@ -183,13 +182,15 @@ static void free_stream(const process_t *process) {
         process->settings->device->stream_destroy(process->stream, NULL);
 }
 
-/* A repeat's number of runs, and the time of one call that enqueues a run or launches a graph. */
+/* A repeat (see cell_t): its number of runs, and the time of one call that enqueues a run or launches a
+ * graph. */
 typedef struct {
     int runs;
     double enqueue_s;
 } repeat_t;
 
-/* Enqueue the runs, or launch graphs, which may round their number up. */
+/* Enqueues the runs, or launches graphs of several runs each, and waits for their end. Graphs may round the
+ * number of runs up. */
 static pto_status_t repeat_in_stream(const process_t *process, repeat_t *made, pto_error_t *err) {
     const settings_t *settings = process->settings;
     const int runs_per_launch = process->graph ? settings->options.graph : 1;
@@ -204,7 +205,7 @@ static pto_status_t repeat_in_stream(const process_t *process, repeat_t *made, p
     return status == PTO_OK ? settings->device->finish(process->stream, err) : status;
 }
 
-/* One run, or as many as are queued, and the wait for their end. All give the same result. */
+/* Executes a repeat, and waits for its end. All its runs have the same result. */
 static pto_status_t repeat(const process_t *process, repeat_t *made, pto_error_t *err) {
     const settings_t *settings = process->settings;
     const int queued = settings->options.queued;
@@ -223,6 +224,7 @@ static pto_status_t repeat(const process_t *process, repeat_t *made, pto_error_t
     return status == PTO_OK ? pto_exec_wait(process->exec, err) : status;
 }
 
+/* Runs the plan a few times with different inputs, and checks the results. */
 static pto_status_t check_runs(const process_t *process, uint64_t seed, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     repeat_t made;
@@ -244,7 +246,7 @@ static pto_status_t check_runs(const process_t *process, uint64_t seed, pto_erro
 /* Times of a repeat for MPI_Allreduce: its duration, and by how much the process was late (start.h). */
 enum { DURATION, LATENESS, TIME_COUNT };
 
-/* All processes start a repeat together. Its duration is that of the slowest one. */
+/* Times a repeat, which all processes start together. Sets the maxima over all processes. */
 static pto_status_t time_repeat(const process_t *process, double max_s[TIME_COUNT], double *enqueue_s,
                                 pto_error_t *err) {
     repeat_t made;
@@ -260,8 +262,9 @@ static pto_status_t time_repeat(const process_t *process, double max_s[TIME_COUN
     return status;
 }
 
-/* A repeat for which a process was late is discarded and made again, but at most as often as there are
- * repeats: on a busy machine, some process may always be late. */
+/* Times all repeats, after WARM_RUNS that do not count. A repeat for which a process was late is discarded
+ * and made again, but at most as often as there are repeats: on a busy machine, some process may always be
+ * late. */
 static pto_status_t time_runs(const process_t *process, double *sample_s, double *enqueue_s,
                               pto_error_t *err) {
     const int repeats = process->settings->options.repeats;
@@ -283,7 +286,7 @@ static pto_status_t time_runs(const process_t *process, double *sample_s, double
     return status;
 }
 
-/* Measure a pattern's kernel alone, and subtract its median time from the samples. */
+/* Measures a pattern's kernel alone, and subtracts its median time from the samples. */
 static pto_status_t subtract_kernel(const process_t *process, cell_t *cell, pto_error_t *err) {
     const settings_t *settings = process->settings;
     pto_status_t status = PTO_OK;
@@ -305,8 +308,8 @@ static pto_status_t subtract_kernel(const process_t *process, cell_t *cell, pto_
     return status;
 }
 
-/* The interval of the median is from order statistics (normal approximation of the binomial distribution), so
- * it does not depend on the distribution of the times. */
+/* Computes the statistics of the samples. The interval of the median is from order statistics (normal
+ * approximation of the binomial distribution), so it does not depend on the distribution of the times. */
 static void summarise(cell_t *cell) {
     int n = cell->sample_count;
     double *sorted = must_allocate((size_t)n, sizeof *sorted);
@@ -329,7 +332,8 @@ static int additional_repeats(double window_s, double elapsed_s, int repeats) {
     return additional;
 }
 
-/* Each repeat begins at a barrier, whose energy is included. */
+/* Measures the energy of enough repeats to fill the window. Each begins at a barrier, whose energy is
+ * included. */
 static pto_status_t measure_energy(const process_t *process, cell_t *cell, pto_error_t *err) {
     const energy_job_t *job = &process->settings->job;
     double before[ENERGY_COUNT] = {0}, used[ENERGY_COUNT] = {0};
@@ -360,7 +364,8 @@ static pto_status_t measure_energy(const process_t *process, cell_t *cell, pto_e
     return energy_add_up(job, status, used, cell->joules, err);
 }
 
-/* The choices of the executor's policies since `earlier`, NULL: since the beginning. Returns their number. */
+/* Sets the choices of the executor's policies since `earlier`; NULL: since the beginning. Returns the number
+ * of policies. */
 static int choices_since(const pto_exec_t *exec, const pto_exec_choices_t *earlier,
                          pto_exec_choices_t *chosen) {
     int count = 0;
@@ -392,7 +397,8 @@ static pto_status_t check_and_time(const process_t *process, uint64_t seed, cell
     return settings->options.energy ? measure_energy(process, cell, err) : PTO_OK;
 }
 
-/* All processes begin together, and the slowest one counts, as in a run. If one fails, all do. */
+/* Makes the executor. All processes begin together, and the slowest one counts, as in a run. If one fails,
+ * all do. */
 static pto_status_t make_executor(process_t *process, double *slowest_s, pto_error_t *err) {
     const settings_t *settings = process->settings;
     guard_step(local_limit_s(), "waiting for all processes to have their buffers");

@@ -30,13 +30,14 @@ extern const meter_source_t meter_nvml;
 /* CPU packages and their memory, by RAPL. A meter reads all of the host. */
 extern const meter_source_t meter_rapl;
 
-/* Write an identifier of the host, "BOOT-ID/suffix", to `id`, which has METER_ID_MAX bytes. Unlike a host
+/* Writes an identifier of the host, "BOOT-ID/suffix", to `id`, which has METER_ID_MAX bytes. Unlike a host
  * name, the boot id is the same in all containers and network namespaces. */
 void meter_host_id(const char *suffix, char *id);
 
 /* --- NVML ----------------------------------------------------------------------------------------------- */
 
-/* The functions of NVML that meter_nvml calls; all but `text` return 0 where they succeed. */
+/* The functions of CUDA's driver and of NVML that meter_nvml calls. All but `text` return 0 if they succeed.
+ */
 typedef struct {
     int (*cuda_init)(unsigned flags);
     int (*cuda_count)(int *count);

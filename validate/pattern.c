@@ -1,4 +1,4 @@
-/* What all patterns share: looking a pattern up, its data, and the steps of a repeat. */
+/* What all patterns share: their lookup, their data, and the execution of their steps. */
 #include "pattern.h"
 
 const pattern_t *pattern_of(const settings_t *settings) {

@@ -1,6 +1,7 @@
-/* Measures the powers of a machine file (docs/formats.md, `energy`) and prints them: the energy counters are
- * read over a time in which the job is in one state. It is idle, all processes poll, the GPUs copy, or the
- * GPUs reduce. The process that reads a GPU's counter also keeps that GPU busy; all other processes sleep. */
+/* Measures the powers of a machine file (docs/formats.md, `energy`) and prints them. For each state of the
+ * job, the energy counters are read before and after a window of time. In the states the job is idle, all
+ * processes poll, the GPUs copy, or the GPUs reduce. The process that reads a GPU's counter also keeps that
+ * GPU busy; all other processes sleep. */
 #include <math.h>
 
 #include "clock.h"
@@ -18,6 +19,7 @@ static const double window_share = 0.5;
 /* Idle processes sleep this much longer than a window, so that they do not yet poll in MPI_Barrier. */
 static const double sleep_longer_s = 0.05;
 
+/* The power in a state. */
 typedef struct {
     double mean_w[ENERGY_COUNT]; /* sum of all counters */
     double half_w[ENERGY_COUNT]; /* half of the 95 percent interval */
@@ -35,7 +37,7 @@ typedef struct {
 /* What a process does again and again while it is in a state. */
 typedef pto_status_t (*state_t)(const workload_t *workload, pto_error_t *err);
 
-/* As a process does while it waits for a message. */
+/* Does what a process does while it waits for a message. */
 static pto_status_t poll(const workload_t *workload, pto_error_t *err) {
     (void)workload, (void)err;
     int there = 0;
@@ -60,7 +62,8 @@ static pto_status_t reduce(const workload_t *workload, pto_error_t *err) {
     return status == PTO_OK ? workload->device->finish(workload->stream, err) : status;
 }
 
-/* Keeps this process in a state for some time; NULL: asleep, as are those that have no GPU to keep busy. */
+/* Keeps this process in a state for some time. It sleeps if `state` is NULL, or if the state needs a GPU and
+ * this process has none to keep busy. */
 static pto_status_t stay_in(const settings_t *settings, const workload_t *workload, state_t state,
                             double seconds, pto_error_t *err) {
     bool reads = settings->job.source[ENERGY_GPUS].meter || settings->job.source[ENERGY_CPUS].meter;

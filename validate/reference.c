@@ -1,5 +1,6 @@
-/* Inputs from seeds, and comparison of outputs with what must follow from these inputs. Large loops run in
- * parallel if the compiler supports OpenMP. */
+/* Generates inputs from seeds, and compares outputs with what must follow from these inputs. Outputs are
+ * compared in chunks, for which the inputs are generated again, so no other buffers are needed. Large loops
+ * run in parallel if the compiler supports OpenMP. */
 #include "reference.h"
 
 #include <math.h>
@@ -211,12 +212,12 @@ static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t valu
         }
 }
 
-/* Values generated and compared at a time. */
+/* Number of values that are generated and compared at a time. */
 enum { CHUNK = 512 };
 
 static int64_t chunk_end(int64_t first, int64_t all) { return all - first < CHUNK ? all : first + CHUNK; }
 
-/* Fills in bytes from index `place` on. Eight bytes are taken from each random number. */
+/* Fills in the bytes from index `place` of an input on. Eight bytes are taken from each random number. */
 static void fill_chunk(uint64_t value_seed, int64_t place, unsigned char *in, int64_t bytes) {
     for (int64_t i = 0; i < bytes;) {
         uint64_t word = random_at(value_seed, (place + i) / 8) >> 8 * ((place + i) % 8);
@@ -242,23 +243,24 @@ void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, in
 
 /* --- reductions ----------------------------------------------------------------------------------------- */
 
-/* A part of an owner's output that is compared. */
+/* A section of an owner's output that is compared. It consists of components of values if the collective
+ * reduces, else of bytes. */
 typedef struct {
     const pto_request_t *request;
     uint64_t seed;
     int64_t owner;
-    const unsigned char *out;
-    int64_t place; /* index of the first byte, value, or component in the inputs */
-    int64_t count; /* of bytes, values, or components */
-    int64_t from;  /* of blocks: the owner whose input it is */
-    pto_op_t op;   /* of reductions */
-    int64_t owners;
+    const unsigned char *out; /* its beginning */
+    int64_t place;            /* index of its first byte or component in the inputs that it comes from */
+    int64_t count;            /* of its bytes or components */
+    int64_t from;             /* unless the collective reduces: the owner whose input it is */
+    pto_op_t op;              /* of reductions */
+    int64_t owners;           /* of reductions: how many */
 } output_t;
 
 /* Compares a chunk of the output from `first` on. */
 typedef pto_status_t (*compare_t)(const output_t *output, int64_t first, pto_error_t *err);
 
-/* The error names the first wrong value. */
+/* Compares all chunks. The error names the first wrong value. */
 static pto_status_t compare_all(const output_t *output, compare_t compare, pto_error_t *err) {
     int64_t first_wrong = output->count;
 #pragma omp parallel for reduction(min : first_wrong) if (output->count >= PARALLEL_MIN)
@@ -314,7 +316,8 @@ static void multiply(long double *result, const double *value) {
     result[0] = real;
 }
 
-/* The tolerance is relative to `magnitude`: of a sum, the sum of its values' magnitudes. */
+/* Updates the magnitude that the tolerance of result `i` is relative to: of a sum, the sum of its values'
+ * magnitudes; otherwise that of the result. */
 static void add_magnitude(bool is_sum, bool is_complex_product, int64_t i, const double *value,
                           const long double *expected, long double *magnitude) {
     if (is_sum)
@@ -344,7 +347,8 @@ static pto_status_t compare_real(const output_t *output, int64_t first, pto_erro
     bool is_complex_product = components == 2 && !is_sum;
     long double tolerance = tolerance_of(output, format, is_complex_product),
                 divisor = averages ? (long double)output->owners : 1;
-    long double underflow = averages ? (divisor + 1) * smallest_of(format) / 2 : 0; /* by underflow */
+    /* The error of an average by underflow of the values that NCCL multiplies by 1 / n, and of the sum. */
+    long double underflow = averages ? (divisor + 1) * smallest_of(format) / 2 : 0;
     long double expected[CHUNK] = {0}, magnitude[CHUNK] = {0};
     double value[CHUNK] = {0};
     for (int64_t from = 0; from < output->owners; from++) {
@@ -387,41 +391,42 @@ static pto_status_t compare_bytes(const output_t *output, int64_t first, pto_err
                          expected[i]);
 }
 
-/* Compares `bytes` of the output at offset `at` with the input of `from` at offset `place`. */
-static pto_status_t compare_block(const output_t *output, int64_t at, int64_t from, int64_t place,
+/* Compares `bytes` of the output at `offset` with the input of owner `from` at offset `place`. */
+static pto_status_t compare_block(const output_t *output, int64_t offset, int64_t from, int64_t place,
                                   int64_t bytes, pto_error_t *err) {
     output_t block = *output;
     if (bytes <= 0)
         return PTO_OK; /* an empty buffer has no address */
-    block.out += at;
+    block.out += offset;
     block.place = place;
     block.count = bytes;
     block.from = from;
     return compare_all(&block, compare_bytes, err);
 }
 
-/* Every owner's block for this one, in the order of owners. */
+/* Compares every owner's block for this one; they are in the order of owners. */
 static pto_status_t compare_blocks(const output_t *output, pto_error_t *err) {
     const pto_request_t *request = output->request;
-    int64_t blocks_before = pto_collective_is_addressed(request->collective) ? output->owner : 0, at = 0;
+    int64_t blocks_before = pto_collective_is_addressed(request->collective) ? output->owner : 0, offset = 0;
     pto_status_t status = PTO_OK;
     for (int64_t from = 0; from < pto_layout_owner_count(&request->layout) && status == PTO_OK; from++) {
         int64_t place = 0;
         for (int64_t to = 0; to < blocks_before; to++)
             place += pto_request_bytes(request, from, to);
         int64_t bytes = pto_request_bytes(request, from, output->owner);
-        status = compare_block(output, at, from, place, bytes, err);
-        at += bytes;
+        status = compare_block(output, offset, from, place, bytes, err);
+        offset += bytes;
     }
     return status;
 }
 
-/* Message m comes from the previous node, from the owner m places before this one's place on its node (modulo
- * their number). Its data are block m of the sender, modulo the number of blocks with data of their own. */
+/* Compares the received messages. Message m comes from the previous node, from the owner whose index on its
+ * node is m lower than this one's (modulo their number). Its data are block m of the sender, modulo the
+ * number of blocks with data of their own. */
 static pto_status_t compare_messages(const output_t *output, pto_error_t *err) {
     const pto_request_t *request = output->request;
     int64_t per_node = request->layout.gpus_per_node * request->layout.owners_per_gpu;
-    int64_t node = output->owner / per_node, place = output->owner % per_node, blocks = request->messages;
+    int64_t node = output->owner / per_node, on_node = output->owner % per_node, blocks = request->messages;
     if (request->unique_bytes > 0 && request->bytes > 0) {
         int64_t unique = (request->unique_bytes + request->bytes - 1) / request->bytes;
         blocks = unique < blocks ? unique : blocks;
@@ -429,55 +434,62 @@ static pto_status_t compare_messages(const output_t *output, pto_error_t *err) {
     int64_t from_node = (node + request->layout.nodes - 1) % request->layout.nodes;
     pto_status_t status = PTO_OK;
     for (int64_t m = 0; m < request->messages && status == PTO_OK; m++) {
-        int64_t from_place = ((place - m) % per_node + per_node) % per_node;
-        status = compare_block(output, m * request->bytes, from_node * per_node + from_place,
-                               m % blocks * request->bytes, request->bytes, err);
+        int64_t from = from_node * per_node + ((on_node - m) % per_node + per_node) % per_node;
+        status =
+            compare_block(output, m * request->bytes, from, m % blocks * request->bytes, request->bytes, err);
     }
     return status;
 }
 
-/* --- halos ---------------------------------------------------------------------------------------------- */
+/* --- halos ----------------------------------------------------------------------------------------------
+ *
+ * The owners form a grid. Each has an array of its own cells, surrounded by a halo of copies of its
+ * neighbors'. */
 
-/* Along one dimension: returns the coordinate of the owner whose cell is at coordinate `*cell` of an owner's
- * array, and changes `*cell` to the coordinate in that owner's array. A cell beyond an edge that does not
- * wrap around keeps its own value. Counts the dimensions in which the cell is in the halo (`outside`), and in
- * which it is another owner's (`moved`). */
+/* Finds, along dimension `d`, where the cell comes from that is at coordinate `*cell` of an owner's array.
+ * Returns the coordinate of that cell's owner, and changes `*cell` to the coordinate in its array. `owner` is
+ * the coordinate of the array's owner. A cell beyond an edge that does not wrap around keeps its own value.
+ * Counts the dimensions in which the cell is in the halo (`outside`), and in which it is another owner's
+ * (`moved`). */
 static int64_t cell_from(const pto_halo_t *grid, int d, int64_t owner, int64_t *cell, int *outside,
                          int *moved) {
-    int64_t extent = grid->extent[d], at = *cell - grid->width;
-    int64_t to = owner + (at < 0 ? -1 : at >= extent ? 1 : 0);
-    bool is_edge = to < 0 || to >= grid->dims[d];
-    *outside += to != owner;
-    if (to == owner || (is_edge && !grid->wrap[d]))
+    int64_t extent = grid->extent[d], inner = *cell - grid->width; /* without the halo */
+    int64_t from = owner + (inner < 0 ? -1 : inner >= extent ? 1 : 0);
+    bool is_beyond_edge = from < 0 || from >= grid->dims[d];
+    *outside += from != owner;
+    if (from == owner || (is_beyond_edge && !grid->wrap[d]))
         return owner;
     *moved += 1;
-    *cell += (owner - to) * extent;
-    return (to + grid->dims[d]) % grid->dims[d];
+    *cell += (owner - from) * extent;
+    return (from + grid->dims[d]) % grid->dims[d];
 }
 
-/* Compare `count` cells from `cell` on along the last dimension, which all come from one owner. */
+/* Compares `count` cells from coordinates `cell` on along the last dimension. All come from one owner. */
 static pto_status_t compare_cells(const output_t *output, const int64_t *cell, int64_t count,
                                   pto_error_t *err) {
     const pto_request_t *request = output->request;
     const pto_halo_t *grid = &request->halo;
-    int64_t at = 0, place = 0, from = 0, rest = output->owner, me[PTO_DIMS_MAX] = {0};
+    /* Indexes of the first cell in this owner's array, of its source in that owner's array, and of that
+     * owner. */
+    int64_t index = 0, place = 0, from = 0;
+    int64_t rest = output->owner, me[PTO_DIMS_MAX] = {0}; /* this owner's coordinates */
     int outside = 0, moved = 0;
     for (int d = grid->dim_count - 1; d >= 0; rest /= grid->dims[d--])
         me[d] = rest % grid->dims[d];
     for (int d = 0; d < grid->dim_count; d++) {
-        int64_t there = cell[d], across = grid->extent[d] + 2 * grid->width;
-        from = from * grid->dims[d] + cell_from(grid, d, me[d], &there, &outside, &moved);
-        at = at * across + cell[d];
-        place = place * across + there;
+        int64_t source = cell[d], across = grid->extent[d] + 2 * grid->width;
+        from = from * grid->dims[d] + cell_from(grid, d, me[d], &source, &outside, &moved);
+        index = index * across + cell[d];
+        place = place * across + source;
     }
     bool is_diagonal = grid->corners == PTO_CORNERS_DIAGONAL && moved == outside; /* a diagonal neighbor's */
     if (outside > 1 && !is_diagonal && grid->corners != PTO_CORNERS_TWO_PHASE)
         return PTO_OK; /* a corner that is not exchanged */
-    return compare_block(output, at * request->bytes, from, place * request->bytes, count * request->bytes,
+    return compare_block(output, index * request->bytes, from, place * request->bytes, count * request->bytes,
                          err);
 }
 
-/* Compare an owner's array with its halos, in three parts of each row: halo, inner cells, halo. */
+/* Compares an owner's array with its halos, in three sections of each row: halo, inner cells, halo. */
 static pto_status_t compare_field(const output_t *given, pto_error_t *err) {
     pto_request_t request = *given->request;
     output_t output = *given;
@@ -493,9 +505,9 @@ static pto_status_t compare_field(const output_t *given, pto_error_t *err) {
             rest /= grid->extent[d] + 2 * width;
         }
         const int64_t first[] = {0, width, across - width, across};
-        for (int side = 0; side < 3 && status == PTO_OK; side++) {
-            cell[last] = first[side];
-            status = compare_cells(&output, cell, first[side + 1] - first[side], err);
+        for (int section = 0; section < 3 && status == PTO_OK; section++) {
+            cell[last] = first[section];
+            status = compare_cells(&output, cell, first[section + 1] - first[section], err);
         }
     }
     return status;

@@ -140,7 +140,7 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
 
 const char *cell_name(const cell_t *cell) { return cell->windows ? "nccl_windows" : cell->strategy->name; }
 
-/* Returns a quantile, over the runs, of the number of members that the policy staged. */
+/* Returns a quantile, over the runs, of the number of members that the policy staged; `share` from 0 to 1. */
 static int chosen_quantile(const pto_exec_choices_t *chosen, double share) {
     int64_t runs = 0, seen = 0;
     for (int i = 0; i <= chosen->members; i++)
@@ -210,18 +210,18 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     }
 }
 
-/* Pick, winner and regret are those that `portolan score` would print for these medians. */
+/* Finds pick, winner and regret, as `portolan score` would print them for these medians. */
 static pto_status_t score_point(const pto_request_t *request, const cell_t *cells, int count,
                                 pto_score_cell_t *score, pto_error_t *err) {
     for (int i = 0; i < count; i++) {
         if (cells[i].reason[0] || cells[i].windows)
             continue;
-        int at = score->candidate_count++;
-        score->candidate[at].strategy = cells[i].strategy;
-        score->candidate[at].staged_members = cells[i].staged_members;
-        score->candidate[at].measured_s = cells[i].median_s;
-        score->prediction[at].applicable = true;
-        score->prediction[at].price.seconds = cells[i].predicted_s;
+        const int candidate = score->candidate_count++;
+        score->candidate[candidate].strategy = cells[i].strategy;
+        score->candidate[candidate].staged_members = cells[i].staged_members;
+        score->candidate[candidate].measured_s = cells[i].median_s;
+        score->prediction[candidate].applicable = true;
+        score->prediction[candidate].price.seconds = cells[i].predicted_s;
     }
     score->bytes = request->bytes;
     if (score->candidate_count == 0)
@@ -319,7 +319,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             options->scenario.staged_members.in != PTO_STAGED_TUNED ? ",staged_in,staged_out" : "");
 }
 
-/* Prints the columns of a row after its time. */
+/* Prints the columns of a row after its time. `posted`: the collective is done by MPI_Isend and MPI_Irecv. */
 static void print_rest(FILE *file, const settings_t *settings, const pto_scenario_t *scenario,
                        const cell_t *cell, bool posted) {
     char grid[PTO_HALO_TEXT_MAX];

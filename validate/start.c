@@ -1,7 +1,8 @@
-/* The common start of measured runs. The processes of one node use a barrier in shared memory. On several
- * nodes, they agree on a time slightly ahead. The offsets of the nodes' clocks are estimated from round trips
- * (Cristian, Probabilistic Clock Synchronization, 1989; Hunold and Carpen-Amarie, Reproducible MPI
- * Benchmarking Is Still Not As Easy As You Think, 2016). The reference clock is that of the first node. */
+/* The common start of measured runs (start.h). The processes of one node use a barrier in shared memory. On
+ * several nodes, they agree on a time slightly in the future. The offsets of the nodes' clocks are estimated
+ * from round trips (Cristian, Probabilistic Clock Synchronization, 1989; Hunold and Carpen-Amarie,
+ * Reproducible MPI Benchmarking Is Still Not As Easy As You Think, 2016). The reference clock is that of the
+ * first node. */
 #include "start.h"
 
 #include <math.h>
@@ -25,11 +26,12 @@ static struct {
     MPI_Comm node;        /* the processes of this node, which share a clock */
     MPI_Comm leaders;     /* one process of each node */
     double offset_s;      /* the reference clock minus this process's clock */
-    double compared_at_s; /* these three are the same on all processes */
-    double compared_in_s;
-    double least_margin_s;
-    double margin_s; /* from the arrival of the last process to the start */
-    double late_s;   /* by which this process missed the last start */
+    /* The next four are the same on all processes. */
+    double compared_at_s;  /* when clocks were compared last, on the reference clock */
+    double compared_in_s;  /* how long that took */
+    double least_margin_s; /* twice the time of an allreduce */
+    double margin_s;       /* from the arrival of the last process to the start */
+    double late_s;         /* by how much this process missed the last start */
 } clocks;
 
 static double reference_clock_s(void) { return now_s() + clocks.offset_s; }
@@ -68,6 +70,7 @@ static void measure_offset(int other) {
     MPI_Send(&offset_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders);
 }
 
+/* The other side of measure_offset. */
 static void answer_requests(void) {
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double asked_s;
@@ -130,7 +133,7 @@ double start_together(void) {
         compare_clocks();
         arrived_s = last_arrival_s();
     }
-    double moment_s = arrived_s + clocks.margin_s - clocks.offset_s;
+    double moment_s = arrived_s + clocks.margin_s - clocks.offset_s; /* the start, on this process's clock */
     clocks.late_s = fmax(0, now_s() - moment_s);
     while (now_s() < moment_s)
         sched_yield();

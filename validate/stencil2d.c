@@ -40,18 +40,19 @@ typedef struct {
     double *next;
 } serial_t;
 
-/* Returns where a cell is in the whole field, along one dimension. */
-static int64_t whole_place(const pto_halo_t *grid, int d, int64_t at) {
+/* Returns the coordinate of a cell in the whole field along one dimension, wrapped around if the field is. */
+static int64_t wrapped(const pto_halo_t *grid, int d, int64_t at) {
     int64_t all = grid->dims[d] * grid->extent[d];
     return grid->wrap[d] ? (at % all + all) % all : at;
 }
 
+/* Returns whether a coordinate is beyond an edge that does not wrap around. */
 static bool is_beyond(const pto_halo_t *grid, int d, int64_t at) {
     return !grid->wrap[d] && (at < 0 || at >= grid->dims[d] * grid->extent[d]);
 }
 
 static double initial(const pto_halo_t *grid, uint64_t seed, int64_t row, int64_t column) {
-    uint64_t place = (uint64_t)whole_place(grid, 0, row) * 1000003u + (uint64_t)whole_place(grid, 1, column);
+    uint64_t place = (uint64_t)wrapped(grid, 0, row) * 1000003u + (uint64_t)wrapped(grid, 1, column);
     uint64_t random = (place + seed * 1442695040888963407u) * 6364136223846793005u;
     random = (random ^ random >> 29) * 0xbf58476d1ce4e5b9u;
     return (double)(random >> 11) / 9007199254740992.0;
@@ -78,8 +79,8 @@ static double mean(const double *c, int64_t pitch) {
            0.05 * (c[-pitch - 1] + c[-pitch + 1] + c[pitch - 1] + c[pitch + 1]);
 }
 
-/* One step of all cells but the outermost `done` + 1 layers: the correct cells shrink by one layer in each
- * step, as the neighbors of the outermost ones are missing. */
+/* Computes one step of all cells but the outermost `done` + 1 layers. The neighbors of the outermost correct
+ * cells are missing, so there is one layer less of them after each step. */
 static void step_part(serial_t *serial, int64_t done) {
     const pto_halo_t *grid = serial->grid;
     int64_t rows = grid->extent[0] + 2 * serial->margin, columns = serial->columns, outer = done + 1;

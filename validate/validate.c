@@ -45,8 +45,8 @@ static int apply(const pto_arguments_t *arguments, settings_t *settings) {
     return PTO_EXIT_USAGE;
 }
 
-/* Rank 0 reads the files first; the others do so only if it succeeds, so that an error is printed once.
- * Returns the same on all processes: -1 to go on, otherwise the exit code. */
+/* Collective. Rank 0 reads the files first; the others do so only if it succeeds, so that an error is printed
+ * once. Returns the same on all processes: -1 to continue, otherwise the exit code. */
 static int apply_on_all(const pto_arguments_t *arguments, settings_t *settings) {
     int code = -1, worst = -1;
     if (settings->world_rank == 0)
@@ -71,13 +71,13 @@ static void end_job(const pto_error_t *err) {
     guard_abort(PTO_EXIT_ERROR);
 }
 
-/* Measurements must not be lost silently. */
+/* Ends the job if the table cannot be written: measurements must not be lost silently. */
 static void flush_table(void) {
     if (pto_flush_output() != PTO_EXIT_OK)
         guard_abort(PTO_EXIT_ERROR);
 }
 
-/* Text that is collected, so that it is written to the file in one piece. */
+/* Text that is collected in memory, so that it is written to the file in one piece. */
 typedef struct {
     FILE *file;
     char *text;
@@ -91,6 +91,7 @@ static void lines_begin(lines_t *lines) {
         die("out of memory for rows");
 }
 
+/* Writes the text to the file, and frees it. */
 static void lines_put(lines_t *lines, row_file_t *csv) {
     pto_error_t err = {0};
     if (fclose(lines->file) != 0)
@@ -142,6 +143,7 @@ static bool uses_library(const pto_plan_t *plan) {
     return false;
 }
 
+/* Plans, predicts, checks and measures a cell. If its strategy does not apply, stores the reason. */
 static void run_cell(const pto_options_t *options, const settings_t *settings, int64_t point, cell_t *cell) {
     pto_error_t err = {0};
     pto_scenario_t scenario = options->scenario; /* a shallow copy */
@@ -173,13 +175,15 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     pto_plan_destroy(plan);
 }
 
-/* Returns whether a pair stages nothing or everything. */
+/* A strategy that stages can run with any pair of numbers of staged members (pto_staged_t). */
+
+/* Returns whether a pair stages nothing, or everything but the root's data. */
 static bool is_pure(int64_t members, pto_staged_t pair) {
     return pair.in == pair.out && (pair.in == 0 || pair.in == members - 1);
 }
 
-/* Returns whether a pair of numbers of staged members is run: every pair (PTO_STAGED_ALL), or those that
- * differ from the cheapest one in at most one number; the pure pairs always. */
+/* Returns whether a pair is run: always if it is pure, or if every pair is asked for (PTO_STAGED_ALL);
+ * otherwise if it differs from the cheapest one in at most one number. */
 static bool is_run(const pto_staged_t *asked, const pto_staged_t *cheapest, int64_t members,
                    pto_staged_t pair) {
     return asked->in == PTO_STAGED_ALL || is_pure(members, pair) || pair.in == cheapest->in ||
@@ -197,7 +201,8 @@ static void add_cell(cells_t *cells, cell_t cell) {
     cells->cell[cells->count++] = cell;
 }
 
-/* Add a cell for each pair that is run. The pure ones come first: the others are compared with them. */
+/* Adds a cell for each pair that is run. The pure ones come first, because the others are compared with them.
+ */
 static void add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy, const pto_request_t *request,
                       cells_t *cells) {
     int64_t members = strategy->stages(request);
@@ -208,14 +213,14 @@ static void add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy,
                     add_cell(cells, (cell_t){.strategy = strategy, .staged_members = pair});
 }
 
-/* Add a cell for each algorithm that the strategy may use. */
+/* Adds a cell for each algorithm that the strategy may use. */
 static void add_algorithms(const pto_strategy_t *strategy, pto_collective_t collective, cells_t *cells) {
     for (int i = 0; i < pto_algorithm_count(); i++)
         if (pto_strategy_with(strategy, pto_algorithm_at(i)) & 1u << collective)
             add_cell(cells, (cell_t){.strategy = strategy, .algorithm = pto_algorithm_at(i)});
 }
 
-/* Add the cells of a strategy: one, or one for each variant that the options ask for. */
+/* Adds the cells of a strategy: one, or one for each variant that the options ask for. */
 static void add_cells(const pto_options_t *options, const settings_t *settings, int64_t point,
                       const pto_strategy_t *strategy, cells_t *cells) {
     const pto_staged_t *asked = &options->scenario.staged_members;
@@ -237,6 +242,7 @@ static void add_cells(const pto_options_t *options, const settings_t *settings, 
     }
 }
 
+/* Runs all cells of a point, writes their rows to the file, and prints them. */
 static void run_point(const pto_options_t *options, const settings_t *settings, int64_t point,
                       const pto_strategy_t **strategy, int count, row_file_t *csv) {
     cells_t cells = {0};
@@ -263,7 +269,7 @@ static void run_point(const pto_options_t *options, const settings_t *settings, 
     free(cells.cell);
 }
 
-/* On rank 0. NULL: the options name no file. */
+/* Opens the CSV file and writes its heading, on rank 0. NULL: the options name no file. */
 static row_file_t *open_csv(const settings_t *settings, const pto_options_t *options, int argc, char **argv) {
     row_file_t *csv = NULL;
     pto_error_t err = {0};
@@ -299,14 +305,14 @@ static void run_points(const pto_options_t *options, const settings_t *settings,
 }
 
 /* Returns whether the strategy, or an algorithm that it may use, may send in chunks. */
-static bool may_cut(const pto_strategy_t *strategy, pto_collective_t collective) {
-    bool cuts = strategy->chunked;
+static bool may_send_chunks(const pto_strategy_t *strategy, pto_collective_t collective) {
+    bool may = strategy->chunked;
     for (int i = 0; i < pto_algorithm_count() && strategy->by_hand; i++)
-        cuts = cuts || (pto_algorithm_at(i)->cuts && pto_algorithm_at(i)->collectives & 1u << collective);
-    return cuts;
+        may = may || (pto_algorithm_at(i)->cuts && pto_algorithm_at(i)->collectives & 1u << collective);
+    return may;
 }
 
-/* `argv` is written to the file as its provenance. */
+/* Runs what the options ask for. Returns the exit code. `argv` is written to the file as its provenance. */
 static int run_all(const pto_options_t *options, settings_t *settings, int argc, char **argv) {
     const pto_strategy_t **strategy = NULL;
     int count = 0;
@@ -316,7 +322,7 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
         compare_settings(settings, options, count, &err) != PTO_OK)
         end_job(&err);
     for (int i = 0; i < count; i++)
-        settings->chunked = settings->chunked || may_cut(strategy[i], options->scenario.collective);
+        settings->chunked = settings->chunked || may_send_chunks(strategy[i], options->scenario.collective);
     bool begun = energy_begin(settings, options);
     if (begun && !settings->options.powers)
         run_points(options, settings, strategy, count, argc, argv);
@@ -326,6 +332,7 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     return begun ? PTO_EXIT_OK : PTO_EXIT_ERROR;
 }
 
+/* Returns whether an option is on the command line. */
 static bool is_given(const pto_arguments_t *arguments, const char *name) {
     for (int i = 0; i < arguments->given_count; i++)
         if (strcmp(arguments->given[i].option->name, name) == 0)
@@ -361,7 +368,7 @@ int main(int argc, char **argv) {
     start_end();
     if (settings.world_rank == 0 && pto_flush_output() != PTO_EXIT_OK)
         code = PTO_EXIT_ERROR;
-    guard_part();
+    guard_leave_mpi();
     MPI_Finalize();
     guard_end();
     return code;

@@ -1,5 +1,5 @@
 /* Declarations shared by portolan-validate's files: its settings, cells and the functions of each file. A
- * cell is one strategy at one point (such as a size) of the scenario: a row of the table. */
+ * cell is one strategy at one point (such as a size) of the scenario: a row of the printed table. */
 #ifndef PTO_VALIDATE_H
 #define PTO_VALIDATE_H
 
@@ -12,26 +12,30 @@
 
 typedef struct {
     pto_validate_options_t options;
-    int world_rank;
-    const pto_device_t *device; /* from here on: derived from the options */
+    int world_rank; /* in MPI_COMM_WORLD */
+    /* Derived from the options: */
+    const pto_device_t *device;
     pto_op_t op;
     pto_exec_options_t exec;
     bool chunked;     /* some strategy sends in chunks */
     energy_job_t job; /* the energy counters, if energy or powers are measured */
 } settings_t;
 
-/* Nodes of a plan at which a policy chooses at run time: one of a gather, one of a broadcast. */
+/* Maximum number of nodes of a plan at which a policy chooses at run time: one of a gather, one of a
+ * broadcast. */
 enum { CHOSEN_MAX = 2 };
 
+/* What is run, and its result. A repeat is what is timed as one: one run, or several in a row; its time is
+ * divided by their number. */
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
     int64_t chunks;                        /* of a chunked strategy; otherwise 0 */
     pto_staged_t staged_members;           /* of a strategy that stages; otherwise 0 */
-    pto_exec_choices_t chosen[CHOSEN_MAX]; /* the policy's choices in the timed runs */
+    pto_exec_choices_t chosen[CHOSEN_MAX]; /* how many members the policy staged in the timed runs */
     int chosen_count;
-    bool by_library;
-    bool windows; /* the buffers are NCCL's symmetric windows, which no machine file prices */
+    bool by_library; /* the MPI library's own collective does it */
+    bool windows;    /* the buffers are NCCL's symmetric windows, which no machine file prices */
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why the strategy does not apply; empty: it does */
     double predicted_s;
     double setup_s; /* time to create the executor, of the slowest process */
@@ -41,10 +45,8 @@ typedef struct {
     double enqueue_s; /* median time of a call of pto_exec_enqueue or of a graph launch; 0: not measured */
     double *sample_s; /* on rank 0, by repeat: the time of a run, of the slowest process */
     int sample_count;
-    double least_s;
-    double median_s;
-    double low_s; /* 95 percent interval of the median */
-    double high_s;
+    double least_s, median_s;    /* of the samples */
+    double low_s, high_s;        /* 95 percent interval of the median */
     int energy_runs;             /* runs during which energy was measured; 0: none */
     double joules[ENERGY_COUNT]; /* of one run, by source */
     double energy_run_s;         /* time of each of these runs, with its barrier */
@@ -63,8 +65,8 @@ double local_limit_s(void);
 pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, int64_t point, cell_t *cell,
                           pto_error_t *err);
 
-/* energy_report.c. Collective. Opens the energy counters if the settings need them. False: they need them and
- * none can be read; rank 0 has printed the reason. */
+/* energy_report.c. Collective. Opens the energy counters if the settings need them. False: none can be read,
+ * and rank 0 has printed the reason. */
 bool energy_begin(settings_t *settings, const pto_options_t *options);
 /* Print a comment line for each source; the columns' names; their values. */
 void report_sources(FILE *file, const settings_t *settings);
@@ -90,7 +92,7 @@ void warn_of_runs(const pto_options_t *options, const settings_t *settings);
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings);
 void report_point(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cells,
                   int count);
-/* Print the last line, by which lost output is noticed: a launcher may cut it off without an error. */
+/* Prints the last line. Without it a reader knows that a launcher has cut the output off. */
 void report_end(FILE *file, int64_t points);
 /* Write `# key=value` lines and the columns' names; write a row for each sample. */
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv);

@@ -92,7 +92,7 @@ int main(int argc, char **argv) {
         guard_abort(3);
     } else
         say();
-    guard_part();
+    guard_leave_mpi();
     MPI_Finalize();
     guard_end();
     return 0;

@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
     guard_meet(MPI_COMM_WORLD);
     if (size != 3 || run_all_tests(NULL, NULL) != 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    guard_part();
+    guard_leave_mpi();
     MPI_Finalize();
     guard_end();
     return 0;

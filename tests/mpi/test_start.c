@@ -193,7 +193,7 @@ int main(int argc, char **argv) {
     if (one_node ? test_one_node() : test_nodes())
         MPI_Abort(MPI_COMM_WORLD, 1);
     start_end();
-    guard_part();
+    guard_leave_mpi();
     MPI_Finalize();
     guard_end();
     return 0;
