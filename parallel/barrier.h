@@ -1,6 +1,5 @@
-/* A barrier for the processes of a node in shared memory, and two flags. Processes leave this barrier within
- * a fraction of a microsecond of each other, but MPI_Barrier within several, and over a network within tens.
- */
+/* A barrier for the processes of a node in shared memory, and two flags. Processes leave it within a fraction
+ * of a microsecond of each other; they leave MPI_Barrier within several and, over a network, within tens. */
 #ifndef PTO_BARRIER_H
 #define PTO_BARRIER_H
 
@@ -9,7 +8,6 @@
 
 enum { TOGETHER_FLAG_COUNT = 2 };
 
-/* A barrier. */
 typedef struct together together_t;
 
 /* Collective over `comm`. The members of each node get a barrier of their own. Ends the job on an error. */
@@ -22,8 +20,7 @@ void together_wait(together_t *together);
 /* Returns flag 0 or 1. Flags are 0 at first, and each is on a cache line of its own. */
 atomic_int *together_flag(together_t *together, int index);
 
-/* Spins until the flag has this value. After a while it yields the core, which the process that sets it may
- * need. */
+/* Spins until the flag has this value. Soon yields the core, which the process that sets it may need. */
 void together_await(atomic_int *flag, int value);
 
 #endif

@@ -1,5 +1,4 @@
-/* Reads words and numbers from environment variables, and prints messages about values that are not
- * understood. */
+/* Reads words and numbers from environment variables, and prints messages about those not understood. */
 #include "environment.h"
 
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /* Reads the output of nccl-tests and rccl-tests: tables or, with -J, JSON. Lines above a table list the
- * processes and name the columns. The program's name is in a line of its own, in the shell's command, or
- * missing. */
+ * processes and name the columns. The program's name is there, in the shell's command, or missing. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,9 +104,8 @@ static const char *value_of(const char *line, const char *label) {
     return found + strspn(found, " ");
 }
 
-/* Reads a process: "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". If the
- * line was torn, letters may be lost. A lost rank is then assumed to be the next one, and a lost host is
- * unknown. */
+/* Reads a process: "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". A torn
+ * line may lack letters: a lost rank is assumed to be the next one, and a lost host is unknown. */
 static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) {
     pto_recording_listed_t *listed = &reader->listed;
     const bool is_torn = listed->torn_at > 0;
@@ -179,7 +177,6 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
                : PTO_OK;
 }
 
-/* Returns whether a text may be the beginning of a process's line. */
 static bool may_be_rank(const char *line) {
     const char *word = line + 1 + strspn(line + 1, " ");
     return is_rank(line) || (*line == '#' && strncmp(word, "Rank ", strlen(word)) == 0);
@@ -195,8 +192,7 @@ static pto_status_t end_rank(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* Keeps a part of a process's line that debug lines of NCCL interrupt. Returns whether the line is such a
- * part. */
+/* Keeps a part of a process's line that debug lines of NCCL interrupt. Returns whether `line` is one. */
 static bool store_rank(pto_recording_reader_t *reader, char *line, pto_status_t *status) {
     pto_recording_listed_t *listed = &reader->listed;
     const size_t length = strlen(line);
@@ -247,8 +243,9 @@ static pto_status_t name_experiment(pto_recording_reader_t *reader, const char *
 /* Reads a result. Calls replayed from a trace run in place only: their `out_of_place` is null. */
 static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *result) {
     const json_t *size = json_object_get(result, "size"), *runs = json_object_get(result, "out_of_place");
-    const json_t *time =
-        json_object_get(json_is_object(runs) ? runs : json_object_get(result, "in_place"), "time");
+    if (!json_is_object(runs))
+        runs = json_object_get(result, "in_place");
+    const json_t *time = json_object_get(runs, "time"), *wrong = json_object_get(runs, "nwrong");
     const double bytes = json_number_value(size), us = json_number_value(time);
     const char *experiment = json_string_value(json_object_get(result, "experiment_name"));
     pto_status_t status = experiment ? name_experiment(reader, experiment) : PTO_OK;
@@ -258,8 +255,6 @@ static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *re
         !(us >= 0 && us < 1e12))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX,
                                   "a result of nccl-tests without its size and a time");
-    const json_t *wrong =
-        json_object_get(json_is_object(runs) ? runs : json_object_get(result, "in_place"), "nwrong");
     const double elements = json_is_string(wrong) ? atof(json_string_value(wrong)) : json_number_value(wrong);
     reader->trace->has_wrong = reader->trace->has_wrong || elements > 0;
     if (!*reader->benchmark.program)

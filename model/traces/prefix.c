@@ -59,8 +59,7 @@ bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length) {
 }
 
 /* Removes repetitions of a line's own prefix within its row, as in "[0] 12[0] 34". Only a prefix that ends in
- * "]" or
- * ">" is removed, as "0: " may be a part of the row. */
+ * "]" or ">" is removed, as "0: " may be a part of the row. */
 static void join_row(const char *prefix, char *row) {
     char mark[sizeof((pto_prefix_t *)0)->form];
     size_t length = (size_t)(row - prefix);

@@ -68,7 +68,6 @@ bool pto_recording_takes_nodes(pto_recording_format_t format) {
     return formats[format].properties & LACKS_PROCS;
 }
 
-/* Fails if an option is given that the format has no use for. */
 static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_format_t format) {
     const pto_recording_options_t *options = reader->options;
     const struct {
@@ -276,8 +275,8 @@ static int by_kind(const void *left, const void *right) {
     return strcmp(a->call.route, b->call.route);
 }
 
-/* Makes the recording's calls: kinds that differ only in their communicator become one call. Sets the index
- * of the call for each kind, by the kind's number. */
+/* Makes the recording's calls: one of all kinds that differ only in their communicator. Sets the index of the
+ * call for each kind, by the kind's number. */
 static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *trace, int *call_of_kind) {
     int count = 0;
     for (int i = 0; i < reader->groups->count; i++)
