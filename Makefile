@@ -123,6 +123,7 @@ BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 MADE_SRC := $(wildcard tests/mpi/made_*.c)
+MEMBERS_SRC := tests/mpi/members_expected.c
 PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
 DROPIN_HELP_SRC := $(wildcard tests/mpi/dropin_*.c)
 NCCL_HELP_SRC := $(wildcard tests/mpi/nccl_*.c)
@@ -131,7 +132,7 @@ CLUSTER_SRC := $(wildcard tests/cluster/*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(filter-out $(PRELOAD_PLAIN_SRC),$(PRELOAD_SRC)) $(PROFILE_SRC) $(DROPIN_SRC) \
-	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(NCCL_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
+	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(MEMBERS_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(NCCL_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(PRELOAD_PLAIN_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(TEST_LIB_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
@@ -404,7 +405,7 @@ PARTS_test_counters := validate/energy.c $(addprefix parallel/,agreement.c clock
 PARTS_test_register := $(IMPL_SRC) $(wildcard impl/mpi/*.c)
 WRAP_test_register := malloc calloc realloc free pto_vector_add
 # With clocks that go on together, and with what its processes allocate.
-PARTS_test_members := $(CALIBRATION) impl/device/device_host.c impl/nccl/nccl_cuda.c
+PARTS_test_members := $(CALIBRATION) impl/device/device_host.c impl/nccl/nccl_cuda.c $(MEMBERS_SRC)
 WRAP_test_members := now_s memcpy aligned_alloc pto_nccl_library $(addprefix together_,create destroy wait await) \
 	$(addprefix pto_shared_,create open close destroy)
 # With clocks that go on where the test says so, and what the engine tells meanwhile.

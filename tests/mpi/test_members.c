@@ -7,8 +7,8 @@
  *   mpirun -n 4 test_members   four */
 #include "../../calibrate/benchmark.h"
 #include "barrier.h"
+#include "members_expected.h"
 #include "nccl/nccl_dl.h"
-#include "sanitized.h"
 #include "shm.h"
 #include "test.h"
 
@@ -18,35 +18,8 @@ enum { BYTES = 4096 };
 enum { PROCESSES = 4, CHUNKS = 4 /* of staged messages, in turn */, ITERATIONS = 2 * CHUNKS };
 enum { PIECES_MAX = 256, MESSAGES_MAX = 256, MEETINGS_MAX = 8 };
 
-/* Seconds of each call; those of the first kind times 1 + rank. */
-enum {
-    COPY = 3, /* and one a row */
-    MOVE = 5,
-    STORE_ALL = 7,
-    OPEN = 11,
-    ALLOCATE = 13,
-    EXPORT = 17,
-    STAGE = 19,
-    COPY_HERE = 23, /* by the CPU */
-    CREATE_SEGMENT = 29,
-    OPEN_SEGMENT = 31,
-    COLLECTIVE = 53, /* of NCCL */
-    REDUCE = 59,
-    REDUCE_MANY = 61, /* and one an input */
-    COPY_BY = 67,
-    LAUNCH = 71,
-    GRAPH = 73,
-    RECORD = 79,
-    POLL = 83,
-    /* the others, on all processes */
-    FINISH = 500,
-    MESSAGE = 37,
-    WAIT_ALL = 41,
-    AWAIT_FLAG = 43,
-    ROUND = 47 /* of a ping-pong of GPUs */
-};
-
-static int rank, size; /* the latter: 1, or PROCESSES */
+int rank;
+static int size; /* 1, or PROCESSES */
 
 /* --- the clocks ----------------------------------------------------------------------------------------- */
 
@@ -195,8 +168,6 @@ void __wrap_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) 
     drop_segment(memory);
     __real_pto_shared_destroy(memory, handle);
 }
-
-enum { SEES_MEMCPY = !ADDRESS_SANITIZED };
 
 /* Copies by the CPU, of which no two in a row are of the same place. */
 static size_t here_bytes; /* copies of so many take time; 0: none does */
@@ -375,7 +346,7 @@ static pto_status_t close_memory(void *memory, pto_error_t *err) {
 }
 
 /* A process's memory is known by its bytes. */
-static int mark_of(int process) { return 1 + process; }
+static int mark_of(int owner) { return 1 + owner; }
 
 static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
     memset(memory, byte != 0 ? mark_of(rank) : 0, bytes);
@@ -643,7 +614,7 @@ int MPI_Barrier(MPI_Comm comm) {
 /* Processes of one node with 4, 2 or 1 GPUs; and of two nodes, in turn, with 2 GPUs each. */
 enum { TWO_GPUS = 1, TWO_NODES = 3, LAYOUTS };
 
-static process_t process[PROCESSES];
+process_t process[PROCESSES];
 
 static void make_job(int layout, job_t *job) {
     static pto_device_t timed;
@@ -700,161 +671,6 @@ static void make_job(int layout, job_t *job) {
     gpu_select(process[rank].device);
 }
 
-/* --- what is expected of a member in an iteration ------------------------------------------------------- */
-
-static bool is(const case_t *what, const char *name) { return strcmp(what->benchmark, name) == 0; }
-
-static bool begins(const case_t *what, const char *with) {
-    return strncmp(what->benchmark, with, strlen(with)) == 0;
-}
-
-static bool ends(const case_t *what, const char *with) {
-    size_t length = strlen(what->benchmark);
-    return length >= strlen(with) && strcmp(what->benchmark + length - strlen(with), with) == 0;
-}
-
-/* By the column `pair`. */
-static bool is_by_ipc(const case_t *what, int place) {
-    int by_ipc = 0;
-    return begins(what, "memcpy_mixed") && sscanf(what->pair, "ipc=%d", &by_ipc) == 1 &&
-           place >= what->member_count - by_ipc;
-}
-
-/* Messages to another member. */
-static int messages_to(const case_t *what, int place, int other) {
-    if (is(what, "ping_pong") || is(what, "ping_pong_strided") || is(what, "exchange"))
-        return 1;
-    if (is(what, "staged"))
-        return place == 0;
-    if (is(what, "injection"))
-        return (place + what->procs) % (2 * what->procs) == other;
-    if (is(what, "multi_message"))
-        return place == 0 || other == 0;
-    return begins(what, "multi_message_one") ? what->messages : 0;
-}
-
-static int copies_of(const case_t *what, int place) {
-    if (is(what, "memcpy_peer"))
-        return place == 0;
-    if (begins(what, "memcpy_method") || is(what, "memcpy_h2h"))
-        return 0;
-    return begins(what, "memcpy_queued") ? what->messages : is(what, "staged") || begins(what, "memcpy");
-}
-
-static int64_t rows_of(const case_t *what, int64_t bytes) {
-    return begins(what, "memcpy_strided")          ? bytes / what->messages /* the bytes of a row */
-           : begins(what, "memcpy_shared_strided") ? 8
-                                                   : 1;
-}
-
-static int copies_in_of(const case_t *what, int place, const job_t *job) {
-    if (is(what, "memcpy_shared_duplex")) /* every second process of a GPU, of every second GPU */
-        return (place / job->device_count + place % job->device_count) % 2 == 0;
-    if (is(what, "staged"))
-        return place == 1;
-    return ends(what, "h2d") && !is_by_ipc(what, place) ? copies_of(what, place) : 0;
-}
-
-/* By copy_by; other methods are the CPU's. */
-static bool is_by_device(const case_t *what) {
-    return begins(what, "memcpy_method_default") || begins(what, "memcpy_method_explicit") ||
-           begins(what, "memcpy_method_query");
-}
-
-static bool reduces_on_gpu(const case_t *what) {
-    return begins(what, "reduce") && what->buffers == PTO_SPACE_GPU;
-}
-
-static int64_t bytes_moved(const case_t *what, int place, int64_t bytes) {
-    if (is(what, "remote_store_all"))
-        return bytes * (what->member_count - 1);
-    if (is_by_device(what) || reduces_on_gpu(what))
-        return bytes;
-    return (begins(what, "remote") ? place == 0 : copies_of(what, place)) * bytes;
-}
-
-/* Times that the member waits for others of its node. */
-static int meetings_of(const case_t *what, int place) {
-    if (begins(what, "memcpy_mixed"))
-        return 3; /* the second one only for those that copy the same way */
-    if (is(what, "injection") || is(what, "setup_segment"))
-        return 1;
-    if (begins(what, "multi_message"))
-        return place > 0;
-    if (is(what, "memcpy_h2h"))
-        return what->procs > 1 ? 2 : 0;
-    return begins(what, "memcpy_shared") || is(what, "remote_store_all") || begins(what, "setup") ||
-                   begins(what, "nccl")
-               ? 2
-               : 0;
-}
-
-/* How many times as long as process 0 the slowest takes, of the node's members or of those that copy the same
- * way. */
-static double slowest(const case_t *what, int place, bool of_part) {
-    int most = 0;
-    for (int i = 0; i < what->member_count; i++)
-        if ((!of_part || is_by_ipc(what, i) == is_by_ipc(what, place)) &&
-            process[what->member[i]].node == process[rank].node &&
-            (!is(what, "memcpy_h2h") || i < what->procs))
-            most = what->member[i] > most ? what->member[i] : most;
-    return 1 + most;
-}
-
-static double seconds_of(const case_t *what, int place, int64_t bytes) {
-    double own = 1 + rank, copy_s = COPY + (double)rows_of(what, bytes);
-    if (is(what, "ping_pong") || is(what, "ping_pong_strided"))
-        return place == 0 ? MESSAGE : 0;
-    if (is(what, "injection"))
-        return place < what->procs ? MESSAGE : 0;
-    if (is(what, "exchange"))
-        return WAIT_ALL;
-    if (begins(what, "multi_message"))
-        return place == 0 ? WAIT_ALL / 2.0 : 0;
-    if (is(what, "staged"))
-        return copy_s * own + MESSAGE + FINISH;
-    if (is(what, "memcpy_peer"))
-        return place == 0 ? copy_s * own + FINISH : 0;
-    if (begins(what, "memcpy_shared") || begins(what, "memcpy_mixed"))
-        return copy_s * slowest(what, place, false) + FINISH;
-    if (is(what, "memcpy_h2h"))
-        return SEES_MEMCPY && place < what->procs ? COPY_HERE * slowest(what, place, false) : 0;
-    if (begins(what, "memcpy_method"))
-        return is_by_device(what) ? COPY_BY * own : 0;
-    if (begins(what, "memcpy"))
-        return copies_of(what, place) * copy_s * own + FINISH;
-    if (is(what, "reduce"))
-        return reduces_on_gpu(what) ? REDUCE * own + FINISH : 0;
-    if (is(what, "reduce_many"))
-        return (REDUCE_MANY + what->messages) * own + FINISH;
-    if (is(what, "kernel_launch") || is(what, "graph_launch"))
-        return (is(what, "graph_launch") ? GRAPH : LAUNCH) * own + FINISH;
-    if (is(what, "kernel_enqueue"))
-        return LAUNCH * own;
-    if (is(what, "kernel_queued")) /* a thousand, and one wait */
-        return LAUNCH * own + FINISH / 1000.0;
-    if (is(what, "event_record") || is(what, "event_query"))
-        return (is(what, "event_record") ? RECORD : POLL) * own;
-    if (is(what, "signal_event"))
-        return (RECORD + 2 * POLL) * own;
-    if (is(what, "remote_store_all"))
-        return STORE_ALL * slowest(what, place, false) + FINISH;
-    if (begins(what, "remote"))
-        return place == 0 ? MOVE * own + FINISH : 0;
-    if (is(what, "setup_open"))
-        return place > 0 ? OPEN * own : 0;
-    if (is(what, "setup_allocate"))
-        return (what->buffers == PTO_SPACE_GPU ? ALLOCATE + EXPORT : STAGE) * own;
-    if (is(what, "setup_segment"))
-        return (place == 0 ? CREATE_SEGMENT : OPEN_SEGMENT) * own;
-    if (begins(what, "nccl"))
-        return COLLECTIVE * slowest(what, place, false) + FINISH;
-    if (is(what, "signal_flag"))
-        return place == 0 ? AWAIT_FLAG / 2.0 : 0;
-    assert_true(is(what, "signal_device"));
-    return place == 0 ? ROUND : 0;
-}
-
 /* --- a trial -------------------------------------------------------------------------------------------- */
 
 static void must_be_of(const char *at, int64_t bytes, int owner) {
@@ -880,7 +696,8 @@ static void check_data(const case_t *what, int place, int64_t bytes) {
         must_be_of(piece[1].at, bytes, member[1]);
     else if (begins(what, "memcpy_mixed") && place == 0)
         for (int i = 0; i < what->member_count; i++)
-            must_be_of(piece[piece_count - 1].at + i * bytes, bytes, is_by_ipc(what, i) ? member[i] : rank);
+            must_be_of(piece[piece_count - 1].at + i * bytes, bytes,
+                       copies_by_ipc(what, i) ? member[i] : rank);
 }
 
 static void must_take(const case_t *what, const char *name, double got, double wanted) {
@@ -937,9 +754,9 @@ static void check_trial(const benchmark_t *benchmark, work_t *work, int64_t byte
     in_trial = false;
     here_bytes = 0;
     must_take(what, what->benchmark, seconds,
-              iterations * seconds_of(what, place, bytes) + (is(what, "staged") ? FINISH : 0));
+              iterations * expected_seconds(what, place, bytes) + (is(what, "staged") ? FINISH : 0));
     for (int i = 0; i < what->member_count; i++) {
-        int messages = i != place ? iterations * messages_to(what, place, i) : 0;
+        int messages = i != place ? iterations * expected_messages(what, place, i) : 0;
         assert_int_equal(sent_messages[what->member[i]], messages);
         assert_int_equal(sent_bytes[what->member[i]], messages * bytes);
     }
@@ -948,23 +765,23 @@ static void check_trial(const benchmark_t *benchmark, work_t *work, int64_t byte
     MPI_Barrier(work->comm);
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, work->comm, &unread, MPI_STATUS_IGNORE);
     assert_false(unread);
-    assert_int_equal(meetings, iterations * meetings_of(what, place));
-    assert_int_equal(copies, iterations * copies_of(what, place));
+    assert_int_equal(meetings, iterations * expected_meetings(what, place));
+    assert_int_equal(copies, iterations * expected_copies(what, place));
     assert_int_equal(here_copies,
                      SEES_MEMCPY && is(what, "memcpy_h2h") && place < what->procs ? iterations : 0);
-    assert_int_equal(copies_in, iterations * copies_in_of(what, place, work->job));
+    assert_int_equal(copies_in, iterations * expected_copies_in(what, place, work->job));
     assert_int_equal(copies_pageable, begins(what, "memcpy_pageable") ? iterations : 0);
-    assert_int_equal(moved_bytes, iterations * bytes_moved(what, place, bytes));
+    assert_int_equal(moved_bytes, iterations * expected_bytes_moved(what, place, bytes));
     if (begins(what, "nccl"))
         check_nccl(what, iterations);
     if (is(what, "staged"))
         check_chunks(place, bytes, iterations);
     if (benchmark->parts != NULL) {
         double part_s[CASE_PART_MAX] = {-1, -1};
-        int own = is_by_ipc(what, place) ? 0 : 1;
+        int own = copies_by_ipc(what, place) ? 0 : 1;
         benchmark->parts(work, part_s);
         must_take(what, what->part[own], part_s[own],
-                  iterations * ((COPY + 1) * slowest(what, place, true) + FINISH));
+                  iterations * ((COPY + 1) * slowest_member(what, place, true) + FINISH));
         assert_true(part_s[1 - own] < 0);
     }
     MPI_Barrier(work->comm);
