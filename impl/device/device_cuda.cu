@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 
 #include "device_cuda.h"
-#include "kernels/lanes.cuh"
+#include "kernels/elements.cuh"
 
 static pto_status_t cuda_select(int64_t gpu, pto_error_t *err) {
     int count = 0;
@@ -230,24 +230,24 @@ static __device__ size_t item_step() { return static_cast<size_t>(gridDim.x) * b
 /* Combines all sources, of which one may be the target, in one pass: `units` of 16 bytes, then single
  * elements. Two units at a time keep enough loads in flight to use the memory's bandwidth. */
 template <typename T, typename Op>
-__global__ void combine(char *target, sources source, size_t units, size_t bytes, chosen by) {
-    const Op op = operation<Op>(by);
+__global__ void combine(char *target, sources source, size_t units, size_t bytes, op_choice choice) {
+    const Op op = operation<Op>(choice);
     const size_t step = item_step(), element = element_size<T>(op);
     for (size_t i = first_item(); i < units; i += 2 * step) {
         const bool two = i + step < units;
-        wide_lanes<T, 4> value[2] = {widened(load_unit<T>(source(0), i)), {}};
+        wide_elements<T> value[2] = {widened(load_unit<T>(source(0), i)), {}};
         if (two)
             value[1] = widened(load_unit<T>(source(0), i + step));
 #pragma unroll 2
         for (unsigned k = 1; k < source.count; k++) {
-            const lanes<T, 4> other = load_unit<T>(source(k), i);
+            const elements<T> other = load_unit<T>(source(k), i);
             if (two)
                 combine_into(value[1], load_unit<T>(source(k), i + step), op);
             combine_into(value[0], other, op);
         }
-        store_unit<T>(target, i, narrowed<T, 4>(value[0]));
+        store_unit<T>(target, i, narrowed<T>(value[0]));
         if (two)
-            store_unit<T>(target, i + step, narrowed<T, 4>(value[1]));
+            store_unit<T>(target, i + step, narrowed<T>(value[1]));
     }
     for (size_t i = units * sizeof(uint4) / element + first_item(); i < bytes / element; i += step)
         reduce_element<T>(target, source, source.count, i, op);
@@ -293,8 +293,8 @@ template <typename T, typename Op> pto_status_t reduction::launch(const sources 
     pto_status_t status = blocks_for(units > 0 ? units : count, &blocks, err);
     if (status != PTO_OK)
         return status;
-    const chosen by = {static_cast<uint8_t>(datatype), static_cast<uint8_t>(op)};
-    combine<T, Op><<<blocks, THREADS, 0, stream>>>(static_cast<char *>(target), some, units, bytes, by);
+    const op_choice choice = {static_cast<uint8_t>(datatype), static_cast<uint8_t>(op)};
+    combine<T, Op><<<blocks, THREADS, 0, stream>>>(static_cast<char *>(target), some, units, bytes, choice);
     return check(cudaGetLastError(), "launch of a reduction", err);
 }
 

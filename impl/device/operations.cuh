@@ -1,5 +1,6 @@
-/* The operations of reductions on a GPU, as function objects that combine two values. Kernels are compiled
- * for the usual pairs of type and operation; all others share one kernel (`word`, `chosen`). */
+/* The operations of reductions on a GPU, as function objects that combine two values. Kernels are templates
+ * on the element type and the operation. They are compiled for the usual pairs; all other pairs share one
+ * instance, for the type `untyped` and the operation `op_choice`. */
 #ifndef PTO_OPERATIONS_CUH
 #define PTO_OPERATIONS_CUH
 
@@ -8,6 +9,7 @@
 
 /* --- widening of 16-bit floating point ------------------------------------------------------------------ */
 
+/* The type in which elements of type T are combined. */
 template <typename T> struct wide { using type = T; };
 template <> struct wide<pto_half_t> { using type = float; };
 template <> struct wide<pto_bfloat16_t> { using type = float; };
@@ -25,7 +27,7 @@ static __device__ float widen(pto_half_t value) {
 #endif
 }
 
-/* The instructions generate another NaN than the CPU's code. */
+/* The instruction generates a NaN with other bits than the CPU's code. */
 static __device__ void narrow(float value, pto_half_t &into) {
 #ifdef __CUDA_ARCH__
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(into.bits) : "f"(value));
@@ -50,7 +52,7 @@ static __device__ void narrow(float value, pto_bfloat16_t &into) {
 
 /* --- operations that are known when a kernel is compiled ------------------------------------------------ */
 
-/* Integer sums and products need the unsigned type, so that they wrap around. */
+/* Integer sums and products are instantiated for the unsigned type, so that they wrap around. */
 struct sum {
     template <typename T> __device__ T operator()(T a, T b) const { return a + b; }
 };
@@ -68,23 +70,24 @@ struct maximum {
     __device__ double operator()(double a, double b) const { return pto_max_double(a, b); }
 };
 
-/* --- all others ------------------------------------------------------------------------------------------
+/* --- operations that are chosen at run time --------------------------------------------------------------
  *
  * A kernel for every type and operation would take long to compile. The rare ones share a kernel, which looks
  * up the operation for every 16 bytes. */
 
-/* The element type of that kernel: data of any type. */
-struct word {
+/* The element type of that kernel: 4 bytes of data of any type. */
+struct untyped {
     uint32_t bits;
 };
 
-/* The operation of that kernel: chosen at run time. */
-struct chosen {
+/* The operation of that kernel: its parameter names the datatype and the operation. */
+struct op_choice {
     uint8_t datatype; /* pto_datatype_t */
     uint8_t op;       /* pto_op_t */
 };
 
-template <typename T, typename F> static __device__ uint4 each_lane(uint4 one, uint4 other, F combine) {
+/* Combines each element of type T in 16 bytes. */
+template <typename T, typename F> static __device__ uint4 each_element(uint4 one, uint4 other, F combine) {
     enum { COUNT = sizeof(uint4) / sizeof(T) };
     T a[COUNT], b[COUNT];
     memcpy(a, &one, sizeof one);
@@ -96,26 +99,27 @@ template <typename T, typename F> static __device__ uint4 each_lane(uint4 one, u
 }
 
 template <typename T> static __device__ uint4 extreme(uint4 one, uint4 other, unsigned op) {
-    return op == PTO_OP_MIN ? each_lane<T>(one, other, [](T a, T b) { return b < a ? b : a; })
-                            : each_lane<T>(one, other, [](T a, T b) { return a < b ? b : a; });
+    return op == PTO_OP_MIN ? each_element<T>(one, other, [](T a, T b) { return b < a ? b : a; })
+                            : each_element<T>(one, other, [](T a, T b) { return a < b ? b : a; });
 }
 
-/* `1U *` widens what the language would promote to int. */
+/* `1U *` and `1U` make the arithmetic unsigned: C++ promotes 8- and 16-bit operands to int. Bitwise
+ * operations never get here (combine_unit). */
 template <typename T> static __device__ uint4 combine_integers(uint4 one, uint4 other, unsigned op) {
     switch (op) {
     case PTO_OP_PROD:
-        return each_lane<T>(one, other, [](T a, T b) { return 1U * a * b; });
+        return each_element<T>(one, other, [](T a, T b) { return 1U * a * b; });
     case PTO_OP_MIN:
     case PTO_OP_MAX:
         return extreme<T>(one, other, op);
     case PTO_OP_LAND:
-        return each_lane<T>(one, other, [](T a, T b) { return a != 0 && b != 0; });
+        return each_element<T>(one, other, [](T a, T b) { return a != 0 && b != 0; });
     case PTO_OP_LOR:
-        return each_lane<T>(one, other, [](T a, T b) { return a != 0 || b != 0; });
+        return each_element<T>(one, other, [](T a, T b) { return a != 0 || b != 0; });
     case PTO_OP_LXOR:
-        return each_lane<T>(one, other, [](T a, T b) { return (a != 0) != (b != 0); });
+        return each_element<T>(one, other, [](T a, T b) { return (a != 0) != (b != 0); });
     default:
-        return each_lane<T>(one, other, [](T a, T b) { return a + 1U * b; });
+        return each_element<T>(one, other, [](T a, T b) { return a + 1U * b; });
     }
 }
 
@@ -133,38 +137,40 @@ template <typename Real> static __device__ uint4 multiply_complex(uint4 one, uin
     return one;
 }
 
-/* Signed integers are combined as unsigned ones, except for minimum and maximum. */
-static __device__ uint4 combine_typed(uint4 one, uint4 other, chosen by) {
-    const bool orders = by.op == PTO_OP_MIN || by.op == PTO_OP_MAX;
-    switch (by.datatype) {
+/* Signed integers are combined as unsigned ones, except for minimum and maximum. Real floating-point types
+ * have kernels of their own, and complex ones come here only for products. */
+static __device__ uint4 combine_typed(uint4 one, uint4 other, op_choice choice) {
+    const bool orders = choice.op == PTO_OP_MIN || choice.op == PTO_OP_MAX;
+    switch (choice.datatype) {
     case PTO_DATATYPE_INT8:
         if (orders)
-            return extreme<int8_t>(one, other, by.op);
-        return combine_integers<uint8_t>(one, other, by.op);
+            return extreme<int8_t>(one, other, choice.op);
+        return combine_integers<uint8_t>(one, other, choice.op);
     case PTO_DATATYPE_INT16:
         if (orders)
-            return extreme<int16_t>(one, other, by.op);
-        return combine_integers<uint16_t>(one, other, by.op);
+            return extreme<int16_t>(one, other, choice.op);
+        return combine_integers<uint16_t>(one, other, choice.op);
     case PTO_DATATYPE_UINT16:
-        return combine_integers<uint16_t>(one, other, by.op);
+        return combine_integers<uint16_t>(one, other, choice.op);
     case PTO_DATATYPE_INT32:
     case PTO_DATATYPE_UINT32:
-        return combine_integers<uint32_t>(one, other, by.op);
+        return combine_integers<uint32_t>(one, other, choice.op);
     case PTO_DATATYPE_INT64:
     case PTO_DATATYPE_UINT64:
-        return combine_integers<uint64_t>(one, other, by.op);
+        return combine_integers<uint64_t>(one, other, choice.op);
     case PTO_DATATYPE_FLOAT_COMPLEX:
         return multiply_complex<float>(one, other);
     case PTO_DATATYPE_DOUBLE_COMPLEX:
         return multiply_complex<double>(one, other);
     default:
-        return combine_integers<uint8_t>(one, other, by.op);
+        return combine_integers<uint8_t>(one, other, choice.op);
     }
 }
 
-/* Combines the elements in 16 bytes. If they are fewer, the other bytes of the result are undefined. */
-static __device__ __noinline__ uint4 combine_unit(uint4 one, uint4 other, chosen by) {
-    switch (by.op) {
+/* Combines the elements in 16 bytes. If fewer bytes hold elements, the other bytes of the result are
+ * undefined. */
+static __device__ __noinline__ uint4 combine_unit(uint4 one, uint4 other, op_choice choice) {
+    switch (choice.op) {
     case PTO_OP_BAND:
         return {one.x & other.x, one.y & other.y, one.z & other.z, one.w & other.w};
     case PTO_OP_BOR:
@@ -172,12 +178,12 @@ static __device__ __noinline__ uint4 combine_unit(uint4 one, uint4 other, chosen
     case PTO_OP_BXOR:
         return {one.x ^ other.x, one.y ^ other.y, one.z ^ other.z, one.w ^ other.w};
     default:
-        return combine_typed(one, other, by);
+        return combine_typed(one, other, choice);
     }
 }
 
-static __device__ unsigned element_bytes(chosen by) {
-    switch (by.datatype) {
+static __device__ unsigned element_bytes(op_choice choice) {
+    switch (choice.datatype) {
     case PTO_DATATYPE_INT16:
     case PTO_DATATYPE_UINT16:
         return 2;
@@ -197,7 +203,7 @@ static __device__ unsigned element_bytes(chosen by) {
 
 /* --- from datatype and operation to template arguments -------------------------------------------------- */
 
-/* `T` for minimum and maximum, `Wraps` for sum and product. */
+/* `T` is the type for minimum and maximum, `Wraps` the type for sum and product. */
 template <typename T, typename Wraps, typename Visitor>
 static auto with_usual_operation(pto_op_t op, const Visitor &visit) {
     switch (op) {
@@ -212,8 +218,9 @@ static auto with_usual_operation(pto_op_t op, const Visitor &visit) {
     }
 }
 
-/* Returns `visit.template of<T, Op>()` with the type and the function object for a datatype and an operation.
- * Programs on bytes usually only copy them, so any kernel will do. */
+/* Returns `visit.template of<T, Op>()` with the element type and the function object for a datatype and an
+ * operation. Programs on bytes usually only copy them, and use the kernel for int32. A sum of complex numbers
+ * is a sum of their parts. */
 template <typename Visitor>
 static auto with_operation(pto_datatype_t datatype, pto_op_t op, const Visitor &visit) {
     const bool sums = op == PTO_OP_SUM, wraps = sums || op == PTO_OP_PROD;
@@ -231,11 +238,11 @@ static auto with_operation(pto_datatype_t datatype, pto_op_t op, const Visitor &
         return with_usual_operation<int32_t, uint32_t>(op, visit);
     if ((datatype == PTO_DATATYPE_INT64 && usual) || (datatype == PTO_DATATYPE_UINT64 && wraps))
         return with_usual_operation<int64_t, uint64_t>(op, visit);
-    return visit.template of<word, chosen>();
+    return visit.template of<untyped, op_choice>();
 }
 
-/* Makes the function object in a kernel. */
-template <typename Op> static __device__ Op operation(chosen) { return Op(); }
-template <> __device__ chosen operation<chosen>(chosen by) { return by; }
+/* Makes the function object in a kernel. Only `op_choice` needs the kernel's parameter. */
+template <typename Op> static __device__ Op operation(op_choice) { return Op(); }
+template <> __device__ op_choice operation<op_choice>(op_choice choice) { return choice; }
 
 #endif

@@ -1,14 +1,15 @@
-/* The ops of programs with flags on data: copies and reductions of one part by the threads of a block. Loads
- * have a high latency, so each thread keeps several in flight. */
+/* Copies and reductions of one part by the threads of a block, in programs with flags. kernel_flags.cuh calls
+ * move, move_rows, spread and reduce for the ops of these kinds. Loads have a high latency, so each thread
+ * keeps several in flight. */
 #ifndef PTO_KERNEL_BYTES_CUH
 #define PTO_KERNEL_BYTES_CUH
 
+#include "elements.cuh"
 #include "kernel_program.cuh"
-#include "lanes.cuh"
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
-/* Copies single bytes, from byte `first` of the part on. */
+/* Copies the bytes of a part from byte `first` on, one at a time. */
 static __device__ void copy_rest(const part &source, const part &target, size_t first) {
 #pragma unroll 1
     for (size_t i = first + threadIdx.x; i < bytes_of(source); i += THREADS)
@@ -18,7 +19,7 @@ static __device__ void copy_rest(const part &source, const part &target, size_t 
 /* Loads that one thread keeps in flight, over all pairs (source, target) of a move. */
 enum { IN_FLIGHT = 8, ROW_WORDS_IN_FLIGHT = 4 };
 
-/* Copies a part in words narrower than a unit. */
+/* Copies the whole words of a part, where the alignment allows only words narrower than a unit. */
 template <typename W> static __device__ void copy_words(const part &source, const part &target) {
     const W *from = reinterpret_cast<const W *>(source.at);
     W *to = reinterpret_cast<W *>(target.at);
@@ -46,7 +47,7 @@ static __device__ void copy_narrow(const part &source, const part &target, unsig
     }
 }
 
-/* Copies what remains after whole units: all of the part, if its alignment allows no units. */
+/* Copies what remains after the whole units: all of the part, if its alignment allows no units. */
 static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
     if (width == UNIT_BYTES)
         copy_rest(source, target, static_cast<size_t>(source.units) * UNIT_BYTES);
@@ -54,7 +55,7 @@ static __device__ void finish_copy(const part &source, const part &target, unsig
         copy_narrow(source, target, width);
 }
 
-/* Copies the whole units of several pairs at the same time. Sizes may differ. */
+/* Copies the whole units of PAIRS pairs (source, target) concurrently. The pairs' sizes may differ. */
 template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
     constexpr int UNITS_IN_FLIGHT = IN_FLIGHT / PAIRS; /* of each pair */
     part source[PAIRS], target[PAIRS];
@@ -82,6 +83,7 @@ template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
     }
 }
 
+/* Executes a MOVE: pairs (source, target). */
 static __device__ void move(const part *operands, const op &now) {
     const unsigned pairs = now.count / 2;
     unsigned done = 0;
@@ -113,24 +115,25 @@ template <typename W> static __device__ uint32_t words_in(const part &own) {
     return static_cast<uint32_t>(bytes_of(own) / sizeof(W));
 }
 
-/* Treats all pairs as one list of words, so that enough loads are in flight even if each pair is small. */
+/* Copies pairs in words of type W. The words of all pairs form one list, so that enough loads are in flight
+ * even if each pair is small. A thread copies every THREADS-th word of the list. */
 template <typename W> static __device__ void move_row_words(const part *pairs, unsigned count) {
-    uint32_t all = 0;
+    uint32_t all_words = 0;
 #pragma unroll 1
     for (unsigned i = 0; i < count; i++)
-        all += words_in<W>(pairs[2 * i]);
+        all_words += words_in<W>(pairs[2 * i]);
     unsigned pair = 0;
-    uint32_t first = 0; /* the pair's first word, as its number in the list */
+    uint32_t first = 0; /* index in the list of the pair's first word */
 #pragma unroll 1
-    for (uint32_t i = threadIdx.x; i < all; i += ROW_WORDS_IN_FLIGHT * THREADS) {
+    for (uint32_t i = threadIdx.x; i < all_words; i += ROW_WORDS_IN_FLIGHT * THREADS) {
         W value[ROW_WORDS_IN_FLIGHT] = {};
         char *target[ROW_WORDS_IN_FLIGHT] = {};
 #pragma unroll
         for (int j = 0; j < ROW_WORDS_IN_FLIGHT; j++) {
             const uint32_t word = i + j * THREADS;
-            if (word >= all)
+            if (word >= all_words)
                 break;
-            uint32_t words; /* of the pair */
+            uint32_t words; /* of the pair; the loop finds the pair that contains `word` */
             while (word - first >= (words = words_in<W>(pairs[2 * pair]))) {
                 pair++;
                 first += words;
@@ -141,7 +144,7 @@ template <typename W> static __device__ void move_row_words(const part *pairs, u
         }
 #pragma unroll
         for (int j = 0; j < ROW_WORDS_IN_FLIGHT; j++)
-            if (i + j * THREADS < all)
+            if (i + j * THREADS < all_words)
                 *reinterpret_cast<W *>(target[j]) = value[j];
     }
 }
@@ -158,10 +161,12 @@ static __device__ void move_rows(const part *operands, const op &now) {
         move_row_words<char>(operands, pairs);
 }
 
-/* Units of each source of a spread or reduction that a thread keeps in flight. */
+/* --- copies to several targets -------------------------------------------------------------------------- */
+
+/* Units of each source that a thread keeps in flight, also in reductions. */
 enum { SOURCE_UNITS_IN_FLIGHT = 4 };
 
-/* Each unit is loaded once and stored to all targets. */
+/* Executes a SPREAD: each unit of the source is loaded once and stored to all targets. */
 static __device__ void spread(const part *operands, const op &now) {
     const part source = operands[0];
     const unsigned units = now.width == UNIT_BYTES ? source.units : 0;
@@ -192,19 +197,21 @@ static __device__ void copy_element(const char *from, char *to, size_t i, Op) {
     reinterpret_cast<T *>(to)[i] = reinterpret_cast<const T *>(from)[i];
 }
 
-template <> __device__ void copy_element<word, chosen>(const char *from, char *to, size_t i, chosen by) {
-    const unsigned bytes = element_bytes(by);
+template <>
+__device__ void copy_element<untyped, op_choice>(const char *from, char *to, size_t i, op_choice choice) {
+    const unsigned bytes = element_bytes(choice);
 #pragma unroll 1
     for (size_t j = i * bytes; j < (i + 1) * bytes; j++)
         to[j] = from[j];
 }
 
-/* Operands: a target, sources, more targets. All GPUs combine in this order, and so get equal bits. */
+/* Reduces the first `units` units. The operands are a target, the sources, and `now.copies` more targets. All
+ * GPUs combine the sources in this order, so their results are bitwise equal. */
 template <typename T, typename Op>
 static __device__ void reduce_units(const part *operands, const op &now, unsigned units, Op combine) {
     const unsigned sources_end = now.count - now.copies;
     for (unsigned i = threadIdx.x; i < units; i += SOURCE_UNITS_IN_FLIGHT * THREADS) {
-        wide_lanes<T, 4> value[SOURCE_UNITS_IN_FLIGHT] = {};
+        wide_elements<T> value[SOURCE_UNITS_IN_FLIGHT] = {};
         const char *first = operands[1].at;
 #pragma unroll
         for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
@@ -213,7 +220,7 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
 #pragma unroll 2
         for (unsigned k = 2; k < sources_end; k++) {
             const char *source = operands[k].at;
-            lanes<T, 4> other[SOURCE_UNITS_IN_FLIGHT] = {};
+            elements<T> other[SOURCE_UNITS_IN_FLIGHT] = {};
 #pragma unroll
             for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
                 if (i + j * THREADS < units)
@@ -229,22 +236,22 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
 #pragma unroll
             for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)
                 if (i + j * THREADS < units)
-                    store_unit<T>(target, i + j * THREADS, narrowed<T, 4>(value[j]));
+                    store_unit<T>(target, i + j * THREADS, narrowed<T>(value[j]));
         }
     }
 }
 
-/* Reduces whole units if the alignment allows it, and the rest element by element. */
+/* Executes a REDUCE: by units if the alignment allows it, and the rest element by element. */
 template <typename T, typename Op>
 static __device__ void reduce(const part *operands, const op &now, Op combine) {
     const part target = operands[0];
     const unsigned units = now.width == UNIT_BYTES ? target.units : 0;
     const unsigned sources_end = now.count - now.copies;
-    const size_t element = element_size<T>(combine);
+    const size_t bytes_each = element_size<T>(combine);
     reduce_units<T>(operands, now, units, combine);
 #pragma unroll 1
-    for (size_t i = static_cast<size_t>(units) * UNIT_BYTES / element + threadIdx.x;
-         i < bytes_of(target) / element; i += THREADS) {
+    for (size_t i = static_cast<size_t>(units) * UNIT_BYTES / bytes_each + threadIdx.x;
+         i < bytes_of(target) / bytes_each; i += THREADS) {
         reduce_element<T>(
             target.at, [&](unsigned k) { return operands[k + 1].at; }, sources_end - 1, i, combine);
         for (unsigned k = sources_end; k < now.count; k++)

@@ -1,27 +1,30 @@
-/* The kernel table (portolan/kernel.h) of NVIDIA GPUs. A few kernels, the same for all plans, execute
- * programs: with flags, with lines, or an exchange. Host code passes them the program as a parameter.
+/* The kernel table (portolan/kernel.h) of NVIDIA GPUs. The executor reaches it through the device's table
+ * (device_cuda.cu). A few kernels, the same for all plans, execute programs: one for programs with flags, one
+ * for programs with lines, and some for exchanges. Host code passes them the program as a parameter.
  *
- * Why a waiting block sees the data. The threads that stored (weak stores, to their own GPU's memory or
- * through a link to another's) meet at a barrier, which orders their stores before what any thread of the
- * block does next. One thread then does st.release.sys. By the PTX memory model, a thread on any GPU that
- * reads the released value with ld.acquire.sys sees everything that is ordered before the release, including
- * the other threads' stores. Each warp polls flags by itself; the lanes that poll synchronise with the others
- * (__syncwarp) before any of them loads data. No data is loaded as constant (`ld.global.nc`), which is not
- * ordered, so no pointer here is `__restrict__`. A signal that memory was read is safe, too: loads before a
- * release are complete before it.
+ * Why a waiting block sees the data. The threads that stored data meet at a barrier, which orders their
+ * stores before what any thread of the block does next. (These are weak stores, to their own GPU's memory or
+ * through a link to another GPU's.) One thread then does st.release.sys. By the PTX memory model, a thread on
+ * any GPU that reads the released value with ld.acquire.sys sees everything that is ordered before the
+ * release, including the other threads' stores. Each warp polls flags by itself. Its threads synchronise
+ * (__syncwarp) before any of them loads data. No data is loaded as constant (`ld.global.nc`), because such
+ * loads are not ordered; so no pointer here is `__restrict__`. A signal that memory was read is safe, too:
+ * loads before a release are complete before it.
  *
- * Why waiting ends. A block waits for the same block of other GPUs; all blocks go through their slices in an
- * order without deadlock (turns.h); all blocks of a GPU are resident (there are no more than multiprocessors,
- * each with room for one); and `check` proves that a plan's signals and waits are free of deadlock. With
- * lines, the data that an op waits for are stored before the first wait (model/src/plan/lines.c), or in an
- * exchange unit by unit, each before the wait for it.
+ * Why waiting ends. A block waits for the same block of other GPUs. All blocks of a GPU are resident: there
+ * are no more than multiprocessors, each with room for one. All blocks go through their slices in an order
+ * without deadlock (turns.h), and `check` proves that a plan's signals and waits are free of deadlock. In a
+ * program with lines, all blocks store the data that others wait for before their own first wait
+ * (model/src/plan/lines.c). In an exchange, a thread stores each unit before it waits for the one at the same
+ * offset.
  *
  * Why runs don't mix. A launch begins its work after the previous launch in its stream has completed, whether
  * or not they overlap. If other GPUs may still access memory for an earlier run, the plan orders that by
  * flags or double-buffering. Run numbers only grow, so a flag of an earlier run is never taken for one of
  * this run.
  *
- * Why a run that gave up does no harm. Its block no longer stores to other GPUs or signals: decision 27. */
+ * Why a run that gave up does no harm. Its block no longer stores to other GPUs or signals
+ * (docs/decisions/0027). */
 #include <algorithm>
 #include <cstdlib>
 
@@ -32,39 +35,39 @@
 #include "portolan/lines.h"
 
 enum {
-    BLOCK_BYTES = 8192,
+    BLOCK_BYTES = 8192, /* data per block, and per block and slice (pto_kernel_cut_t) */
     SLICE_BYTES = 262144,
-    LINES_THREADS_MIN = 128,
+    LINES_THREADS_MIN = 128, /* threads of a block in programs with lines */
     LINES_BLOCK_BYTES = LINES_THREADS_MIN * PTO_LINE_BYTES,
     LINES_SLICE_BYTES = 16384,
-    POLLS_PER_QUERY = 4096,
+    POLLS_PER_QUERY = 4096, /* polls of the run's end for each query of the stream */
     POLLS_AT_ONCE = 64
 };
 
-/* Of queued runs, every 64th reports its end to the host: the system-scope store takes a microsecond. */
+/* Only every 64th queued run reports its end to the host, because its system-scope store takes 1 us. */
 enum { RUNS_PER_REPORT = 64 };
 
 /* --- the kernels --------------------------------------------------------------------------------------- */
 
 template <typename T, typename Op>
-__global__ void __launch_bounds__(THREADS, 1) run_program(const __grid_constant__ program all) {
+__global__ void __launch_bounds__(THREADS, 1) run_program(const __grid_constant__ device_program parameter) {
     __shared__ parts_tables parts;
-    run_with_flags<T, Op>(all, parts);
+    run_with_flags<T, Op>(parameter, parts);
 }
 
 template <typename T, typename Op>
-__global__ void __launch_bounds__(THREADS, 1) run_lines(const __grid_constant__ program all) {
+__global__ void __launch_bounds__(THREADS, 1) run_lines(const __grid_constant__ device_program parameter) {
     __shared__ line_operand operands[OPERANDS_MAX];
-    run_with_lines<T, Op>(all, operands);
+    run_with_lines<T, Op>(parameter, operands);
 }
 
 template <typename Result, int PEERS>
 __global__ void __launch_bounds__(exchange_threads_max(PEERS), 1)
-    run_all(const __grid_constant__ exchange<PEERS> all) {
-    run_exchange<Result>(all);
+    run_all(const __grid_constant__ exchange<PEERS> parameter) {
+    run_exchange<Result>(parameter);
 }
 
-/* The kernels. Exchanges are compiled for up to so many peers, each with a line in flight per thread. */
+/* The kernels. Those for exchanges are compiled for at most 1, 3 or 7 peers. */
 enum kernel_form {
     FLAGS,
     LINES,
@@ -85,13 +88,14 @@ template <typename Result> static const void *exchange_entry(int peers) {
     return reinterpret_cast<const void *>(run_all<Result, EXCHANGE_PEERS_MAX>);
 }
 
-/* Returns the maximum number of peers of an exchange; 0: the form is no exchange. */
+/* Returns the maximum number of peers of an exchange's kernel; 0: the kernel is not for exchanges. */
 static int peers_of(kernel_form form) {
     static const int peers[KERNEL_FORMS] = {0, 0, 1, 3, EXCHANGE_PEERS_MAX, 1, 3, EXCHANGE_PEERS_MAX};
     return peers[form];
 }
 
-struct entries {
+/* A visitor of with_operation (operations.cuh): returns the kernel of a form for a type and an operation. */
+struct entry_visitor {
     kernel_form form;
     template <typename T, typename Op> const void *of() const {
         if (form == FLAGS)
@@ -110,16 +114,17 @@ static unsigned threads_max(kernel_form form) {
 }
 
 static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form form) {
-    return with_operation(datatype, op, entries{form});
+    return with_operation(datatype, op, entry_visitor{form});
 }
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
 
-/* Far operands, for which the parameter has no room (kernel_program.cuh), are in tables in device memory,
- * which are allocated once. The first table holds the addresses that the kernel was created with. After a
- * rebinding, a launch before the run, in the same stream, writes the new addresses to the second table; no
- * other run uses it then, since runs of one kernel follow one another. Graphs repeat both launches, so
- * between runs it is unknown which addresses their table holds; they use the third one. */
+/* The far operands, for which the parameter has no room (kernel_program.cuh), are in tables in device memory.
+ * FAR_CREATED holds the addresses that the kernel was created with. After a rebinding, a launch of
+ * write_operands, before the run and in its stream, writes the new addresses to FAR_REBOUND. No other run
+ * uses that table then, since runs of one kernel follow one another. A graph that captures the run repeats
+ * both launches, and several graphs may hold different addresses; they use FAR_IN_GRAPHS, and write it each
+ * time. */
 enum far_table { FAR_CREATED, FAR_REBOUND, FAR_IN_GRAPHS, FAR_TABLES };
 struct far_operands {
     operand *now; /* the current ones, on the host */
@@ -128,8 +133,9 @@ struct far_operands {
     bool rebound_is_written; /* a launch that writes them to FAR_REBOUND has been enqueued */
 };
 
-/* For a run that the host waits for: a graph of one kernel without a run number. It begins sooner than a
- * plain launch and takes half the CPU time, but does not overlap with earlier work in its stream. */
+/* A graph of one kernel node, for runs that the host waits for. It begins sooner than a plain launch and
+ * takes half the CPU time, but does not overlap with earlier work in its stream. Its parameter has no run
+ * number. */
 struct run_graph {
     cudaGraph_t graph;
     cudaGraphNode_t node;
@@ -138,30 +144,30 @@ struct run_graph {
 };
 
 struct cuda_kernel {
-    program all;
-    any_exchange exchange; /* the parameter instead of `all`, if `exchanges` */
+    device_program program;
+    any_exchange exchange; /* if `exchanges`: the kernel's parameter, instead of `program` */
     bool exchanges;
-    bool has_operands; /* in `all` */
+    bool has_near; /* `program` has its near operands; a rebinding changes only their addresses */
     far_operands far;
-    const void *entry;
+    const void *entry; /* the kernel's function */
     unsigned blocks;
     unsigned threads;
-    uint64_t *ended;         /* the host's pointer to the words that all.ended points to */
+    uint64_t *ended;         /* the host's address of the two numbers at program.ended */
     uint32_t patience_ms;    /* of enqueued runs */
     uint64_t started;        /* number of the last run launched */
     uint64_t ended_by_query; /* the last run known to have ended because the stream was empty */
     bool reports_end;        /* whether the last run launched reports its end */
     bool overlaps;           /* runs may begin while the kernel before them ends */
-    bool rebound;            /* has other addresses than at first */
-    bool enqueued;           /* runs were enqueued. Graphs may repeat them, so only the device counts runs */
+    bool rebound;            /* the addresses are no longer those of its creation */
+    bool enqueued; /* runs were enqueued; graphs may repeat them, so only the device counts runs now */
     run_graph graph;
     plain_launch plain;
-    cudaStream_t setup_stream; /* while the kernel is created: of copies to its memory */
-    cudaStream_t stream;
-    unsigned polls;
+    cudaStream_t setup_stream; /* while the kernel is created: for copies to its memory */
+    cudaStream_t stream;       /* of the last run that `start` launched */
+    unsigned polls;            /* since then */
 };
 
-/* Kernel parameters are copied by the launch, and by a graph that captures it. */
+/* The parameter of write_operands. The launch, or a graph that captures it, copies it. */
 enum { OPERAND_BATCH = 128 };
 struct operand_batch {
     operand at[OPERAND_BATCH];
@@ -172,7 +178,8 @@ static __global__ void write_operands(operand *table, const __grid_constant__ op
     table[threadIdx.x] = some.at[threadIdx.x];
 }
 
-/* The query also loads the kernels, which must not happen later, while a kernel waits for this process. */
+/* Returns the number of multiprocessors, or 0 if a kernel has no room for a block on one. The query also
+ * loads the kernels. That must not happen later, while a kernel of another GPU waits for this process. */
 static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
     int device = 0, multiprocessors = 0, blocks_each = 0;
     pto_status_t status = CUDA_DO(cudaGetDevice(&device), err);
@@ -194,20 +201,21 @@ static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
     return status;
 }
 
+/* Returns whether the far operands have addresses that FAR_CREATED does not hold. */
 static bool must_write_far(const cuda_kernel *kernel) { return kernel->rebound && kernel->far.count > 0; }
 
-/* Writes the far operands to a table, in the stream of the launch that needs them, unless they are there.
- * `*put`: the launch must wait for that. */
-static pto_status_t write_far(cuda_kernel *kernel, cudaStream_t stream, bool *put, pto_error_t *err) {
+/* Enqueues launches that write the far operands to a table, in the stream of the run that needs them, unless
+ * the table has them. Sets `*written` if it does so: the run must not overlap these launches. */
+static pto_status_t write_far(cuda_kernel *kernel, cudaStream_t stream, bool *written, pto_error_t *err) {
     far_operands *far = &kernel->far;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     pto_status_t status = CUDA_DO(cudaStreamIsCapturing(stream, &capture), err);
     const bool in_graph = capture != cudaStreamCaptureStatusNone;
     operand *table = far->table[in_graph ? FAR_IN_GRAPHS : FAR_REBOUND];
-    kernel->all.more = table;
+    kernel->program.more = table;
     if (status != PTO_OK || (!in_graph && far->rebound_is_written))
         return status;
-    *put = true;
+    *written = true;
     for (unsigned first = 0; first < far->count && status == PTO_OK; first += OPERAND_BATCH) {
         const unsigned count = std::min(far->count - first, unsigned(OPERAND_BATCH));
         operand_batch some = {};
@@ -219,19 +227,20 @@ static pto_status_t write_far(cuda_kernel *kernel, cudaStream_t stream, bool *pu
     return status;
 }
 
-/* make_counters, later, waits for this copy. */
+/* Allocates the tables and copies the operands to the first one. make_counters later waits for this copy. */
 static pto_status_t create_far(far_operands *far, cudaStream_t stream, pto_error_t *err) {
     const size_t bytes = far->count * sizeof(operand);
     void *tables = nullptr;
     pto_status_t status = CUDA_DO(cudaMalloc(&tables, FAR_TABLES * bytes), err);
     for (int i = 0; i < FAR_TABLES && status == PTO_OK; i++)
         far->table[i] = static_cast<operand *>(tables) + i * far->count;
-    return status == PTO_OK ? CUDA_DO(cudaMemcpyAsync(far->table[FAR_CREATED], far->now, bytes,
-                                                      cudaMemcpyHostToDevice, stream),
-                                      err)
-                            : status;
+    if (status != PTO_OK)
+        return status;
+    return CUDA_DO(cudaMemcpyAsync(far->table[FAR_CREATED], far->now, bytes, cudaMemcpyHostToDevice, stream),
+                   err);
 }
 
+/* Keeps the far operands on the host. At first, also creates the tables. */
 static pto_status_t translate_far(const pto_operand_t *operands, int count, cuda_kernel *kernel,
                                   pto_error_t *err) {
     far_operands *far = &kernel->far;
@@ -242,48 +251,55 @@ static pto_status_t translate_far(const pto_operand_t *operands, int count, cuda
     if (far->now == nullptr)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     for (int i = 0; i < count; i++)
-        far->now[i] = translate(&operands[i], kernel->blocks * kernel->all.slices);
+        far->now[i] = translate(&operands[i], kernel->blocks * kernel->program.slices);
     far->rebound_is_written = false;
     const pto_status_t status = is_first ? create_far(far, kernel->setup_stream, err) : PTO_OK;
-    kernel->all.more = far->table[FAR_CREATED];
+    kernel->program.more = far->table[FAR_CREATED];
     return status;
 }
 
 static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda_kernel *kernel,
                                        pto_error_t *err) {
     const int count = program->operand_count, near = std::min(count, int(OPERANDS_NEAR));
-    for (int i = 0; i < near && kernel->has_operands; i++) /* only their addresses change */
-        kernel->all.operands[i].at = static_cast<char *>(program->operands[i].spot.at);
-    for (int i = 0; i < near && !kernel->has_operands; i++)
-        kernel->all.operands[i] = translate(&program->operands[i], kernel->blocks * kernel->all.slices);
-    kernel->has_operands = true;
+    for (int i = 0; i < near; i++)
+        if (kernel->has_near)
+            kernel->program.operands[i].at = static_cast<char *>(program->operands[i].spot.at);
+        else
+            kernel->program.operands[i] =
+                translate(&program->operands[i], kernel->blocks * kernel->program.slices);
+    kernel->has_near = true;
     return near < count ? translate_far(program->operands + near, count - near, kernel, err) : PTO_OK;
 }
 
-/* Returns the threads of a block: fixed with flags; with lines, one per line of a part, within limits. */
+/* Returns the threads of a block. With flags, the number is fixed. With lines, a block has one thread for
+ * each line of the largest part, in whole warps and within limits. */
 static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form) {
     int64_t max_bytes = 0;
     for (int i = 0; i < program->operand_count; i++)
         max_bytes = std::max(max_bytes, program->operands[i].bytes);
     const int64_t warp_bytes = int64_t(program->blocks) * program->slices * PTO_LINE_BYTES * WARP_THREADS;
-    const int64_t warps = (max_bytes + warp_bytes - 1) / warp_bytes, all = threads_max(form);
-    return static_cast<unsigned>(
-        form == FLAGS ? all : std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), all));
+    const int64_t warps = (max_bytes + warp_bytes - 1) / warp_bytes, threads_most = threads_max(form);
+    if (form == FLAGS)
+        return static_cast<unsigned>(threads_most);
+    return static_cast<unsigned>(std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), threads_most));
 }
 
-static kernel_form form_of(const pto_kernel_program_t *program, any_exchange &all) {
+/* Returns the kernel for a program. Sets `exchange` if that is one for exchanges. */
+static kernel_form form_of(const pto_kernel_program_t *program, any_exchange &exchange) {
     if (!has_lines(program))
         return FLAGS;
-    const exchange_kind kind = find_exchange(program, all);
+    const exchange_kind kind = find_exchange(program, exchange);
     if (kind == NO_EXCHANGE)
         return LINES;
-    if (all.peers == 1)
+    if (exchange.peers == 1)
         return kind == EXCHANGE_OF_SUMS ? SUMS_OF_1 : COPIES_OF_1;
-    if (all.peers <= 3)
+    if (exchange.peers <= 3)
         return kind == EXCHANGE_OF_SUMS ? SUMS_OF_3 : COPIES_OF_3;
     return kind == EXCHANGE_OF_SUMS ? SUMS_OF_7 : COPIES_OF_7;
 }
 
+/* Fills in the kernel's parameter, and chooses its function and its threads. Refuses programs that no kernel
+ * can execute. */
 static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kernel *kernel,
                                   pto_error_t *err) {
     if (program->op_count > OPS_MAX || program->operand_count > OPERANDS_MAX)
@@ -293,17 +309,17 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
                              program->op_count, program->operand_count, OPS_MAX, OPERANDS_MAX);
     for (int i = 0; i < program->op_count; i++) {
         const pto_kernel_op_t *from = &program->ops[i];
-        const bool rows = some_rows(program, from);
+        const bool rows = has_rows(program, from);
         if (rows && !can_run_rows(program, from))
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                                  "rows beside lines, double-buffered, or of more than 2 GiB, none of which "
                                  "this device takes");
-        kernel->all.ops[i] = {static_cast<uint8_t>(rows ? int(MOVE_ROWS) : int(from->kind)),
-                              static_cast<uint8_t>(width_of(program, from)),
-                              static_cast<uint8_t>(from->copies), static_cast<uint16_t>(from->count),
-                              static_cast<uint16_t>(from->first)};
+        kernel->program.ops[i] = {static_cast<uint8_t>(rows ? int(MOVE_ROWS) : int(from->kind)),
+                                  static_cast<uint8_t>(width_of(program, from)),
+                                  static_cast<uint8_t>(from->copies), static_cast<uint16_t>(from->count),
+                                  static_cast<uint16_t>(from->first)};
     }
-    find_phases(program, &kernel->all);
+    find_phases(program, &kernel->program);
     if (has_lines(program) && !can_run_lines(program))
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
@@ -312,41 +328,41 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
     kernel->entry = entry_of(program->datatype, program->op, form);
     kernel->exchanges = is_exchange(form);
     kernel->threads = threads_of(program, form);
-    kernel->all.op_count = static_cast<uint16_t>(program->op_count);
-    kernel->all.operand_count = static_cast<uint16_t>(program->operand_count);
-    kernel->all.flag_pitch_bytes = static_cast<uint32_t>(program->flag_pitch_bytes);
+    kernel->program.op_count = static_cast<uint16_t>(program->op_count);
+    kernel->program.operand_count = static_cast<uint16_t>(program->operand_count);
+    kernel->program.flag_pitch_bytes = static_cast<uint32_t>(program->flag_pitch_bytes);
     return kernel->exchanges ? PTO_OK : translate_operands(program, kernel, err);
 }
 
 /* Copies to device memory and drains the stream. */
-static pto_status_t put(void *to, const void *from, size_t bytes, cudaStream_t stream, pto_error_t *err) {
+static pto_status_t copy_to_device(void *to, const void *from, size_t bytes, cudaStream_t stream,
+                                   pto_error_t *err) {
     pto_status_t status = CUDA_DO(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), err);
     return status == PTO_OK ? CUDA_DO(cudaStreamSynchronize(stream), err) : status;
 }
 
+/* Allocates the host's record of ended runs and the blocks' states. */
 static pto_status_t make_counters(cuda_kernel *kernel, pto_error_t *err) {
-    void *ended = nullptr, *common = nullptr;
+    void *ended = nullptr, *mapped = nullptr, *states = nullptr, *common = nullptr;
     pto_status_t status = CUDA_DO(cudaHostAlloc(&ended, 2 * sizeof(uint64_t), cudaHostAllocMapped), err);
     kernel->ended = static_cast<uint64_t *>(ended);
     if (status != PTO_OK)
         return status;
     kernel->ended[0] = kernel->ended[1] = 0;
-    void *mapped = nullptr;
     status = CUDA_DO(cudaHostGetDevicePointer(&mapped, ended, 0), err);
-    kernel->all.ended = static_cast<uint64_t *>(mapped);
-    void *states = nullptr;
+    kernel->program.ended = static_cast<uint64_t *>(mapped);
     if (status == PTO_OK)
         status = CUDA_DO(cudaMalloc(&states, kernel->blocks * sizeof(block_state)), err);
-    kernel->all.states = static_cast<block_state *>(states);
+    kernel->program.states = static_cast<block_state *>(states);
     if (status == PTO_OK)
         status = CUDA_DO(
             cudaMemsetAsync(states, 0, kernel->blocks * sizeof(block_state), kernel->setup_stream), err);
     if (status == PTO_OK)
         status = CUDA_DO(cudaMalloc(&common, sizeof(common_state)), err);
-    kernel->all.common = static_cast<common_state *>(common);
-    const common_state first = {0, kernel->all.states, nullptr};
+    kernel->program.common = static_cast<common_state *>(common);
+    const common_state first = {0, kernel->program.states, nullptr};
     if (status == PTO_OK)
-        status = put(common, &first, sizeof first, kernel->setup_stream, err);
+        status = copy_to_device(common, &first, sizeof first, kernel->setup_stream, err);
     return status;
 }
 
@@ -358,16 +374,17 @@ static void cuda_kernel_destroy(void *kernel) {
         (void)cudaGraphExecDestroy(self->graph.exec);
     if (self->graph.graph != nullptr)
         (void)cudaGraphDestroy(self->graph.graph);
-    (void)cudaFree(self->all.states);
-    (void)cudaFree(self->all.common);
+    (void)cudaFree(self->program.states);
+    (void)cudaFree(self->program.common);
     (void)cudaFreeHost(self->ended);
     (void)cudaFree(self->far.table[FAR_CREATED]);
     free(self->far.now);
     free(self);
 }
 
-/* Launches may overlap only if the kernel was compiled for GPUs that support it, as only then it waits for
- * the previous run. Graphs support such launches since CUDA 12.3. */
+/* Finds whether launches may overlap the kernel before them. They may only if the kernel was compiled for
+ * compute capability 9.0 or later, because only then it waits for that kernel (wait_for_run_before). Graphs
+ * support such launches since CUDA 12.3. */
 static pto_status_t check_overlap(cuda_kernel *kernel, pto_error_t *err) {
     cudaFuncAttributes code = {};
     int driver = 0;
@@ -385,16 +402,16 @@ static pto_status_t prepare(cuda_kernel *kernel, pto_error_t *err) {
 /* Returns the parameter for the next launch. */
 static void *parameter_of(cuda_kernel *kernel) {
     if (!kernel->exchanges)
-        return &kernel->all;
-    static_cast<run_state &>(kernel->exchange) = kernel->all;
+        return &kernel->program;
+    static_cast<run_state &>(kernel->exchange) = kernel->program;
     return &kernel->exchange;
 }
 
-/* Returns the graph's node, which borrows `parameters`. */
+/* Returns the graph's node. `parameters` is room for its list of parameters, which it borrows. */
 static cudaKernelNodeParams node_of(cuda_kernel *kernel, void **parameters) {
-    kernel->all.run = 0;
-    kernel->all.reports_end = true;
-    kernel->all.patience_ms = 0;
+    kernel->program.run = 0;
+    kernel->program.reports_end = true;
+    kernel->program.patience_ms = 0;
     parameters[0] = parameter_of(kernel);
     cudaKernelNodeParams node = {};
     node.func = const_cast<void *>(kernel->entry);
@@ -417,7 +434,8 @@ static pto_status_t make_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status;
 }
 
-/* Earlier launches keep the addresses that they had. */
+/* Launches the graph, after a rebinding with the new addresses. Earlier launches keep the addresses that they
+ * had. */
 static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     run_graph *graph = &kernel->graph;
     pto_status_t status = PTO_OK;
@@ -430,8 +448,9 @@ static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaGraphLaunch(graph->exec, kernel->stream), err) : status;
 }
 
-/* Fills the kernel's memory and waits for that, since kernels run in other streams. It avoids the default
- * stream, which would end the capture of any stream that it waits for, perhaps the program's. */
+/* Fills the kernel's memory and waits for that, since kernels run in other streams. It uses a stream of its
+ * own: the default stream would wait for the caller's streams, and a capture of one of them would then fail.
+ */
 static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel *kernel, pto_error_t *err) {
     pto_status_t status =
         CUDA_DO(cudaStreamCreateWithFlags(&kernel->setup_stream, cudaStreamNonBlocking), err);
@@ -440,9 +459,11 @@ static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel
     status = translate_all(program, kernel, err);
     if (status == PTO_OK)
         status = make_counters(kernel, err);
+    /* This kernel becomes the next of the one that runs before it. */
     if (status == PTO_OK && program->before != nullptr)
-        status = put(&static_cast<const cuda_kernel *>(program->before)->all.common->after,
-                     &kernel->all.common, sizeof kernel->all.common, kernel->setup_stream, err);
+        status =
+            copy_to_device(&static_cast<const cuda_kernel *>(program->before)->program.common->after,
+                           &kernel->program.common, sizeof kernel->program.common, kernel->setup_stream, err);
     (void)cudaStreamDestroy(kernel->setup_stream);
     kernel->setup_stream = nullptr;
     return status;
@@ -452,9 +473,9 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     cuda_kernel *self = static_cast<cuda_kernel *>(calloc(1, sizeof *self));
     if (self == nullptr)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
-    self->all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
+    self->program.choice = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
     self->blocks = static_cast<unsigned>(program->blocks);
-    self->all.slices = static_cast<uint16_t>(program->slices);
+    self->program.slices = static_cast<uint16_t>(program->slices);
     self->patience_ms = patience_ms_of(program);
     pto_status_t status = fill_memory(program, self, err);
     if (status == PTO_OK)
@@ -479,23 +500,24 @@ static pto_status_t cuda_kernel_rebind(void *kernel, const pto_kernel_program_t 
     return status == PTO_OK ? prepare(self, err) : status;
 }
 
-/* Launches a run that may overlap with the previous one, which takes less time than a graph. The launch
- * copies the parameters, and so does a graph that captures it. An overlapping run reads its operands before
- * it waits for earlier work in the stream, so a run with operands written in the stream must not overlap. */
+/* Launches a run outside the kernel's graph. It may overlap the previous run. The launch copies the
+ * parameter, and so does a graph of the caller's that captures it. An overlapping run reads its operands
+ * before it waits for earlier work in the stream, so it must not overlap if its operands have just been
+ * written in the stream. */
 static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool reports_end, uint32_t patience_ms,
                            cudaStream_t stream, pto_error_t *err) {
-    kernel->all.run = run;
-    kernel->all.reports_end = reports_end;
-    kernel->all.patience_ms = patience_ms;
-    bool put = false;
-    pto_status_t status = must_write_far(kernel) ? write_far(kernel, stream, &put, err) : PTO_OK;
+    kernel->program.run = run;
+    kernel->program.reports_end = reports_end;
+    kernel->program.patience_ms = patience_ms;
+    bool written = false;
+    pto_status_t status = must_write_far(kernel) ? write_far(kernel, stream, &written, err) : PTO_OK;
     if (status != PTO_OK)
         return status;
-    return launch_plainly(&kernel->plain, parameter_of(kernel), kernel->overlaps && !put, stream, err);
+    return launch_plainly(&kernel->plain, parameter_of(kernel), kernel->overlaps && !written, stream, err);
 }
 
 /* Only some of the queued runs report their end. Once runs were enqueued, the device's run numbers differ
- * from the host's, so the host finds the end of a run by querying the stream. */
+ * from the host's, so no run reports its end, and the host finds it by querying the stream. */
 static pto_status_t cuda_kernel_start(void *kernel, uint64_t run, bool queued, void *stream,
                                       pto_error_t *err) {
     cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
@@ -519,18 +541,19 @@ static bool cuda_kernel_gave_up(const void *kernel) {
     return __atomic_load_n(&static_cast<const cuda_kernel *>(kernel)->ended[1], __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Sets the word that waiting blocks check. */
+/* Sets the number that waiting blocks check (check_patience). */
 static void cuda_kernel_stop(void *kernel) {
     __atomic_store_n(&static_cast<cuda_kernel *>(kernel)->ended[1], uint64_t(1), __ATOMIC_RELEASE);
 }
 
+/* Returns the number of the last run known to have ended. */
 static uint64_t last_ended(const cuda_kernel *kernel) {
-    const uint64_t told = __atomic_load_n(kernel->ended, __ATOMIC_ACQUIRE);
-    return told > kernel->ended_by_query ? told : kernel->ended_by_query;
+    const uint64_t reported = __atomic_load_n(kernel->ended, __ATOMIC_ACQUIRE);
+    return std::max(reported, kernel->ended_by_query);
 }
 
-/* Reads the word of the last ended run, which is visible before cudaStreamQuery returns success. Queries the
- * stream now and then to detect errors, and in every poll of a run that does not report its end. */
+/* Reads the number of the last ended run, which is visible before cudaStreamQuery returns success. Queries
+ * the stream now and then to detect errors, and in every poll if the last run does not report its end. */
 static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t *err) {
     cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
     *ended = last_ended(self);

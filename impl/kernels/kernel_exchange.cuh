@@ -1,13 +1,14 @@
-/* The fast path for programs that are an exchange between a few GPUs: each stores a vector into the lines of
- * each other one (kernel.h), and sums or copies what arrives from them. That is an allreduce, reduce_scatter,
- * allgather or alltoall in which what a GPU sends does not depend on what arrives. With a short vector, an
- * exchange takes no longer than a few dependent loads and stores, so it has a kernel of its own, whose code
- * and parameter are short.
+/* The fast path for programs that are an exchange between a few GPUs (kernel_translate.cuh recognises them).
+ * Each GPU stores a vector into memory in line format (kernel.h) of each peer. Then it sums or copies the
+ * vectors that arrive from its peers. This is an allreduce, reduce_scatter, allgather or alltoall in which
+ * the data that a GPU sends do not depend on the data that arrive. With a short vector, an exchange takes no
+ * longer than a few dependent loads and stores. So it has a kernel of its own, with short code and a short
+ * parameter.
  *
- * A thread sends some units and waits for those at the same offsets, so it needs no barrier, and of a large
- * vector some units arrive while others are sent. Only addresses are computed before the previous run has
- * ended. If the run's number must be loaded, that overlaps the loads of data. Sums are in the program's
- * order, so that all GPUs get bitwise equal results. */
+ * A thread sends units and waits for those that arrive at the same offsets, so no barrier is needed. In a
+ * large vector, some units arrive while others are sent. Before the previous run has ended, only addresses
+ * are computed. If the run's number must be loaded, that load overlaps the loads of data. Vectors are summed
+ * in the program's order, so that all GPUs get bitwise equal results. */
 #ifndef PTO_KERNEL_EXCHANGE_CUH
 #define PTO_KERNEL_EXCHANGE_CUH
 
@@ -19,125 +20,130 @@ static constexpr unsigned exchange_threads_max(int peers) {
     return peers == 1 ? 1024 : peers <= 3 ? 512 : 256;
 }
 
-template <int PEERS> struct some_units { uint4 of[PEERS]; };
+/* One unit for, or from, each peer. */
+template <int PEERS> struct peer_units { uint4 of[PEERS]; };
 
-template <int PEERS> static __device__ bool has(const exchange<PEERS> &all, int peer) {
-    return PEERS == 1 || peer < all.peers;
+/* Returns whether a peer exists. A kernel for one peer always has it. */
+template <int PEERS> static __device__ bool has(const exchange<PEERS> &parameter, int peer) {
+    return PEERS == 1 || peer < parameter.peers;
 }
 
 static __device__ void store_unit_of(char *vector, unsigned i, const uint4 &data) {
     reinterpret_cast<uint4 *>(vector)[i] = data;
 }
 
-template <typename T> static __device__ lanes<T, 4> lanes_of(const uint4 &unit) {
-    lanes<T, 4> values;
+template <typename T> static __device__ elements<T> elements_of(const uint4 &unit) {
+    elements<T> values;
     memcpy(&values, &unit, sizeof values);
     return values;
 }
 
-/* Returns vector `j` of the sum: this GPU's own, or that of a peer, of which those after `own` have the
- * number j - 1. The remainder and the condition on j only keep the indices in bounds where the compiler
- * unrolls. */
+/* Returns summand `j` of a unit. This GPU's own is at position `own_at`; after it, summand j is peer j - 1's.
+ * `j % PEERS` and `j > 0` only keep the indices in bounds where the compiler unrolls. */
 template <int PEERS>
-static __device__ uint4 summand(const exchange<PEERS> &all, int j, const uint4 &own,
-                                const some_units<PEERS> &arrived) {
-    if (j == all.own_at)
+static __device__ uint4 summand(const exchange<PEERS> &parameter, int j, const uint4 &own,
+                                const peer_units<PEERS> &arrived) {
+    if (j == parameter.own_at)
         return own;
-    return j < PEERS && j < all.own_at ? arrived.of[j % PEERS] : arrived.of[j > 0 ? j - 1 : 0];
+    return j < PEERS && j < parameter.own_at ? arrived.of[j % PEERS] : arrived.of[j > 0 ? j - 1 : 0];
 }
 
-/* What happens to the units that arrived from all peers: they are summed, or (below) copied. */
+/* What a thread does with unit `i` once it has arrived from all peers: sum_of_all stores the sum,
+ * copies_of_all stores each peer's unit. `own` is this GPU's unit. */
 template <typename T, typename Op> struct sum_of_all {
     template <int PEERS>
-    static __device__ void finish(const exchange<PEERS> &all, unsigned i, const uint4 &own,
-                                  const some_units<PEERS> &arrived) {
-        const Op combine = operation<Op>(all.by);
-        wide_lanes<T, 4> value = widened(lanes_of<T>(summand(all, 0, own, arrived)));
+    static __device__ void finish(const exchange<PEERS> &parameter, unsigned i, const uint4 &own,
+                                  const peer_units<PEERS> &arrived) {
+        const Op combine = operation<Op>(parameter.choice);
+        wide_elements<T> value = widened(elements_of<T>(summand(parameter, 0, own, arrived)));
 #pragma unroll
         for (int j = 1; j <= PEERS; j++)
-            if (has(all, j - 1))
-                combine_into(value, lanes_of<T>(summand(all, j, own, arrived)), combine);
-        const lanes<T, 4> reduced = narrowed<T, 4>(value);
+            if (has(parameter, j - 1))
+                combine_into(value, elements_of<T>(summand(parameter, j, own, arrived)), combine);
+        const elements<T> reduced = narrowed<T>(value);
         uint4 unit;
         memcpy(&unit, &reduced, sizeof unit);
-        store_unit_of(all.peer[0].target, i, unit);
+        store_unit_of(parameter.peer[0].target, i, unit);
     }
 };
 struct copies_of_all {
     template <int PEERS>
-    static __device__ void finish(const exchange<PEERS> &all, unsigned i, const uint4 &own,
-                                  const some_units<PEERS> &arrived) {
-        if (all.own_target != nullptr)
-            store_unit_of(all.own_target, i, own);
+    static __device__ void finish(const exchange<PEERS> &parameter, unsigned i, const uint4 &own,
+                                  const peer_units<PEERS> &arrived) {
+        if (parameter.own_target != nullptr)
+            store_unit_of(parameter.own_target, i, own);
 #pragma unroll
         for (int peer = 0; peer < PEERS; peer++)
-            if (has(all, peer))
-                store_unit_of(all.peer[peer].target, i, arrived.of[peer]);
+            if (has(parameter, peer))
+                store_unit_of(parameter.peer[peer].target, i, arrived.of[peer]);
     }
 };
 
-/* A unit that is sent to all peers is loaded only once. */
+/* Loads unit `i` of the vectors to send and of this GPU's own. A unit that is sent to all peers is loaded
+ * only once. */
 template <int PEERS>
-static __device__ void load_units(const exchange<PEERS> &all, unsigned i, some_units<PEERS> &sent,
+static __device__ void load_units(const exchange<PEERS> &parameter, unsigned i, peer_units<PEERS> &sent,
                                   uint4 &own) {
     const size_t offset_bytes = static_cast<size_t>(i) * UNIT_BYTES;
-    sent.of[0] = load_now(all.peer[0].sent + offset_bytes);
+    sent.of[0] = load_now(parameter.peer[0].sent + offset_bytes);
 #pragma unroll
     for (int peer = 1; peer < PEERS; peer++)
-        if (has(all, peer))
-            sent.of[peer] = all.peer[peer].sent == all.peer[0].sent
+        if (has(parameter, peer))
+            sent.of[peer] = parameter.peer[peer].sent == parameter.peer[0].sent
                                 ? sent.of[0]
-                                : load_now(all.peer[peer].sent + offset_bytes);
-    own = load_now(all.own + offset_bytes);
+                                : load_now(parameter.peer[peer].sent + offset_bytes);
+    own = load_now(parameter.own + offset_bytes);
 }
 
-/* Returns a vector's lines and tags in this run's copy. */
-static __device__ line_part lines_from(char *at, unsigned units, int64_t copy_bytes) {
-    return {at + copy_bytes, at + copy_bytes + static_cast<size_t>(units) * PTO_LINE_BYTES, units, 0};
+/* Returns the lines and tags of a vector, in the copy at `copy_offset` bytes. */
+static __device__ line_part lines_from(char *at, unsigned units, int64_t copy_offset) {
+    return {at + copy_offset, at + copy_offset + static_cast<size_t>(units) * PTO_LINE_BYTES, units, 0};
 }
 
-/* Sends the units for all peers before it waits for theirs, so that no GPU waits for one that waits. */
+/* Sends unit `i` to all peers, and then waits for theirs, so that no two GPUs wait for each other. */
 template <int PEERS>
-static __device__ void exchange_units(const exchange<PEERS> &all, unsigned i, uint64_t run,
-                                      const some_units<PEERS> &sent, some_units<PEERS> &arrived) {
-    const int64_t to_bytes = run % 2 != 0 ? all.to_copy_stride_bytes : 0;
-    const int64_t from_bytes = run % 2 != 0 ? all.from_copy_stride_bytes : 0;
+static __device__ void exchange_units(const exchange<PEERS> &parameter, unsigned i, uint64_t run,
+                                      const peer_units<PEERS> &sent, peer_units<PEERS> &arrived) {
+    const int64_t to_offset = run % 2 != 0 ? parameter.to_copy_stride_bytes : 0;
+    const int64_t from_offset = run % 2 != 0 ? parameter.from_copy_stride_bytes : 0;
     tagged read[PEERS];
 #pragma unroll
     for (int peer = 0; peer < PEERS; peer++)
-        if (has(all, peer))
-            send(lines_from(all.peer[peer].to, all.units, to_bytes), i, sent.of[peer], run);
+        if (has(parameter, peer))
+            send(lines_from(parameter.peer[peer].to, parameter.units, to_offset), i, sent.of[peer], run);
 #pragma unroll
     for (int peer = 0; peer < PEERS; peer++)
-        if (has(all, peer))
-            read[peer] = load_tagged(lines_from(all.peer[peer].from, all.units, from_bytes), i);
+        if (has(parameter, peer))
+            read[peer] = load_tagged(lines_from(parameter.peer[peer].from, parameter.units, from_offset), i);
 #pragma unroll
     for (int peer = 0; peer < PEERS; peer++)
-        if (has(all, peer))
+        if (has(parameter, peer))
             arrived.of[peer] =
-                await_line(read[peer], lines_from(all.peer[peer].from, all.units, from_bytes), i, run, all);
+                await_line(read[peer], lines_from(parameter.peer[peer].from, parameter.units, from_offset), i,
+                           run, parameter);
 }
 
-template <typename Result, int PEERS> static __device__ void run_exchange(const exchange<PEERS> &all) {
+/* `Result` is sum_of_all or copies_of_all. Each thread handles every `stride`-th unit. */
+template <typename Result, int PEERS> static __device__ void run_exchange(const exchange<PEERS> &parameter) {
     const unsigned stride = gridDim.x * blockDim.x;
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    some_units<PEERS> sent = {}, arrived = {};
+    peer_units<PEERS> sent = {}, arrived = {};
     uint4 own = {};
     bool idle = false;
     wait_for_run_before();
-    if (i < all.units)
-        load_units(all, i, sent, own);
-    const uint64_t run = all.run != 0 ? all.run : find_run(all, idle);
+    if (i < parameter.units)
+        load_units(parameter, i, sent, own);
+    const uint64_t run = parameter.run != 0 ? parameter.run : find_run(parameter, idle);
 #pragma unroll 1
-    while (i < all.units && !idle) {
-        exchange_units(all, i, run, sent, arrived);
-        Result::finish(all, i, own, arrived);
+    while (i < parameter.units && !idle) {
+        exchange_units(parameter, i, run, sent, arrived);
+        Result::finish(parameter, i, own, arrived);
         i += stride;
-        if (i < all.units)
-            load_units(all, i, sent, own);
+        if (i < parameter.units)
+            load_units(parameter, i, sent, own);
     }
     __syncthreads();
-    end(all, run);
+    end(parameter, run);
 }
 
 #endif

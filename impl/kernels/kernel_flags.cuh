@@ -1,5 +1,5 @@
-/* The ops of programs with flags (kernel.h): how a block executes them for one part. kernel_cuda.cu explains
- * why the data are visible when a flag is. */
+/* How a block executes the ops of a program with flags (kernel.h) for one part. kernel_run.cuh calls do_ops
+ * for each slice. kernel_cuda.cu explains why the data are visible when a flag is. */
 #ifndef PTO_KERNEL_FLAGS_CUH
 #define PTO_KERNEL_FLAGS_CUH
 
@@ -8,29 +8,35 @@
 
 enum { WARP_THREADS = 32 };
 
-static __device__ uint64_t *flag_of(const program &all, unsigned i, unsigned number, uint64_t run) {
-    const operand &flag = operand_of(all, i);
+/* Returns a part's flag in operand `i`, in this run's copy. */
+static __device__ uint64_t *flag_of(const device_program &program, unsigned i, unsigned part_number,
+                                    uint64_t run) {
+    const operand &flag = operand_of(program, i);
     return reinterpret_cast<uint64_t *>(flag.at + static_cast<int64_t>(run % 2) * flag.copy_stride_bytes +
-                                        static_cast<size_t>(number) * all.flag_pitch_bytes);
+                                        static_cast<size_t>(part_number) * program.flag_pitch_bytes);
 }
 
-/* A block that has given up no longer signals: its data are not what the others wait for. */
-static __device__ void signal(const program &all, const op &now, unsigned number, uint64_t run) {
+/* Raises the op's flags, one per thread. A block that has given up no longer signals, because its data are
+ * wrong. */
+static __device__ void signal(const device_program &program, const op &now, unsigned part_number,
+                              uint64_t run) {
     if (threadIdx.x >= now.count || *gave_up_here() != 0)
         return;
     for (unsigned j = threadIdx.x; j < now.count; j += THREADS)
-        store_release(flag_of(all, now.first + j, number, run), run);
+        store_release(flag_of(program, now.first + j, part_number, run), run);
 }
 
-/* Each warp polls the flags, so that none waits for the warp that signals. Returns whether it gave up. */
-static __device__ bool wait(const program &all, const op &now, unsigned number, uint64_t run) {
+/* Waits for the op's flags. Every warp polls all of them by itself, each lane some, so that no warp has to
+ * wait for another one. Returns whether the warp gave up. */
+static __device__ bool wait(const device_program &program, const op &now, unsigned part_number,
+                            uint64_t run) {
     bool is_late = false;
     for (unsigned j = threadIdx.x % WARP_THREADS; j < now.count && !is_late; j += WARP_THREADS) {
-        const uint64_t *flag = flag_of(all, now.first + j, number, run);
+        const uint64_t *flag = flag_of(program, now.first + j, part_number, run);
         uint64_t began_ns = 0;
         for (unsigned polls = 1; load_acquire(flag) < run && !is_late; polls++)
             if (polls % POLLS_PER_CHECK == 0) {
-                began_ns = check_patience(all, run, began_ns);
+                began_ns = check_patience(program, run, began_ns);
                 is_late = began_ns == GAVE_UP;
             }
     }
@@ -39,9 +45,9 @@ static __device__ bool wait(const program &all, const op &now, unsigned number, 
 }
 
 template <typename T, typename Op>
-static __device__ void do_data_op(const program &all, const op &now, const part *operands) {
+static __device__ void do_data_op(const device_program &program, const op &now, const part *operands) {
     if (now.kind == PTO_KERNEL_REDUCE)
-        reduce<T>(operands, now, operation<Op>(all.by));
+        reduce<T>(operands, now, operation<Op>(program.choice));
     else if (now.kind == PTO_KERNEL_MOVE)
         move(operands, now);
     else if (now.kind == MOVE_ROWS)
@@ -50,27 +56,28 @@ static __device__ void do_data_op(const program &all, const op &now, const part 
         spread(operands, now);
 }
 
-/* Executes the ops from `first` to before `end`. The barrier after each op on data orders it before the next
- * op of any thread, and stores before their signal. Only one warp waits for the last stores, to signal.
+/* Executes the ops from `first` to before `end` for one part. `parts` is the table of that part of each
+ * operand. The barrier after each op on data orders it before the next op of any thread, and its stores
+ * before their signal. Waits need no barrier, because each warp waits by itself.
  *
  * A warp that has given up waiting (`idle`) only takes part in barriers: other GPUs may still read its
  * memory. */
 template <typename T, typename Op>
-static __device__ void do_ops(const program &all, unsigned first, unsigned end, const part *parts,
-                              unsigned number, uint64_t run, bool &idle) {
+static __device__ void do_ops(const device_program &program, unsigned first, unsigned end, const part *parts,
+                              unsigned part_number, uint64_t run, bool &idle) {
 #pragma unroll 1
     for (unsigned i = first; i < end; i++) {
-        const op now = all.ops[i];
+        const op now = program.ops[i];
         if (now.kind == PTO_KERNEL_SIGNAL) {
-            signal(all, now, number, run);
+            signal(program, now, part_number, run);
             continue;
         }
         if (now.kind == PTO_KERNEL_WAIT) {
-            idle = idle || wait(all, now, number, run);
+            idle = idle || wait(program, now, part_number, run);
             continue;
         }
         if (!idle)
-            do_data_op<T, Op>(all, now, parts + now.first);
+            do_data_op<T, Op>(program, now, parts + now.first);
         __syncthreads();
     }
 }

@@ -1,6 +1,7 @@
-/* Kernels (kernel.h) on the host device: the calling process executes the program for all parts. Each part
- * has its own position; when one has to wait, the next continues. The first part to be executed changes from
- * run to run, which exposes programs in which a part uses data that the peer of another part sends. */
+/* Kernels (kernel.h) on the host device: the calling process executes the program for all parts, in `poll` or
+ * as a step of a stream. Each part has its own position in the program; when a part has to wait, the next one
+ * continues. The first part to be executed changes from run to run. This exposes programs in which a part
+ * uses data that belong to another part. */
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,38 +16,39 @@
 #include "turns.h"
 #include "watchdog.h"
 
-/* Fewer blocks than parts, and so small that even short vectors use several. */
+/* Blocks and slices are so small that even short vectors have several parts. */
 enum {
     BLOCKS = 3,
     BLOCK_BYTES = 64,
     SLICE_BYTES = 4096,
     LINES_BYTES_MAX = 1024,
     LINES_SLICE_BYTES = 128,
-    PART_BYTES = 16
+    PIECE_BYTES = 16 /* parts consist of such pieces (parts.h) */
 };
 
 typedef struct host_kernel host_kernel_t;
 
-/* The operands of the runs that were enqueued since the kernel was created or last rebound. They are kept
- * until these runs have ended, or for ever if a graph contains some. */
+/* The operands that the kernel has from its creation, or a rebinding, until the next rebinding. They are kept
+ * until the runs that were enqueued meanwhile have ended, or until the kernel is destroyed if a graph
+ * contains one. */
 typedef struct binding {
-    struct binding *before;
+    struct binding *before; /* the previous one; NULL: none */
     host_kernel_t *host;
-    uint64_t enqueued; /* runs that have not ended */
+    uint64_t enqueued; /* number of its enqueued runs that have not ended */
     bool in_graph;
     pto_operand_t operands[];
 } binding_t;
 
 struct host_kernel {
-    pto_kernel_program_t program; /* with the operands of the run that is advanced */
-    binding_t *binding;
-    binding_t *spare; /* for the next rebinding; NULL: none yet */
-    uint64_t started; /* runs, including enqueued ones */
-    uint64_t ended;
+    pto_kernel_program_t program; /* with the operands of the current run */
+    binding_t *binding;           /* the latest; it heads the list of all bindings in use */
+    binding_t *spare;             /* for the next rebinding; NULL: none yet */
+    uint64_t started;             /* number of runs, including enqueued ones once they begin */
+    uint64_t ended;               /* number of these that have ended; the next one is the current run */
     atomic_bool gave_up;
-    int64_t began_ns;  /* of the current enqueued run */
-    uint64_t enqueued; /* those of `started` that were enqueued, which `poll` does not count */
-    int *at;           /* by part: its next op in run `ended` + 1 */
+    int64_t began_ns;  /* when the current run began, if it was enqueued */
+    uint64_t enqueued; /* how many of `started` were enqueued; `poll` does not count them */
+    int *at;           /* by part: its next op in the current run */
     unsigned *turn;    /* by block: its turn in that run, if blocks keep to the order of turns.h */
     pto_phases_t phases;
     const void **sources; /* room for the sources of any reduction */
@@ -81,7 +83,7 @@ static size_t part_count(const pto_kernel_program_t *program) {
     return (size_t)program->blocks * (size_t)program->slices;
 }
 
-/* Returns the maximum bytes that an op with lines unpacks or sets aside. */
+/* Returns the maximum bytes that an op with lines unpacks, or copies aside (reduce). */
 static size_t max_line_bytes(const pto_kernel_program_t *program) {
     int64_t max_bytes = 0;
     for (int i = 0; i < program->op_count; i++) {
@@ -100,7 +102,7 @@ static size_t max_line_bytes(const pto_kernel_program_t *program) {
 
 static bool is_unused(const binding_t *binding) { return binding->enqueued == 0 && !binding->in_graph; }
 
-/* Removes unused bindings. One of them becomes the spare. */
+/* Removes unused bindings from the list. One of them becomes the spare. */
 static void recycle_bindings(host_kernel_t *host) {
     for (binding_t **link = &host->binding; *link;) {
         binding_t *binding = *link;
@@ -173,20 +175,21 @@ static pto_status_t host_kernel_start(void *kernel, uint64_t run, bool queued, v
 
 /* --- ops ----------------------------------------------------------------------------------------------- */
 
-/* The execution of one part in one run. */
+/* The part and the run that are being executed. */
 typedef struct {
     host_kernel_t *host;
-    int part;
+    int part; /* from 0 */
     uint64_t run;
 } part_run_t;
 
+/* Returns the address of an operand, in this run's copy. */
 static char *address(const part_run_t *current, const pto_operand_t *operand) {
     return (char *)operand->spot.at + (int64_t)(current->run % 2) * operand->spot.copy_stride_bytes;
 }
 
 static pto_part_t part(const part_run_t *current, const pto_operand_t *operand) {
     const pto_kernel_program_t *program = &current->host->program;
-    return pto_part(operand->bytes, PART_BYTES, program->blocks * program->slices, current->part);
+    return pto_part(operand->bytes, PIECE_BYTES, program->blocks * program->slices, current->part);
 }
 
 typedef struct {
@@ -194,12 +197,13 @@ typedef struct {
 } line_t;
 _Static_assert(sizeof(line_t) == PTO_LINE_BYTES, "each half of a line is stored and loaded as one");
 
+/* The address of a line, and of its tag. */
 typedef struct {
     line_t *line;
     atomic_uchar *tag;
 } lines_t;
 
-/* Returns the lines of a part, which begins with a whole line. */
+/* Returns the first line of a part. A part begins with a whole line. */
 static lines_t lines_of(const part_run_t *current, const pto_operand_t *operand, pto_part_t own) {
     char *at = address(current, operand);
     int64_t first = own.offset_bytes / PTO_LINE_BYTES;
@@ -207,6 +211,7 @@ static lines_t lines_of(const part_run_t *current, const pto_operand_t *operand,
     return (lines_t){(line_t *)(void *)at + first, (atomic_uchar *)tags + first};
 }
 
+/* Returns the used bytes of the line that begins `done` bytes into the part. */
 static size_t in_line(pto_part_t own, int64_t done) {
     return (size_t)(own.bytes - done < PTO_LINE_BYTES ? own.bytes - done : PTO_LINE_BYTES);
 }
@@ -251,14 +256,16 @@ static char *in_row(char *first, const pto_rows_t *rows, int64_t offset) {
 
 static void move_rows(char *source, const pto_rows_t *from, char *target, const pto_rows_t *to,
                       pto_part_t own) {
-    for (int64_t at = own.offset_bytes, end = at + own.bytes; at < end;) {
-        int64_t bytes = row_rest(from, at) < row_rest(to, at) ? row_rest(from, at) : row_rest(to, at);
+    const int64_t end = own.offset_bytes + own.bytes;
+    int64_t bytes;
+    for (int64_t at = own.offset_bytes; at < end; at += bytes) {
+        bytes = row_rest(from, at) < row_rest(to, at) ? row_rest(from, at) : row_rest(to, at);
         bytes = bytes < end - at ? bytes : end - at;
         memcpy(in_row(target, to, at), in_row(source, from, at), (size_t)bytes);
-        at += bytes;
     }
 }
 
+/* Copies a part. Returns false if it has to wait. */
 static bool move(const part_run_t *current, const pto_operand_t *source, const pto_operand_t *target) {
     pto_part_t own = part(current, source);
     if (target->spot.lines) {
@@ -279,30 +286,33 @@ static bool move(const part_run_t *current, const pto_operand_t *source, const p
     return true;
 }
 
+/* Reduces a part of the sources into the target. Sources in lines are unpacked first. If the target is one of
+ * the sources, but not the first, it is copied aside, since the first source overwrites it. Returns false if
+ * it has to wait. */
 static bool reduce(const part_run_t *current, const pto_kernel_op_t *op) {
-    const pto_operand_t *operand = current->host->program.operands + op->first;
-    const int count = op->count - op->copies;
     const pto_kernel_program_t *program = &current->host->program;
+    const pto_operand_t *operand = program->operands + op->first;
+    const int sources_end = op->count - op->copies;
     pto_part_t own = part(current, operand);
     char *target = address(current, operand) + own.offset_bytes;
     const void **source = current->host->sources;
     size_t elements = (size_t)(own.bytes / pto_datatype_bytes(program->datatype));
     char *unpacked = current->host->unpacked;
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < sources_end; i++) {
         const char *data = address(current, &operand[i]) + own.offset_bytes;
-        bool set_aside =
-            !operand[i].spot.lines && data == target && i > 1; /* the first source overwrites it */
         if (operand[i].spot.lines)
             data = from_lines(current, &operand[i], own, unpacked);
+        else if (data == target && i > 1)
+            data = memcpy(unpacked, data, (size_t)own.bytes);
         if (!data)
             return false;
-        source[i - 1] = set_aside ? memcpy(unpacked, data, (size_t)own.bytes) : data;
-        unpacked += operand[i].spot.lines || set_aside ? own.bytes : 0;
+        source[i - 1] = data;
+        unpacked += data == unpacked ? own.bytes : 0;
     }
-    bool fresh = source[0] != target;
-    pto_reduce_many_host(target, fresh, fresh ? source : source + 1, fresh ? count - 1 : count - 2, elements,
+    const int accumulates = source[0] == target; /* the target already holds the first source */
+    pto_reduce_many_host(target, !accumulates, source + accumulates, sources_end - 1 - accumulates, elements,
                          program->datatype, program->op);
-    for (int i = count; i < op->count && own.bytes > 0; i++)
+    for (int i = sources_end; i < op->count && own.bytes > 0; i++)
         memcpy(address(current, &operand[i]) + own.offset_bytes, target, (size_t)own.bytes);
     return true;
 }
@@ -319,8 +329,8 @@ static bool all_raised(const part_run_t *current, const pto_operand_t *operand, 
     return true;
 }
 
-/* Executes an op. Returns false if it has to wait; it is then repeated from its beginning, which is safe
- * because an op's operands are independent. */
+/* Executes an op for a part. Returns false if it has to wait. It is then repeated from its beginning, which
+ * is safe because its copies or reductions are independent (kernel.h). */
 static bool do_op(const part_run_t *current, const pto_kernel_op_t *op) {
     const pto_operand_t *operand = current->host->program.operands + op->first;
     bool done = true;
@@ -378,7 +388,8 @@ static bool advance_block(host_kernel_t *host, int block, uint64_t run) {
  * independent, which exposes programs that depend on that order. */
 static bool uses_device_order(uint64_t run) { return run % 3 == 2; }
 
-/* Advances each part, or block, as far as possible. Returns whether any advanced. `completed`: all have. */
+/* Advances each part, or block, as far as possible. Returns whether any advanced. Sets `*completed` if all
+ * parts have completed the run. */
 static bool advance_all(host_kernel_t *host, uint64_t run, bool *completed) {
     const size_t parts = part_count(&host->program);
     const size_t count = uses_device_order(run) ? (size_t)host->program.blocks : parts;
@@ -400,13 +411,14 @@ static void reset_positions(host_kernel_t *host) {
     memset(host->turn, 0, (size_t)host->program.blocks * sizeof *host->turn);
 }
 
-/* After giving up, runs do nothing: other processes may still read the memory that they would write, and must
- * not take their signals for results. */
+/* Ends all started runs without executing them, once the kernel has given up. Other processes may still read
+ * the memory that the runs would write, and must not take their signals for results. */
 static void drop_runs(host_kernel_t *host) {
     reset_positions(host);
     host->ended = host->started;
 }
 
+/* Executes started runs as far as possible. */
 static void advance(host_kernel_t *host) {
     if (atomic_load(&host->gave_up))
         drop_runs(host);
@@ -440,9 +452,10 @@ static bool host_kernel_gave_up(const void *kernel) {
 
 static void host_kernel_stop(void *kernel) { atomic_store(&((host_kernel_t *)kernel)->gave_up, true); }
 
-/* Executes an enqueued run, as a step of its stream (host_stream.h). */
-static bool do_enqueued(void *bound, bool *begun) {
-    binding_t *binding = bound;
+/* Executes an enqueued run, as a step of its stream (pto_host_step_t). It begins when earlier runs have
+ * ended. */
+static bool do_enqueued(void *context, bool *begun) {
+    binding_t *binding = context;
     host_kernel_t *host = binding->host;
     if (!*begun && host->ended < host->started)
         return false;

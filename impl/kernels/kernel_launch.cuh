@@ -1,5 +1,6 @@
-/* Repeated launches of a kernel (host code). cuLaunchKernelEx, the driver's call, takes less CPU time than
- * the run-time library's, which looks up the kernel each time. What launches share is prepared once. */
+/* Repeated launches of a kernel, in host code. They call the driver's cuLaunchKernelEx, which takes less CPU
+ * time than the run-time library's launch, which looks up the kernel each time. prepare_launch fills in once
+ * what all launches of a kernel have in common. */
 #ifndef PTO_KERNEL_LAUNCH_CUH
 #define PTO_KERNEL_LAUNCH_CUH
 
@@ -10,12 +11,13 @@
 
 typedef CUresult (*launch_t)(const CUlaunchConfig *, CUfunction, void **, void **);
 
+/* A launch outside a graph. All zero at first. */
 struct plain_launch {
-    launch_t call;
+    launch_t call;     /* cuLaunchKernelEx */
     const void *entry; /* the kernel, for the run-time library */
     CUfunction function;
     CUlaunchConfig config;
-    CUlaunchAttribute overlaps;
+    CUlaunchAttribute overlaps; /* programmatic dependent launch (kernel_memory.cuh); may be left out */
 };
 
 static pto_status_t find_launch(plain_launch *launch, pto_error_t *err) {
@@ -34,9 +36,9 @@ static pto_status_t prepare_launch(plain_launch *launch, const void *entry, unsi
     cudaFunction_t function = nullptr;
     pto_status_t status = launch->call != nullptr ? PTO_OK : find_launch(launch, err);
     launch->config.gridDimX = blocks;
+    launch->config.gridDimY = launch->config.gridDimZ = 1;
     launch->config.blockDimX = threads;
-    launch->config.gridDimY = launch->config.gridDimZ = launch->config.blockDimY = launch->config.blockDimZ =
-        1;
+    launch->config.blockDimY = launch->config.blockDimZ = 1;
     launch->config.attrs = &launch->overlaps;
     launch->overlaps.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     launch->overlaps.value.programmaticStreamSerializationAllowed = 1;
@@ -48,8 +50,9 @@ static pto_status_t prepare_launch(plain_launch *launch, const void *entry, unsi
     return status;
 }
 
-/* Only the run-time library makes its context current in a thread, when the thread first calls it. In a
- * thread that has not, the driver's call fails at once: then set the device and try again. */
+/* The driver's call needs a current context. The run-time library makes its context current in a thread when
+ * the thread first calls it. In a thread that has not called it yet, the driver's call fails at once; then
+ * select the thread's device by the run-time library, and try again. */
 static CUresult launch_in_context(const plain_launch *launch, void *parameter) {
     void *parameters[] = {parameter};
     const CUresult result = launch->call(&launch->config, launch->function, parameters, nullptr);
@@ -60,7 +63,8 @@ static CUresult launch_in_context(const plain_launch *launch, void *parameter) {
     return launch->call(&launch->config, launch->function, parameters, nullptr);
 }
 
-/* `overlaps`: it may begin while the kernel before it ends. cudaError_t has the numbers of CUresult. */
+/* `overlaps`: the kernel may begin while the kernel before it in the stream ends. A CUresult and the
+ * cudaError_t of the same meaning have equal numbers. */
 static pto_status_t launch_plainly(plain_launch *launch, void *parameter, bool overlaps, cudaStream_t stream,
                                    pto_error_t *err) {
     launch->config.hStream = stream;

@@ -1,13 +1,14 @@
-/* The ops of programs with lines, whose data carry their flags (kernel.h).
+/* The ops of programs with lines, whose data carry their flags (kernel.h). kernel_run.cuh calls copy_lines
+ * and reduce_lines for each op and part. kernel_exchange.cuh uses the accesses to lines, too.
  *
- * No barrier or release is needed between a store and the thread that waits for it. Each half of a line, and
- * each tag, is stored by one store and loaded by one load, so a half that has this run's mark, and a tag that
- * has this run's number, also have this run's data. (The memory model treats a vector of two 64-bit elements
- * as two accesses.) A thread stores or loads a line and its tag, and neighbouring threads neighbouring ones:
- * a warp accesses 512 contiguous bytes of lines and 32 of tags.
+ * Between a store and the thread that waits for it, no barrier or release is needed. Each half of a line, and
+ * each tag, is stored by one store and loaded by one load. So a half with this run's mark, and a tag with
+ * this run's number, also have this run's data. (The memory model treats a vector of two 64-bit elements as
+ * two accesses.) Neighbouring threads access neighbouring lines and tags: a warp accesses 512 contiguous
+ * bytes of lines and 32 of tags.
  *
- * Such a program takes little longer than loading its first word. So threads compute parts from the operands
- * directly, without a table. kernel_exchange.cuh is faster still, for up to eight GPUs. */
+ * Such a program takes little longer than loading its first word. So each thread computes the parts that it
+ * needs, without a table in shared memory and its barrier. */
 #ifndef PTO_KERNEL_LINES_CUH
 #define PTO_KERNEL_LINES_CUH
 
@@ -15,65 +16,68 @@
 #include "kernel_patience.cuh"
 #include "line_format.h"
 
-/* An operand (kernel_program.cuh) as kept in shared memory, computed before the run begins. */
+/* An operand (kernel_program.cuh) in shared memory, with the address of its tags. It is computed before the
+ * previous run has ended. */
 struct line_operand {
     char *at;
-    char *tags; /* NULL: data, not lines */
+    char *tags; /* nullptr: the operand is not in line format */
     int64_t copy_stride_bytes;
-    unsigned pieces_each;
+    unsigned pieces_each; /* these three as in `operand` */
     uint16_t larger_parts;
     uint16_t lacking_bytes;
 };
 
 static __device__ line_operand line_operand_of(const operand &whole, unsigned parts) {
-    const size_t bytes = (static_cast<size_t>(whole.pieces_each) * parts + whole.larger_parts) * PART_BYTES -
+    const size_t bytes = (static_cast<size_t>(whole.pieces_each) * parts + whole.larger_parts) * PIECE_BYTES -
                          whole.lacking_bytes;
     const size_t lines = (bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES;
-    char *tags = whole.is == FORM_LINES ? whole.at + lines * PTO_LINE_BYTES : nullptr;
+    char *tags = whole.form == FORM_LINES ? whole.at + lines * PTO_LINE_BYTES : nullptr;
     return {whole.at,           tags, whole.copy_stride_bytes, whole.pieces_each, whole.larger_parts,
             whole.lacking_bytes};
 }
 
-/* State that the threads of a block share in a run. */
+/* The operands and the run's number, which all functions below need. Equal in all threads of a block. */
 struct lines_run {
     const line_operand *operands;
     uint64_t run;
-    unsigned parts;
-    const program &all;
+    unsigned parts; /* of each operand: blocks times slices */
+    const device_program &program;
 };
 
-/* A part of an operand: lines, or data that are loaded or stored 16 bytes at a time. */
+/* A part of an operand: lines, or plain data that are loaded or stored in units of 16 bytes. */
 struct line_part {
     char *at;
-    char *tags;     /* NULL: data */
-    unsigned count; /* of lines or units; the last one may be partly used */
-    unsigned rest_bytes;
+    char *tags;          /* nullptr: plain data */
+    unsigned count;      /* of lines or units; the last one may be partly used */
+    unsigned rest_bytes; /* used in the last one; 0: all */
 };
 
-/* Memory other than lines has one copy (lines.c), so its address does not depend on the run's number. */
-static __device__ line_part line_part_of(const line_operand &whole, unsigned number, const lines_run &all) {
+/* Plain data have one copy (can_run_lines), so their address does not depend on the run's number. */
+static __device__ line_part line_part_of(const line_operand &whole, unsigned part_number,
+                                         const lines_run &current) {
     const unsigned first =
-        static_cast<unsigned>(pieces_before(whole.pieces_each, whole.larger_parts, number)) *
-        (PART_BYTES / PTO_LINE_BYTES);
-    const unsigned bytes = static_cast<unsigned>(
-        bytes_in_part(whole.pieces_each, whole.larger_parts, whole.lacking_bytes, number, all.parts));
+        static_cast<unsigned>(pieces_before(whole.pieces_each, whole.larger_parts, part_number)) *
+        (PIECE_BYTES / PTO_LINE_BYTES);
+    const unsigned bytes = static_cast<unsigned>(bytes_in_part(
+        whole.pieces_each, whole.larger_parts, whole.lacking_bytes, part_number, current.parts));
     line_part own = {whole.at + static_cast<size_t>(first) * PTO_LINE_BYTES, nullptr,
                      (bytes + PTO_LINE_BYTES - 1) / PTO_LINE_BYTES, bytes % PTO_LINE_BYTES};
     if (whole.tags != nullptr) {
-        const int64_t copy = all.run % 2 == 0 ? 0 : whole.copy_stride_bytes;
+        const int64_t copy = current.run % 2 == 0 ? 0 : whole.copy_stride_bytes;
         own.at += copy;
         own.tags = whole.tags + copy + first;
     }
     return own;
 }
 
-/* --- data ---------------------------------------------------------------------------------------------- */
+/* --- plain data ---------------------------------------------------------------------------------------- */
 
+/* Returns the used bytes of unit or line `i`. */
 static __device__ unsigned bytes_in(const line_part &own, unsigned i) {
     return own.rest_bytes > 0 && i == own.count - 1 ? own.rest_bytes : unsigned(PTO_LINE_BYTES);
 }
 
-/* Copies within a unit, in words or bytes. */
+/* Copies `bytes` of a unit in words of type W. */
 template <typename W> static __device__ void copy_in_unit(const char *from, char *to, unsigned bytes) {
 #pragma unroll 1
     for (unsigned i = 0; i < bytes / sizeof(W); i++)
@@ -96,6 +100,7 @@ static __device__ __noinline__ void store_narrow(char *at, uint4 data, unsigned 
     in_words(at, bytes) ? copy_in_unit<uint32_t>(from, at, bytes) : copy_in_unit<char>(from, at, bytes);
 }
 
+/* Loads unit `i`. `wide`: the address is a multiple of 16. */
 static __device__ uint4 load_data(const line_part &own, unsigned i, bool wide) {
     const char *at = own.at + static_cast<size_t>(i) * PTO_LINE_BYTES;
     const unsigned bytes = bytes_in(own, i);
@@ -119,6 +124,7 @@ struct tagged {
     uint8_t tag;
 };
 
+/* Stores data and tag in line `i`, so that they carry this run's mark and number. */
 static __device__ void send(const line_part &target, unsigned i, uint4 data, uint64_t run) {
     uint64_t half[2];
     memcpy(half, &data, sizeof half);
@@ -135,23 +141,28 @@ static __device__ bool is_of_run(const tagged &now, uint64_t run) {
     return pto_line_of_run(now.read.half[0], now.read.half[1], now.tag, run);
 }
 
-/* Not inlined, to keep the kernel short. */
+/* Loads a line and its tag again until both are this run's, or the wait has timed out. Not inlined, to keep
+ * the kernel short. */
 static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run,
-                                           const run_state &all) {
+                                           const run_state &parameter) {
     uint64_t began_ns = 0;
     for (unsigned polls = 1;; polls++) {
         const tagged now = {load_line(at), load_tag(tag)};
-        if (is_of_run(now, run) ||
-            (polls % POLLS_PER_CHECK == 0 && (began_ns = check_patience(all, run, began_ns)) == GAVE_UP))
+        if (is_of_run(now, run))
+            return now;
+        if (polls % POLLS_PER_CHECK != 0)
+            continue;
+        began_ns = check_patience(parameter, run, began_ns);
+        if (began_ns == GAVE_UP)
             return now;
     }
 }
 
-/* Returns a line's data, once they are this run's. `now` is the line as loaded before. */
+/* Returns the data of line `i`, once they are this run's. `now` is the line as loaded before. */
 static __device__ uint4 await_line(tagged now, const line_part &source, unsigned i, uint64_t run,
-                                   const run_state &all) {
+                                   const run_state &parameter) {
     if (!is_of_run(now, run))
-        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, run, all);
+        now = poll(source.at + static_cast<size_t>(i) * PTO_LINE_BYTES, source.tags + i, run, parameter);
     const uint64_t half[2] = {pto_line_data(now.read.half[0], now.tag, 0),
                               pto_line_data(now.read.half[1], now.tag, 1)};
     uint4 data;
@@ -161,86 +172,88 @@ static __device__ uint4 await_line(tagged now, const line_part &source, unsigned
 
 /* --- ops ----------------------------------------------------------------------------------------------- */
 
-/* Loads that a thread keeps in flight. */
-enum { AT_ONCE = 4 };
+/* Loads of lines or units that a thread keeps in flight. */
+enum { LINES_IN_FLIGHT = 4 };
 
-/* Copies AT_ONCE pairs of a move, or of a spread's source with each target, from pair `first` on: all loads
- * are in flight before the first of them is waited for. Sizes may differ. */
-static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs, unsigned number,
-                                  const lines_run &all) {
+/* Copies up to LINES_IN_FLIGHT pairs (source, target), from pair `first` of `pairs` on. The operands of a
+ * MOVE are such pairs; a SPREAD has one source, which is paired with each target. All loads are issued before
+ * the first of them is waited for. The pairs' sizes may differ. */
+static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs, unsigned part_number,
+                                  const lines_run &current) {
     const bool moves = now.kind == PTO_KERNEL_MOVE, wide = now.width == PTO_LINE_BYTES;
-    line_part source[AT_ONCE] = {}, target[AT_ONCE] = {};
+    line_part source[LINES_IN_FLIGHT] = {}, target[LINES_IN_FLIGHT] = {};
     unsigned max_count = 0;
 #pragma unroll
-    for (int j = 0; j < AT_ONCE; j++)
+    for (int j = 0; j < LINES_IN_FLIGHT; j++)
         if (first + j < pairs) {
-            const line_operand *operands = all.operands + now.first;
-            source[j] = line_part_of(operands[moves ? 2 * (first + j) : 0], number, all);
-            target[j] = line_part_of(operands[(moves ? 2 * (first + j) : first + j) + 1], number, all);
+            const line_operand *operands = current.operands + now.first;
+            source[j] = line_part_of(operands[moves ? 2 * (first + j) : 0], part_number, current);
+            target[j] = line_part_of(operands[(moves ? 2 * (first + j) : first + j) + 1], part_number, current);
             max_count = max(max_count, source[j].count);
         }
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < max_count; i += blockDim.x) {
-        uint4 data[AT_ONCE] = {};
-        tagged read[AT_ONCE] = {};
+        uint4 data[LINES_IN_FLIGHT] = {};
+        tagged read[LINES_IN_FLIGHT] = {};
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++)
+        for (int j = 0; j < LINES_IN_FLIGHT; j++)
             if (i < source[j].count && source[j].tags != nullptr)
                 read[j] = load_tagged(source[j], i);
             else if (i < source[j].count)
                 data[j] = load_data(source[j], i, wide);
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
+        for (int j = 0; j < LINES_IN_FLIGHT; j++) {
             if (i >= source[j].count)
                 continue;
             if (source[j].tags != nullptr)
-                data[j] = await_line(read[j], source[j], i, all.run, all.all);
+                data[j] = await_line(read[j], source[j], i, current.run, current.program);
             if (target[j].tags != nullptr)
-                send(target[j], i, data[j], all.run);
+                send(target[j], i, data[j], current.run);
             else
                 store_data(target[j], i, wide, data[j]);
         }
     }
 }
 
-static __device__ void copy_lines(const op &now, unsigned number, const lines_run &all) {
+static __device__ void copy_lines(const op &now, unsigned part_number, const lines_run &current) {
     const unsigned pairs = now.kind == PTO_KERNEL_MOVE ? now.count / 2 : now.count - 1;
 #pragma unroll 1
-    for (unsigned first = 0; first < pairs; first += AT_ONCE)
-        copy_pairs(now, first, pairs, number, all);
+    for (unsigned first = 0; first < pairs; first += LINES_IN_FLIGHT)
+        copy_pairs(now, first, pairs, part_number, current);
 }
 
-/* Combines the sources in their order, as without lines, with AT_ONCE loads in flight. */
+/* Combines the sources in their order, as programs with flags do. */
 template <typename T, typename Op>
-static __device__ void reduce_lines(const op &now, unsigned number, const lines_run &all, Op combine) {
+static __device__ void reduce_lines(const op &now, unsigned part_number, const lines_run &current,
+                                    Op combine) {
     const bool wide = now.width == PTO_LINE_BYTES;
-    const line_operand *operands = all.operands + now.first;
-    const line_part target = line_part_of(operands[0], number, all);
+    const line_operand *operands = current.operands + now.first;
+    const line_part target = line_part_of(operands[0], part_number, current);
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < target.count; i += blockDim.x) {
-        wide_lanes<T, 4> value = {};
+        wide_elements<T> value = {};
 #pragma unroll 1
-        for (unsigned first = 1; first < now.count; first += AT_ONCE) {
-            line_part source[AT_ONCE] = {};
-            uint4 data[AT_ONCE] = {};
-            tagged read[AT_ONCE] = {};
+        for (unsigned first = 1; first < now.count; first += LINES_IN_FLIGHT) {
+            line_part source[LINES_IN_FLIGHT] = {};
+            uint4 data[LINES_IN_FLIGHT] = {};
+            tagged read[LINES_IN_FLIGHT] = {};
 #pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) {
+            for (int j = 0; j < LINES_IN_FLIGHT; j++) {
                 if (first + j >= now.count)
                     continue;
-                source[j] = line_part_of(operands[first + j], number, all);
+                source[j] = line_part_of(operands[first + j], part_number, current);
                 if (source[j].tags != nullptr)
                     read[j] = load_tagged(source[j], i);
                 else
                     data[j] = load_data(source[j], i, wide);
             }
 #pragma unroll
-            for (int j = 0; j < AT_ONCE; j++) {
+            for (int j = 0; j < LINES_IN_FLIGHT; j++) {
                 if (first + j >= now.count)
                     continue;
                 if (source[j].tags != nullptr)
-                    data[j] = await_line(read[j], source[j], i, all.run, all.all);
-                lanes<T, 4> other;
+                    data[j] = await_line(read[j], source[j], i, current.run, current.program);
+                elements<T> other;
                 memcpy(&other, &data[j], sizeof other);
                 if (first + j == 1)
                     value = widened(other);
@@ -249,7 +262,7 @@ static __device__ void reduce_lines(const op &now, unsigned number, const lines_
             }
         }
         uint4 data;
-        const lanes<T, 4> reduced = narrowed<T, 4>(value);
+        const elements<T> reduced = narrowed<T>(value);
         memcpy(&data, &reduced, sizeof data);
         store_data(target, i, wide, data);
     }

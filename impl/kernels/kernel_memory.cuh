@@ -17,11 +17,11 @@ static __device__ uint64_t load_acquire(const uint64_t *at) {
 
 /* State that a block leaves for its next run. */
 struct alignas(16) block_state {
-    uint64_t last_run;
-    uint64_t gave_up_in; /* the run in which it gave up waiting; 0: none; STOPPED: an earlier kernel did */
+    uint64_t last_run;   /* its number */
+    uint64_t gave_up_in; /* the run in which it gave up waiting; 0: none; STOPPED (kernel_patience.cuh) */
 };
 
-/* Bypasses the cache of the multiprocessor, which an earlier block may have filled. */
+/* Bypasses the L1 cache of the multiprocessor, where an earlier block may have left an old value. */
 static __device__ block_state load_state(const block_state *at) {
     block_state state;
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
@@ -31,8 +31,8 @@ static __device__ block_state load_state(const block_state *at) {
     return state;
 }
 
-/* Counts this block; true for the last of all, to which the others' stores are then visible. The count wraps
- * round, so that the next run finds 0. */
+/* Counts this block as completed. Returns true in the last block, to which the stores of all others are then
+ * visible. The count wraps around to 0 for the next run. */
 static __device__ bool is_last_block(unsigned *blocks_completed) {
     unsigned before;
     asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
@@ -42,11 +42,11 @@ static __device__ bool is_last_block(unsigned *blocks_completed) {
     return before == gridDim.x - 1;
 }
 
-/* Programmatic dependent launch: a launch with that attribute may begin while the kernel before it in the
- * stream ends, which hides the launch latency. It waits here until that kernel, ours or another one, has
- * completed and its memory is visible, whether or not that kernel let dependents begin early. A launch
- * without the attribute returns at once. Then it lets the next kernel begin: one with the attribute has to
- * wait here as well, and one without it begins after this one has completed, as always. */
+/* Waits until the kernel before this one in the stream has completed and its memory is visible, and then lets
+ * the next kernel begin. A launch with the attribute for programmatic dependent launch may begin while the
+ * kernel before it still runs, which hides the launch latency; so it has to wait here. A launch without the
+ * attribute begins after that kernel, and does not wait. The next kernel may begin early only if its launch
+ * has the attribute, and then waits in the same way. */
 static __device__ void wait_for_run_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -73,7 +73,7 @@ static __device__ uint64_t load_host(const uint64_t *at) {
     return value;
 }
 
-/* Loads data that no other thread writes, without being moved behind later accesses. */
+/* Loads data that no other thread writes. The compiler does not move this load behind later accesses. */
 static __device__ uint4 load_now(const char *at) {
     uint4 data;
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -83,6 +83,7 @@ static __device__ uint4 load_now(const char *at) {
     return data;
 }
 
+/* A line in line format (line_format.h). */
 struct line {
     uint64_t half[2];
 };

@@ -1,5 +1,6 @@
-/* Translates a program (kernel.h) into the parameters of a kernel (kernel_program.cuh), and recognises
- * programs that are an exchange (kernel_exchange.cuh). Host code, which the unit tests compile, too. */
+/* Host code that translates the parts of a program (kernel.h) into the parameter of a kernel
+ * (kernel_program.cuh), and recognises programs that are an exchange (kernel_exchange.cuh). kernel_cuda.cu
+ * calls it when a kernel is created or rebound. The unit tests compile it, too. */
 #ifndef PTO_KERNEL_TRANSLATE_CUH
 #define PTO_KERNEL_TRANSLATE_CUH
 
@@ -8,30 +9,32 @@
 
 #include "kernel_program.cuh"
 
+/* `parts`: into how many parts each operand is cut. */
 static operand translate(const pto_operand_t *from, unsigned parts) {
     const uint64_t bytes = static_cast<uint64_t>(from->bytes);
-    const uint64_t pieces = (bytes + PART_BYTES - 1) / PART_BYTES;
+    const uint64_t pieces = (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
     operand to = {static_cast<char *>(from->spot.at),
                   {from->spot.copy_stride_bytes},
                   static_cast<uint32_t>(pieces / parts),
                   static_cast<uint16_t>(pieces % parts),
-                  static_cast<uint16_t>(pieces * PART_BYTES - bytes),
+                  static_cast<uint16_t>(pieces * PIECE_BYTES - bytes),
                   from->spot.lines ? FORM_LINES : FORM_PLAIN};
     if (from->rows.rows > 1) {
         to.rows = {static_cast<uint32_t>(from->rows.bytes), static_cast<uint32_t>(from->rows.pitch_bytes)};
-        to.is = FORM_ROWS;
+        to.form = FORM_ROWS;
     }
     return to;
 }
 
-static bool some_rows(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
-    bool some = false;
+static bool has_rows(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
+    bool has = false;
     for (int i = op->first; i < op->first + op->count; i++)
-        some |= program->operands[i].rows.rows > 1;
-    return some;
+        has |= program->operands[i].rows.rows > 1;
+    return has;
 }
 
-/* Offsets in rows have 32 bits, since they are divided. */
+/* Returns whether move_rows can execute a MOVE with rows. Its offsets have 32 bits, because 64-bit divisions
+ * are slow. */
 static bool can_run_rows(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     bool can = true;
     for (int i = op->first; i < op->first + op->count; i++) {
@@ -50,7 +53,8 @@ static bool has_lines(const pto_kernel_program_t *program) {
     return has;
 }
 
-/* Returns whether the kernel for programs with lines can run this one. It knows no flags and no rows. */
+/* Returns whether the kernel for programs with lines can run this one. It has no flags and no rows, and no
+ * double-buffered memory but lines. */
 static bool can_run_lines(const pto_kernel_program_t *program) {
     bool can = true;
     for (int i = 0; i < program->op_count; i++)
@@ -61,6 +65,7 @@ static bool can_run_lines(const pto_kernel_program_t *program) {
     return can;
 }
 
+/* Returns whether an op waits for data in line format. */
 static bool reads_lines(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     bool reads = false;
     for (int i = 0; i < op->count; i++) {
@@ -70,119 +75,128 @@ static bool reads_lines(const pto_kernel_program_t *program, const pto_kernel_op
     return reads;
 }
 
-/* Returns the number of ops up to the first that reads lines. */
-static int until_lines(const pto_kernel_program_t *program) {
-    int until = 0;
-    while (until < program->op_count && (until == 0 || !reads_lines(program, &program->ops[until - 1])))
-        until++;
-    return until;
+/* Returns the number of ops up to, and including, the first that reads lines. */
+static int first_lines_end(const pto_kernel_program_t *program) {
+    for (int i = 0; i < program->op_count; i++)
+        if (reads_lines(program, &program->ops[i]))
+            return i + 1;
+    return program->op_count;
 }
 
 /* Finds the program's phases (turns.h). */
-static void find_phases(const pto_kernel_program_t *program, struct program *all) {
+static void find_phases(const pto_kernel_program_t *program, device_program *translated) {
     const pto_phases_t phases = pto_phases_of(program);
-    all->send_end = static_cast<uint8_t>(has_lines(program) ? until_lines(program) : phases.send_end);
-    all->work_end = static_cast<uint8_t>(phases.work_end);
+    translated->send_end =
+        static_cast<uint8_t>(has_lines(program) ? first_lines_end(program) : phases.send_end);
+    translated->work_end = static_cast<uint8_t>(phases.work_end);
 }
 
-/* Rounded up: 0 ms would be no limit. */
+/* Rounded up, because 0 ms would be no limit. */
 static uint32_t patience_ms_of(const pto_kernel_program_t *program) {
     return static_cast<uint32_t>(std::ceil(program->patience_s * 1e3));
 }
 
+/* Returns the width of the op's accesses in bytes: the largest that all its addresses, and with rows their
+ * sizes and pitches, are multiples of. Memory in line format is always aligned. */
 static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
-    const bool rows = some_rows(program, op);
-    uintptr_t all = 0;
+    const bool rows = has_rows(program, op);
+    uintptr_t bits = 0;
     for (int i = 0; i < op->count; i++) {
         const pto_operand_t *one = &program->operands[op->first + i];
-        if (!one->spot.lines) /* which are aligned */
-            all |= reinterpret_cast<uintptr_t>(one->spot.at) |
-                   static_cast<uintptr_t>(one->spot.copy_stride_bytes);
+        if (!one->spot.lines)
+            bits |= reinterpret_cast<uintptr_t>(one->spot.at) |
+                    static_cast<uintptr_t>(one->spot.copy_stride_bytes);
         if (rows)
-            all |= static_cast<uintptr_t>(one->rows.bytes) | static_cast<uintptr_t>(one->rows.pitch_bytes);
+            bits |= static_cast<uintptr_t>(one->rows.bytes) | static_cast<uintptr_t>(one->rows.pitch_bytes);
     }
-    if (all % UNIT_BYTES == 0)
+    if (bits % UNIT_BYTES == 0)
         return UNIT_BYTES;
-    if (rows && all % sizeof(uint64_t) == 0)
+    if (rows && bits % sizeof(uint64_t) == 0)
         return sizeof(uint64_t);
-    return all % sizeof(uint32_t) == 0 ? sizeof(uint32_t) : 1;
+    return bits % sizeof(uint32_t) == 0 ? sizeof(uint32_t) : 1;
 }
 
 /* --- exchanges ------------------------------------------------------------------------------------------ */
 
-/* A vector that op `op` copies into or out of lines. `data` is NULL if the lines are a source of a sum. */
+/* A vector that is copied into lines, or out of lines, or summed out of lines. */
 struct lines_vector {
-    const pto_operand_t *lines, *data;
-    int op;
+    const pto_operand_t *lines;
+    const pto_operand_t *data; /* the other operand of the copy; nullptr: the lines are a source of the sum */
+    int op;                    /* index of the op */
 };
 
-/* What a program consists of, if it is an exchange. */
-struct exchange_parts {
+/* The copies and the sum of a program, as an exchange has them: copies into lines and out of lines, at most
+ * one copy within this GPU, and at most one sum. With a sum, the only other ops are copies into lines. */
+struct exchange_pattern {
     lines_vector to[EXCHANGE_PEERS_MAX], from[EXCHANGE_PEERS_MAX];
     int to_count, from_count;
     const pto_operand_t *own, *own_target; /* of a copy within this GPU, or of a sum */
     const pto_operand_t *result;           /* of the sum; NULL: there is none */
     int copy_op, sum_op;                   /* the ops of that copy and of the sum */
-    int own_at;                            /* position of `own` among the sources of the sum */
-    bool is_other;                         /* it is something else than an exchange */
+    int own_at;                            /* position of `own` among the sources of the sum, from 0 */
+    bool is_other;                         /* the program does not fit: it is no exchange */
 };
 
-static void add_vector(lines_vector *uses, int &count, const lines_vector &use, exchange_parts &parts) {
+static void add_vector(lines_vector *vectors, int &count, const lines_vector &vector,
+                       exchange_pattern &pattern) {
     if (count < EXCHANGE_PEERS_MAX)
-        uses[count++] = use;
+        vectors[count++] = vector;
     else
-        parts.is_other = true;
+        pattern.is_other = true;
 }
 
-/* Adds a copy. If it is one too many of its kind, or from lines to lines, the program is no exchange. */
+/* Adds a copy of op `op`. The program is no exchange if this is one copy too many of its kind, if it copies
+ * from lines to lines, or if it reads lines after the sum. */
 static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *target,
-                     exchange_parts &parts) {
+                     exchange_pattern &pattern) {
     if (target->spot.lines && !source->spot.lines)
-        add_vector(parts.to, parts.to_count, {target, source, op}, parts);
-    else if (source->spot.lines && !target->spot.lines && parts.result == nullptr)
-        add_vector(parts.from, parts.from_count, {source, target, op}, parts);
-    else if (!source->spot.lines && !target->spot.lines && parts.own == nullptr)
-        parts.own = source, parts.own_target = target, parts.copy_op = op;
+        add_vector(pattern.to, pattern.to_count, {target, source, op}, pattern);
+    else if (source->spot.lines && !target->spot.lines && pattern.result == nullptr)
+        add_vector(pattern.from, pattern.from_count, {source, target, op}, pattern);
+    else if (!source->spot.lines && !target->spot.lines && pattern.own == nullptr)
+        pattern.own = source, pattern.own_target = target, pattern.copy_op = op;
     else
-        parts.is_other = true;
+        pattern.is_other = true;
 }
 
-static void add_sum(int number, const pto_kernel_op_t *op, const pto_operand_t *operand,
-                    exchange_parts &parts) {
-    parts.is_other |=
-        parts.from_count > 0 || parts.own != nullptr || parts.result != nullptr || op->copies > 0;
-    for (int i = 1; i < op->count && !parts.is_other; i++)
+/* Adds a reduction. Exactly one of its sources must be this GPU's own, and the others lines. Before it, only
+ * copies into lines are allowed. */
+static void add_sum(int op_index, const pto_kernel_op_t *op, const pto_operand_t *operand,
+                    exchange_pattern &pattern) {
+    pattern.is_other |=
+        pattern.from_count > 0 || pattern.own != nullptr || pattern.result != nullptr || op->copies > 0;
+    for (int i = 1; i < op->count && !pattern.is_other; i++)
         if (operand[i].spot.lines)
-            add_vector(parts.from, parts.from_count, {&operand[i], nullptr, number}, parts);
-        else if (parts.own == nullptr)
-            parts.own = &operand[i], parts.own_at = i - 1;
+            add_vector(pattern.from, pattern.from_count, {&operand[i], nullptr, op_index}, pattern);
+        else if (pattern.own == nullptr)
+            pattern.own = &operand[i], pattern.own_at = i - 1;
         else
-            parts.is_other = true;
-    parts.is_other |= parts.own == nullptr || operand->spot.lines;
-    parts.result = operand;
-    parts.sum_op = number;
+            pattern.is_other = true;
+    pattern.is_other |= pattern.own == nullptr || operand->spot.lines;
+    pattern.result = operand;
+    pattern.sum_op = op_index;
 }
 
-static exchange_parts parts_of(const pto_kernel_program_t *program) {
-    exchange_parts parts = {};
+static exchange_pattern pattern_of(const pto_kernel_program_t *program) {
+    exchange_pattern pattern = {};
     for (int i = 0; i < program->op_count; i++) {
         const pto_kernel_op_t *op = &program->ops[i];
         const pto_operand_t *operand = program->operands + op->first;
         for (int j = 1; j < op->count && op->kind == PTO_KERNEL_SPREAD; j++)
-            add_copy(i, operand, operand + j, parts);
+            add_copy(i, operand, operand + j, pattern);
         for (int j = 0; j < op->count && op->kind == PTO_KERNEL_MOVE; j += 2)
-            add_copy(i, operand + j, operand + j + 1, parts);
+            add_copy(i, operand + j, operand + j + 1, pattern);
         if (op->kind == PTO_KERNEL_REDUCE)
-            add_sum(i, op, operand, parts);
-        parts.is_other |= width_of(program, op) != UNIT_BYTES;
+            add_sum(i, op, operand, pattern);
+        pattern.is_other |= width_of(program, op) != UNIT_BYTES;
     }
-    return parts;
+    return pattern;
 }
 
-/* A vector that op `op` of an exchange reads or writes. */
+/* A vector, not in lines, that an exchange reads or writes. */
 struct vector_use {
     const pto_operand_t *vector;
-    int op;
+    int op;      /* index of the op */
     bool by_sum; /* written by the sum, which reads each element before it writes it */
 };
 
@@ -193,12 +207,13 @@ static bool is_disjoint(const pto_operand_t *one, const pto_operand_t *other) {
            to + static_cast<uintptr_t>(other->bytes) <= from;
 }
 
-/* Returns whether the kernel may write a vector that it also reads. A thread reads its units before it writes
- * them, so it may be the same vector, if an earlier op or the same sum reads it. Others may not overlap. */
+/* Returns whether the kernel may write one vector and read another. They may be disjoint. They may also be
+ * the same vector if an earlier op, or the sum that writes it, reads it: a thread reads its units before it
+ * writes them. Otherwise they may not overlap. */
 static bool may_write(const vector_use &written, const vector_use &read) {
-    const bool after = written.op > read.op || (written.op == read.op && written.by_sum);
-    return is_disjoint(read.vector, written.vector) ||
-           (after && read.vector->spot.at == written.vector->spot.at);
+    const bool read_first = written.op > read.op || (written.op == read.op && written.by_sum);
+    const bool is_same = read.vector->spot.at == written.vector->spot.at;
+    return is_disjoint(read.vector, written.vector) || (is_same && read_first);
 }
 
 enum { EXCHANGE_READS_MAX = EXCHANGE_PEERS_MAX + 1, EXCHANGE_WRITES_MAX = EXCHANGE_PEERS_MAX + 1 };
@@ -207,24 +222,24 @@ struct exchange_uses {
     int read_count, written_count;
 };
 
-static exchange_uses uses_of(const exchange_parts &parts) {
+static exchange_uses uses_of(const exchange_pattern &pattern) {
     exchange_uses uses = {};
-    const bool sums = parts.result != nullptr;
-    for (int i = 0; i < parts.to_count; i++)
-        uses.read[uses.read_count++] = {parts.to[i].data, parts.to[i].op, false};
-    if (parts.own != nullptr)
-        uses.read[uses.read_count++] = {parts.own, sums ? parts.sum_op : parts.copy_op, false};
+    const bool sums = pattern.result != nullptr;
+    for (int i = 0; i < pattern.to_count; i++)
+        uses.read[uses.read_count++] = {pattern.to[i].data, pattern.to[i].op, false};
+    if (pattern.own != nullptr)
+        uses.read[uses.read_count++] = {pattern.own, sums ? pattern.sum_op : pattern.copy_op, false};
     if (sums)
-        uses.written[uses.written_count++] = {parts.result, parts.sum_op, true};
-    for (int i = 0; i < parts.from_count && !sums; i++)
-        uses.written[uses.written_count++] = {parts.from[i].data, parts.from[i].op, false};
-    if (parts.own_target != nullptr)
-        uses.written[uses.written_count++] = {parts.own_target, parts.copy_op, false};
+        uses.written[uses.written_count++] = {pattern.result, pattern.sum_op, true};
+    for (int i = 0; i < pattern.from_count && !sums; i++)
+        uses.written[uses.written_count++] = {pattern.from[i].data, pattern.from[i].op, false};
+    if (pattern.own_target != nullptr)
+        uses.written[uses.written_count++] = {pattern.own_target, pattern.copy_op, false};
     return uses;
 }
 
-static bool may_write_all(const exchange_parts &parts) {
-    const exchange_uses uses = uses_of(parts);
+static bool may_write_all(const exchange_pattern &pattern) {
+    const exchange_uses uses = uses_of(pattern);
     bool may = true;
     for (int i = 0; i < uses.written_count; i++) {
         for (int j = 0; j < uses.read_count; j++)
@@ -235,52 +250,58 @@ static bool may_write_all(const exchange_parts &parts) {
     return may;
 }
 
-static bool has_one_size(const exchange_parts &parts) {
-    const exchange_uses uses = uses_of(parts);
-    const int64_t bytes = parts.to[0].lines->bytes;
-    bool has = bytes > 0 && bytes % UNIT_BYTES == 0 && bytes <= INT32_MAX;
-    for (int i = 0; i < parts.to_count; i++)
-        has = has && parts.to[i].lines->bytes == bytes && parts.from[i].lines->bytes == bytes &&
-              parts.to[i].lines->spot.copy_stride_bytes == parts.to[0].lines->spot.copy_stride_bytes &&
-              parts.from[i].lines->spot.copy_stride_bytes == parts.from[0].lines->spot.copy_stride_bytes;
+/* Returns whether all vectors have one size, in whole units, and all lines in each direction the same
+ * distance between their copies. */
+static bool has_one_size(const exchange_pattern &pattern) {
+    const exchange_uses uses = uses_of(pattern);
+    const int64_t bytes = pattern.to[0].lines->bytes;
+    bool has_one = bytes > 0 && bytes % UNIT_BYTES == 0 && bytes <= INT32_MAX;
+    for (int i = 0; i < pattern.to_count; i++)
+        has_one =
+            has_one && pattern.to[i].lines->bytes == bytes && pattern.from[i].lines->bytes == bytes &&
+            pattern.to[i].lines->spot.copy_stride_bytes == pattern.to[0].lines->spot.copy_stride_bytes &&
+            pattern.from[i].lines->spot.copy_stride_bytes == pattern.from[0].lines->spot.copy_stride_bytes;
     for (int i = 0; i < uses.read_count; i++)
-        has = has && uses.read[i].vector->bytes == bytes;
+        has_one = has_one && uses.read[i].vector->bytes == bytes;
     for (int i = 0; i < uses.written_count; i++)
-        has = has && uses.written[i].vector->bytes == bytes;
-    return has;
+        has_one = has_one && uses.written[i].vector->bytes == bytes;
+    return has_one;
 }
 
-static char *place_of(const pto_operand_t *operand) {
+static char *address_of(const pto_operand_t *operand) {
     return operand != nullptr ? static_cast<char *>(operand->spot.at) : nullptr;
 }
 
-static any_exchange exchange_with(const exchange_parts &parts) {
-    any_exchange all = {};
-    all.own = place_of(parts.own != nullptr ? parts.own : parts.to[0].data);
-    all.own_target = place_of(parts.own_target);
-    all.to_copy_stride_bytes = parts.to[0].lines->spot.copy_stride_bytes;
-    all.from_copy_stride_bytes = parts.from[0].lines->spot.copy_stride_bytes;
-    all.units = static_cast<uint32_t>(parts.to[0].lines->bytes / UNIT_BYTES);
-    all.peers = static_cast<uint8_t>(parts.to_count);
-    all.own_at = static_cast<uint8_t>(parts.own_at);
-    for (int i = 0; i < parts.to_count; i++)
-        all.peer[i] = {place_of(parts.to[i].data), place_of(parts.to[i].lines), place_of(parts.from[i].lines),
-                       place_of(parts.from[i].data != nullptr ? parts.from[i].data : parts.result)};
-    return all;
+static any_exchange exchange_with(const exchange_pattern &pattern) {
+    any_exchange exchange = {};
+    exchange.own = address_of(pattern.own != nullptr ? pattern.own : pattern.to[0].data);
+    exchange.own_target = address_of(pattern.own_target);
+    exchange.to_copy_stride_bytes = pattern.to[0].lines->spot.copy_stride_bytes;
+    exchange.from_copy_stride_bytes = pattern.from[0].lines->spot.copy_stride_bytes;
+    exchange.units = static_cast<uint32_t>(pattern.to[0].lines->bytes / UNIT_BYTES);
+    exchange.peers = static_cast<uint8_t>(pattern.to_count);
+    exchange.own_at = static_cast<uint8_t>(pattern.own_at);
+    for (int i = 0; i < pattern.to_count; i++)
+        exchange.peer[i] = {
+            address_of(pattern.to[i].data), address_of(pattern.to[i].lines),
+            address_of(pattern.from[i].lines),
+            address_of(pattern.from[i].data != nullptr ? pattern.from[i].data : pattern.result)};
+    return exchange;
 }
 
 enum exchange_kind { NO_EXCHANGE, EXCHANGE_OF_SUMS, EXCHANGE_OF_COPIES };
 
-/* Returns whether a program that can_run_lines is an exchange of whole units: as many vectors into lines as
- * out of lines, all of one size. Only then, `all` is set. */
-static exchange_kind find_exchange(const pto_kernel_program_t *program, any_exchange &all) {
-    const exchange_parts parts = parts_of(program);
-    if (parts.is_other || parts.to_count == 0 || parts.to_count != parts.from_count || !has_one_size(parts) ||
-        !may_write_all(parts))
+/* Returns what kind of exchange a program is, if can_run_lines holds for it. In an exchange, as many vectors
+ * are copied into lines as are read out of lines, and all of them have one size in whole units. Sets
+ * `exchange` only if it is one. */
+static exchange_kind find_exchange(const pto_kernel_program_t *program, any_exchange &exchange) {
+    const exchange_pattern pattern = pattern_of(program);
+    if (pattern.is_other || pattern.to_count == 0 || pattern.to_count != pattern.from_count ||
+        !has_one_size(pattern) || !may_write_all(pattern))
         return NO_EXCHANGE;
-    all = exchange_with(parts);
-    all.by = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
-    return parts.result != nullptr ? EXCHANGE_OF_SUMS : EXCHANGE_OF_COPIES;
+    exchange = exchange_with(pattern);
+    exchange.choice = {static_cast<uint8_t>(program->datatype), static_cast<uint8_t>(program->op)};
+    return pattern.result != nullptr ? EXCHANGE_OF_SUMS : EXCHANGE_OF_COPIES;
 }
 
 #endif

@@ -1,9 +1,9 @@
-/* The line format (kernel.h), bit by bit, the same on all devices.
+/* The line format (kernel.h), bit by bit. It is the same on all devices.
  *
- * Memory in line format consists of lines of 16 bytes, the last of which may be partly used, and after them
- * one tag of a byte for each line. A line has two halves of 64 bits, in the machine's byte order. The highest
- * bit of each half is the run's mark. The tag holds the two bits of data that the marks displace, and above
- * them the low six bits of the run's number. */
+ * Memory in line format consists of lines of 16 bytes, followed by one tag for each line. The last line may
+ * be partly used. A line has two halves of 64 bits, in the machine's byte order. The highest bit of each half
+ * is the run's mark. A tag is one byte: its two lowest bits are the data bits that the marks displace, and
+ * the six bits above are the low bits of the run's number. */
 #ifndef PTO_LINE_FORMAT_H
 #define PTO_LINE_FORMAT_H
 
@@ -14,15 +14,18 @@
 
 enum { PTO_LINE_SHIFT = 63, PTO_TAG_SHIFT = 2, PTO_TAG_RUNS = 64 };
 
-/* Each copy of double-buffered memory is written in every second run, with the marks 1, 0, 1, ... in turn: 1
- * first, since the memory is zero before. One bit is enough because each reader of a line reads it in every
- * run that writes it, and a reader that has seen a run's value cannot see an older one afterwards. */
+/* Returns the mark of a run, 0 or 1. Each copy of double-buffered memory is written in every second run, with
+ * the marks 1, 0, 1, ... in turn. The first mark is 1, since the memory is zero before. One bit is enough: a
+ * reader of a line reads it in every run that writes it, and after it has seen a run's value, it cannot see
+ * an older one. */
 static inline PTO_ANYWHERE uint64_t pto_line_mark(uint64_t run) { return (run + 1) / 2 % 2; }
 
+/* Returns 64 bits of data with their highest bit replaced by the mark. */
 static inline PTO_ANYWHERE uint64_t pto_line_half(uint64_t data, uint64_t run) {
     return (data & ~(UINT64_C(1) << PTO_LINE_SHIFT)) | (pto_line_mark(run) << PTO_LINE_SHIFT);
 }
 
+/* Returns the tag of a line with the data `low` and `high`. */
 static inline PTO_ANYWHERE uint8_t pto_line_tag(uint64_t low, uint64_t high, uint64_t run) {
     return (uint8_t)((low >> PTO_LINE_SHIFT) | (high >> PTO_LINE_SHIFT) << 1 |
                      run % PTO_TAG_RUNS << PTO_TAG_SHIFT);
@@ -34,7 +37,8 @@ static inline PTO_ANYWHERE bool pto_line_of_run(uint64_t low, uint64_t high, uin
            tag >> PTO_TAG_SHIFT == run % PTO_TAG_RUNS;
 }
 
-/* Returns the 64 bits of data of a half, whose highest bit is bit `displaced` of the tag. */
+/* Returns the 64 bits of data of a half. Their highest bit is bit `displaced` of the tag: 0 for the low half,
+ * 1 for the high half. */
 static inline PTO_ANYWHERE uint64_t pto_line_data(uint64_t half, uint8_t tag, int displaced) {
     return (half & ~(UINT64_C(1) << PTO_LINE_SHIFT)) | (uint64_t)(tag >> displaced & 1) << PTO_LINE_SHIFT;
 }

@@ -1,4 +1,5 @@
-/* Messages (portolan/messages.h) on NVIDIA GPUs, with a thread block for each lane of each pipe.
+/* Messages (portolan/messages.h) on NVIDIA GPUs, with a thread block for each lane of each pipe. nccl_dropin
+ * calls cuda_pass for a group of ncclSend and ncclRecv.
  *
  * Why the data are visible. As in kernel_cuda.cu: the threads that fill a slot meet at a barrier before one
  * of them releases the count, and the thread that acquires it meets the others at a barrier before any of
@@ -13,13 +14,15 @@
 
 enum { MESSAGE_THREADS = 256, MESSAGES_NEAR = 64, POLLS_PER_STOP = 1024 };
 
+/* Messages in a kernel's parameter. A longer list is in device memory (`far`). */
 struct near_messages {
     pto_message_t message[MESSAGES_NEAR];
 };
 
+/* The parameter of pass_messages. */
 struct batch {
     pto_pipe_t pipe[PTO_PIPES_MAX];
-    const pto_message_t *far;
+    const pto_message_t *far; /* the messages; nullptr: they are in `near` */
     const uint64_t *stop;
     near_messages near;
 };
@@ -44,13 +47,15 @@ static __device__ void copy_bytes(char *to, const char *from, int64_t bytes) {
         to[i] = from[i];
 }
 
-/* Returns false if stopped. */
+/* Passes a piece of a message, from byte `at` on, through a slot: the `number`-th piece of this lane, from 0.
+ * The sender waits for an empty slot, the receiver for a filled one. Returns false if stopped. */
 static __device__ bool pass_piece(const pto_pipe_t &pipe, unsigned lane, uint64_t number,
                                   const pto_message_t &message, int64_t at, int64_t bytes,
                                   const uint64_t *stop) {
     char *slot = pipe.target->slot[lane][number % PTO_PIPE_SLOTS];
     const uint64_t *awaited = pipe.sends ? &pipe.source->emptied[lane] : &pipe.target->filled[lane];
-    const uint64_t empty_at_first = pipe.sends ? PTO_PIPE_SLOTS : 0;
+    const uint64_t empty_at_first =
+        pipe.sends ? PTO_PIPE_SLOTS : 0; /* slots that need not be emptied before */
     const uint64_t least = number + 1 > empty_at_first ? number + 1 - empty_at_first : 0;
     if (!__syncthreads_and(threadIdx.x > 0 || await_count(awaited, least, stop)))
         return false;
@@ -61,13 +66,15 @@ static __device__ bool pass_piece(const pto_pipe_t &pipe, unsigned lane, uint64_
     return true;
 }
 
+/* Passes all messages of a pipe through one of its lanes. The count of pieces continues from kernel to
+ * kernel; messages of the process to itself have none. */
 __global__ void __launch_bounds__(MESSAGE_THREADS) pass_messages(const __grid_constant__ batch all) {
     const pto_pipe_t pipe = all.pipe[blockIdx.x / PTO_PIPE_LANES];
     const unsigned lane = blockIdx.x % PTO_PIPE_LANES;
     const pto_message_t *messages = all.far != nullptr ? all.far : all.near.message;
-    uint64_t *count = pipe.source == nullptr ? nullptr
-                      : pipe.sends           ? &pipe.source->sent[lane]
-                                             : &pipe.target->received[lane];
+    uint64_t *count = nullptr;
+    if (pipe.source != nullptr)
+        count = pipe.sends ? &pipe.source->sent[lane] : &pipe.target->received[lane];
     uint64_t number = count != nullptr ? *count : 0;
     bool goes_on = true;
     __syncthreads(); /* all have read the count */
@@ -87,7 +94,7 @@ __global__ void __launch_bounds__(MESSAGE_THREADS) pass_messages(const __grid_co
         *count = number;
 }
 
-/* Writes a part of a list that is too long for a parameter to device memory. */
+/* Writes `count` messages of a list that is too long for a parameter to device memory. */
 __global__ void write_messages(const __grid_constant__ near_messages some, pto_message_t *far, int count) {
     if (static_cast<int>(threadIdx.x) < count)
         far[threadIdx.x] = some.message[threadIdx.x];

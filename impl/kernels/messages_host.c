@@ -1,5 +1,6 @@
-/* Messages (portolan/messages.h) on the host device: the calling process goes round all lanes and passes one
- * piece of each, if possible, until all messages have arrived. */
+/* Messages (portolan/messages.h) on the host device. A batch of messages is a step of a stream
+ * (host_stream.h): whenever the stream advances, the process passes one piece in each lane, if possible,
+ * until none is left. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,13 @@ typedef struct {
     int64_t at;
 } position_t;
 
+/* The messages of one call of `pass`. */
 typedef struct batch {
-    struct batch *next;
+    struct batch *next; /* in the list of batches in graphs */
     pto_messages_t all;
-    pto_message_t *message;
+    pto_message_t *message; /* a copy of the list, behind this struct */
     position_t position[PTO_PIPES_MAX][PTO_PIPE_LANES];
-    bool in_graph;
+    bool in_graph; /* it may run again, so it is never freed */
 } batch_t;
 
 static uint64_t load(const uint64_t *count) {
@@ -29,7 +31,8 @@ static void store(uint64_t *count, uint64_t value) {
     atomic_store_explicit((_Atomic uint64_t *)count, value, memory_order_release);
 }
 
-/* Returns whether the piece was passed: not if no slot is empty, or filled. */
+/* Passes a piece of a message, from byte `at` on. Returns false if the sender has no empty slot, or the
+ * receiver no filled one. */
 static bool pass_piece(const pto_pipe_t *pipe, int lane, const pto_message_t *message, int64_t at,
                        size_t bytes) {
     if (!pipe->source) {
@@ -74,9 +77,10 @@ static void begin(batch_t *batch) {
             batch->position[pipe][lane] = (position_t){0, (int64_t)lane * PTO_PIPE_SLOT_BYTES};
 }
 
-static bool step(void *what, bool *begun) {
-    batch_t *batch = what;
-    bool left = false;
+/* Passes pieces as a step of a stream (pto_host_step_t). */
+static bool step(void *context, bool *begun) {
+    batch_t *batch = context;
+    bool left = false; /* there are more pieces */
     if (!*begun)
         begin(batch);
     *begun = true;
@@ -90,7 +94,8 @@ static bool step(void *what, bool *begun) {
     return true;
 }
 
-/* Keeps a batch that a graph contains, which may be launched at any time. */
+/* Keeps a batch that a graph contains reachable: it may run at any time, and a leak checker must not report
+ * it. */
 static void keep(batch_t *batch) {
     static _Atomic(batch_t *) kept;
     batch->next = atomic_load(&kept);

@@ -1,4 +1,5 @@
-/* How a kernel cuts an operand into parts (kernel.h): the same on all GPUs, where a part has its peers. */
+/* How a kernel cuts an operand into parts (kernel.h). All GPUs cut in the same way, because a part signals
+ * and waits only for the same part on other GPUs. */
 #ifndef PTO_PARTS_H
 #define PTO_PARTS_H
 
@@ -9,15 +10,16 @@ typedef struct {
     int64_t bytes;
 } pto_part_t;
 
-/* Returns part number `part` of `parts`. Parts consist of whole units, whose size the device chooses, but the
- * last one ends where the operand ends. Parts differ by at most one unit, and the larger ones come first. */
-static inline pto_part_t pto_part(int64_t bytes, int64_t unit_bytes, int parts, int part) {
-    int64_t units = (bytes + unit_bytes - 1) / unit_bytes;
-    int64_t units_each = units / parts, larger_parts = units % parts;
-    int64_t units_before = part * units_each + (part < larger_parts ? part : larger_parts);
-    int64_t offset = units_before * unit_bytes < bytes ? units_before * unit_bytes : bytes;
-    int64_t whole = (units_each + (part < larger_parts)) * unit_bytes;
-    return (pto_part_t){offset, whole < bytes - offset ? whole : bytes - offset};
+/* Returns part `part`, from 0, of an operand of `bytes` that is cut into `parts`. A part consists of whole
+ * pieces, whose size the device chooses; only the operand's last piece may be shorter. Parts differ by at
+ * most one piece, and the larger ones come first. */
+static inline pto_part_t pto_part(int64_t bytes, int64_t piece_bytes, int parts, int part) {
+    int64_t pieces = (bytes + piece_bytes - 1) / piece_bytes;
+    int64_t pieces_each = pieces / parts, larger_parts = pieces % parts;
+    int64_t pieces_before = part * pieces_each + (part < larger_parts ? part : larger_parts);
+    int64_t offset = pieces_before * piece_bytes < bytes ? pieces_before * piece_bytes : bytes;
+    int64_t uncut_bytes = (pieces_each + (part < larger_parts)) * piece_bytes;
+    return (pto_part_t){offset, uncut_bytes < bytes - offset ? uncut_bytes : bytes - offset};
 }
 
 #endif

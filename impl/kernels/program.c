@@ -1,5 +1,5 @@
-/* Builds a kernel's program (program.h), with as few ops as possible: the threads of a block synchronise
- * between two ops, and a load from another GPU has a high latency. Consecutive copies become one op, whose
+/* Builds a kernel's program (program.h), with as few ops as possible. Between two ops, the threads of a block
+ * synchronise, and a load from another GPU has a high latency. So consecutive copies become one op, whose
  * loads and stores overlap, unless one depends on another. */
 #include "program.h"
 
@@ -41,7 +41,8 @@ static pto_operand_t in_rows(pto_spot_t spot, const pto_rows_t *rows) {
     return (pto_operand_t){spot, rows->bytes * rows->rows, pto_rows_joined(*rows)};
 }
 
-/* Compares only the first copies of double-buffered memory: the second ones are at the same distance. */
+/* Compares only the first copies of double-buffered memory, because the distance between the second ones is
+ * the same. */
 static bool overlap(const pto_operand_t *one, const pto_operand_t *other) {
     pto_rows_t rows = one->rows, other_rows = other->rows;
     if (one->spot.lines)
@@ -79,9 +80,10 @@ static bool has_rows(const pto_program_t *program, const pto_kernel_op_t *op) {
     return has;
 }
 
-/* Turns a MOVE into a SPREAD of `source` or vice versa. That is possible with one source and one target,
- * which is valid as either kind. Returns whether the op has the kind. */
-static bool turn_into(const pto_program_t *program, pto_kernel_op_t *op, pto_kernel_kind_t kind,
+/* Returns whether a copy of `source` can be appended to an op of copies as one of `kind`, and gives the op
+ * that kind. An op of one source and one target is valid as a MOVE and as a SPREAD. A SPREAD takes only
+ * copies of its own source, without lines and rows. */
+static bool make_kind(const pto_program_t *program, pto_kernel_op_t *op, pto_kernel_kind_t kind,
                       const pto_operand_t *source) {
     if (op->kind != kind && op->count > 2)
         return false;
@@ -100,9 +102,9 @@ bool pto_program_move(pto_program_t *program, pto_spot_t target, const pto_rows_
     bool copies = op && (op->kind == PTO_KERNEL_MOVE || op->kind == PTO_KERNEL_SPREAD);
     if (copies && is_independent(program, op, &from, &to)) {
         bool rows = from.rows.rows > 1 || to.rows.rows > 1;
-        if (!rows && turn_into(program, op, PTO_KERNEL_SPREAD, &from))
+        if (!rows && make_kind(program, op, PTO_KERNEL_SPREAD, &from))
             return add_operand(program, to);
-        if (turn_into(program, op, PTO_KERNEL_MOVE, &from))
+        if (make_kind(program, op, PTO_KERNEL_MOVE, &from))
             return add_operand(program, from) && add_operand(program, to);
     }
     return add_op(program, PTO_KERNEL_MOVE) && add_operand(program, from) && add_operand(program, to);
@@ -133,11 +135,13 @@ static bool reads_and_writes(const pto_kernel_op_t *op) {
     return op->kind == PTO_KERNEL_MOVE || op->kind == PTO_KERNEL_SPREAD || op->kind == PTO_KERNEL_REDUCE;
 }
 
+/* Returns whether operand i of an op that reads and writes is written. */
 static bool writes(const pto_kernel_op_t *op, int i) {
     return op->kind == PTO_KERNEL_REDUCE ? i == 0 || i >= op->count - op->copies : is_target(op, i);
 }
 
-/* Returns the operand that reads `lines` after op `op`, and sets its op; NULL unless there is exactly one. */
+/* Returns the operand that reads `lines` after op `op`, and sets the index of its op. Returns NULL unless
+ * this operand is the only one that overlaps with the lines, and reads exactly these. */
 static pto_operand_t *only_reader(const pto_program_t *program, int op, const pto_operand_t *lines,
                                   int *reader) {
     pto_operand_t *found = NULL;
@@ -154,8 +158,9 @@ static pto_operand_t *only_reader(const pto_program_t *program, int op, const pt
     return readers == 1 ? found : NULL;
 }
 
-/* Returns whether no op from `op` to `reader` overwrites `data` before `reader` reads them. A reduction in
- * place reads each element before it writes it. */
+/* Returns whether `data` still have their value when op `reader` reads them: no op from `op` to `reader`
+ * writes them. If `reader` is a reduction whose target is `data`, it may, because it reads each element
+ * before it writes it. */
 static bool is_unchanged(const pto_program_t *program, const pto_operand_t *data, int op, int reader) {
     for (int i = op; i <= reader; i++)
         for (int j = 0; reads_and_writes(op_at(program, i)) && j < op_at(program, i)->count; j++) {
@@ -168,6 +173,7 @@ static bool is_unchanged(const pto_program_t *program, const pto_operand_t *data
     return true;
 }
 
+/* Removes `count` operands of op `op`, from index `first` in the program on. */
 static void remove_operands(pto_program_t *program, int op, int first, int count) {
     pto_operand_t *operand = program->operands.item;
     int after = program->operands.count - first - count;
@@ -178,7 +184,7 @@ static void remove_operands(pto_program_t *program, int op, int first, int count
         op_at(program, i)->first -= count;
 }
 
-/* An op without targets does nothing. */
+/* Removes ops without targets, which do nothing. */
 static void remove_empty_ops(pto_program_t *program) {
     int kept = 0;
     for (int i = 0; i < program->ops.count; i++) {
@@ -192,19 +198,20 @@ static void remove_empty_ops(pto_program_t *program) {
     program->ops.count = kept;
 }
 
-/* Forwards the copy to operand `target` of an op, if possible. */
+/* Removes the copy to operand `target` of op `op`, if it can be forwarded. Returns whether it was. */
 static bool forward(pto_program_t *program, int op, int target) {
     const pto_kernel_op_t *copies = op_at(program, op);
     bool moves = copies->kind == PTO_KERNEL_MOVE;
     const pto_operand_t *lines = operand_at(program, copies->first + target);
     const pto_operand_t *data = operand_at(program, copies->first + (moves ? target - 1 : 0));
+    if (!lines->spot.lines || data->spot.lines || data->rows.rows != 1)
+        return false;
     int reader = 0;
-    pto_operand_t *read = lines->spot.lines && !data->spot.lines && data->rows.rows == 1
-                              ? only_reader(program, op, lines, &reader)
-                              : NULL;
+    pto_operand_t *read = only_reader(program, op, lines, &reader);
     if (!read || !is_unchanged(program, data, op, reader))
         return false;
     *read = *data;
+    /* Each target of a MOVE has its own source before it. */
     remove_operands(program, op, copies->first + target - moves, 1 + moves);
     return true;
 }
@@ -222,13 +229,15 @@ void pto_program_forward(pto_program_t *program) {
 
 /* --- fusing: storing a result to several targets -------------------------------------------------------- */
 
-/* Returns whether two operands have the same alignment. Otherwise the op would need narrower accesses. */
+/* Returns whether two operands have the same alignment, so that an op with both needs no narrower accesses.
+ */
 static bool equally_aligned(const pto_operand_t *one, const pto_operand_t *other) {
     return ((uintptr_t)one->spot.at - (uintptr_t)other->spot.at) % PTO_LINE_BYTES == 0 &&
            (one->spot.copy_stride_bytes - other->spot.copy_stride_bytes) % PTO_LINE_BYTES == 0;
 }
 
-/* Returns whether the op only copies the result of the reduction before it, to memory not used there. */
+/* Returns whether the op only copies the result of the reduction before it, to memory that the reduction does
+ * not use. */
 static bool copies_result(const pto_program_t *program, const pto_kernel_op_t *reduction,
                           const pto_kernel_op_t *op) {
     const pto_operand_t *result = operand_at(program, reduction->first);

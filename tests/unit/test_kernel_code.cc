@@ -114,8 +114,8 @@ static void shorten_pairs(pieces_t &pieces, unsigned pairs) {
                 random_below(static_cast<unsigned>(pieces.bytes) + 1);
 }
 
-static program program_of(pieces_t &pieces, unsigned count, unsigned blocks, unsigned slices) {
-    program all = {};
+static device_program program_of(pieces_t &pieces, unsigned count, unsigned blocks, unsigned slices) {
+    device_program all = {};
     unsigned parts = blocks * slices;
     assert_true(count <= OPERANDS_NEAR);
     all.operand_count = static_cast<uint16_t>(count);
@@ -130,7 +130,7 @@ static program program_of(pieces_t &pieces, unsigned count, unsigned blocks, uns
 }
 
 /* `run` by every thread of every block for each of its parts. */
-template <typename F> static void each_thread(const program &all, const F &run) {
+template <typename F> static void each_thread(const device_program &all, const F &run) {
     part own[OPERANDS_MAX];
     loads = 0;
     for (unsigned number = 0; number < gridDim.x * all.slices; number++) {
@@ -141,7 +141,7 @@ template <typename F> static void each_thread(const program &all, const F &run) 
     }
 }
 
-static lines_run lines_run_of(const program &all) {
+static lines_run lines_run_of(const device_program &all) {
     static line_operand operands[OPERANDS_NEAR];
     for (unsigned i = 0; i < all.operand_count; i++)
         operands[i] = line_operand_of(all.operands[i], gridDim.x * all.slices);
@@ -149,7 +149,7 @@ static lines_run lines_run_of(const program &all) {
 }
 
 /* `run` by every thread of every block for each of its parts, of a program with lines. */
-template <typename F> static void each_line_thread(const program &all, const F &run) {
+template <typename F> static void each_line_thread(const device_program &all, const F &run) {
     const lines_run now = lines_run_of(all);
     loads = 0;
     blockDim.x = 32 * (1 + random_below(THREADS / 32));
@@ -247,7 +247,7 @@ static void check_copies(bool spreads, unsigned pairs, size_t bytes, unsigned sh
     if (!spreads && random_below(2))
         shorten_pairs(pieces, pairs);
     const std::vector<std::vector<char>> before = pieces.memory;
-    const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
+    const device_program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
     const op now = make_op(spreads ? PTO_KERNEL_SPREAD : PTO_KERNEL_MOVE, width_at(shift, UNIT_BYTES), count);
     each_thread(all, [&](const part *own) { spreads ? spread(own, now) : move(own, now); });
     for (unsigned pair = 0; pair < pairs; pair++) {
@@ -322,14 +322,14 @@ static void check_rows(unsigned pairs, int64_t align) {
     from.op_count = 1;
     from.operands = rows.operands.data();
     from.operand_count = whole.count;
-    program all = {};
+    device_program all = {};
     gridDim.x = 1 + random_below(4);
     all.slices = static_cast<uint16_t>(1 + random_below(3));
     all.operand_count = static_cast<uint16_t>(whole.count);
     for (int i = 0; i < whole.count; i++)
         all.operands[i] = translate(&from.operands[i], gridDim.x * all.slices);
     assert_true(can_run_rows(&from, &whole));
-    const bool strided = some_rows(&from, &whole);
+    const bool strided = has_rows(&from, &whole);
     const op now = make_op(strided ? int(MOVE_ROWS) : int(PTO_KERNEL_MOVE), width_of(&from, &whole),
                            static_cast<unsigned>(whole.count));
     each_thread(all, [&](const part *own) { strided ? move_rows(own, now) : move(own, now); });
@@ -368,7 +368,7 @@ static void check_reduction(unsigned inputs, unsigned copies, size_t bytes, unsi
     const unsigned count = 1 + inputs + copies;
     pieces_t pieces = make_pieces(count, bytes, shift);
     std::vector<std::vector<char>> values;
-    program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
+    device_program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
     if (into_first)
         all.operands[1] = all.operands[0];
     for (unsigned i = 1; i <= inputs; i++)
@@ -418,16 +418,16 @@ static bool equal_values(pto_datatype_t datatype, const std::vector<char> &one,
 
 /* A reduction by what kernels are compiled for: by units, by lines or by elements. */
 struct in_kernel {
-    const program &all;
+    const device_program &all;
     const op &now;
     bool lines;
     template <typename T, typename Op> void of() const {
         if (lines)
             each_line_thread(all, [&](unsigned number, const lines_run &run) {
-                reduce_lines<T>(now, number, run, operation<Op>(all.by));
+                reduce_lines<T>(now, number, run, operation<Op>(all.choice));
             });
         else
-            each_thread(all, [&](const part *own) { reduce<T>(own, now, operation<Op>(all.by)); });
+            each_thread(all, [&](const part *own) { reduce<T>(own, now, operation<Op>(all.choice)); });
     }
 };
 
@@ -450,8 +450,8 @@ static void check_type(pto_datatype_t datatype, pto_op_t by, unsigned inputs, un
     pto_reduce_many_host(wanted.data(), true, sources.data(), static_cast<int>(inputs), bytes / element,
                          datatype, by);
     wanted.resize(bytes);
-    program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
-    all.by = {static_cast<uint8_t>(datatype), static_cast<uint8_t>(by)};
+    device_program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
+    all.choice = {static_cast<uint8_t>(datatype), static_cast<uint8_t>(by)};
     const std::vector<std::vector<char>> before = pieces.memory;
     const op now = make_op(PTO_KERNEL_REDUCE, width_at(shift, UNIT_BYTES), count, copies);
     with_operation(datatype, by, in_kernel{all, now, lines});
@@ -531,7 +531,7 @@ static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool
             wanted[pair] = data_in(pieces, 2 * pair);
     }
     const std::vector<std::vector<char>> before = pieces.memory;
-    const program all = program_of(pieces, 2 * pairs, 1 + random_below(4), 1 + random_below(3));
+    const device_program all = program_of(pieces, 2 * pairs, 1 + random_below(4), 1 + random_below(3));
     const op now = make_op(PTO_KERNEL_MOVE, width_at(shift, UNIT_BYTES), 2 * pairs);
     each_line_thread(all, [&](unsigned number, const lines_run &run) { copy_lines(now, number, run); });
     for (unsigned pair = 0; pair < pairs; pair++) {
@@ -545,7 +545,7 @@ static void a_line_that_never_comes_ends_the_wait_of_a_run_with_a_limit(void **)
     const int64_t bytes = sizeof data;
     const pto_operand_t whole[] = {{{lines, 0, true}, bytes, pto_rows_of(bytes)},
                                    {{data, 0, false}, bytes, pto_rows_of(bytes)}};
-    program all = {};
+    device_program all = {};
     all.operand_count = 2;
     all.slices = 1;
     gridDim.x = 1;
@@ -596,8 +596,8 @@ static void runs_take_turns_with_the_copies_of_lines(void **) {
     gridDim.x = 3;
     for (uint64_t run = 6; run < 8; run++)
         for (unsigned number = 0; number < 6; number++) {
-            lines_run now = {nullptr, run, 6, program()};
-            const pto_part_t part = pto_part(bytes, PART_BYTES, 6, static_cast<int>(number));
+            lines_run now = {nullptr, run, 6, device_program()};
+            const pto_part_t part = pto_part(bytes, PIECE_BYTES, 6, static_cast<int>(number));
             const line_operand lines = line_operand_of(translate(&whole[0], 6), 6);
             const line_operand data = line_operand_of(translate(&whole[1], 6), 6);
             const line_part of_lines = line_part_of(lines, number, now),
@@ -620,7 +620,7 @@ static void parts_of_an_even_run_become_those_of_an_odd_one(void **) {
                                    {{memory + 16, 8192, false}, bytes, pto_rows_of(bytes)},
                                    {{memory, 0, false}, bytes, pto_rows_of(bytes)},
                                    {{memory, 0, false}, bytes, rows}};
-    program all = {};
+    device_program all = {};
     all.operand_count = 4;
     all.slices = 2;
     gridDim.x = 3;
@@ -660,7 +660,7 @@ static void a_vector_into_all_lines_and_their_sum_are_right(void **) {
                 const op out = make_op(PTO_KERNEL_SPREAD, width_at(shift, UNIT_BYTES), count);
                 op sum = out;
                 sum.kind = PTO_KERNEL_REDUCE;
-                const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
+                const device_program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
                 const std::vector<char> vector = data_in(pieces, 0);
                 each_line_thread(
                     all, [&](unsigned number, const lines_run &run) { copy_lines(out, number, run); });
@@ -685,7 +685,7 @@ static void a_sum_beside_lines_may_overwrite_any_source(void **) {
                     pieces.lines[k] = true;
                     pack(pieces, k, values.back());
                 }
-                program all = program_of(pieces, 1 + members, 1 + random_below(4), 1 + random_below(3));
+                device_program all = program_of(pieces, 1 + members, 1 + random_below(4), 1 + random_below(3));
                 all.operands[own] = all.operands[0];
                 const op sum = make_op(PTO_KERNEL_REDUCE, width_at(shift, UNIT_BYTES), 1 + members);
                 each_line_thread(all, [&](unsigned number, const lines_run &run) {
@@ -703,13 +703,13 @@ static void parts_are_those_of_the_common_rule(void **) {
             for (unsigned slices : {1u, 64u}) {
                 if (bytes / blocks / slices >= INT64_C(1) << 36)
                     continue;
-                program all = {};
+                device_program all = {};
                 all.slices = static_cast<uint16_t>(slices);
                 gridDim.x = blocks;
                 const pto_operand_t whole = {{nullptr, 0, false}, bytes, pto_rows_of(bytes)};
                 const operand translated = translate(&whole, blocks * slices);
                 for (unsigned number = 0; number < blocks * slices; number++) {
-                    const pto_part_t wanted = pto_part(bytes, PART_BYTES, static_cast<int>(blocks * slices),
+                    const pto_part_t wanted = pto_part(bytes, PIECE_BYTES, static_cast<int>(blocks * slices),
                                                        static_cast<int>(number));
                     const part own = part_of(all, translated, number, RUN);
                     assert_int_equal(bytes_of(own), wanted.bytes);
@@ -722,7 +722,7 @@ static void parts_are_those_of_the_common_rule(void **) {
 /* A slice's turns come once and in order, all that is sent before a wait for an earlier slice's data among
  * them; the waits that nothing follows come last. */
 static void slices_are_sent_one_ahead(void **) {
-    program all = {};
+    device_program all = {};
     all.send_end = 2, all.work_end = 5, all.op_count = 7;
     for (unsigned slices = 1; slices <= 6; slices++) {
         std::vector<unsigned> done(slices, 0);
@@ -764,7 +764,7 @@ static void a_program_is_cut_at_its_waits(void **) {
         pto_kernel_program_t from = {};
         from.ops = ops.data();
         from.op_count = static_cast<int>(ops.size());
-        program all = {};
+        device_program all = {};
         find_phases(&from, &all);
         assert_int_equal(all.send_end, one.sends);
         assert_int_equal(all.work_end, one.works);
@@ -795,7 +795,7 @@ static void a_program_with_lines_is_cut_behind_the_first_that_reads_some(void **
         from.op_count = static_cast<int>(ops.size());
         from.operands = operands.data();
         from.operand_count = static_cast<int>(operands.size());
-        program all = {};
+        device_program all = {};
         find_phases(&from, &all);
         assert_int_equal(all.send_end, one.sends);
     }

@@ -75,7 +75,7 @@ static void an_exchange_is_told_by_what_its_ops_do(void **) {
         assert_ptr_equal(all.peer[0].from, one->lines[1]);
         assert_true(all.own_target == nullptr && all.to_copy_stride_bytes == 640 && all.from_copy_stride_bytes == 1024);
         assert_true(all.units == 32 && all.peers == 1 && all.own_at == 0 && is_sum(&one->program) == sums);
-        assert_int_equal(all.by.op, PTO_OP_PROD);
+        assert_int_equal(all.choice.op, PTO_OP_PROD);
         for (pto_operand_t &operand : one->operands)
             operand.bytes = 504;
         assert_false(is_exchange(&one->program)); /* not whole units */

@@ -29,8 +29,8 @@ struct plus_unsigned {
 struct minus_unsigned {
     uint32_t operator()(uint32_t one, uint32_t other) const { return one - other; }
 };
-template <> minus_unsigned operation<minus_unsigned>(chosen) { return {}; }
-template <> plus_unsigned operation<plus_unsigned>(chosen) { return {}; }
+template <> minus_unsigned operation<minus_unsigned>(op_choice) { return {}; }
+template <> plus_unsigned operation<plus_unsigned>(op_choice) { return {}; }
 
 enum flag_t { READY, DONE, FLAGS };
 
@@ -45,7 +45,7 @@ struct member {
     std::vector<pto_kernel_op_t> ops;
     std::vector<pto_operand_t> operands;
     std::vector<operand> more;
-    program all;
+    device_program all;
     any_exchange exchange; /* where the program is one */
     bool exchanges, is_sum;
     bool in_place; /* the result replaces the input */
