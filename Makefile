@@ -95,7 +95,7 @@ CALIBRATE_SRC := $(wildcard calibrate/*.c calibrate/bench/*.c)
 ROW_FILE_SRC := parallel/row_file.c
 PARALLEL_SRC := $(wildcard parallel/*.c)
 # Kernels' programs do not depend on MPI either.
-PROGRAM_SRC := impl/device/vector.c impl/kernels/program.c impl/device/reduce.c
+PROGRAM_SRC := impl/device/vector.c impl/kernels/program.c impl/device/reduce.c impl/device/host_stream.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC) impl/mpi/%,$(wildcard impl/*.c impl/*/*.c))
 # The executor's part for plans with messages.
 IMPL_MPI_SRC := $(wildcard impl/mpi/*.c)

@@ -2,8 +2,9 @@
  * later, in order. An event is a position in a stream: a number of items. A graph is a stream that is never
  * executed; a launch copies its items to another stream, in the order in which they were captured.
  *
- * Capture works as on CUDA: a stream that follows an event of a captured stream joins the capture, and the
- * stream in which the capture began must in the end follow all others that joined. */
+ * Capture works as on CUDA. A stream that follows an event of a captured stream joins the capture. Only the
+ * stream in which the capture began, the origin, can end it. The capture fails unless the origin then follows
+ * all captured work, directly or through other streams. */
 #include "host_stream.h"
 
 #include <sched.h>
@@ -15,30 +16,39 @@
 
 typedef struct stream stream_t;
 
-/* An event has happened once its stream has completed this many items. In a capture, `items` counts what the
- * graph has captured of the stream. */
+/* An event has happened once its stream has completed `count` items. An event that was recorded in a capture
+ * is the position after the stream's first `count` operations in that capture. */
 typedef struct {
     stream_t *stream; /* NULL: has happened */
-    stream_t *graph;  /* of the capture; NULL: none */
-    uint64_t items;
+    uint64_t capture; /* the number of the capture; 0: none */
+    uint64_t count;
 } event_t;
+
+/* In a capture, the operations of a stream are its items and its follows of events, numbered from 1.
+ * Operation `number` of `follower` follows the first `count` operations of `followed`. */
+typedef struct {
+    stream_t *follower;
+    uint64_t number;
+    stream_t *followed;
+    uint64_t count;
+} follow_t;
 
 /* An item of a stream: a wait for `after` if that has a stream; a step if there is one; a reduction if it has
  * sources; a division if it has a divisor; otherwise a copy. */
 typedef struct {
     event_t after;
     pto_host_step_t step;
-    void *what; /* the step's argument */
-    bool begun;
-    pto_move_t move;
-    void *target;
+    void *context;   /* the step's argument */
+    bool begun;      /* the step has been called */
+    pto_move_t move; /* a copy, or a division's target and source */
+    void *target;    /* of a reduction */
     bool fresh;
-    int source_first; /* in the stream's sources */
+    int source_first; /* index in the stream's sources */
     int source_count;
-    size_t count;
+    size_t count; /* elements of a reduction or division */
     pto_datatype_t datatype;
     pto_op_t op;
-    int64_t divisor; /* of the values of `move` */
+    int64_t divisor;
 } work_t;
 
 struct stream {
@@ -47,13 +57,16 @@ struct stream {
     int next;             /* the first item that has not run */
     uint64_t completed;   /* items since the stream was created */
     /* If the stream is being captured: */
-    stream_t *graph;    /* where its items go; NULL: it is not */
-    stream_t *captured; /* list of the capture's streams: the next one; of the graph, the first */
-    uint64_t in_graph;  /* number of its items in the graph */
-    uint64_t followed;  /* number of those that another stream of the capture follows */
+    stream_t *graph;     /* where its items go; NULL: it is not */
+    stream_t *captured;  /* list of the capture's streams: the next one; of the graph, the first */
+    uint64_t operations; /* how many it has in the capture */
+    uint64_t last_item;  /* the number of the last of these that is an item; 0: none */
+    uint64_t joined;     /* how many of its operations the origin follows (all_joined) */
     /* Of a graph: */
-    bool is_invalid;  /* a captured stream was destroyed, or followed an event that it may not follow */
-    uint64_t capture; /* identifies the capture */
+    uint64_t capture;     /* number of the capture, which no other has */
+    stream_t *origin;     /* the stream in which the capture began */
+    pto_vector_t follows; /* follow_t, in the order of the capture */
+    bool is_invalid;      /* the capture has failed: a captured stream was destroyed, or broke a rule */
     /* The list of streams that contain steps: */
     bool in_step_list;
     stream_t *next_with_steps;
@@ -91,7 +104,7 @@ static void clear_queue(stream_t *stream) {
 }
 
 static bool has_happened(const event_t *event) {
-    return !event->stream || event->stream->completed >= event->items;
+    return !event->stream || event->stream->completed >= event->count;
 }
 
 /* Runs the next item of the stream or, if that waits for an event, of the event's stream. Streams cannot wait
@@ -102,8 +115,8 @@ static bool run_next(stream_t *stream) {
         stream = work->after.stream;
         work = (work_t *)stream->work.item + stream->next;
     }
-    const void *const *sources = stream->sources.item; /* NULL where nothing but copies was ever queued */
-    if (work->step && !work->step(work->what, &work->begun))
+    const void *const *sources = stream->sources.item; /* NULL if no reduction was ever queued */
+    if (work->step && !work->step(work->context, &work->begun))
         return false;
     if (!work->step && !work->after.stream)
         do_work(work, work->source_count > 0 ? sources + work->source_first : NULL);
@@ -147,7 +160,7 @@ pto_status_t pto_host_stream_poll(void *stream, bool *finished, pto_error_t *err
     return PTO_OK;
 }
 
-/* Removes a stream from a capture, which then fails. */
+/* Removes a stream from a capture, which then fails; CUDA's fails only if its work was not joined. */
 static void leave_graph(stream_t *stream) {
     stream_t **link = &stream->graph->captured;
     while (*link != stream)
@@ -165,6 +178,7 @@ pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
             leave_graph(queued);
         free(queued->work.item);
         free(queued->sources.item);
+        free(queued->follows.item);
     }
     free(queued);
     return PTO_OK;
@@ -172,7 +186,7 @@ pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
 
 static pto_status_t enqueue(stream_t *stream, work_t work, const void *const *source, pto_error_t *err) {
     if (stream->graph) {
-        stream->in_graph++;
+        stream->last_item = ++stream->operations;
         stream = stream->graph;
     }
     work.source_first = stream->sources.count;
@@ -202,10 +216,10 @@ static pto_status_t enqueue_step(stream_t *stream, work_t work, pto_error_t *err
     return PTO_OK;
 }
 
-pto_status_t pto_host_stream_step(pto_host_step_t step, void *what, void *stream, pto_error_t *err) {
+pto_status_t pto_host_stream_step(pto_host_step_t step, void *context, void *stream, pto_error_t *err) {
     if (stream)
-        return enqueue_step(stream, (work_t){.step = step, .what = what}, err);
-    for (bool begun = false; !step(what, &begun);) {
+        return enqueue_step(stream, (work_t){.step = step, .context = context}, err);
+    for (bool begun = false; !step(context, &begun);) {
         pto_host_streams_advance();
         sched_yield();
     }
@@ -260,42 +274,58 @@ pto_status_t pto_host_event_record(void *event, void *stream, pto_error_t *err) 
     (void)err;
     *(event_t *)event = (event_t){0};
     if (marked && marked->graph)
-        *(event_t *)event = (event_t){marked, marked->graph, marked->in_graph};
+        *(event_t *)event = (event_t){marked, marked->graph->capture, marked->operations};
     else if (marked)
         *(event_t *)event = (event_t){
-            .stream = marked, .items = marked->completed + (uint64_t)(marked->work.count - marked->next)};
+            .stream = marked, .count = marked->completed + (uint64_t)(marked->work.count - marked->next)};
     return PTO_OK;
 }
 
 static void join_graph(stream_t *graph, stream_t *stream) {
     stream->graph = graph;
-    stream->in_graph = stream->followed = 0;
+    stream->operations = stream->last_item = 0;
     stream->captured = graph->captured;
     graph->captured = stream;
 }
 
-/* Makes the stream's capture invalid, if there is one. */
+/* Returns an error. If the stream is being captured, its capture fails. */
 static pto_status_t refuse(const stream_t *stream, const char *why, pto_error_t *err) {
     if (stream && stream->graph)
         stream->graph->is_invalid = true;
     return pto_error_set(err, PTO_ERR_RANGE, "%s", why);
 }
 
-/* The stream joins the capture. Nothing has to wait: a graph's items run in the order of their capture.
- * Refuses NULL, a stream of another capture, and an event whose capture has ended. */
+/* Returns the graph of the capture in which an event was recorded; NULL if that has ended. */
+static stream_t *graph_of(const event_t *event) {
+    return pto_host_stream_capture(event->stream) == event->capture ? event->stream->graph : NULL;
+}
+
+/* A stream follows an event that was recorded in a capture, and joins the capture. Nothing has to wait: a
+ * graph's items run in the order of their capture. NULL, or a stream of another capture, fails both. */
 static pto_status_t follow_in_graph(const event_t *after, stream_t *stream, pto_error_t *err) {
-    if (!stream || (stream->graph && stream->graph != after->graph) || after->stream->graph != after->graph)
+    stream_t *graph = graph_of(after);
+    if (!graph || graph->is_invalid)
+        return refuse(stream, "an event of a capture that has ended or failed can't be followed", err);
+    if (!stream || (stream->graph && stream->graph != graph)) {
+        graph->is_invalid = true;
         return refuse(stream, "a stream outside a graph can't follow its event", err);
+    }
     if (!stream->graph)
-        join_graph(after->graph, stream);
-    if (stream != after->stream && after->stream->followed < after->items)
-        after->stream->followed = after->items;
+        join_graph(graph, stream);
+    follow_t *follow = pto_vector_add(&graph->follows, sizeof *follow);
+    if (!follow) {
+        graph->is_invalid = true;
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a graph");
+    }
+    *follow = (follow_t){stream, ++stream->operations, after->stream, after->count};
     return PTO_OK;
 }
 
 pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) {
     const event_t *asked = event;
-    if (asked->graph)
+    if (asked->capture != 0 && graph_of(asked))
+        graph_of(asked)->is_invalid = true; /* as on CUDA */
+    if (asked->capture != 0)
         return pto_error_set(err, PTO_ERR_RANGE, "an event of a graph can't be polled");
     if (!has_happened(asked))
         advance_one(asked->stream);
@@ -306,7 +336,7 @@ pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) 
 pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) {
     const event_t *after = event;
     const stream_t *follower = stream;
-    if (after->graph)
+    if (after->capture != 0)
         return follow_in_graph(after, stream, err);
     if (follower && follower->graph && after->stream)
         return refuse(follower, "a graph can't follow an event from outside", err);
@@ -330,6 +360,7 @@ pto_status_t pto_host_graph_begin(void *stream, pto_error_t *err) {
     if (status != PTO_OK)
         return status;
     ((stream_t *)graph)->capture = atomic_fetch_add(&captures, 1) + 1;
+    ((stream_t *)graph)->origin = captured;
     join_graph(graph, captured);
     return PTO_OK;
 }
@@ -339,18 +370,38 @@ uint64_t pto_host_stream_capture(const void *stream) {
     return graph ? graph->capture : 0;
 }
 
+/* Returns whether the origin follows all captured items. Goes through the follows from the last to the first.
+ * If the origin follows one of them, it also follows what that one follows. One pass is enough, because only
+ * later follows lead from the origin to an earlier one. */
+static bool all_joined(const stream_t *graph) {
+    const follow_t *follows = graph->follows.item;
+    bool all = true;
+    for (stream_t *one = graph->captured; one; one = one->captured)
+        one->joined = one == graph->origin ? one->operations : 0;
+    for (int i = graph->follows.count; i-- > 0;) {
+        const follow_t *follow = &follows[i];
+        if (follow->follower->joined >= follow->number && follow->followed->joined < follow->count)
+            follow->followed->joined = follow->count;
+    }
+    for (const stream_t *one = graph->captured; one; one = one->captured)
+        all = all && one->joined >= one->last_item;
+    return all;
+}
+
 pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err) {
-    stream_t *origin = stream, *ended = origin->graph;
+    stream_t *ended = ((stream_t *)stream)->graph;
+    *graph = NULL;
     if (!ended)
         return pto_error_set(err, PTO_ERR_RANGE, "the stream is not being captured");
-    bool all_joined = !ended->is_invalid;
+    if (ended->origin != stream)
+        return refuse(stream, "the capture began in another stream", err);
+    const bool is_whole = !ended->is_invalid && all_joined(ended);
     for (stream_t *one = ended->captured, *next; one; one = next) {
         next = one->captured;
-        all_joined = all_joined && (one == origin || one->followed == one->in_graph);
         one->captured = one->graph = NULL;
     }
     ended->captured = NULL;
-    if (!all_joined) {
+    if (!is_whole) {
         pto_host_stream_destroy(ended, NULL);
         return pto_error_set(err, PTO_ERR_RANGE,
                              "another stream's work was captured, which this stream does not follow");
