@@ -57,7 +57,7 @@ static int library_span(const pto_exec_t *exec, const pto_node_t *node) {
     return pto_runs_by_library(exec, node) ? (int)node->span : 0;
 }
 
-/* Returns whether processes signal each other: by kernels with `in_kernel`, otherwise by the CPU. */
+/* Returns whether processes signal each other: in kernels if `in_kernel`, otherwise by the CPU. */
 static bool has_signals(const pto_exec_t *exec, bool in_kernel) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
@@ -74,6 +74,7 @@ static bool has_signals(const pto_exec_t *exec, bool in_kernel) {
     return false;
 }
 
+/* Numbers the slice's buffer as one that other processes access, if it is. */
 static void mark_shared(pto_exec_t *exec, const pto_slice_t *slice) {
     if (slice && slice->holder != PTO_HOLDER_SELF && exec->bound[slice->buffer].shared < 0)
         exec->bound[slice->buffer].shared = exec->shared_count++;
@@ -190,7 +191,7 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
         pto_memory_handle_t handle;
         pto_error_t reason;
         status = exec->device->export_memory(user, &handle, &reason);
-        /* NCCL accepts only the device's own memory, but does not care whether others can open it. */
+        /* NCCL accepts only the device's own memory, whether or not other processes can open it. */
         shadow = status == PTO_ERR_NOT_APPLICABLE || (status != PTO_OK && !shared);
         if (status != PTO_OK && !shadow) {
             if (err)
@@ -215,8 +216,8 @@ static pto_status_t bind_host(pto_exec_t *exec, int b, pto_role_t role, pto_erro
                            pto_buffer_bytes(exec->plan, b, exec->job.logical), err);
 }
 
-/* A result that is divided (an average) has a shadow buffer: other processes may still read the sum when this
- * one divides. If the device cannot write the quotient to the user's memory, that has a buffer, too. */
+/* The result of an average has a shadow buffer for the sum, which other processes may still read when this
+ * one divides it. If the device cannot write the quotient to the user's memory, it has a buffer, too. */
 static pto_status_t bind_divided(pto_exec_t *exec, int b, void *out, pto_error_t *err) {
     int64_t bytes = pto_buffer_bytes(exec->plan, b, exec->job.logical);
     pto_memory_handle_t handle;
@@ -250,8 +251,8 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
 
 /* --- the segment of the node ---------------------------------------------------------------------------- */
 
-/* The segment has one row of counters per sending process of the node, by flag and receiver, in cache lines
- * of its own. */
+/* The segment has a row of counters for each sending process, by flag and receiver, in its own cache
+ * lines. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
     int sender = exec->job.place_in_node[from], receiver = exec->job.place_in_node[to];
     char *row = (char *)exec->segment + (size_t)sender * exec->flag_row_bytes;

@@ -101,7 +101,7 @@ static void poll_arrivals(pto_exec_t *exec, pto_exec_either_t *either) {
     signal_choices(exec, either);
 }
 
-/* The policy learns from a time only if some task of a branch had to wait. */
+/* Ends the timing of a run. The policy learns from its time only if some task of a branch had to wait. */
 static void end_timing(pto_exec_either_t *either) {
     double seconds = (double)(pto_now_ns() - either->began_ns) * 1e-9;
     if (either->began_ns != 0)
@@ -109,7 +109,7 @@ static void end_timing(pto_exec_either_t *either) {
     either->began_ns = 0;
 }
 
-/* The lane's stream has been drained, so earlier either nodes have ended. */
+/* The lane's stream has been drained, so earlier either nodes have ended, and their timing ends here. */
 void pto_choices_begin(pto_exec_t *exec, int index) {
     pto_exec_either_t *either = either_at(exec, index);
     if (!either->chooses) {
@@ -145,7 +145,7 @@ void pto_choice_completed(pto_exec_t *exec, int index) {
     either->statistics.runs[either->statistics.last]++;
 }
 
-/* If the policy needs nothing of the next run, chooses for it now: members then need not wait. */
+/* If the policy does not wait for arrivals, chooses for the next run now, so that members need not wait. */
 void pto_choices_end(pto_exec_t *exec) {
     for (int i = 0; i < exec->eithers.count; i++) {
         pto_exec_either_t *either = either_at(exec, i);
@@ -162,7 +162,7 @@ void pto_choices_end(pto_exec_t *exec) {
 
 /* --- executing the chosen branch ------------------------------------------------------------------------ */
 
-/* In each run, only one of the two counters gets a signal. */
+/* Finds whether member 0 has chosen. In each run, only one of the two counters gets a signal. */
 static void poll_choice(pto_exec_choice_t *choice) {
     for (int branch = 0; branch < PTO_BRANCH_COUNT && choice->branch < 0; branch++)
         if (atomic_load_explicit(choice->chosen[branch], memory_order_acquire) > choice->seen[branch]) {

@@ -1,5 +1,5 @@
-/* Either nodes at run time: each member of the node's group takes one of two branches in every run. Member 0
- * runs the node's policy (portolan/policy.h) and tells each other member which one. */
+/* Either nodes of a plan (docs/decisions/0015) at run time. In every run, each member of the node's group
+ * takes one of two branches. Member 0 runs the node's policy (portolan/policy.h) and tells the others. */
 #ifndef PTO_CHOICES_H
 #define PTO_CHOICES_H
 

@@ -1,5 +1,5 @@
-/* Creates, runs and destroys executors (portolan/exec.h). A run advances each lane of the schedule through
- * its tasks. Lanes are like threads of one process: while a task of one waits, the others advance. */
+/* Creates, runs and destroys executors (portolan/exec.h). A run advances each lane of the schedule
+ * (executor.h) through its tasks. While a task of one lane waits, the other lanes advance. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -24,6 +24,7 @@ static void delay(pto_exec_t *exec) {
     nanosleep(&pause, NULL);
 }
 
+/* Ends the run with an error. Its message begins with the lane's place in the plan. */
 static pto_status_t fail(pto_exec_t *exec, int lane, pto_status_t status, pto_error_t *err) {
     char where[256];
     pto_exec_where(exec, lane, where, sizeof where);
@@ -35,7 +36,7 @@ static pto_status_t fail(pto_exec_t *exec, int lane, pto_status_t status, pto_er
     return pto_error_set(err, status, "%s: %s", where, why.message);
 }
 
-/* Does a lane's tasks up to the first that cannot finish yet. */
+/* Executes a lane's tasks up to the first that cannot finish yet. Sets whether all have finished. */
 static pto_status_t advance_lane(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
     pto_lane_t *lane = &exec->lane[index];
     const pto_task_t *task = lane->tasks.item;
@@ -277,7 +278,8 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
         delay(exec);
     pto_lane_t *lane = &exec->lane[0];
     const pto_task_t *task = lane->tasks.item;
-    if (lane->tasks.count > 0) /* enqueued whether or not NCCL's call blocks */
+    /* pto_nccl_queue enqueues the call even if the device's call blocks, which pto_lane_do would not. */
+    if (lane->tasks.count > 0)
         status = task->kind == PTO_TASK_NCCL ? pto_nccl_queue(exec, task->first, err)
                                              : pto_lane_do(exec, lane, task, false, &finished, err);
     atomic_store_explicit(&lane->next, lane->tasks.count, memory_order_relaxed);
@@ -302,8 +304,8 @@ static pto_status_t enqueue_lane(pto_exec_t *exec, int index, void *stream, pto_
     return PTO_OK;
 }
 
-/* Goes round the lanes until lane 0 is complete, which joins all others. This ends: the order of
- * pto_walk_next is one in which no task precedes what it must follow. */
+/* Enqueues the lanes in turn, until all tasks of lane 0 are enqueued, which joins all others. This ends,
+ * because lanes wait for each other in the order of pto_walk_next, and so not in a cycle. */
 static pto_status_t enqueue_lanes(pto_exec_t *exec, void *stream, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     const pto_lane_t *first = &exec->lane[0];
@@ -361,7 +363,7 @@ static bool sends_messages(const pto_plan_t *plan, const pto_stage_t *stage, boo
 static pto_status_t check_messages(const pto_exec_t *exec, pto_error_t *err) {
     const char *name = pto_plan_request(exec->plan)->strategy->name;
     const bool has_mpi = exec->job.team->mpi != NULL;
-    const bool from_device = has_mpi; /* with MPI, only messages from GPU memory can be a problem */
+    const bool from_device = has_mpi; /* with MPI, only messages from GPU memory may fail */
     if (has_mpi && exec->device->mpi_reaches())
         return PTO_OK;
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
@@ -455,7 +457,7 @@ static void set_op(pto_exec_t *exec, pto_op_t op) {
     exec->divisor = divides ? pto_layout_owner_count(&request->layout) : 0;
 }
 
-/* Prepares what needs no other process. */
+/* Prepares what needs no other process. From here on, the watchdog watches. */
 static pto_status_t prepare_local(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = pto_watchdog_begin(exec, err);
     atomic_store(&exec->watchdog.began_ns, pto_now_ns());

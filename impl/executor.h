@@ -27,9 +27,9 @@ typedef enum {
     PTO_TASK_LIBRARY, /* a collective of the MPI library */
     PTO_TASK_KERNEL,
     PTO_TASK_NCCL,
-    PTO_TASK_MARK,   /* record event `first`, on which other lanes can wait */
-    PTO_TASK_AFTER,  /* wait until lane `first` has passed its mark, which is its task `count` */
-    PTO_TASK_CHOOSE, /* begin either node `first` */
+    PTO_TASK_MARK,   /* record event `first`, for other lanes to wait for */
+    PTO_TASK_AFTER,  /* wait until lane `first` has passed its mark, which is its task number `count` */
+    PTO_TASK_CHOOSE, /* begin either node `first` (choices.h) */
     PTO_TASK_CHOSEN, /* the branch taken for choice `first` has ended */
     PTO_TASK_COUNT
 } pto_task_kind_t;
@@ -41,13 +41,14 @@ typedef struct {
     int count;
     const char *stage;
     int64_t k;  /* of the plan's loop or pipeline */
-    int lanes;  /* index of the plan's node to whose lanes the task belongs; -1: none */
+    int lanes;  /* index of the plan's node in one of whose lanes the task is; -1: none */
     int choice; /* 1 + index in `choices`: the task is done only if `branch` is chosen there; 0: always */
     int branch;
     bool once; /* only the first lane that takes the branch does the task */
 } pto_task_t;
 
-/* One lane: tasks in order, with a stream of their own. */
+/* A lane: tasks that are executed in order, with a stream of their own. Lanes are concurrent. Each branch of
+ * a parallel node, and each stage of a pipeline, is a lane (docs/decisions/0010). */
 typedef struct {
     pto_vector_t tasks; /* pto_task_t */
     atomic_int next;    /* index of the current task */
@@ -75,19 +76,17 @@ typedef struct {
     bool on_device;
 } pto_exec_reduction_t;
 
-/* A signal or a wait. The counter holds the signals of one flag from one sender to one receiver, over all
- * runs. */
+/* A signal or a wait. The counter holds all signals of one flag from one sender to one receiver. */
 typedef struct {
     atomic_uint_fast64_t *counter;
-    uint64_t seen;   /* signals of this counter that earlier waits consumed */
+    uint64_t seen;   /* of a wait: the signals that earlier waits on this counter consumed */
     uint64_t stride; /* signals per run on this counter */
     int peer;        /* rank in the team */
 } pto_exec_signal_t;
 
-/* One member's choice between the branches of an either node (choices.h), with counters as in
- * pto_exec_signal_t. */
+/* One member's choice in an either node (choices.h), with counters as in pto_exec_signal_t. */
 typedef struct {
-    int either;
+    int either; /* index in `eithers` */
     atomic_uint_fast64_t *arrived;
     atomic_uint_fast64_t *chosen[PTO_BRANCH_COUNT];
     uint64_t seen[PTO_BRANCH_COUNT]; /* signals of `chosen` that this process, the member, has seen */
@@ -97,9 +96,9 @@ typedef struct {
 
 /* An either node, as seen by member 0, which chooses, or by another member. */
 typedef struct {
-    int node;
-    bool chooses;
-    int first; /* in `choices`: `count` entries, for member 0 one of each other member, otherwise its own */
+    int node;     /* index in the plan */
+    bool chooses; /* this process is member 0 */
+    int first; /* of its `count` entries in `choices`: for member 0 one of each other member, else its own */
     int count;
     int arrived;                        /* number of members that have arrived in this run */
     int completed;                      /* number of those that have ended their branch */
@@ -122,7 +121,7 @@ typedef struct {
  * buffers are copied before or after it. */
 typedef enum { PTO_QUEUE_YES, PTO_QUEUE_BY_PROCESSES, PTO_QUEUE_SHADOWED } pto_queue_t;
 
-/* A collective that NCCL runs, with this process's arguments. */
+/* A collective node that NCCL runs, with this process's arguments. */
 typedef struct {
     int node;               /* index of the plan's node */
     const pto_team_t *team; /* the members; NULL: this process is not one */
@@ -130,7 +129,7 @@ typedef struct {
     pto_nccl_call_t call;
     pto_nccl_block_t *blocks; /* alltoall(v): blocks to send, then blocks to receive */
     void *window[2];          /* of the input and output, where they are symmetric windows */
-} pto_nccl_part_t;
+} pto_exec_nccl_t;
 
 /* --- the executor -------------------------------------------------------------------------------------- */
 
@@ -159,15 +158,17 @@ typedef struct {
     void *start;
 } pto_opened_t;
 
-/* This process's user buffer of one side, input or output (register.h); it never changes. */
+/* What never changes of this process's user buffer of one side, input or output (register.h). */
 typedef struct {
     int64_t bytes;
     bool holds;      /* the process has one, however small */
     bool is_private; /* only its own work uses it */
 } pto_user_side_t;
 
-/* In began_ns: a run has begun, and the watchdog sets the time when it looks next. */
+/* The value of `began_ns` when a run has begun and the watchdog has not yet set the time. */
 enum { PTO_BEGAN_NOW = -1 };
+
+/* The time-out of this executor's runs, and the thread that watches it (watchdog.h). */
 typedef struct {
     pthread_t thread;
     pthread_mutex_t lock;
@@ -200,12 +201,14 @@ struct pto_exec {
     void *mailbox_memory;
     pto_shared_handle_t mailbox_handle;
     pto_user_side_t side[2];
-    pto_peer_memory_t *next_peer_memory; /* scratch memory of a rebinding (rebind.c): of `peer_buffers` */
-    void *gathered;     /* the same: the messages of all processes; NULL: none are exchanged */
-    void *relocations;  /* the same: the user buffers that change */
+    /* Scratch memory of a rebinding (rebind.c): */
+    pto_peer_memory_t *next_peer_memory; /* the new places of `peer_buffers` */
+    void *gathered;                      /* the messages of all processes; NULL: none are exchanged */
+    void *relocations;                   /* the user buffers that change */
+    /* This process's memory (buffers.c): */
     void *device_arena; /* temporary buffers */
     void *staging_arena;
-    void *shadow_in; /* replaces the user's input if that cannot be used directly */
+    void *shadow_in; /* replaces the user's input where that cannot be used directly; runs copy the data */
     void *shadow_out;
     void *quotient; /* a divided result, where the device cannot write to the user's output */
     const void *user_in;
@@ -214,17 +217,16 @@ struct pto_exec {
     pto_shared_handle_t segment_handle;
     uint64_t *segment_bytes; /* by rank in the node: size of its host buffers in the segment */
     size_t flag_row_bytes;   /* of one sender's flags in the segment */
-    bool segment_own;
+    bool segment_own;        /* this process created it */
     bool segment_pinned;
-    bool same_place[2]; /* by side: all processes' buffers are known to be at one registered
-                           place */
+    bool same_place[2]; /* by side: all processes' buffers are known to be at one registered place */
     bool copies_input;  /* in place, to `shadow_in`, for a plan that cannot work in place */
     bool peer_failed; /* another process of the node failed while the executor is made; reported at the end */
     void *kernel_flags; /* flags that this process's GPU waits for; NULL: none */
     int kernel_blocks;  /* thread blocks of every kernel; 0: the plan has no kernel */
     int kernel_slices;  /* slices per block */
     int lines;          /* the buffer in line format, which needs no flags; -1: none */
-    pto_lane_t *lane;   /* lane 0 also does what is in none */
+    pto_lane_t *lane;   /* lane 0 also has the tasks that are in no lane of the plan */
     int lane_count;
     void *follow_event;      /* of pto_exec_follow; NULL: none yet */
     pto_vector_t events;     /* pto_exec_event_t */
@@ -239,7 +241,7 @@ struct pto_exec {
     pto_vector_t eithers;    /* pto_exec_either_t */
     pto_vector_t choices;    /* pto_exec_choice_t */
     pto_vector_t kernels;    /* pto_exec_kernel_t */
-    pto_vector_t nccl;       /* pto_nccl_part_t */
+    pto_vector_t nccl;       /* pto_exec_nccl_t */
     void *kernel;            /* the last kernel in lane 0's stream, the device's handle; NULL: none */
     uint64_t run;            /* the last run that began, counted from 1 */
     uint64_t ended;          /* the last run that the current kernel has completed */
@@ -255,8 +257,7 @@ struct pto_exec {
     pto_watchdog_t watchdog;
 };
 
-/* Returns whether a run may begin. Errors: PTO_ERR_TIMEOUT (an enqueued run gave up), PTO_ERR_RANGE (one is
- * active or has failed). */
+/* Returns whether a run may begin. Errors: PTO_ERR_TIMEOUT (an enqueued run gave up), PTO_ERR_RANGE. */
 pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err);
 
 /* Free what pto_exec_open allocated, by role. */

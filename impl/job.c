@@ -8,11 +8,11 @@
 
 enum { SPINS_BEFORE_YIELD = 200, NAP_FIRST_NS = 10000, NAP_LONGEST_NS = 1000000 };
 
-pto_status_t pto_job_is_balanced(pto_job_t *job, uint64_t part, pto_error_t *err) {
+pto_status_t pto_job_is_balanced(pto_job_t *job, uint64_t share, pto_error_t *err) {
     uint64_t sum = 0;
-    pto_status_t status = pto_team_allgather(job->team, &part, sizeof part, job->parts, err);
+    pto_status_t status = pto_team_allgather(job->team, &share, sizeof share, job->shares, err);
     for (int i = 0; i < job->size; i++)
-        sum += job->parts[i];
+        sum += job->shares[i];
     if (status != PTO_OK || sum == 0)
         return status;
     return pto_error_set(err, PTO_ERR_RANGE,
@@ -26,7 +26,8 @@ pto_status_t pto_job_is_balanced(pto_job_t *job, uint64_t part, pto_error_t *err
 static pto_status_t place_by_nodes(const pto_layout_t *layout, pto_location_t *locations, int size,
                                    pto_error_t *err) {
     int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu, nodes = 0;
-    for (int i = 0; i < size; i++) /* number the nodes by their lowest ranks */
+    /* Number the nodes in the order of their lowest ranks. */
+    for (int i = 0; i < size; i++)
         if (locations[i].node == i)
             locations[i].logical = per_node * nodes++;
     for (int i = 0; i < size; i++) {
@@ -42,6 +43,7 @@ static pto_status_t place_by_nodes(const pto_layout_t *layout, pto_location_t *l
     return PTO_OK;
 }
 
+/* Checks that every logical rank has one process, and fills the maps by logical rank. */
 static pto_status_t fill_maps(pto_job_t *job, const pto_location_t *locations, pto_error_t *err) {
     for (int i = 0; i < job->size; i++)
         job->team_rank[i] = -1;
@@ -115,8 +117,8 @@ pto_status_t pto_job_allocate(const pto_layout_t *layout, pto_job_t *job, pto_er
             (long long)pto_layout_rank_count(layout), job->size, (long long)pto_layout_rank_count(layout));
     job->locations = calloc(size, sizeof(pto_location_t));
     job->team_rank = calloc(3 * size, sizeof *job->team_rank);
-    job->parts = calloc(size, sizeof *job->parts);
-    if (!job->locations || !job->team_rank || !job->parts)
+    job->shares = calloc(size, sizeof *job->shares);
+    if (!job->locations || !job->team_rank || !job->shares)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d processes", job->size);
     job->node_of = job->team_rank + size;
     job->place_in_node = job->team_rank + 2 * size;
@@ -126,7 +128,7 @@ pto_status_t pto_job_allocate(const pto_layout_t *layout, pto_job_t *job, pto_er
 void pto_job_free(pto_job_t *job) {
     free(job->locations);
     free(job->team_rank);
-    free(job->parts);
+    free(job->shares);
     if (job->release)
         job->release((pto_team_t *)job->team);
 }
@@ -148,8 +150,8 @@ pto_status_t pto_exec_place_in(const pto_layout_t *layout, const pto_team_t *tea
 
 /* --- waiting -------------------------------------------------------------------------------------------- */
 
-/* Each sleep is twice as long as the last one, up to a limit. This bounds both the delay after a short wait
- * and the CPU time of a long one. */
+/* Doubles the sleep each time, up to a limit. This bounds the delay of short waits and the CPU time of long
+ * ones. */
 static void nap(int earlier_naps) {
     long ns = NAP_FIRST_NS;
     for (int i = 0; i < earlier_naps && ns < NAP_LONGEST_NS; i++)
@@ -157,7 +159,7 @@ static void nap(int earlier_naps) {
     nanosleep(&(struct timespec){.tv_nsec = ns < NAP_LONGEST_NS ? ns : NAP_LONGEST_NS}, NULL);
 }
 
-/* While it waits, a process must let MPI make progress on the messages of others (`rest` of the team). */
+/* The team's `rest` lets MPI make progress on messages of other processes. */
 pto_status_t pto_job_rest(const pto_job_t *job, int *spins, pto_error_t *err) {
     if (++*spins < SPINS_BEFORE_YIELD)
         return PTO_OK;

@@ -1,4 +1,5 @@
-/* Kernels of a plan (kernel_nodes.h). All GPUs use the same number of blocks, which grows with the data. */
+/* Kernels of a plan (kernel_nodes.h). All GPUs use the same number of blocks, which grows with the data.
+ * exec.c creates and frees the kernels, tasks.c starts them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,8 +22,8 @@ static bool has_kernels(const pto_plan_t *plan) {
 
 static int64_t larger(int64_t one, int64_t other) { return one > other ? one : other; }
 
-/* Returns the size of the buffer that a step's slice is in. Of the field of a halo exchange, only borders and
- * halos are copied, so for these, returns the bytes of all the step's copies. */
+/* Returns the size of the buffer that a step's slice is in. In the field of a halo exchange, only borders and
+ * halos are copied; for these, returns the bytes of all copies of the step. */
 static int64_t used_bytes(const pto_plan_t *plan, int64_t rank, const pto_step_t *step,
                           const pto_slice_t *slice, int64_t k) {
     pto_action_t action;
@@ -54,9 +55,9 @@ static int64_t max_used_bytes(const pto_plan_t *plan, int64_t rank) {
     return max_bytes;
 }
 
-/* Returns how many pieces `bytes` are divided into, from 1 to `max`. */
-static int64_t piece_count(int64_t bytes, int64_t piece_bytes, int64_t max) {
-    int64_t wanted = (bytes + piece_bytes - 1) / piece_bytes;
+/* Returns how many blocks or slices are worthwhile for `bytes`, with `bytes_each`: from 1 to `max`. */
+static int64_t count_for(int64_t bytes, int64_t bytes_each, int64_t max) {
+    int64_t wanted = (bytes + bytes_each - 1) / bytes_each;
     return larger(wanted < max ? wanted : max, 1);
 }
 
@@ -64,6 +65,7 @@ static int64_t piece_count(int64_t bytes, int64_t piece_bytes, int64_t max) {
  * rank wants in line format, and that index negated. PTO_LINES_ANY is larger than any of them. */
 enum { WANTED_BYTES, WANTED_LINES, WANTED_LINES_NEGATED, WANTED_COUNT };
 
+/* Lowers each number to the one that a rank wants. */
 static void lower_to_wanted(const pto_exec_t *exec, int64_t rank, int64_t least[WANTED_COUNT]) {
     const pto_kernels_t *kernels = exec->device->kernels;
     const int lines = kernels ? pto_lines(exec->plan, rank, kernels->lines_bytes_max) : PTO_LINES_ANY;
@@ -113,8 +115,8 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     if (exec->options.slice_bytes > 0)
         cut.slice_bytes = exec->options.slice_bytes;
     int64_t bytes = exec->lines >= 0 ? pto_request_largest_bytes(request) : -least[WANTED_BYTES];
-    exec->kernel_blocks = (int)piece_count(bytes, cut.block_bytes, least[WANTED_COUNT]);
-    exec->kernel_slices = (int)piece_count(bytes, exec->kernel_blocks * cut.slice_bytes, SLICES_MAX);
+    exec->kernel_blocks = (int)count_for(bytes, cut.block_bytes, least[WANTED_COUNT]);
+    exec->kernel_slices = (int)count_for(bytes, exec->kernel_blocks * cut.slice_bytes, SLICES_MAX);
     return PTO_OK;
 }
 
@@ -176,7 +178,8 @@ pto_status_t pto_kernel_rebind(const pto_exec_t *exec, const pto_exec_kernel_t *
 }
 
 static pto_status_t create(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
-    if (exec->lines >= 0 && exec->kernels.count == 1) /* else another kernel may read the lines */
+    /* With several kernels, another one may read the lines that a copy fills. */
+    if (exec->lines >= 0 && exec->kernels.count == 1)
         pto_program_forward(&kernel->program);
     pto_program_fuse(&kernel->program);
     const pto_kernel_program_t program = program_of(exec, kernel);

@@ -1,4 +1,4 @@
-/* A plan's collective nodes (PTO_NODE_COLLECTIVE): whether MPI runs them, their members and buffers. */
+/* A plan's collective nodes (members.h). */
 #include "members.h"
 
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
@@ -10,6 +10,7 @@ bool pto_walk_in_library(const pto_exec_t *exec, const pto_walk_t *walk) {
     return walk->collective >= 0 && pto_runs_by_library(exec, pto_plan_node(exec->plan, walk->collective));
 }
 
+/* For pto_slice_visit_by: keeps the slice's only range. */
 static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
     *(pto_nccl_block_t *)context = (pto_nccl_block_t){offset_bytes, bytes};
     return true;
@@ -23,8 +24,8 @@ pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice
     return block;
 }
 
-pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
-    const pto_node_t *node = pto_plan_node(exec->plan, at);
+pto_membership_t pto_find_membership(const pto_exec_t *exec, int index_of_node) {
+    const pto_node_t *node = pto_plan_node(exec->plan, index_of_node);
     const int index = (int)pto_collective_member(exec->plan, node, exec->job.logical);
     return (pto_membership_t){
         .node = node, .group = pto_plan_group(exec->plan, node->group), .index = index, .acts = index >= 0};

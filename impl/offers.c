@@ -1,6 +1,6 @@
-/* The memory that processes of a node access in each other (offers.h). An offer describes a buffer of one
- * process: a GPU buffer by the device's handle, a host buffer by its offset in the node's segment. One
- * allgather exchanges all. The last offer is the flags of kernels, in the memory of the GPU that waits. */
+/* The memory that processes of a node access in each other (offers.h). An offer describes one buffer of a
+ * process: a GPU buffer by the device's handle, a host buffer by its offset in the node's segment. The last
+ * offer is the flags of its kernels, in its GPU's memory. One allgather exchanges all offers. */
 #include "offers.h"
 
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "buffers.h"
 #include "members.h"
 
-enum { KERNEL_FLAGS = -1 /* instead of a buffer's index */ };
+/* Stands for the kernels' flags where a buffer's index is expected. */
+enum { KERNEL_FLAGS = -1 };
 
 typedef struct {
     pto_memory_handle_t handle;
@@ -18,8 +19,7 @@ typedef struct {
     bool failed;         /* in a process's first offer: the process has failed and offers nothing */
 } offer_t;
 
-/* Flags and lines must be zero before other processes can write to them. Symmetric memory is zero at first,
- * and others may already have written to it. */
+/* Clears memory before others can write to it. Symmetric memory is zero, and may have been written to. */
 static pto_status_t clear(const pto_exec_t *exec, void *memory, size_t bytes, pto_error_t *err) {
     if (exec->job.team->reach)
         return PTO_OK;
@@ -84,12 +84,13 @@ static char *own_memory(const pto_exec_t *exec, int buffer) {
 }
 
 /* Returns the index of a buffer's offer among those of a process; -1: the buffer is private. */
-static int offer_of(const pto_exec_t *exec, int buffer) {
+static int offer_index(const pto_exec_t *exec, int buffer) {
     return buffer == KERNEL_FLAGS ? exec->shared_count : exec->bound[buffer].shared;
 }
 
-static int *index_of_peer_buffer(const pto_exec_t *exec, int number, int64_t rank) {
-    return &exec->peer_buffer_index[number * exec->job.node_size + exec->job.place_in_node[rank]];
+/* Returns where 1 + the index of another rank's buffer in `peer_buffers` is kept; 0 there: it is not open. */
+static int *index_of_peer_buffer(const pto_exec_t *exec, int offer_number, int64_t rank) {
+    return &exec->peer_buffer_index[offer_number * exec->job.node_size + exec->job.place_in_node[rank]];
 }
 
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
@@ -97,9 +98,9 @@ char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
         return own_memory(exec, buffer);
     if (!exec->peer_buffer_index || exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
         return NULL;
-    int number = offer_of(exec, buffer);
-    int at = number < 0 ? 0 : *index_of_peer_buffer(exec, number, rank);
-    return at ? ((const pto_peer_buffer_t *)exec->peer_buffers.item)[at - 1].at.memory : NULL;
+    int offer_number = offer_index(exec, buffer);
+    int index = offer_number < 0 ? 0 : *index_of_peer_buffer(exec, offer_number, rank);
+    return index ? ((const pto_peer_buffer_t *)exec->peer_buffers.item)[index - 1].at.memory : NULL;
 }
 
 pto_status_t pto_exec_open_memory(pto_exec_t *exec, int64_t rank, const pto_memory_handle_t *handle,
@@ -132,8 +133,8 @@ static pto_status_t open_buffer(pto_exec_t *exec, const offer_t *offers, int buf
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "ranks %lld and %lld share memory in the plan, but are on different nodes",
                              (long long)rank, (long long)exec->job.logical);
-    int number = offer_of(exec, buffer);
-    const offer_t *offer = &offers[exec->job.place_in_node[rank] * exec->offer_count + number];
+    int offer_number = offer_index(exec, buffer);
+    const offer_t *offer = &offers[exec->job.place_in_node[rank] * exec->offer_count + offer_number];
     const pto_team_t *team = exec->job.team;
     if (offer->empty)
         return PTO_OK;
@@ -141,7 +142,7 @@ static pto_status_t open_buffer(pto_exec_t *exec, const offer_t *offers, int buf
     if (!peer_buffer)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     *peer_buffer = (pto_peer_buffer_t){.buffer = buffer, .rank = rank};
-    *index_of_peer_buffer(exec, number, rank) = exec->peer_buffers.count;
+    *index_of_peer_buffer(exec, offer_number, rank) = exec->peer_buffers.count;
     if (buffer != KERNEL_FLAGS && pto_exec_in_segment(exec, buffer)) {
         peer_buffer->at.memory = (char *)exec->segment + offer->offset_bytes;
         return PTO_OK;

@@ -8,8 +8,8 @@
 /* Allocates memory for `count` offers of each process of the node. */
 pto_status_t pto_offers_prepare(pto_exec_t *exec, size_t count, pto_error_t *err);
 
-/* Collective over the node: exchange all offers, and open what this process uses. `status` is this process's
- * so far: if it has failed, it takes part nevertheless and keeps its error. */
+/* Collective over the node: exchange all offers, and open what this process uses. A process that has already
+ * failed passes its `status`, takes part nevertheless and gets it back. */
 pto_status_t pto_offers_share(pto_exec_t *exec, pto_status_t status, pto_error_t *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Creates an executor with its device and user buffers, as most programs need it. */
+/* pto_exec_open_in: creates an executor together with its user buffers, `own` by role. */
 #include <string.h>
 
 #include "executor.h"
@@ -9,22 +9,22 @@ static bool is_window(const pto_device_t *device, const pto_exec_options_t *opti
     return options->nccl_windows && device->nccl && (role == PTO_ROLE_IN || role == PTO_ROLE_OUT);
 }
 
-static pto_status_t allocate_one(const pto_device_t *device, const pto_plan_t *plan,
-                                 const pto_exec_options_t *options, int role, int64_t bytes, void **memory,
-                                 pto_error_t *err) {
+static pto_status_t allocate_buffer(const pto_device_t *device, const pto_plan_t *plan,
+                                    const pto_exec_options_t *options, int role, int64_t bytes, void **memory,
+                                    pto_error_t *err) {
     if (bytes > 0 && is_window(device, options, role))
         return device->nccl->allocate((size_t)bytes, memory, err);
     return pto_exec_user_allocate(plan, device, (pto_role_t)role, bytes, memory, err);
 }
 
-static pto_status_t allocate(const pto_device_t *device, const pto_plan_t *plan,
-                             const pto_exec_options_t *options, int64_t logical, void **own,
-                             pto_error_t *err) {
+static pto_status_t allocate_all(const pto_device_t *device, const pto_plan_t *plan,
+                                 const pto_exec_options_t *options, int64_t logical, void **own,
+                                 pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int role = 0; role < PTO_ROLE_COUNT && status == PTO_OK; role++)
         if (role != PTO_ROLE_TEMPORARY)
-            status = allocate_one(device, plan, options, role,
-                                  pto_exec_user_bytes(plan, logical, (pto_role_t)role), &own[role], err);
+            status = allocate_buffer(device, plan, options, role,
+                                     pto_exec_user_bytes(plan, logical, (pto_role_t)role), &own[role], err);
     return status;
 }
 
@@ -58,7 +58,7 @@ pto_status_t pto_exec_open_in(const pto_plan_t *plan, const pto_team_t *team, co
         return status;
     status = find_device(device, pto_layout_rank(layout, logical).gpu, &found, err);
     if (status == PTO_OK)
-        status = allocate(found, plan, &given, logical, own, err);
+        status = allocate_all(found, plan, &given, logical, own, err);
     status = pto_agree(team, status, err);
     given.host_in = own[PTO_ROLE_HOST_IN];
     given.host_out = own[PTO_ROLE_HOST_OUT];

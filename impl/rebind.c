@@ -1,18 +1,19 @@
 /* Gives an executor other user buffers (pto_exec_rebind).
  *
- * The schedule contains addresses. A rebinding relocates those that lie in a user's buffer, of this process
- * or of another one whose memory is open here, by the distance between the old and the new buffer. Everything
- * else in the schedule, such as sizes, offsets and the order of copies, stays valid, as long as a run in
- * place stays in place.
+ * The schedule contains addresses. Some of them lie in a user's buffer, of this process or of another one
+ * whose memory is open here. A rebinding moves these by the distance between the old and the new buffer.
+ * Everything else in the schedule, such as sizes, offsets and the order of copies, stays valid, as long as a
+ * run in place stays in place.
  *
  * All processes exchange the handles of their new buffers in one message. They keep each other's allocations
- * open, so only an allocation that was never offered before has to be opened; that may fail, so the processes
- * agree on it. Everything else that may fail is done before the exchange, whose messages include the status:
- * after it, no process fails alone. Buffers in registered memory (register.c) are open already: the message
- * goes through shared memory, and none is needed if their places are the same on all processes.
+ * open, so only an allocation that was never offered before has to be opened. That may fail, so the processes
+ * agree on it. Everything else that may fail is done before the exchange, and the messages include the
+ * status. So after the exchange, no process fails alone. Buffers in registered memory (register.c) are open
+ * already: the message goes through shared memory, and is not needed if their places are the same on all
+ * processes.
  *
- * The memory that receives the messages is allocated with the executor: a process that ran out of memory
- * later could not take part, and the others would wait for it. */
+ * The memory that receives the messages is allocated with the executor. A process that ran out of memory
+ * during a rebinding could not take part, and the others would wait for it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,12 +58,13 @@ static bool was_offered(const pto_exec_t *exec, const pto_memory_handle_t *handl
     return false;
 }
 
-/* Returns whether only this process's own work uses the user's buffer, as others use a shadow or none. */
+/* Returns whether only this process's own work uses the user's buffer: others use a shadow or none. */
 static bool is_private(const pto_exec_t *exec, int buffer, int side) {
     return (side == PTO_SIDE_IN ? exec->shadow_in || exec->copies_input : exec->shadow_out != NULL) ||
            (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
 }
 
+/* Returns the properties of a side, when the executor has just been bound. */
 static pto_user_side_t side_as_bound(const pto_exec_t *exec, int side) {
     pto_user_side_t found = {.is_private = true};
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
@@ -94,6 +96,7 @@ bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role) {
            (role == PTO_ROLE_OUT && exec->side[PTO_SIDE_OUT].is_private);
 }
 
+/* Puts a new buffer into the message, if other processes or NCCL access it. */
 static pto_status_t offer(pto_exec_t *exec, int buffer, const void *user, int side, rebind_message_t *message,
                           pto_error_t *err) {
     if (pto_buffer_bytes(exec->plan, buffer, exec->job.logical) == 0)
@@ -239,7 +242,7 @@ static void add_own_relocations(const pto_exec_t *exec, const void *in, const vo
 static void add_peer_relocations(const pto_exec_t *exec, pto_relocations_t *relocations) {
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
     for (int i = 0; i < exec->peer_buffers.count; i++)
-        if (exec->next_peer_memory[i].memory != peer_buffer[i].at.memory) /* so it is a user's */
+        if (exec->next_peer_memory[i].memory != peer_buffer[i].at.memory) /* only users' buffers differ */
             add_relocation(relocations, peer_buffer[i].at.memory,
                            pto_buffer_bytes(exec->plan, peer_buffer[i].buffer, peer_buffer[i].rank),
                            exec->next_peer_memory[i].memory);
@@ -271,10 +274,10 @@ static void relocate_items(pto_exec_t *exec, const pto_relocations_t *relocation
 }
 
 static void relocate_calls(pto_exec_t *exec, const pto_relocations_t *relocations) {
-    pto_nccl_part_t *part = exec->nccl.item;
+    pto_exec_nccl_t *nccl = exec->nccl.item;
     for (int i = 0; i < exec->nccl.count; i++) {
-        part[i].call.in = pto_relocated(relocations, part[i].call.in);
-        part[i].call.out = pto_relocated(relocations, part[i].call.out);
+        nccl[i].call.in = pto_relocated(relocations, nccl[i].call.in);
+        nccl[i].call.out = pto_relocated(relocations, nccl[i].call.out);
     }
     if (exec->job.team->mpi)
         exec->job.team->mpi->relocate(exec, relocations);
@@ -293,7 +296,7 @@ static pto_status_t relocate_kernels(pto_exec_t *exec, const pto_relocations_t *
     return status;
 }
 
-/* Fails only if the device does. This process then refuses all runs, and the others wait in vain. */
+/* Fails only if the device does. This process then refuses all runs, and the others time out. */
 static pto_status_t relocate_all(pto_exec_t *exec, const pto_relocations_t *relocations, const void *in,
                                  void *out, pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -340,8 +343,8 @@ static pto_status_t refuse_place(int side, const char *reason, pto_error_t *err)
                          side == PTO_SIDE_IN ? "in" : "out", reason);
 }
 
-/* Assumes that the other processes' buffers of a side come to the same place as this one's. If they have not
- * been at the same place so far and this one `stays`, that is unclear, and an error. */
+/* Assumes that the other processes' buffers of a side are moved to the same place as this one's. If this one
+ * `stays` and the others are not known to be at its place, the assumption has no ground: an error. */
 static pto_status_t use_common_place(const pto_exec_t *exec, int side, const void *user, bool stays,
                                      pto_error_t *err) {
     pto_registered_t place = pto_register_place(exec, user, exec->side[side].bytes);
@@ -362,6 +365,7 @@ static void reset_next_peer_memory(const pto_exec_t *exec) {
         exec->next_peer_memory[i] = peer_buffer[i].at;
 }
 
+/* Moves the schedule's addresses to the new buffers, of this process and of the others. */
 static pto_status_t apply_places(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     pto_relocations_t relocations = {.item = exec->relocations};
     pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
@@ -376,8 +380,8 @@ static pto_status_t rebind(pto_exec_t *exec, const void *in, void *out, pto_erro
     rebind_message_t mine;
     reset_next_peer_memory(exec);
     pto_status_t status = fill_message(exec, in, out, &mine, err);
-    if (others_use_buffers(
-            exec)) /* an error here is in the message, and ends the rebinding on all processes */
+    /* The message includes an error, which ends the rebinding on all processes. */
+    if (others_use_buffers(exec))
         status = exchange(exec, &mine, err);
     return status == PTO_OK ? apply_places(exec, in, out, err) : status;
 }

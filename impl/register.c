@@ -17,7 +17,7 @@ typedef struct {
     pto_memory_handle_t handle;
     int64_t bytes;              /* 0: it has none */
     bool has_shadow[PTO_SIDES]; /* others access a shadow buffer instead of the user's */
-    pto_peer_memory_t at;       /* NULL: not opened */
+    pto_peer_memory_t at;       /* where it is here; NULL: not opened */
 } peer_t;
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
     peer_t *peer; /* by rank; NULL: was unregistered */
 } registration_t;
 
-static registration_t *at(const pto_exec_t *exec, int number) {
+static registration_t *registration_at(const pto_exec_t *exec, int number) {
     return (registration_t *)exec->registrations.item + number;
 }
 
@@ -42,7 +42,7 @@ int pto_side_of(const pto_exec_t *exec, int buffer) {
 pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, int64_t bytes) {
     const char *from = memory;
     for (int i = 0; i < exec->registrations.count && from; i++) {
-        const registration_t *one = at(exec, i);
+        const registration_t *one = registration_at(exec, i);
         if (one->memory && from >= one->memory && bytes <= one->memory + one->bytes - from)
             return (pto_registered_t){i, from - one->memory};
     }
@@ -51,7 +51,7 @@ pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, 
 
 pto_status_t pto_register_peer_memory(const pto_exec_t *exec, const pto_registered_t *place, int64_t rank,
                                       int side, int64_t bytes, pto_peer_memory_t *found, pto_error_t *err) {
-    const peer_t *peer = &at(exec, place->registration)->peer[exec->job.team_rank[rank]];
+    const peer_t *peer = &registration_at(exec, place->registration)->peer[exec->job.team_rank[rank]];
     if (peer->has_shadow[side])
         return PTO_OK;
     if (!peer->at.memory || place->offset_bytes + bytes > peer->bytes)
@@ -64,7 +64,7 @@ pto_status_t pto_register_peer_memory(const pto_exec_t *exec, const pto_register
 }
 
 pto_memory_handle_t pto_register_handle(const pto_exec_t *exec, const pto_registered_t *place) {
-    pto_memory_handle_t handle = at(exec, place->registration)->peer[exec->job.rank].handle;
+    pto_memory_handle_t handle = registration_at(exec, place->registration)->peer[exec->job.rank].handle;
     handle.offset_bytes += (uint64_t)place->offset_bytes;
     return handle;
 }
@@ -72,12 +72,13 @@ pto_memory_handle_t pto_register_handle(const pto_exec_t *exec, const pto_regist
 bool pto_register_any(const pto_exec_t *exec) {
     bool any = false;
     for (int i = 0; i < exec->registrations.count; i++)
-        any |= at(exec, i)->peer != NULL;
+        any |= registration_at(exec, i)->peer != NULL;
     return any;
 }
 
 /* --- mailboxes ------------------------------------------------------------------------------------------ */
 
+/* The pto_team_wait_t of mailboxes. */
 static pto_status_t wait_for_message(void *context, int *looks, pto_error_t *err) {
     const pto_exec_t *exec = context;
     pto_status_t status = pto_job_rest(&exec->job, looks, err);
@@ -117,7 +118,7 @@ static pto_status_t check_register(pto_exec_t *exec, const char *memory, int64_t
         return pto_error_set(err, PTO_ERR_RANGE, "%lld bytes cannot be registered at %s address",
                              (long long)bytes, memory ? "this" : "no");
     for (int i = 0; i < exec->registrations.count; i++) {
-        const registration_t *one = at(exec, i);
+        const registration_t *one = registration_at(exec, i);
         if (one->memory && memory && memory < one->memory + one->bytes && one->memory < memory + bytes)
             return pto_error_set(err, PTO_ERR_RANGE, "the memory overlaps with that of registration %d", i);
     }
@@ -201,7 +202,7 @@ static pto_status_t check_unregister(pto_exec_t *exec, int number, pto_error_t *
     pto_status_t status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
-    if (number < 0 || number >= exec->registrations.count || !at(exec, number)->peer)
+    if (number < 0 || number >= exec->registrations.count || !registration_at(exec, number)->peer)
         return pto_error_set(err, PTO_ERR_RANGE, "there is no registration %d", number);
     if (is_in(exec, number, exec->user_in) || is_in(exec, number, exec->user_out))
         return pto_error_set(err, PTO_ERR_RANGE,
@@ -214,7 +215,7 @@ static pto_status_t check_unregister(pto_exec_t *exec, int number, pto_error_t *
 static bool is_used_elsewhere(const pto_exec_t *exec, const registration_t *but, int process) {
     const peer_t *peer = &but->peer[process];
     for (int i = 0; i < exec->registrations.count; i++) {
-        const registration_t *one = at(exec, i);
+        const registration_t *one = registration_at(exec, i);
         if (one != but && one->peer && one->peer[process].bytes > 0 &&
             pto_same_allocation(&one->peer[process].handle, &peer->handle))
             return true;
@@ -249,7 +250,7 @@ static void forget_offer(pto_exec_t *exec, const pto_memory_handle_t *handle) {
 }
 
 static void remove_registration(pto_exec_t *exec, int number) {
-    registration_t *one = at(exec, number);
+    registration_t *one = registration_at(exec, number);
     forget_offer(exec, &one->peer[exec->job.rank].handle);
     for (int process = 0; process < exec->job.size; process++)
         close_peer(exec, one, process);
@@ -287,7 +288,7 @@ pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err
 
 void pto_register_free(pto_exec_t *exec) {
     for (int i = 0; i < exec->registrations.count; i++)
-        free(at(exec, i)->peer);
+        free(registration_at(exec, i)->peer);
     free(exec->registrations.item);
     pto_team_shared_destroy(exec->mailboxes);
     pto_team_unshare(exec->job.rank, exec->mailbox_memory, &exec->mailbox_handle);

@@ -6,6 +6,7 @@
 
 #include "executor.h"
 
+/* The sides of a collective: the user's input buffer and output buffer. */
 enum { PTO_SIDE_IN, PTO_SIDE_OUT, PTO_SIDES };
 
 /* A place in registered memory. */

@@ -1,9 +1,9 @@
-/* Builds the flat schedule: the tasks of one process, in order in each lane, with all addresses, sizes and
- * peers resolved.
+/* Builds the flat schedule: the tasks of one process, in order in each lane (executor.h), with all addresses,
+ * sizes and peers resolved.
  *
  * The builder walks through the plan's stages in order and appends what this process does in each of them.
  * Steps outside of lanes are in lane 0. A node with lanes forks: lane 0 marks its position, each other lane
- * begins after this mark and ends with a mark of its own, and lane 0 continues after those (join). */
+ * begins after this mark and ends with a mark of its own, and lane 0 continues after those marks (join). */
 #include <stdlib.h>
 
 #include "choices.h"
@@ -15,6 +15,7 @@
 
 /* --- stages -------------------------------------------------------------------------------------------- */
 
+/* Appends the items of one action: of what this process does in a step with one peer. */
 typedef pto_status_t (*build_t)(pto_schedule_t *builder, const pto_action_t *action);
 
 static pto_status_t build_actions(pto_schedule_t *builder, const pto_step_t *step, build_t build) {
@@ -28,7 +29,7 @@ static pto_status_t build_actions(pto_schedule_t *builder, const pto_step_t *ste
     return status;
 }
 
-/* NULL: a launch needs no task of its own, since the work that it launches has one. */
+/* Returns NULL for a launch, which needs no task of its own: the work that it launches has one. */
 static build_t builder_of_kind(pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_SEND:
@@ -59,9 +60,9 @@ static pto_status_t build_all_of_kind(pto_schedule_t *builder, pto_step_kind_t k
     return status;
 }
 
-/* Post receives first, so that messages do not arrive unexpected. Then start sends and signals, do local
- * work while they are in flight, and wait last. */
-static pto_status_t build_at_once(pto_schedule_t *builder) {
+/* Builds a stage whose steps are concurrent. Posts receives first, so that messages do not arrive unexpected.
+ * Then starts sends and signals, does local work while they are in flight, and waits last. */
+static pto_status_t build_concurrent(pto_schedule_t *builder) {
     int first = builder->exec->requests.count;
     pto_status_t status = build_all_of_kind(builder, PTO_STEP_RECV);
     if (status == PTO_OK)
@@ -93,12 +94,13 @@ static pto_status_t build_sequence(pto_schedule_t *builder) {
 }
 
 static pto_status_t build_steps(pto_schedule_t *builder) {
-    return builder->walk->stage->order == PTO_ORDER_AT_ONCE ? build_at_once(builder)
+    return builder->walk->stage->order == PTO_ORDER_AT_ONCE ? build_concurrent(builder)
                                                             : build_sequence(builder);
 }
 
+/* Appends the call of MPI's collective. Calls are numbered in the order of their nodes; a node whose stages
+ * are all empty, as with one member, is never reached. */
 static pto_status_t build_call(pto_schedule_t *builder) {
-    /* Calls are in the order of their nodes. A node whose stages are all empty (n = 1) is skipped. */
     int index = 0;
     for (int n = 0; n < builder->collective; n++)
         index += pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, n));
@@ -135,15 +137,15 @@ static bool begins_kernel(const pto_schedule_t *builder) {
 }
 
 static pto_status_t build_nccl(pto_schedule_t *builder) {
-    int part = pto_nccl_part(builder->exec, builder->collective);
-    if (part < 0)
+    int index = pto_nccl_index(builder->exec, builder->collective);
+    if (index < 0)
         return PTO_OK;
     static const pto_stage_t stage = {.name = "NCCL"};
     const pto_walk_t *walk = builder->walk;
     pto_walk_t renamed = *walk;
     renamed.stage = &stage;
     builder->walk = &renamed;
-    pto_status_t status = pto_schedule_add(builder, PTO_TASK_NCCL, part, 1);
+    pto_status_t status = pto_schedule_add(builder, PTO_TASK_NCCL, index, 1);
     builder->walk = walk;
     return status;
 }
@@ -158,6 +160,7 @@ static pto_status_t build_collective(pto_schedule_t *builder) {
 
 /* --- lanes ---------------------------------------------------------------------------------------------- */
 
+/* Returns the index of the first of `count` new events; -1: out of memory. */
 static int new_events(pto_schedule_t *builder, int count) {
     pto_vector_t *events = &builder->exec->events;
     int first = events->count;
@@ -272,7 +275,7 @@ static pto_status_t begin_either(pto_schedule_t *builder) {
     return status;
 }
 
-/* Member 0 has a lane for each other member. These do everything in lane 0. */
+/* Member 0 has a lane for each other member. The other members do everything in lane 0. */
 static pto_status_t build_in_either(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     pto_status_t status = builder->lanes == walk->lanes ? PTO_OK : begin_either(builder);
@@ -354,7 +357,7 @@ static int compare_counters(const void *one, const void *other) {
     return (*a > *b) - (*a < *b);
 }
 
-/* Waits on one counter take its signals in turn: the i-th of m waits per run takes signals i, i + m, ... */
+/* Several waits may share a counter. Numbers them: the i-th of m waits per run takes signals i, i + m, ... */
 static pto_status_t number_waits(pto_exec_t *exec, pto_error_t *err) {
     pto_exec_signal_t *signal = exec->signals.item;
     int count = exec->signals.count;

@@ -1,5 +1,5 @@
 /* The items of a schedule: copies, reductions, messages and signals. A slice of the plan becomes ranges of
- * bytes, and a step becomes one item for each contiguous piece. */
+ * bytes, and a step becomes one item for each range that is contiguous on both sides. */
 #include "schedule_items.h"
 
 #include <stdlib.h>
@@ -22,12 +22,14 @@ static bool add_range(pto_byte_ranges_t *ranges, int64_t offset_bytes, int64_t b
     return range != NULL;
 }
 
-/* In line format, blocks have their own lines and tags. pto_lines guarantees that ranges are whole blocks. */
+/* For pto_slice_visit_by: appends a range. In line format, each block has its own lines and tags, so the
+ * range becomes one range for each block; pto_lines guarantees that ranges are whole blocks. */
 static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
     pto_byte_ranges_t *ranges = context;
     if (!ranges->lines)
         return add_range(ranges, offset_bytes, bytes);
-    int64_t at = 0, lines_at = 0, end = offset_bytes + bytes;
+    int64_t at = 0, lines_at = 0; /* offset of a block without, and with, lines and tags */
+    const int64_t end = offset_bytes + bytes;
     bool added = true;
     for (int64_t block = 0; at < end && added; block++) {
         int64_t block_bytes =
@@ -82,8 +84,8 @@ pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kin
     return PTO_OK;
 }
 
-/* A task's copies or reductions are all on the device, or all on the CPU. */
-static bool is_same_place(const pto_exec_t *exec, pto_task_kind_t kind, int one, int other) {
+/* Returns whether two items may be in one task: copies and reductions must run on the same processor. */
+static bool are_alike(const pto_exec_t *exec, pto_task_kind_t kind, int one, int other) {
     const pto_exec_move_t *move = exec->moves.item;
     const pto_exec_reduction_t *reduction = exec->reductions.item;
     if (kind == PTO_TASK_MOVE)
@@ -97,7 +99,7 @@ pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int
     if (last && last->kind == kind && last->first + last->count == first && kind != PTO_TASK_LIBRARY &&
         kind != PTO_TASK_NCCL && last->stage == builder->walk->stage->name && last->k == builder->walk->k &&
         last->choice == builder->choice && last->branch == builder->walk->branch &&
-        is_same_place(builder->exec, kind, first - 1, first)) {
+        are_alike(builder->exec, kind, first - 1, first)) {
         last->count += count;
         return PTO_OK;
     }
@@ -109,7 +111,7 @@ static pto_spot_t spot_at(const pto_byte_ranges_t *ranges, char *at) {
 }
 
 /* Returns the rest of a range after its first `bytes`. Lines are only used as a whole. */
-static pto_byte_range_t after(const pto_byte_ranges_t *ranges, pto_byte_range_t range, int64_t bytes) {
+static pto_byte_range_t rest_of(const pto_byte_ranges_t *ranges, pto_byte_range_t range, int64_t bytes) {
     return (pto_byte_range_t){range.at + (ranges->lines ? 0 : bytes), range.bytes - bytes};
 }
 
@@ -130,42 +132,42 @@ static pto_byte_range_t range_at(const pto_byte_ranges_t *ranges, int64_t offset
     const pto_byte_range_t *range = ranges->list.item;
     for (; offset >= range->bytes; range++)
         offset -= range->bytes;
-    return after(ranges, *range, offset);
+    return rest_of(ranges, *range, offset);
 }
 
 /* Appends, to a kernel's program, the longest reduction into the beginning of `target` that is contiguous in
  * all sources. `done`: bytes of the whole target before that. Sets the reduction's bytes. */
 static pto_status_t add_kernel_reduction(pto_schedule_t *builder, const pto_step_t *step,
                                          pto_byte_range_t target, int64_t done, int64_t *bytes) {
-    int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
+    int64_t target_bytes = builder->target.bytes, count = builder->source.bytes / target_bytes;
     pto_spot_t into = spot_at(&builder->target, target.at);
     *bytes = target.bytes;
     for (int64_t i = 0; i < count; i++) {
-        pto_byte_range_t source = range_at(&builder->source, i * whole + done);
+        pto_byte_range_t source = range_at(&builder->source, i * target_bytes + done);
         *bytes = source.bytes < *bytes ? source.bytes : *bytes;
     }
     bool added = pto_program_reduce(builder->program, into, *bytes) &&
                  (step->fresh || pto_program_source(builder->program, into, *bytes));
     for (int64_t i = 0; i < count && added; i++) {
-        char *source = range_at(&builder->source, i * whole + done).at;
+        char *source = range_at(&builder->source, i * target_bytes + done).at;
         added = pto_program_source(builder->program, spot_at(&builder->source, source), *bytes);
     }
     return added ? PTO_OK : pto_schedule_out_of_memory(builder->err);
 }
 
-/* The same outside of kernels. */
+/* Appends the same reduction outside of kernels. */
 static pto_status_t add_reduction(pto_schedule_t *builder, const pto_step_t *step, pto_byte_range_t target,
                                   int64_t done, bool on_device, int64_t *bytes) {
     pto_exec_t *exec = builder->exec;
     int64_t element = pto_datatype_bytes(pto_plan_request(exec->plan)->datatype);
-    int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
+    int64_t target_bytes = builder->target.bytes, count = builder->source.bytes / target_bytes;
     pto_exec_reduction_t *reduction = pto_vector_add(&exec->reductions, sizeof *reduction);
     if (!reduction)
         return pto_schedule_out_of_memory(builder->err);
     int first = exec->sources.count;
     *bytes = target.bytes;
     for (int64_t i = 0; i < count; i++) {
-        pto_byte_range_t source = range_at(&builder->source, i * whole + done);
+        pto_byte_range_t source = range_at(&builder->source, i * target_bytes + done);
         const void **place = pto_vector_add(&exec->sources, sizeof *place);
         if (!place)
             return pto_schedule_out_of_memory(builder->err);
@@ -228,7 +230,7 @@ static bool add_row(const pto_schedule_t *builder, row_copy_t *copy, const char 
     return true;
 }
 
-/* Pairs the ranges of source and target, which have the same total size, piece by piece. */
+/* Copies the ranges of the source to those of the target, which have the same total size. */
 static pto_status_t build_copy(pto_schedule_t *builder, bool on_device) {
     pto_status_t status = PTO_OK;
     pto_byte_range_t *source = builder->source.list.item, *target = builder->target.list.item;
@@ -240,8 +242,8 @@ static pto_status_t build_copy(pto_schedule_t *builder, bool on_device) {
             status = add_copy(builder, &copy, on_device);
             copy = (row_copy_t){target[t].at, source[s].at, pto_rows_of(bytes), pto_rows_of(bytes)};
         }
-        source[s] = after(&builder->source, source[s], bytes);
-        target[t] = after(&builder->target, target[t], bytes);
+        source[s] = rest_of(&builder->source, source[s], bytes);
+        target[t] = rest_of(&builder->target, target[t], bytes);
         s += source[s].bytes == 0;
         t += target[t].bytes == 0;
     }

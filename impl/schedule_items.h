@@ -1,4 +1,4 @@
-/* The builder of a schedule. schedule.c walks through the plan, schedule_items.c appends tasks and items. */
+/* The builder of a schedule (executor.h). schedule.c walks the plan; schedule_items.c appends the items. */
 #ifndef PTO_SCHEDULE_ITEMS_H
 #define PTO_SCHEDULE_ITEMS_H
 
@@ -17,8 +17,8 @@ typedef struct {
     bool lines;                /* in line format (kernel.h): each range is a whole block of the buffer */
     const pto_exec_t *exec;
     int buffer;
-    int64_t holder;
-    int64_t bytes; /* sum over the list */
+    int64_t holder; /* logical rank */
+    int64_t bytes;  /* sum over the list */
     bool failed;
 } pto_byte_ranges_t;
 
@@ -35,8 +35,7 @@ typedef struct {
     int lanes;              /* index of the plan's node whose lanes are being built; -1: none */
     int lanes_begun;        /* 1 + the last of its lanes that has tasks */
     int fork_mark; /* index of the task in lane 0 that other lanes wait for before their first task */
-    /* Of a pipeline. Lane l has the events from event_first + l * event_depth on; chunk c uses the one at
-     * c % event_depth. */
+    /* Of a pipeline: chunk c in lane l uses event event_first + l * event_depth + c % event_depth. */
     int event_first;
     int event_depth;
     pto_vector_t

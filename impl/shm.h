@@ -25,8 +25,7 @@ pto_status_t pto_shared_create_sparse(size_t bytes, void **memory, pto_shared_ha
                                       pto_error_t *err);
 pto_status_t pto_shared_reserve(const pto_shared_handle_t *handle, size_t offset, size_t bytes,
                                 pto_error_t *err);
-/* Maps a segment of another process through /proc/PID/fd. Fails if they do not see the same /proc, as
- * in different PID namespaces. */
+/* Maps a segment of another process through /proc/PID/fd, which must be in the same PID namespace. */
 pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
 /* Unmaps it. */
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle);

@@ -1,4 +1,5 @@
-/* Executes single tasks. Device work is enqueued, and waited for when the CPU or MPI needs its results. */
+/* Executes single tasks (tasks.h). Work for the device is enqueued in the lane's stream. The stream is
+ * drained before the CPU or MPI needs its results. */
 #include "tasks.h"
 
 #include "choices.h"
@@ -9,7 +10,7 @@
 
 static const struct {
     const char *activity;
-    const char *needs; /* besides the device; of a copy or reduction, if it is not on the device */
+    const char *needs; /* besides the device; for a copy or reduction, if it is not on the device */
     bool keeps_stream; /* it can be executed while the lane's stream still holds work */
 } kinds[] = {
     [PTO_TASK_POST] = {"starting messages", "MPI for messages", false},

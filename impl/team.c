@@ -1,4 +1,5 @@
-/* Collective operations on teams (team.h), which have an allgather; minima and broadcasts may use it. */
+/* Collective operations on teams (team.h). Every team has an allgather. For a team without `least` or
+ * `broadcast`, these are made of allgathers, chunk by chunk. */
 #include "team.h"
 
 #include <assert.h>
@@ -12,8 +13,8 @@ pto_status_t pto_team_allgather(const pto_team_t *team, const void *mine, size_t
     return team->allgather(team->context, mine, bytes, all, err);
 }
 
-/* Finds how many bytes of each process, in whole units, fit into the receive buffer. */
-static pto_status_t piece_bytes(const pto_team_t *team, size_t unit, size_t *bytes, pto_error_t *err) {
+/* Finds how many bytes of each process, in whole units of `unit` bytes, fit into the receive buffer. */
+static pto_status_t max_bytes_each(const pto_team_t *team, size_t unit, size_t *bytes, pto_error_t *err) {
     *bytes = ALL_BYTES / (size_t)team->size / unit * unit;
     if (*bytes > 0)
         return PTO_OK;
@@ -26,14 +27,14 @@ pto_status_t pto_team_least(const pto_team_t *team, int64_t *numbers, int count,
     size_t bytes = 0;
     if (team->least)
         return team->least(team->context, numbers, count, err);
-    pto_status_t status = piece_bytes(team, sizeof *numbers, &bytes, err);
+    pto_status_t status = max_bytes_each(team, sizeof *numbers, &bytes, err);
     const int max = (int)(bytes / sizeof *numbers);
-    for (int first = 0, part; first < count && status == PTO_OK; first += part) {
-        part = count - first < max ? count - first : max;
-        status = pto_team_allgather(team, numbers + first, (size_t)part * sizeof *numbers, all, err);
-        for (int i = 0; i < team->size * part && status == PTO_OK; i++)
-            if (all[i] < numbers[first + i % part])
-                numbers[first + i % part] = all[i];
+    for (int first = 0, chunk; first < count && status == PTO_OK; first += chunk) {
+        chunk = count - first < max ? count - first : max;
+        status = pto_team_allgather(team, numbers + first, (size_t)chunk * sizeof *numbers, all, err);
+        for (int i = 0; i < team->size * chunk && status == PTO_OK; i++)
+            if (all[i] < numbers[first + i % chunk])
+                numbers[first + i % chunk] = all[i];
     }
     return status;
 }
@@ -44,12 +45,12 @@ pto_status_t pto_team_broadcast(const pto_team_t *team, void *data, size_t bytes
     size_t max = 0;
     if (team->broadcast)
         return team->broadcast(team->context, data, bytes, root, err);
-    pto_status_t status = piece_bytes(team, 1, &max, err);
-    for (size_t done = 0, part; done < bytes && status == PTO_OK; done += part) {
-        part = bytes - done < max ? bytes - done : max;
-        status = pto_team_allgather(team, (char *)data + done, part, all, err);
+    pto_status_t status = max_bytes_each(team, 1, &max, err);
+    for (size_t done = 0, chunk; done < bytes && status == PTO_OK; done += chunk) {
+        chunk = bytes - done < max ? bytes - done : max;
+        status = pto_team_allgather(team, (char *)data + done, chunk, all, err);
         if (status == PTO_OK)
-            memcpy((char *)data + done, all + (size_t)root * part, part);
+            memcpy((char *)data + done, all + (size_t)root * chunk, chunk);
     }
     return status;
 }
@@ -61,7 +62,7 @@ pto_status_t pto_team_barrier(const pto_team_t *team, pto_error_t *err) {
 
 /* --- agreement ------------------------------------------------------------------------------------------ */
 
-/* Adds the rank to the message of a failed call, which others report; other errors are the same on all. */
+/* Returns this process's error as all processes report it. If a call failed, the message names the rank. */
 static pto_error_t own_error(const pto_team_t *team, pto_status_t status, const pto_error_t *err) {
     pto_error_t named = *err;
     if (status == PTO_ERR_IO || status == PTO_ERR_MEMORY)
@@ -69,10 +70,12 @@ static pto_error_t own_error(const pto_team_t *team, pto_status_t status, const 
     return named;
 }
 
-/* Errors are negative, so the minimum of these keys has the lowest status, and of that the lowest rank. */
+/* Status and rank in one number. Errors are negative, so the minimum of all keys has the lowest status, and
+ * among processes with that status the lowest rank. */
 #define RANKS_MAX ((int64_t)1 << 32)
 static int64_t key_of(pto_status_t status, int rank) { return (int64_t)status * RANKS_MAX + rank; }
 
+/* Collective: all get the error of the process that `key` names. Returns its status. */
 static pto_status_t share_error(const pto_team_t *team, int64_t key, pto_error_t *err) {
     int failed = (int)(key & (RANKS_MAX - 1));
     pto_status_t status = (pto_status_t)((key - failed) / RANKS_MAX);

@@ -1,4 +1,5 @@
-/* Collective operations on teams (pto_team_t in portolan/exec.h), agreement on errors among them. */
+/* Collective operations on teams (pto_team_t in portolan/exec.h). With pto_agree, all processes of a team
+ * find out whether one of them failed. */
 #ifndef PTO_IMPL_TEAM_H
 #define PTO_IMPL_TEAM_H
 
@@ -9,7 +10,7 @@ static inline const pto_team_t *pto_team_node(const pto_team_t *team) {
     return team->node ? team->node : team;
 }
 
-/* Collective; like these functions of pto_team_t, but also for teams without `least` and `broadcast`. */
+/* Collective: the functions of pto_team_t; for teams without `least` and `broadcast`, by allgathers. */
 pto_status_t pto_team_allgather(const pto_team_t *team, const void *mine, size_t bytes, void *all,
                                 pto_error_t *err);
 pto_status_t pto_team_least(const pto_team_t *team, int64_t *numbers, int count, pto_error_t *err);
@@ -23,12 +24,12 @@ pto_status_t pto_agree(const pto_team_t *team, pto_status_t status, pto_error_t 
 /* Collective on one node: create memory that all share, zero at first. Fails on all processes or on none. */
 pto_status_t pto_team_share(const pto_team_t *team, size_t bytes, void **memory, pto_shared_handle_t *handle,
                             pto_error_t *err);
-/* Called by the process of rank `rank`. NULL is legal. */
+/* Unmaps that memory; on rank 0, also frees it. NULL is legal. */
 void pto_team_unshare(int rank, void *memory, const pto_shared_handle_t *handle);
 
 /* While a process waits in an allgather of a team of pto_team_shared_create, it calls `wait` with `context`
- * again and again, instead of what the team does by default. `looks` is at first 0. */
-typedef pto_status_t pto_team_wait_t(void *context, int *looks, pto_error_t *err);
+ * again and again, instead of what the team does by default. `*polls` is 0 in the first call. */
+typedef pto_status_t pto_team_wait_t(void *context, int *polls, pto_error_t *err);
 void pto_team_shared_wait_by(pto_team_t *team, pto_team_wait_t *wait, void *context);
 
 enum { PTO_AGREE_MAX = 6 };

@@ -1,7 +1,7 @@
 /* Teams of processes of one node, which exchange data through shared memory (pto_team_shared_create).
  *
- * Each process posts its data of an exchange in a box that the others read. Two boxes for each process, used
- * in turn, suffice: a process posts exchange n + 1 when all have posted n, and so have read n - 1. */
+ * In each exchange, a process posts its data in one of its two boxes, in turn, which the others read. Two
+ * suffice: it posts exchange n + 1 when all have posted n, and so have read n - 1. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     pto_team_t team;
     box_t *box;
-    uint64_t number;
+    uint64_t number; /* of the last exchange that this process posted */
     double timeout_s;
     pto_team_wait_t *wait; /* NULL: wait_for */
     void *wait_context;
@@ -46,19 +46,19 @@ static bool has_posted(const shared_team_t *shared, int rank) {
     return atomic_load_explicit(&box_of(shared, rank)->number, memory_order_acquire) == shared->number;
 }
 
-/* Spins, then yields, then sleeps. `looks` counts up to YIELDS. */
-static pto_status_t wait_for(const shared_team_t *shared, int rank, int *looks, double *began_s,
+/* Spins, then yields, then sleeps. `*polls` counts up to YIELDS. */
+static pto_status_t wait_for(const shared_team_t *shared, int rank, int *polls, double *began_s,
                              pto_error_t *err) {
-    const int look = *looks;
-    *looks += look < YIELDS;
-    if (look < SPINS)
+    const int poll = *polls;
+    *polls += poll < YIELDS;
+    if (poll < SPINS)
         return PTO_OK;
-    if (look == SPINS)
+    if (poll == SPINS)
         *began_s = pto_now_s();
     if (shared->timeout_s >= 0 && pto_now_s() - *began_s > shared->timeout_s)
         return pto_error_set(err, PTO_ERR_TIMEOUT, "rank %d waited %g s for rank %d of its team",
                              shared->team.rank, shared->timeout_s, rank);
-    if (look < YIELDS)
+    if (poll < YIELDS)
         sched_yield();
     else
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
@@ -68,10 +68,10 @@ static pto_status_t wait_for(const shared_team_t *shared, int rank, int *looks, 
 static pto_status_t await_post(const shared_team_t *shared, int rank, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     double began_s = 0;
-    int looks = 0;
+    int polls = 0;
     while (status == PTO_OK && !has_posted(shared, rank))
-        status = shared->wait ? shared->wait(shared->wait_context, &looks, err)
-                              : wait_for(shared, rank, &looks, &began_s, err);
+        status = shared->wait ? shared->wait(shared->wait_context, &polls, err)
+                              : wait_for(shared, rank, &polls, &began_s, err);
     return status;
 }
 
@@ -79,13 +79,13 @@ static pto_status_t shared_allgather(void *context, const void *mine, size_t byt
                                      pto_error_t *err) {
     shared_team_t *shared = context;
     pto_status_t status = PTO_OK;
-    for (size_t done = 0, part; done < bytes && status == PTO_OK; done += part) {
-        part = bytes - done < BOX_BYTES ? bytes - done : BOX_BYTES;
-        post(shared, (const char *)mine + done, part);
+    for (size_t done = 0, chunk; done < bytes && status == PTO_OK; done += chunk) {
+        chunk = bytes - done < BOX_BYTES ? bytes - done : BOX_BYTES;
+        post(shared, (const char *)mine + done, chunk);
         for (int i = 0; i < shared->team.size && status == PTO_OK; i++) {
             status = await_post(shared, i, err);
             if (status == PTO_OK)
-                memcpy((char *)all + (size_t)i * bytes + done, box_of(shared, i)->data, part);
+                memcpy((char *)all + (size_t)i * bytes + done, box_of(shared, i)->data, chunk);
         }
     }
     return status;

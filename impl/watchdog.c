@@ -11,6 +11,7 @@
 
 enum { ABORT_GRACE_S = 5, DEFAULT_TIMEOUT_S = 20 };
 
+/* Returns what the process does in a task, for messages. */
 static const char *activity_of(const pto_exec_t *exec, const pto_task_t *task) {
     const pto_exec_choice_t *choice = exec->choices.item;
     const bool waits = task->choice && choice[task->choice - 1].branch < 0;
@@ -91,8 +92,7 @@ static void end_job(const pto_exec_t *exec) {
         abort();
 }
 
-/* The start of a run reads no clock, which would take as long as a short message. So a run is timed from the
- * watchdog's first look at it. */
+/* A run's start reads no clock, which takes as long as a short message. It is timed from the first look. */
 static void set_begin(pto_watchdog_t *watchdog) {
     int_fast64_t began = PTO_BEGAN_NOW;
     atomic_compare_exchange_strong(&watchdog->began_ns, &began, pto_now_ns());

@@ -97,8 +97,7 @@ static pto_status_t cuda_copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, voi
 
 /* --- launches ------------------------------------------------------------------------------------------- */
 
-/* Kernels have their own namespace: otherwise the linker merges templates' instances of one name from two
- * files. */
+/* A namespace for kernels: else the linker merges templates' instances of one name from two files. */
 namespace bench {
 
 __global__ void nothing() {}

@@ -13,9 +13,9 @@
 
 #include "anywhere.h"
 
-/* Different numbers, by far the most frequent case, take one instruction; the rest is for equal values and
- * NaNs. Equal values have equal bits, except zeros: `|` keeps a minus sign and `&` clears it. A type cannot
- * be parenthesised. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* Different numbers, by far the most frequent case, take one comparison; the rest is for equal values and
+ * NaNs. Equal values have equal bits, except zeros: for a minimum, `|` keeps the sign of -0, for a maximum,
+ * `&` clears it. A type cannot be parenthesised. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define PTO_EXTREME(name, real, bits, quiet_nan, compare, on_equal)                                          \
     static inline PTO_ANYWHERE real name(real a, real b) {                                                   \
         if (b compare a || a compare b)                                                                      \
@@ -61,7 +61,8 @@ static inline PTO_ANYWHERE float pto_float_of(uint32_t bits) {
     return value;
 }
 
-/* Shifted into a float, the exponent is too small by 112, so multiply by 2^112: right for subnormals, too. */
+/* The bits are shifted to their places in a float. The exponents' biases are 15 and 127, so the result is too
+ * small by a factor of 2^112. Multiplying by that is right for subnormal values, too. */
 static inline PTO_ANYWHERE float pto_half_widen(pto_half_t value) {
     const uint32_t sign = (uint32_t)(value.bits & 0x8000) << 16, rest = (uint32_t)(value.bits & 0x7fff) << 13;
     if (rest >= UINT32_C(0x0f800000)) /* infinity or NaN */
@@ -75,9 +76,10 @@ static inline PTO_ANYWHERE pto_half_t pto_half_narrow(float value) {
     if (rest > UINT32_C(0x7f800000)) {
         sign = 0;
         rounded = PTO_HALF_NAN;
-    } else if (rest < UINT32_C(0x38800000)) { /* below 2^-14: adding 0.5 rounds to multiples of 2^-24 */
+    } else if (rest < UINT32_C(0x38800000)) { /* below 2^-14: a float from 0.5 to 1 has steps of 2^-24 */
         rounded = pto_float_bits(pto_float_of(rest) + 0.5F) - UINT32_C(0x3f000000);
-    } else if (rest < UINT32_C(0x47800000)) { /* below 2^16 */
+    } else if (rest <
+               UINT32_C(0x47800000)) { /* below 2^16: rebias, and round 13 bits away, to nearest even */
         rounded = (rest - UINT32_C(0x38000000) + 0xfff + (rest >> 13 & 1)) >> 13;
     }
     const pto_half_t narrow = {(uint16_t)(sign | rounded)};

@@ -113,11 +113,11 @@ static pto_status_t cuda_event_follow(void *event, void *stream, pto_error_t *er
 
 static_assert(sizeof(cudaIpcMemHandle_t) <= PTO_HANDLE_BYTES, "an allocation must fit into a handle");
 
-/* An opened piece of memory: the address of the caller's place, and the start of its allocation. */
+/* Another process's allocation that is open here: the address that cuda_open returned, and its start. */
 typedef struct opened {
     struct opened *next;
     void *place;
-    void *whole;
+    void *whole; /* the start */
 } opened_t;
 
 static opened_t *opened_here;
@@ -182,19 +182,19 @@ static pto_status_t cuda_export(const void *memory, pto_memory_handle_t *handle,
 static pto_status_t cuda_open(const pto_memory_handle_t *handle, void **memory, pto_error_t *err) {
     cudaIpcMemHandle_t whole;
     memcpy(&whole, handle->byte, sizeof whole);
-    opened_t *note = static_cast<opened_t *>(calloc(1, sizeof *note));
-    if (note == nullptr)
+    opened_t *opened = static_cast<opened_t *>(calloc(1, sizeof *opened));
+    if (opened == nullptr)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     pto_status_t status =
-        CUDA_DO(cudaIpcOpenMemHandle(&note->whole, whole, cudaIpcMemLazyEnablePeerAccess), err);
+        CUDA_DO(cudaIpcOpenMemHandle(&opened->whole, whole, cudaIpcMemLazyEnablePeerAccess), err);
     if (status != PTO_OK) {
-        free(note);
+        free(opened);
         return status;
     }
-    note->place = static_cast<char *>(note->whole) + handle->offset_bytes;
-    note->next = opened_here;
-    opened_here = note;
-    *memory = note->place;
+    opened->place = static_cast<char *>(opened->whole) + handle->offset_bytes;
+    opened->next = opened_here;
+    opened_here = opened;
+    *memory = opened->place;
     return PTO_OK;
 }
 
@@ -202,12 +202,12 @@ static pto_status_t cuda_close(void *memory, pto_error_t *err) {
     opened_t **link = &opened_here;
     while (*link != nullptr && (*link)->place != memory)
         link = &(*link)->next;
-    opened_t *note = *link;
-    if (note == nullptr)
+    opened_t *opened = *link;
+    if (opened == nullptr)
         return pto_error_set(err, PTO_ERR_RANGE, "memory that was not opened here");
-    *link = note->next;
-    pto_status_t status = CUDA_DO(cudaIpcCloseMemHandle(note->whole), err);
-    free(note);
+    *link = opened->next;
+    pto_status_t status = CUDA_DO(cudaIpcCloseMemHandle(opened->whole), err);
+    free(opened);
     return status;
 }
 
@@ -253,6 +253,7 @@ __global__ void combine(char *target, sources source, size_t units, size_t bytes
         reduce_element<T>(target, source, source.count, i, op);
 }
 
+/* Finds the number of thread blocks for `count` items, at most as many as the GPU can hold. */
 static pto_status_t blocks_for(size_t count, unsigned *blocks, pto_error_t *err) {
     int device = 0, processors = 0;
     pto_status_t status = CUDA_DO(cudaGetDevice(&device), err);
@@ -271,7 +272,7 @@ static bool all_aligned(const void *target, const sources &source) {
     return all % sizeof(uint4) == 0;
 }
 
-/* One reduction; a visitor of with_operation, which launches the kernels for its type and operation. */
+/* One reduction. As a visitor of with_operation, it launches the kernels for its type and operation. */
 struct reduction {
     void *target;
     bool fresh;
@@ -298,6 +299,7 @@ template <typename T, typename Op> pto_status_t reduction::launch(const sources 
     return check(cudaGetLastError(), "launch of a reduction", err);
 }
 
+/* Launches a kernel for each SOURCES_MAX sources. All but the first also take the target as a source. */
 template <typename T, typename Op> pto_status_t reduction::of() const {
     pto_status_t status = PTO_OK;
     bool first = fresh;

@@ -11,39 +11,39 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* A piece of memory: allocated here, or another process's opened here. */
-typedef struct piece {
-    struct piece *next;
+/* A region of memory: allocated here (`own`), or another process's opened here. */
+typedef struct region {
+    struct region *next;
     char *memory;
     bool own;
     pto_shared_handle_t handle;
-} piece_t;
+} region_t;
 
 _Static_assert(sizeof(pto_shared_handle_t) <= PTO_HANDLE_BYTES, "an allocation must fit into a handle");
 
 /* A function of the profiler, if that is preloaded: it counts this memory as a GPU's (docs/profiling.md). */
 extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
 
-static piece_t *pieces;
-static pthread_mutex_t pieces_lock = PTHREAD_MUTEX_INITIALIZER;
+static region_t *regions;
+static pthread_mutex_t regions_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static pto_status_t keep(char *memory, bool own, const pto_shared_handle_t *handle, pto_error_t *err) {
-    piece_t *piece = malloc(sizeof *piece);
-    if (!piece)
+    region_t *region = malloc(sizeof *region);
+    if (!region)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    pthread_mutex_lock(&pieces_lock);
-    *piece = (piece_t){pieces, memory, own, *handle};
-    pieces = piece;
+    pthread_mutex_lock(&regions_lock);
+    *region = (region_t){regions, memory, own, *handle};
+    regions = region;
     if (portolan_profile_memory)
         portolan_profile_memory(memory, handle->bytes);
-    pthread_mutex_unlock(&pieces_lock);
+    pthread_mutex_unlock(&regions_lock);
     return PTO_OK;
 }
 
-/* Returns the link to the piece that holds an address. Needs the lock. */
-static piece_t **find(const void *memory) {
+/* Returns the link to the region that holds an address. Needs the lock. */
+static region_t **find(const void *memory) {
     const char *at = memory;
-    piece_t **link = &pieces;
+    region_t **link = &regions;
     while (*link && (at < (*link)->memory || at >= (*link)->memory + (*link)->handle.bytes))
         link = &(*link)->next;
     return link;
@@ -75,18 +75,18 @@ static pto_status_t host_allocate(size_t bytes, void **memory, pto_error_t *err)
 static pto_status_t drop(void *memory, pto_error_t *err) {
     if (!memory)
         return PTO_OK;
-    pthread_mutex_lock(&pieces_lock);
-    piece_t **link = find(memory);
-    piece_t *piece = *link;
-    if (piece)
-        *link = piece->next;
-    if (piece && portolan_profile_memory)
-        portolan_profile_memory(piece->memory, 0);
-    pthread_mutex_unlock(&pieces_lock);
-    if (!piece)
+    pthread_mutex_lock(&regions_lock);
+    region_t **link = find(memory);
+    region_t *region = *link;
+    if (region)
+        *link = region->next;
+    if (region && portolan_profile_memory)
+        portolan_profile_memory(region->memory, 0);
+    pthread_mutex_unlock(&regions_lock);
+    if (!region)
         return pto_error_set(err, PTO_ERR_RANGE, "memory that the host device did not allocate or open");
-    (piece->own ? pto_shared_destroy : pto_shared_close)(piece->memory, &piece->handle);
-    free(piece);
+    (region->own ? pto_shared_destroy : pto_shared_close)(region->memory, &region->handle);
+    free(region);
     return PTO_OK;
 }
 
@@ -111,14 +111,14 @@ static pto_status_t host_reduce(void *target, const void *source, size_t count, 
 
 static pto_status_t host_export(const void *memory, pto_memory_handle_t *handle, pto_error_t *err) {
     memset(handle, 0, sizeof *handle);
-    pthread_mutex_lock(&pieces_lock);
-    const piece_t *piece = *find(memory);
-    if (piece) {
-        memcpy(handle->byte, &piece->handle, sizeof piece->handle);
-        handle->offset_bytes = (uint64_t)((const char *)memory - piece->memory);
+    pthread_mutex_lock(&regions_lock);
+    const region_t *region = *find(memory);
+    if (region) {
+        memcpy(handle->byte, &region->handle, sizeof region->handle);
+        handle->offset_bytes = (uint64_t)((const char *)memory - region->memory);
     }
-    pthread_mutex_unlock(&pieces_lock);
-    if (!piece)
+    pthread_mutex_unlock(&regions_lock);
+    if (!region)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "memory that the host device did not allocate");
     return PTO_OK;
 }

@@ -167,8 +167,7 @@ static __device__ uint4 combine_typed(uint4 one, uint4 other, op_choice choice) 
     }
 }
 
-/* Combines the elements in 16 bytes. If fewer bytes hold elements, the other bytes of the result are
- * undefined. */
+/* Combines the elements in 16 bytes. Where there are fewer, the other bytes of the result are undefined. */
 static __device__ __noinline__ uint4 combine_unit(uint4 one, uint4 other, op_choice choice) {
     switch (choice.op) {
     case PTO_OP_BAND:
@@ -219,8 +218,7 @@ static auto with_usual_operation(pto_op_t op, const Visitor &visit) {
 }
 
 /* Returns `visit.template of<T, Op>()` with the element type and the function object for a datatype and an
- * operation. Programs on bytes usually only copy them, and use the kernel for int32. A sum of complex numbers
- * is a sum of their parts. */
+ * operation. Programs on bytes usually only copy them. A sum of complex numbers sums their parts. */
 template <typename Visitor>
 static auto with_operation(pto_datatype_t datatype, pto_op_t op, const Visitor &visit) {
     const bool sums = op == PTO_OP_SUM, wraps = sums || op == PTO_OP_PROD;

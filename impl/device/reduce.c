@@ -1,6 +1,7 @@
 /* Reductions on the CPU, with one loop for each type and operation, which the compiler can vectorise. Integer
  * sums and products are computed in an unsigned type, so that they wrap around instead of being undefined.
- * 16-bit floating point is widened piece by piece, and reduced by the loops for float. */
+ * 16-bit floating point is widened tile by tile, and reduced by the loops for float. host_stream.c calls
+ * these functions for the host device, tasks.c for buffers in host memory. */
 #include "reduce.h"
 
 #include <string.h>
@@ -103,8 +104,8 @@ void pto_copy_host(const pto_move_t *move) {
                 (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
 }
 
-/* Pieces fit in the first-level cache, so that the target is not loaded from memory again for each source. */
-enum { PIECE_BYTES = 16384, PIECE_FLOATS = PIECE_BYTES / sizeof(float) };
+/* Tiles fit in the first-level cache, so that the target is not loaded from memory again for each source. */
+enum { TILE_BYTES = 16384, TILE_FLOATS = TILE_BYTES / sizeof(float) };
 
 /* --- 16-bit floating point ------------------------------------------------------------------------------ */
 
@@ -130,10 +131,10 @@ static void narrow(void *target, const float *source, size_t count, pto_datatype
             ((pto_bfloat16_t *)target)[i] = pto_bfloat16_narrow(source[i]);
 }
 
-/* Reduces one piece for pto_reduce_many_host, and rounds once, after all sources. */
+/* Reduces one tile for pto_reduce_many_host, and rounds once, after all sources. */
 static void reduce_narrow(void *target, bool fresh, const void *const *source, int source_count, size_t done,
                           size_t count, pto_datatype_t datatype, pto_op_t op) {
-    float all[PIECE_FLOATS], one[PIECE_FLOATS];
+    float all[TILE_FLOATS], one[TILE_FLOATS];
     size_t offset = done * sizeof(pto_half_t);
     widen(all, (const char *)(fresh ? source[0] : target) + offset, count, datatype);
     for (int i = fresh ? 1 : 0; i < source_count; i++) {
@@ -145,8 +146,8 @@ static void reduce_narrow(void *target, bool fresh, const void *const *source, i
 
 /* --- all types ------------------------------------------------------------------------------------------ */
 
-static void reduce_piece(void *target, bool fresh, const void *const *source, int source_count, size_t done,
-                         size_t count, pto_datatype_t datatype, pto_op_t op) {
+static void reduce_tile(void *target, bool fresh, const void *const *source, int source_count, size_t done,
+                        size_t count, pto_datatype_t datatype, pto_op_t op) {
     size_t element = (size_t)pto_datatype_bytes(datatype), offset = done * element;
     char *into = (char *)target + offset;
     if (fresh)
@@ -157,11 +158,14 @@ static void reduce_piece(void *target, bool fresh, const void *const *source, in
 
 void pto_reduce_many_host(void *target, bool fresh, const void *const *source, int source_count, size_t count,
                           pto_datatype_t datatype, pto_op_t op) {
-    size_t piece = is_narrow(datatype) ? PIECE_FLOATS : PIECE_BYTES / (size_t)pto_datatype_bytes(datatype);
-    for (size_t done = 0; done < count; done += piece)
-        (is_narrow(datatype) ? reduce_narrow : reduce_piece)(target, fresh, source, source_count, done,
-                                                             count - done < piece ? count - done : piece,
-                                                             datatype, op);
+    size_t tile = is_narrow(datatype) ? TILE_FLOATS : TILE_BYTES / (size_t)pto_datatype_bytes(datatype);
+    for (size_t done = 0; done < count; done += tile) {
+        const size_t here = count - done < tile ? count - done : tile;
+        if (is_narrow(datatype))
+            reduce_narrow(target, fresh, source, source_count, done, here, datatype, op);
+        else
+            reduce_tile(target, fresh, source, source_count, done, here, datatype, op);
+    }
 }
 
 void pto_reduce_host(void *target, const void *source, size_t count, pto_datatype_t datatype, pto_op_t op) {
@@ -192,12 +196,12 @@ DIVISION(double, double)
 
 static void divide_narrow(void *target, const void *source, size_t count, pto_datatype_t datatype,
                           int64_t divisor) {
-    float piece[PIECE_FLOATS];
-    for (size_t done = 0; done < count; done += PIECE_FLOATS) {
-        size_t here = count - done < PIECE_FLOATS ? count - done : PIECE_FLOATS;
-        widen(piece, (const pto_half_t *)source + done, here, datatype);
-        divide_float(piece, piece, here, divisor);
-        narrow((pto_half_t *)target + done, piece, here, datatype);
+    float tile[TILE_FLOATS];
+    for (size_t done = 0; done < count; done += TILE_FLOATS) {
+        size_t here = count - done < TILE_FLOATS ? count - done : TILE_FLOATS;
+        widen(tile, (const pto_half_t *)source + done, here, datatype);
+        divide_float(tile, tile, here, divisor);
+        narrow((pto_half_t *)target + done, tile, here, datatype);
     }
 }
 

@@ -1,6 +1,5 @@
-/* Copies and reductions of one part by the threads of a block, in programs with flags. kernel_flags.cuh calls
- * move, move_rows, spread and reduce for the ops of these kinds. Loads have a high latency, so each thread
- * keeps several in flight. */
+/* Copies and reductions of one part by a block, in programs with flags. kernel_flags.cuh calls move,
+ * move_rows, spread and reduce. Loads have a high latency, so each thread keeps several in flight. */
 #ifndef PTO_KERNEL_BYTES_CUH
 #define PTO_KERNEL_BYTES_CUH
 

@@ -119,12 +119,11 @@ static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form fo
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
 
-/* The far operands, for which the parameter has no room (kernel_program.cuh), are in tables in device memory.
- * FAR_CREATED holds the addresses that the kernel was created with. After a rebinding, a launch of
- * write_operands, before the run and in its stream, writes the new addresses to FAR_REBOUND. No other run
- * uses that table then, since runs of one kernel follow one another. A graph that captures the run repeats
- * both launches, and several graphs may hold different addresses; they use FAR_IN_GRAPHS, and write it each
- * time. */
+/* The far operands, for which the parameter has no room (kernel_program.cuh), are in tables in device
+ * memory. FAR_CREATED holds the addresses that the kernel was created with. After a rebinding, a launch of
+ * write_operands, before the run and in its stream, writes the new ones to FAR_REBOUND; runs of one kernel
+ * never overlap. A graph repeats both launches, and several graphs may hold different addresses: they use
+ * FAR_IN_GRAPHS. */
 enum far_table { FAR_CREATED, FAR_REBOUND, FAR_IN_GRAPHS, FAR_TABLES };
 struct far_operands {
     operand *now; /* the current ones, on the host */
@@ -134,8 +133,7 @@ struct far_operands {
 };
 
 /* A graph of one kernel node, for runs that the host waits for. It begins sooner than a plain launch and
- * takes half the CPU time, but does not overlap with earlier work in its stream. Its parameter has no run
- * number. */
+ * takes half the CPU time, but cannot overlap earlier work. Its parameter has no run number. */
 struct run_graph {
     cudaGraph_t graph;
     cudaGraphNode_t node;
@@ -298,8 +296,7 @@ static kernel_form form_of(const pto_kernel_program_t *program, any_exchange &ex
     return kind == EXCHANGE_OF_SUMS ? SUMS_OF_7 : COPIES_OF_7;
 }
 
-/* Fills in the kernel's parameter, and chooses its function and its threads. Refuses programs that no kernel
- * can execute. */
+/* Fills in the kernel's parameter; chooses its function and threads. Refuses what no kernel can execute. */
 static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kernel *kernel,
                                   pto_error_t *err) {
     if (program->op_count > OPS_MAX || program->operand_count > OPERANDS_MAX)
@@ -434,8 +431,7 @@ static pto_status_t make_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status;
 }
 
-/* Launches the graph, after a rebinding with the new addresses. Earlier launches keep the addresses that they
- * had. */
+/* Launches the graph with the current addresses. Earlier launches keep the addresses that they had. */
 static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     run_graph *graph = &kernel->graph;
     pto_status_t status = PTO_OK;
@@ -448,9 +444,8 @@ static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaGraphLaunch(graph->exec, kernel->stream), err) : status;
 }
 
-/* Fills the kernel's memory and waits for that, since kernels run in other streams. It uses a stream of its
- * own: the default stream would wait for the caller's streams, and a capture of one of them would then fail.
- */
+/* Fills the kernel's memory and waits for that, since kernels run in other streams. Not in the default
+ * stream, which would wait for the caller's streams: a capture of one of them would fail. */
 static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel *kernel, pto_error_t *err) {
     pto_status_t status =
         CUDA_DO(cudaStreamCreateWithFlags(&kernel->setup_stream, cudaStreamNonBlocking), err);
@@ -500,10 +495,9 @@ static pto_status_t cuda_kernel_rebind(void *kernel, const pto_kernel_program_t 
     return status == PTO_OK ? prepare(self, err) : status;
 }
 
-/* Launches a run outside the kernel's graph. It may overlap the previous run. The launch copies the
- * parameter, and so does a graph of the caller's that captures it. An overlapping run reads its operands
- * before it waits for earlier work in the stream, so it must not overlap if its operands have just been
- * written in the stream. */
+/* Launches a run outside the kernel's graph, perhaps overlapping the previous run. The launch, or a graph
+ * that captures it, copies the parameter. An overlapping run reads its operands before it waits for earlier
+ * work in the stream, so it must not overlap if that has just written them. */
 static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool reports_end, uint32_t patience_ms,
                            cudaStream_t stream, pto_error_t *err) {
     kernel->program.run = run;

@@ -79,8 +79,7 @@ struct copies_of_all {
     }
 };
 
-/* Loads unit `i` of the vectors to send and of this GPU's own. A unit that is sent to all peers is loaded
- * only once. */
+/* Loads unit `i` of the vectors to send and of `own`. One that all peers get is loaded only once. */
 template <int PEERS>
 static __device__ void load_units(const exchange<PEERS> &parameter, unsigned i, peer_units<PEERS> &sent,
                                   uint4 &own) {

@@ -16,8 +16,7 @@ static __device__ uint64_t *flag_of(const device_program &program, unsigned i, u
                                         static_cast<size_t>(part_number) * program.flag_pitch_bytes);
 }
 
-/* Raises the op's flags, one per thread. A block that has given up no longer signals, because its data are
- * wrong. */
+/* Raises the op's flags, one per thread, unless the block has given up: its data are wrong then. */
 static __device__ void signal(const device_program &program, const op &now, unsigned part_number,
                               uint64_t run) {
     if (threadIdx.x >= now.count || *gave_up_here() != 0)

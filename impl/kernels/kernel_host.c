@@ -28,9 +28,8 @@ enum {
 
 typedef struct host_kernel host_kernel_t;
 
-/* The operands that the kernel has from its creation, or a rebinding, until the next rebinding. They are kept
- * until the runs that were enqueued meanwhile have ended, or until the kernel is destroyed if a graph
- * contains one. */
+/* The operands from a creation or rebinding of the kernel to the next. They are kept until the runs that
+ * were enqueued meanwhile have ended; if a graph contains one, until the kernel is destroyed. */
 typedef struct binding {
     struct binding *before; /* the previous one; NULL: none */
     host_kernel_t *host;
@@ -286,9 +285,8 @@ static bool move(const part_run_t *current, const pto_operand_t *source, const p
     return true;
 }
 
-/* Reduces a part of the sources into the target. Sources in lines are unpacked first. If the target is one of
- * the sources, but not the first, it is copied aside, since the first source overwrites it. Returns false if
- * it has to wait. */
+/* Reduces a part of the sources into the target. Sources in lines are unpacked. A target that is a source,
+ * but not the first, is copied aside: the first one overwrites it. Returns false if it has to wait. */
 static bool reduce(const part_run_t *current, const pto_kernel_op_t *op) {
     const pto_kernel_program_t *program = &current->host->program;
     const pto_operand_t *operand = program->operands + op->first;
@@ -388,8 +386,7 @@ static bool advance_block(host_kernel_t *host, int block, uint64_t run) {
  * independent, which exposes programs that depend on that order. */
 static bool uses_device_order(uint64_t run) { return run % 3 == 2; }
 
-/* Advances each part, or block, as far as possible. Returns whether any advanced. Sets `*completed` if all
- * parts have completed the run. */
+/* Advances each part, or block, as far as possible. Returns whether any advanced. `completed`: all have. */
 static bool advance_all(host_kernel_t *host, uint64_t run, bool *completed) {
     const size_t parts = part_count(&host->program);
     const size_t count = uses_device_order(run) ? (size_t)host->program.blocks : parts;
@@ -452,8 +449,7 @@ static bool host_kernel_gave_up(const void *kernel) {
 
 static void host_kernel_stop(void *kernel) { atomic_store(&((host_kernel_t *)kernel)->gave_up, true); }
 
-/* Executes an enqueued run, as a step of its stream (pto_host_step_t). It begins when earlier runs have
- * ended. */
+/* Executes an enqueued run, once earlier ones have ended: a step of its stream (pto_host_step_t). */
 static bool do_enqueued(void *context, bool *begun) {
     binding_t *binding = context;
     host_kernel_t *host = binding->host;

@@ -16,8 +16,7 @@
 #include "kernel_patience.cuh"
 #include "line_format.h"
 
-/* An operand (kernel_program.cuh) in shared memory, with the address of its tags. It is computed before the
- * previous run has ended. */
+/* An operand (kernel_program.cuh) in shared memory, computed before the previous run has ended. */
 struct line_operand {
     char *at;
     char *tags; /* nullptr: the operand is not in line format */
@@ -141,8 +140,7 @@ static __device__ bool is_of_run(const tagged &now, uint64_t run) {
     return pto_line_of_run(now.read.half[0], now.read.half[1], now.tag, run);
 }
 
-/* Loads a line and its tag again until both are this run's, or the wait has timed out. Not inlined, to keep
- * the kernel short. */
+/* Loads a line and its tag until both are this run's, or time is up. Not inlined, for a short kernel. */
 static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint64_t run,
                                            const run_state &parameter) {
     uint64_t began_ns = 0;
@@ -188,7 +186,8 @@ static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs,
         if (first + j < pairs) {
             const line_operand *operands = current.operands + now.first;
             source[j] = line_part_of(operands[moves ? 2 * (first + j) : 0], part_number, current);
-            target[j] = line_part_of(operands[(moves ? 2 * (first + j) : first + j) + 1], part_number, current);
+            target[j] =
+                line_part_of(operands[(moves ? 2 * (first + j) : first + j) + 1], part_number, current);
             max_count = max(max_count, source[j].count);
         }
 #pragma unroll 1

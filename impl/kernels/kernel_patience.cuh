@@ -1,6 +1,6 @@
 /* The time-out of enqueued runs. No host watches them, so a block that waits for another GPU for too long
- * gives up by itself: it skips the rest of this run and all later ones. The loops that poll a flag or a line
- * call check_patience now and then. */
+ * gives up by itself: it skips the rest of this run and all later ones. Loops that poll call
+ * check_patience. */
 #ifndef PTO_KERNEL_PATIENCE_CUH
 #define PTO_KERNEL_PATIENCE_CUH
 

@@ -14,8 +14,7 @@ enum { THREADS = 512 };
 
 /* --- a program, as the parameter of the kernel --------------------------------------------------------- */
 
-/* How an operand lies in memory: contiguous, in line format, or as several rows. Rows are not
- * double-buffered. */
+/* How an operand lies in memory: contiguous, in line format, or (not double-buffered) as rows. */
 enum form : uint8_t { FORM_PLAIN, FORM_LINES, FORM_ROWS };
 
 struct row_shape {
@@ -23,9 +22,8 @@ struct row_shape {
     uint32_t pitch_bytes;
 };
 
-/* A thread loads and stores units of 16 bytes. Parts (parts.h) consist of pieces of 512 bytes: one unit for
- * each thread of a warp. So parts are aligned to cache lines, and a warp needs as few accesses as possible.
- */
+/* A thread loads and stores units of 16 bytes. Parts (parts.h) consist of pieces of 512 bytes, a unit for
+ * each thread of a warp, so that they are aligned to cache lines and a warp needs few accesses. */
 enum { UNIT_BYTES = 16, PIECE_BYTES = 512 };
 
 /* An operand, with the divisions of parts.h done by the host. */
@@ -55,8 +53,7 @@ enum { MOVE_ROWS = PTO_KERNEL_KIND_COUNT }; /* a MOVE with operands in rows */
  * only the first operands ("near") are in the parameter, and the others ("far") in device memory. */
 enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
-/* State that the blocks of a kernel share, in device memory. The kernels of one executor that run one after
- * another in each run form a list. */
+/* State of all blocks of a kernel, in device memory. An executor's kernels form a list, in their order. */
 struct common_state {
     unsigned blocks_completed; /* blocks that have completed this run; 0 between runs */
     block_state *states;       /* by block */
@@ -88,8 +85,7 @@ struct device_program : run_state {
 
 static_assert(sizeof(device_program) <= 1024, "measured at 1 KiB");
 
-/* A vector that an exchange (kernel_exchange.cuh) sends, and one that arrives. They need not be of the same
- * peer. */
+/* A vector that an exchange (kernel_exchange.cuh) sends, and one that arrives, maybe of another peer. */
 struct exchange_peer {
     const char *sent; /* the vector to send */
     char *to;         /* lines in the peer's memory, to which it is sent */
@@ -169,8 +165,7 @@ static __device__ const operand &operand_of(const device_program &program, unsig
     return i < OPERANDS_NEAR ? program.operands[i] : program.more[i - OPERANDS_NEAR];
 }
 
-/* Writes this part of every operand to the table `own`, each by one thread. After a barrier, all threads can
- * read the table. */
+/* Writes this part of every operand to the table `own`. After a barrier, all threads can read it. */
 static __device__ void find_parts(const device_program &program, unsigned part_number, uint64_t run,
                                   part *own) {
     for (unsigned i = threadIdx.x; i < program.operand_count; i += THREADS)

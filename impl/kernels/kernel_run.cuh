@@ -1,14 +1,12 @@
 /* What each block does in a launch: it begins a run, executes the program for its parts, and ends the run.
- * The kernels of kernel_cuda.cu call run_with_flags and run_with_lines; the unit tests compile them for the
- * host. */
+ * The kernels of kernel_cuda.cu call run_with_flags and run_with_lines; the unit tests call them, too. */
 #ifndef PTO_KERNEL_RUN_CUH
 #define PTO_KERNEL_RUN_CUH
 
 #include "kernel_flags.cuh"
 #include "kernel_lines.cuh"
 
-/* Ends a run, after a barrier. The last block to end stores the run's number in host memory, if the launch
- * reports its end. */
+/* Ends a run, after a barrier. The last block stores the run's number in host memory, if asked to. */
 static __device__ void end(const run_state &parameter, uint64_t run) {
     if (threadIdx.x != 0)
         return;
@@ -54,9 +52,8 @@ static __device__ uint64_t begin(const device_program &program, part *parts, boo
     return run;
 }
 
-/* Executes the program slice by slice, in the order of turns.h. The parts of a slice are computed one slice
- * in advance, so that the barriers of the ops in between make them visible. A block that gave up in an
- * earlier run executes nothing. */
+/* Executes the program, in the order of turns.h. A slice's parts are computed one slice in advance, so that
+ * the barriers of the ops in between make them visible. A block that gave up earlier executes nothing. */
 template <typename T, typename Op>
 static __device__ void run_with_flags(const device_program &program, parts_tables &parts) {
     bool idle = false;
@@ -80,9 +77,8 @@ static __device__ void run_with_flags(const device_program &program, parts_table
 
 /* --- lines ---------------------------------------------------------------------------------------------- */
 
-/* Executes each op for all parts of the block before the next op. So this block sends everything that other
- * GPUs wait for before it waits itself. Once it has given up, it skips the ops that depend on missing data.
- */
+/* Executes each op for all parts of the block before the next op, so that it sends everything that other
+ * GPUs wait for before it waits. Once it has given up, it skips the ops that depend on missing data. */
 template <typename T, typename Op>
 static __device__ void run_with_lines(const device_program &program, line_operand *operands) {
     bool idle = false;

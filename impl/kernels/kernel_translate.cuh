@@ -33,8 +33,7 @@ static bool has_rows(const pto_kernel_program_t *program, const pto_kernel_op_t 
     return has;
 }
 
-/* Returns whether move_rows can execute a MOVE with rows. Its offsets have 32 bits, because 64-bit divisions
- * are slow. */
+/* Returns whether move_rows can execute a MOVE. Its offsets have 32 bits, as 64-bit divisions are slow. */
 static bool can_run_rows(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     bool can = true;
     for (int i = op->first; i < op->first + op->count; i++) {
@@ -53,8 +52,7 @@ static bool has_lines(const pto_kernel_program_t *program) {
     return has;
 }
 
-/* Returns whether the kernel for programs with lines can run this one. It has no flags and no rows, and no
- * double-buffered memory but lines. */
+/* Returns whether the kernel for lines can run this: no flags, rows or other double-buffered memory. */
 static bool can_run_lines(const pto_kernel_program_t *program) {
     bool can = true;
     for (int i = 0; i < program->op_count; i++)
@@ -159,8 +157,7 @@ static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *t
         pattern.is_other = true;
 }
 
-/* Adds a reduction. Exactly one of its sources must be this GPU's own, and the others lines. Before it, only
- * copies into lines are allowed. */
+/* Adds a reduction of this GPU's own vector and others in lines, after nothing but copies into lines. */
 static void add_sum(int op_index, const pto_kernel_op_t *op, const pto_operand_t *operand,
                     exchange_pattern &pattern) {
     pattern.is_other |=
@@ -250,8 +247,7 @@ static bool may_write_all(const exchange_pattern &pattern) {
     return may;
 }
 
-/* Returns whether all vectors have one size, in whole units, and all lines in each direction the same
- * distance between their copies. */
+/* Returns whether all vectors have one size, in whole units, and lines of each side one copy stride. */
 static bool has_one_size(const exchange_pattern &pattern) {
     const exchange_uses uses = uses_of(pattern);
     const int64_t bytes = pattern.to[0].lines->bytes;
@@ -291,9 +287,8 @@ static any_exchange exchange_with(const exchange_pattern &pattern) {
 
 enum exchange_kind { NO_EXCHANGE, EXCHANGE_OF_SUMS, EXCHANGE_OF_COPIES };
 
-/* Returns what kind of exchange a program is, if can_run_lines holds for it. In an exchange, as many vectors
- * are copied into lines as are read out of lines, and all of them have one size in whole units. Sets
- * `exchange` only if it is one. */
+/* Returns what kind of exchange a program is, if can_run_lines holds for it: as many vectors are copied into
+ * lines as are read out of lines, all of one size in whole units. Only then, sets `exchange`. */
 static exchange_kind find_exchange(const pto_kernel_program_t *program, any_exchange &exchange) {
     const exchange_pattern pattern = pattern_of(program);
     if (pattern.is_other || pattern.to_count == 0 || pattern.to_count != pattern.from_count ||

@@ -14,10 +14,9 @@
 
 enum { PTO_LINE_SHIFT = 63, PTO_TAG_SHIFT = 2, PTO_TAG_RUNS = 64 };
 
-/* Returns the mark of a run, 0 or 1. Each copy of double-buffered memory is written in every second run, with
- * the marks 1, 0, 1, ... in turn. The first mark is 1, since the memory is zero before. One bit is enough: a
- * reader of a line reads it in every run that writes it, and after it has seen a run's value, it cannot see
- * an older one. */
+/* Returns the mark of a run, 0 or 1. Each copy of double-buffered memory is written in every second run,
+ * with the marks 1, 0, 1, ..., after a memory of zeros. One bit is enough: each reader of a line reads it in
+ * every run that writes it, and once it has seen a run's value, it cannot see an older one. */
 static inline PTO_ANYWHERE uint64_t pto_line_mark(uint64_t run) { return (run + 1) / 2 % 2; }
 
 /* Returns 64 bits of data with their highest bit replaced by the mark. */
@@ -37,8 +36,8 @@ static inline PTO_ANYWHERE bool pto_line_of_run(uint64_t low, uint64_t high, uin
            tag >> PTO_TAG_SHIFT == run % PTO_TAG_RUNS;
 }
 
-/* Returns the 64 bits of data of a half. Their highest bit is bit `displaced` of the tag: 0 for the low half,
- * 1 for the high half. */
+/* Returns the 64 data bits of a half, whose highest is bit `displaced` of the tag: 0 (low half) or 1
+ * (high). */
 static inline PTO_ANYWHERE uint64_t pto_line_data(uint64_t half, uint8_t tag, int displaced) {
     return (half & ~(UINT64_C(1) << PTO_LINE_SHIFT)) | (uint64_t)(tag >> displaced & 1) << PTO_LINE_SHIFT;
 }

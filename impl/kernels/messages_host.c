@@ -1,6 +1,5 @@
 /* Messages (portolan/messages.h) on the host device. A batch of messages is a step of a stream
- * (host_stream.h): whenever the stream advances, the process passes one piece in each lane, if possible,
- * until none is left. */
+ * (host_stream.h): each time, the process passes one piece in each lane, if possible, until none is left. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +30,7 @@ static void store(uint64_t *count, uint64_t value) {
     atomic_store_explicit((_Atomic uint64_t *)count, value, memory_order_release);
 }
 
-/* Passes a piece of a message, from byte `at` on. Returns false if the sender has no empty slot, or the
- * receiver no filled one. */
+/* Passes a piece, from byte `at` of a message on. Returns false if no slot is empty, or filled. */
 static bool pass_piece(const pto_pipe_t *pipe, int lane, const pto_message_t *message, int64_t at,
                        size_t bytes) {
     if (!pipe->source) {
@@ -94,8 +92,7 @@ static bool step(void *context, bool *begun) {
     return true;
 }
 
-/* Keeps a batch that a graph contains reachable: it may run at any time, and a leak checker must not report
- * it. */
+/* Keeps a batch of a graph, which may run at any time, reachable (for leak checkers). */
 static void keep(batch_t *batch) {
     static _Atomic(batch_t *) kept;
     batch->next = atomic_load(&kept);

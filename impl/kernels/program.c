@@ -41,8 +41,7 @@ static pto_operand_t in_rows(pto_spot_t spot, const pto_rows_t *rows) {
     return (pto_operand_t){spot, rows->bytes * rows->rows, pto_rows_joined(*rows)};
 }
 
-/* Compares only the first copies of double-buffered memory, because the distance between the second ones is
- * the same. */
+/* Compares only the first copies of double-buffered memory: the second ones are at the same distance. */
 static bool overlap(const pto_operand_t *one, const pto_operand_t *other) {
     pto_rows_t rows = one->rows, other_rows = other->rows;
     if (one->spot.lines)
@@ -158,9 +157,8 @@ static pto_operand_t *only_reader(const pto_program_t *program, int op, const pt
     return readers == 1 ? found : NULL;
 }
 
-/* Returns whether `data` still have their value when op `reader` reads them: no op from `op` to `reader`
- * writes them. If `reader` is a reduction whose target is `data`, it may, because it reads each element
- * before it writes it. */
+/* Returns whether no op from `op` to `reader` overwrites `data` before `reader` reads them. A reduction that
+ * writes them in place reads each element first. */
 static bool is_unchanged(const pto_program_t *program, const pto_operand_t *data, int op, int reader) {
     for (int i = op; i <= reader; i++)
         for (int j = 0; reads_and_writes(op_at(program, i)) && j < op_at(program, i)->count; j++) {
@@ -229,15 +227,13 @@ void pto_program_forward(pto_program_t *program) {
 
 /* --- fusing: storing a result to several targets -------------------------------------------------------- */
 
-/* Returns whether two operands have the same alignment, so that an op with both needs no narrower accesses.
- */
+/* Returns whether two operands have the same alignment: one op on both needs no narrower accesses. */
 static bool equally_aligned(const pto_operand_t *one, const pto_operand_t *other) {
     return ((uintptr_t)one->spot.at - (uintptr_t)other->spot.at) % PTO_LINE_BYTES == 0 &&
            (one->spot.copy_stride_bytes - other->spot.copy_stride_bytes) % PTO_LINE_BYTES == 0;
 }
 
-/* Returns whether the op only copies the result of the reduction before it, to memory that the reduction does
- * not use. */
+/* Returns whether the op only copies the result of the reduction before it, to memory not used there. */
 static bool copies_result(const pto_program_t *program, const pto_kernel_op_t *reduction,
                           const pto_kernel_op_t *op) {
     const pto_operand_t *result = operand_at(program, reduction->first);

@@ -156,9 +156,9 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
 
 /* --- neighbors of a halo exchange ----------------------------------------------------------------------- */
 
-/* Appends the last block to the one at `into`, of the same process. */
-static pto_status_t join_last(pto_neighbors_t *neighbors, int into, pto_error_t *err) {
-    int at[] = {into, --neighbors->degree}, counts[2];
+/* Joins the last neighbor's block to that of neighbor `first`, which is the same process. */
+static pto_status_t join_last(pto_neighbors_t *neighbors, int first, pto_error_t *err) {
+    int at[] = {first, --neighbors->degree}, counts[2];
     MPI_Aint displs[2];
     MPI_Datatype types[2], joined;
     for (int i = 0; i < 2; i++) {
@@ -171,13 +171,13 @@ static pto_status_t join_last(pto_neighbors_t *neighbors, int into, pto_error_t 
         if (neighbors->own_type[at[i]])
             MPI_Type_free(&types[i]);
     neighbors->own_type[at[1]] = false;
-    neighbors->own_type[into] = status == PTO_OK;
+    neighbors->own_type[first] = status == PTO_OK;
     if (status != PTO_OK)
         return status;
-    neighbors->count[into] = 1;
-    neighbors->displ[into] = 0;
-    neighbors->type[into] = joined;
-    return PTO_MPI(MPI_Type_commit(&neighbors->type[into]), err);
+    neighbors->count[first] = 1;
+    neighbors->displ[first] = 0;
+    neighbors->type[first] = joined;
+    return PTO_MPI(MPI_Type_commit(&neighbors->type[first]), err);
 }
 
 /* In a ring of one or two processes, a process has several blocks for one neighbor. They become one, in the
@@ -237,8 +237,7 @@ static pto_status_t fill_neighbors(const pto_exec_t *exec, const pto_node_t *nod
     return status == PTO_OK ? find_neighbors(exec, node, PTO_STEP_RECV, &call->neighbors[1], err) : status;
 }
 
-/* Replaces the members' communicator by one with a graph topology. GCC warns of MPI_UNWEIGHTED, so that all
- * weights are 0. */
+/* Adds a graph topology to the members' communicator. GCC warns of MPI_UNWEIGHTED, so weights are 0. */
 static pto_status_t connect_neighbors(pto_library_call_t *call, pto_error_t *err) {
     static const int weights[PTO_SHIFTS_MAX];
     const pto_neighbors_t *to = &call->neighbors[0], *from = &call->neighbors[1];
@@ -283,11 +282,10 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
                                                       : fill_blocks(exec, node, members, call, err);
 }
 
-/* Collective: prepares the call of collective node `at`. A process that has failed takes part in the
- * splitting of the communicator, but fills in no call. Neighbors are connected only if no process has failed.
- */
-static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_status_t status, pto_error_t *err) {
-    pto_membership_t member = pto_find_membership(exec, at);
+/* Collective: prepares the call of a collective node. A process that has failed takes part in splitting the
+ * communicator, but fills in no call. Neighbors are connected only if no process has failed. */
+static pto_status_t prepare_one(pto_exec_t *exec, int node, pto_status_t status, pto_error_t *err) {
+    pto_membership_t member = pto_find_membership(exec, node);
     pto_library_call_t *call = pto_vector_add(&exec->calls, sizeof *call);
     MPI_Comm comm = MPI_COMM_NULL;
     pto_error_t ignored;

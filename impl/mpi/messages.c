@@ -1,11 +1,11 @@
-/* The messages of plans: creates their MPI requests and datatypes with the schedule, starts and completes
- * them in runs, and changes their buffers in a rebinding. */
+/* The messages of plans. Their MPI requests and datatypes are created with the schedule, started and
+ * completed in runs, and get other buffers in a rebinding. */
 #include <stdlib.h>
 
 #include "part.h"
 
-/* MPI counts are of type int, so longer ranges are split. */
-#define PIECE_BYTES_MAX ((int64_t)1 << 30)
+/* MPI counts are of type int, so longer ranges become several lengths of a datatype. */
+#define LENGTH_MAX ((int64_t)1 << 30)
 
 /* The arguments of MPI_Send_init, MPI_Isend and their counterparts. */
 #define ARGS(exec, message, request)                                                                         \
@@ -14,28 +14,28 @@
 
 /* --- requests ------------------------------------------------------------------------------------------- */
 
-static int piece_count(const pto_byte_ranges_t *ranges) {
+static int length_count(const pto_byte_ranges_t *ranges) {
     const pto_byte_range_t *range = ranges->list.item;
     int count = 0;
     for (int i = 0; i < ranges->list.count; i++)
-        count += (int)((range[i].bytes - 1) / PIECE_BYTES_MAX + 1);
+        count += (int)((range[i].bytes - 1) / LENGTH_MAX + 1);
     return count;
 }
 
 pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err) {
-    int pieces = piece_count(ranges), count = 0;
-    int *lengths = calloc((size_t)pieces + 1, sizeof *lengths);
-    MPI_Aint *displs = calloc((size_t)pieces + 1, sizeof *displs);
+    int lengths_needed = length_count(ranges), count = 0;
+    int *lengths = calloc((size_t)lengths_needed + 1, sizeof *lengths);
+    MPI_Aint *displs = calloc((size_t)lengths_needed + 1, sizeof *displs);
     pto_status_t status = lengths && displs ? PTO_OK : pto_schedule_out_of_memory(err);
     const pto_byte_range_t *range = ranges->list.item;
     for (int i = 0; i < ranges->list.count && lengths && displs; i++)
-        for (int64_t done = 0; done < range[i].bytes; done += PIECE_BYTES_MAX) {
+        for (int64_t done = 0; done < range[i].bytes; done += LENGTH_MAX) {
             int64_t left = range[i].bytes - done;
-            lengths[count] = (int)(left < PIECE_BYTES_MAX ? left : PIECE_BYTES_MAX);
+            lengths[count] = (int)(left < LENGTH_MAX ? left : LENGTH_MAX);
             displs[count++] = (MPI_Aint)(range[i].at - ranges->base + done);
         }
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Type_create_hindexed(pieces, lengths, displs, MPI_BYTE, type), err);
+        status = PTO_MPI(MPI_Type_create_hindexed(lengths_needed, lengths, displs, MPI_BYTE, type), err);
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Type_commit(type), err);
     free(lengths);
@@ -79,11 +79,11 @@ static pto_status_t add_request(pto_schedule_t *builder, bool sends, void *at, i
 }
 
 pto_status_t pto_mpi_message(pto_schedule_t *builder, bool sends, const pto_byte_ranges_t *ranges, int peer) {
-    int pieces = piece_count(ranges);
+    int lengths_needed = length_count(ranges);
     const pto_byte_range_t *range = ranges->list.item;
-    if (pieces == 0)
+    if (lengths_needed == 0)
         return add_request(builder, sends, ranges->base, 0, MPI_BYTE, peer);
-    if (pieces == 1)
+    if (lengths_needed == 1)
         return add_request(builder, sends, range->at, (int)range->bytes, MPI_BYTE, peer);
     MPI_Datatype type = MPI_DATATYPE_NULL;
     pto_status_t status = pto_ranges_type(ranges, &type, builder->err);

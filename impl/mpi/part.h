@@ -1,4 +1,5 @@
-/* What schedules with messages or MPI's collectives keep of MPI: requests, datatypes, arguments. */
+/* What the executor keeps of MPI for messages and MPI's collectives: requests, datatypes, arguments. The
+ * other files of impl/mpi implement it behind the table of mpi_part.h. */
 #ifndef PTO_IMPL_MPI_PART_H
 #define PTO_IMPL_MPI_PART_H
 
@@ -12,18 +13,18 @@ typedef struct {
     bool sends;
     bool non_persistent; /* by MPI_Isend or MPI_Irecv */
     int peer;            /* MPI rank */
-    void *at;
-    int count;
+    void *at;            /* the buffer */
+    int count;           /* elements of `type` */
     MPI_Datatype type;
-    bool own_type;
+    bool own_type; /* the type is freed with the message */
     int tag;
 } pto_exec_message_t;
 
 /* The messages to, or from, this process's neighbors in one phase of a halo exchange: arguments of
  * MPI_Neighbor_alltoallw, one for each neighbor, in the order of the plan's steps. */
 typedef struct {
-    int degree;
-    void *base;
+    int degree;               /* number of neighbors */
+    void *base;               /* the buffer, to which displacements are relative */
     int rank[PTO_SHIFTS_MAX]; /* in the communicator of the members */
     int count[PTO_SHIFTS_MAX];
     MPI_Aint displ[PTO_SHIFTS_MAX];

@@ -33,6 +33,7 @@ pto_status_t pto_mpi(int code, const char *call, pto_error_t *err) {
 
 /* --- the functions of a team ---------------------------------------------------------------------------- */
 
+/* The context is a link_t. */
 static MPI_Comm comm_of(const void *context) { return ((const link_t *)context)->comm; }
 
 MPI_Comm pto_comm_of(const pto_team_t *team) { return comm_of(team->context); }
@@ -89,23 +90,24 @@ static pto_status_t set_up(comms_t *comms, const struct pto_mpi_part *part, pto_
 /* Creates the team of a group's members. It does not know nodes, as it only exchanges what NCCL needs. */
 static pto_status_t members(const pto_exec_t *exec, const pto_membership_t *member, pto_team_t **team,
                             pto_error_t *err) {
-    comms_t *created = calloc(1, sizeof *created);
     MPI_Comm comm = MPI_COMM_NULL;
     pto_status_t status = pto_mpi_members_comm(exec, member, &comm, err);
     *team = NULL;
-    if (status == PTO_OK && comm != MPI_COMM_NULL && !created)
+    if (comm == MPI_COMM_NULL)
+        return status;
+    comms_t *created = calloc(1, sizeof *created);
+    if (!created)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");
-    if (status == PTO_OK && created && comm != MPI_COMM_NULL) {
+    if (status == PTO_OK && created) {
         *created =
             (comms_t){.all = {.comm = comm, .barrier = MPI_REQUEST_NULL}, .node = {.comm = MPI_COMM_NULL}};
         status = set_up(created, exec->job.team->mpi, err);
     }
-    if (status == PTO_OK && created && comm != MPI_COMM_NULL) {
+    if (status == PTO_OK && created) {
         *team = &created->team;
         return PTO_OK;
     }
-    if (comm != MPI_COMM_NULL)
-        MPI_Comm_free(&comm);
+    MPI_Comm_free(&comm);
     free(created);
     return status;
 }

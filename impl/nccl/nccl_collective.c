@@ -35,11 +35,11 @@ static void fill_blocks(const pto_exec_t *exec, const pto_slice_t *slice, int me
 }
 
 static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int members,
-                              pto_nccl_part_t *part, pto_error_t *err) {
+                              pto_exec_nccl_t *nccl, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
     int64_t element = pto_datatype_bytes(request->datatype);
-    part->call = (pto_nccl_call_t){.collective = node->collective,
+    nccl->call = (pto_nccl_call_t){.collective = node->collective,
                                    .in = exec->bound[slices->in.buffer].memory,
                                    .out = exec->bound[slices->out.buffer].memory,
                                    .datatype = request->datatype,
@@ -52,18 +52,18 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
         int64_t bytes = pto_exec_block(exec, from_root ? &slices->out : &slices->in, 0).bytes;
         /* Data that are only moved need not be whole elements, or of a type that NCCL has. */
         bool whole = bytes % element == 0 && pto_nccl_datatype(request->datatype) >= 0;
-        part->call.datatype = whole ? request->datatype : PTO_DATATYPE_BYTE;
-        part->call.count = whole ? bytes / element : bytes;
+        nccl->call.datatype = whole ? request->datatype : PTO_DATATYPE_BYTE;
+        nccl->call.count = whole ? bytes / element : bytes;
         return PTO_OK;
     }
-    part->blocks = calloc(2 * (size_t)members, sizeof *part->blocks);
-    if (!part->blocks)
+    nccl->blocks = calloc(2 * (size_t)members, sizeof *nccl->blocks);
+    if (!nccl->blocks)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks of %s",
                              pto_collective_name(node->collective));
-    fill_blocks(exec, &slices->in, members, part->blocks);
-    fill_blocks(exec, &slices->out, members, part->blocks + members);
-    part->call.send = part->blocks;
-    part->call.receive = part->blocks + members;
+    fill_blocks(exec, &slices->in, members, nccl->blocks);
+    fill_blocks(exec, &slices->out, members, nccl->blocks + members);
+    nccl->call.send = nccl->blocks;
+    nccl->call.receive = nccl->blocks + members;
     return PTO_OK;
 }
 
@@ -95,18 +95,18 @@ static int64_t own_bytes(const pto_exec_t *exec, int buffer) {
     return exec->bound[buffer].memory ? pto_buffer_bytes(exec->plan, buffer, exec->job.logical) : 0;
 }
 
-/* Returns whether all members have one size, given the minima of the sizes and of the negated sizes. */
+/* Returns whether all members have one size: `least` is the minimum of the sizes and of the negated ones. */
 static bool have_one_size(const int64_t *least) { return least[0] > 0 && least[0] == -least[1]; }
 
 /* Collective among the members: chooses the buffers that all have in one size. All find the same error. */
-static pto_status_t choose_windows(const pto_exec_t *exec, const pto_nccl_part_t *part,
+static pto_status_t choose_windows(const pto_exec_t *exec, const pto_exec_nccl_t *nccl,
                                    window_memory_t memory[PTO_SIDES], pto_error_t *err) {
-    const pto_call_slices_t *slices = pto_plan_call(exec->plan, pto_plan_node(exec->plan, part->node)->call);
+    const pto_call_slices_t *slices = pto_plan_call(exec->plan, pto_plan_node(exec->plan, nccl->node)->call);
     const int buffer[PTO_SIDES] = {slices->in.buffer, slices->out.buffer};
     char *const at[PTO_SIDES] = {exec->bound[buffer[0]].memory, exec->bound[buffer[1]].memory};
     int64_t in = own_bytes(exec, buffer[0]), out = own_bytes(exec, buffer[1]), same = at[0] == at[1];
     int64_t least[] = {in, -in, out, -out, same, -same};
-    pto_status_t status = pto_agree_least(part->team, PTO_OK, least, 6, err);
+    pto_status_t status = pto_agree_least(nccl->team, PTO_OK, least, 6, err);
     bool has_in = have_one_size(least), has_out = have_one_size(least + 2);
     if (status == PTO_OK && has_in && has_out && least[4] != -least[5])
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "some members work in place, and others do not");
@@ -120,34 +120,34 @@ static pto_status_t choose_windows(const pto_exec_t *exec, const pto_nccl_part_t
 }
 
 /* Collective. */
-static pto_status_t make_windows(const pto_exec_t *exec, bool acts, pto_nccl_part_t *part, pto_error_t *err) {
+static pto_status_t make_windows(const pto_exec_t *exec, bool acts, pto_exec_nccl_t *nccl, pto_error_t *err) {
     window_memory_t memory[PTO_SIDES] = {{NULL, 0}, {NULL, 0}};
-    pto_status_t status = acts ? choose_windows(exec, part, memory, err) : PTO_OK;
+    pto_status_t status = acts ? choose_windows(exec, nccl, memory, err) : PTO_OK;
     status = pto_agree(exec->job.team, status, err);
     for (int side = 0; side < PTO_SIDES && status == PTO_OK; side++) {
         if (memory[side].bytes > 0)
-            status = exec->device->nccl->window_create(part->group, memory[side].at,
-                                                       (size_t)memory[side].bytes, &part->window[side], err);
+            status = exec->device->nccl->window_create(nccl->group, memory[side].at,
+                                                       (size_t)memory[side].bytes, &nccl->window[side], err);
         status = pto_agree(exec->job.team, status, err);
     }
     return status;
 }
 
-static void free_windows(const pto_exec_t *exec, pto_nccl_part_t *part) {
+static void free_windows(const pto_exec_t *exec, pto_exec_nccl_t *nccl) {
     for (int side = 0; side < PTO_SIDES; side++)
-        if (part->window[side] && !exec->failed)
-            exec->device->nccl->window_destroy(part->group, part->window[side], NULL);
+        if (nccl->window[side] && !exec->failed)
+            exec->device->nccl->window_destroy(nccl->group, nccl->window[side], NULL);
 }
 
 /* --- creating and running ------------------------------------------------------------------------------- */
 
 /* Collective: finds or creates the team of the members. Without MPI, the members must be all processes. */
-static pto_status_t find_team(const pto_exec_t *exec, const pto_membership_t *member, pto_nccl_part_t *part,
+static pto_status_t find_team(const pto_exec_t *exec, const pto_membership_t *member, pto_exec_nccl_t *nccl,
                               pto_error_t *err) {
     if (exec->job.team->mpi) {
         pto_team_t *created = NULL;
         pto_status_t status = exec->job.team->mpi->members(exec, member, &created, err);
-        part->team = created;
+        nccl->team = created;
         return status;
     }
     for (int i = 0; i < exec->job.size; i++)
@@ -156,34 +156,34 @@ static pto_status_t find_team(const pto_exec_t *exec, const pto_membership_t *me
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                                  "some of the processes call NCCL, or in another order, which takes a team "
                                  "of MPI's processes");
-    part->team = exec->job.team;
+    nccl->team = exec->job.team;
     return PTO_OK;
 }
 
-/* Collective: creates the communicator of node `at` and this process's arguments. All processes agree on the
+/* Collective: creates the communicator of a node and this process's arguments. All processes agree on the
  * result of each step before the next, since NCCL would wait for missing members forever. */
-static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
-    pto_membership_t member = pto_find_membership(exec, at);
-    pto_nccl_part_t *part = pto_vector_add(&exec->nccl, sizeof *part);
-    pto_status_t status = part ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    if (part) {
-        part->node = at;
+static pto_status_t prepare_one(pto_exec_t *exec, int node, pto_error_t *err) {
+    pto_membership_t member = pto_find_membership(exec, node);
+    pto_exec_nccl_t *nccl = pto_vector_add(&exec->nccl, sizeof *nccl);
+    pto_status_t status = nccl ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (nccl) {
+        nccl->node = node;
         if (member.acts)
-            status = fill_call(exec, member.node, (int)member.group->size, part, err);
+            status = fill_call(exec, member.node, (int)member.group->size, nccl, err);
     }
     status = pto_agree(exec->job.team, status, err);
-    if (status != PTO_OK || !part)
+    if (status != PTO_OK || !nccl)
         return status;
-    status = pto_agree(exec->job.team, find_team(exec, &member, part, err), err);
+    status = pto_agree(exec->job.team, find_team(exec, &member, nccl, err), err);
     if (status == PTO_OK && member.acts)
-        status = exec->device->nccl->create(part->team, &part->group, err);
+        status = exec->device->nccl->create(nccl->team, &nccl->group, err);
     status = pto_agree(exec->job.team, status, err);
     if (status == PTO_OK && exec->options.nccl_windows)
-        status = make_windows(exec, member.acts, part, err);
-    if (status != PTO_OK && part->group) {
+        status = make_windows(exec, member.acts, nccl, err);
+    if (status != PTO_OK && nccl->group) {
         /* Some members have no communicator, so destroying it without aborting would hang. */
-        exec->device->nccl->destroy(part->group, true);
-        part->group = NULL;
+        exec->device->nccl->destroy(nccl->group, true);
+        nccl->group = NULL;
     }
     return status;
 }
@@ -202,17 +202,17 @@ pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t
     return status;
 }
 
-int pto_nccl_part(const pto_exec_t *exec, int node) {
-    const pto_nccl_part_t *part = exec->nccl.item;
+int pto_nccl_index(const pto_exec_t *exec, int node) {
+    const pto_exec_nccl_t *nccl = exec->nccl.item;
     for (int i = 0; i < exec->nccl.count; i++)
-        if (part[i].node == node && part[i].team)
+        if (nccl[i].node == node && nccl[i].team)
             return i;
     return -1;
 }
 
 pto_status_t pto_nccl_enqueue(const pto_exec_t *exec, int index, void *stream, pto_error_t *err) {
-    const pto_nccl_part_t *part = (const pto_nccl_part_t *)exec->nccl.item + index;
-    return exec->device->nccl->run(part->group, &part->call, stream, err);
+    const pto_exec_nccl_t *nccl = (const pto_exec_nccl_t *)exec->nccl.item + index;
+    return exec->device->nccl->run(nccl->group, &nccl->call, stream, err);
 }
 
 pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err) {
@@ -233,15 +233,15 @@ pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished
 }
 
 void pto_nccl_free(pto_exec_t *exec) {
-    pto_nccl_part_t *part = exec->nccl.item;
+    pto_exec_nccl_t *nccl = exec->nccl.item;
     for (int i = 0; i < exec->nccl.count; i++) {
-        if (part[i].group) {
-            free_windows(exec, &part[i]);
-            exec->device->nccl->destroy(part[i].group, exec->failed);
+        if (nccl[i].group) {
+            free_windows(exec, &nccl[i]);
+            exec->device->nccl->destroy(nccl[i].group, exec->failed);
         }
-        if (part[i].team && part[i].team != exec->job.team)
-            exec->job.team->mpi->members_free((pto_team_t *)part[i].team);
-        free(part[i].blocks);
+        if (nccl[i].team && nccl[i].team != exec->job.team)
+            exec->job.team->mpi->members_free((pto_team_t *)nccl[i].team);
+        free(nccl[i].blocks);
     }
     free(exec->nccl.item);
 }

@@ -4,15 +4,15 @@
 
 #include "executor.h"
 
-/* Collective: create NCCL communicators, one for each collective node that NCCL runs. `status` is this
- * process's so far; if the plan uses NCCL, all processes agree on it first. */
+/* Collective: create NCCL communicators, one for each collective node that NCCL runs. A process that has
+ * already failed passes its `status`; if the plan uses NCCL, all processes first agree on that. */
 pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err);
 void pto_nccl_free(pto_exec_t *exec);
 
 /* Returns whether the node is a PTO_NODE_COLLECTIVE that NCCL runs. */
 bool pto_runs_by_nccl(const pto_node_t *node);
-/* Returns the index in exec->nccl of this process's part in such a node; -1: it is not a member. */
-int pto_nccl_part(const pto_exec_t *exec, int node);
+/* Returns the index in exec->nccl of such a node, for its members; -1: this process is none. */
+int pto_nccl_index(const pto_exec_t *exec, int node);
 /* Returns whether the whole plan is one such node, of all owners. */
 bool pto_nccl_does_all(const pto_plan_t *plan);
 /* PTO_ERR_NOT_APPLICABLE, with the reason, if NCCL does not have this operation on this type. */

@@ -120,8 +120,7 @@ static pto_status_t broadcast(const pto_nccl_library_t *library, void *group, co
         library, ncclBroadcast(call->in, to, (size_t)block->bytes, PTO_NCCL_INT8, root, group, stream), err);
 }
 
-/* Makes all members' calls in one NCCL group, which must be ended even if a call fails. Reports the first
- * failure. */
+/* Makes all members' calls in one NCCL group, and ends it even if one fails. Reports the first failure. */
 static pto_status_t run_group(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
                               void *stream, pto_error_t *err) {
     const bool gathers = call->collective == PTO_COLLECTIVE_ALLGATHERV;

@@ -76,8 +76,7 @@ struct pto_device_bench {
      * blocks; either may be another GPU's memory. When it ends, all see its stores. */
     pto_status_t (*move)(void *target, const void *source, size_t count, int width, int stride, int blocks,
                          void *stream, pto_error_t *err);
-    /* Stores bytes [j * bytes, (j + 1) * bytes) of `source` in `target[j]`, in all targets at once. `bytes`
-     * is a multiple of 16. */
+    /* Stores bytes [j * bytes, (j + 1) * bytes) of `source` in `target[j]`, for all j. 16 divides `bytes`. */
     pto_status_t (*store_all)(void *const *target, int target_count, const void *source, size_t bytes,
                               int blocks, void *stream, pto_error_t *err);
     /* A kernel of one block that stores a word of each thread in the other side's memory, raises a flag
@@ -92,8 +91,7 @@ struct pto_device_bench {
     /* *target = the sum of `count` values, both in the selected GPU's memory. One sum at a time. */
     pto_status_t (*sum)(double *target, const double *source, size_t count, void *stream, pto_error_t *err);
     /* One step of a nine-point stencil in place: `field` has rows x columns cells within a halo of one cell,
-     * which is not changed; `scratch` is as large. Weights: 0.25 for the cell, 0.15 for its sides, 0.05 for
-     * its corners. */
+     * which stays; `scratch` is as large. Weights: 0.25 for the cell, 0.15 for sides, 0.05 for corners. */
     pto_status_t (*stencil)(double *field, double *scratch, size_t rows, size_t columns, void *stream,
                             pto_error_t *err);
 };

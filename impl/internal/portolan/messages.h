@@ -56,8 +56,7 @@ typedef struct {
 /* A device's function for messages. */
 typedef struct {
     int near_max; /* the longest list that needs no `far` */
-    /* Enqueues the kernel and copies the lists. `far`: device memory for a long list; a stream's kernels may
-     * share it. */
+    /* Enqueues the kernel and copies the lists. `far`: device memory for a long list, one for a stream. */
     pto_status_t (*pass)(const pto_messages_t *messages, pto_message_t *far, void *stream, pto_error_t *err);
 } pto_messenger_t;
 

@@ -36,8 +36,7 @@ struct pto_nccl {
     /* `run` blocks until the collective is complete; otherwise it only enqueues it in the stream. */
     bool waits;
     pto_status_t (*available)(pto_error_t *err);
-    /* Collective: the team's processes, each with its GPU selected, become the members. Borrows the team
-     * until `destroy`. */
+    /* Collective: the team's processes become the members, each on its selected GPU. Borrows the team. */
     pto_status_t (*create)(const pto_team_t *team, void **group, pto_error_t *err);
     /* `failed`: abort instead of waiting for the other members. */
     void (*destroy)(void *group, bool failed);
