@@ -1,6 +1,6 @@
-/* The vote on a call: all processes of the communicator take it over, or none does. A process cannot know
- * whether the others can, as MPI lets them pass different kinds of memory, datatypes and, in an alltoallv,
- * counts.
+/* The vote on a call: all processes of the communicator take it over, or none does. A process cannot know by
+ * itself whether the others can: MPI lets them pass different kinds of memory, datatypes and, in an
+ * alltoallv, counts.
  *
  * On one node, each process writes its vote on a board in shared memory. A process that cannot take the call
  * over votes no and goes on at once. The others read all votes; these are the same for every reader, so that
@@ -75,7 +75,7 @@ static void wait_until(MPI_Comm comm, atomic_uint_fast64_t *counter, uint64_t le
         pause_spinning(comm, &spins);
 }
 
-/* Wait until no process needs the vote of CALLS_KEPT calls ago. The other processes' counters are read only
+/* Waits until no process needs the vote of CALLS_KEPT calls ago. The other processes' counters are read only
  * when the known lower bound does not suffice: once in many calls. */
 static void wait_for_room(drop_board_t *board, MPI_Comm comm) {
     if (board->calls < board->all_done + CALLS_KEPT)

@@ -16,7 +16,7 @@ static drop_comm_t *last_comm;
 
 /* --- communicators for executors ------------------------------------------------------------------------ */
 
-/* Executors need two additional communicators for each one, of which MPICH 4.0 has only 2,048 in all. */
+/* The executors of a communicator need two others, and MPICH 4.0 has only 2,048 in all. */
 enum { OPEN_MAX = 128 };
 static int open_count;
 
@@ -75,10 +75,11 @@ static void destroy(drop_comm_t *comm) {
         free(comm);
 }
 
-/* The attribute of a communicator that is not examined yet (drop.defers_examination): a pointer into
- * `call_counter`, whose index is the number of calls so far. So counting them cannot run out of memory. */
-enum { CALLS_BEFORE = 64 }; /* the examination */
+/* With drop.defers_examination, a communicator is examined after CALLS_BEFORE calls. Until then, its
+ * attribute points into `call_counter`; the index there is the number of its calls so far. */
+enum { CALLS_BEFORE = 64 };
 static char call_counter[CALLS_BEFORE + 1];
+
 static bool is_call_counter(const void *attribute) {
     uintptr_t at = (uintptr_t)attribute, first = (uintptr_t)call_counter;
     return at >= first && at < first + sizeof call_counter;
@@ -428,7 +429,7 @@ void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
     free_scratch(&scratch);
 }
 
-/* Assign the GPUs of each node round-robin to its processes, in the order of ranks. */
+/* Assigns the GPUs of each node round-robin to its processes, in the order of ranks. */
 static void assign_gpus(const drop_comm_t *comm, uint64_t gpus, scratch_t *scratch) {
     position_t *position = scratch->position;
     uint64_t before = 0; /* processes with lower ranks on the same node */
@@ -468,7 +469,7 @@ bool drop_comm_find_host(drop_comm_t *comm) {
     return has_room;
 }
 
-/* Rotate the nodes, the GPUs of each node and the processes of each GPU so that the root's come first. */
+/* Rotates the nodes, the GPUs of each node and the processes of each GPU so that the root's come first. */
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table) {
     int64_t gpus = layout->gpus_per_node, procs = layout->procs_per_gpu;
     int64_t first = root < 0 ? 0 : layout->place[root];

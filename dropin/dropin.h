@@ -92,8 +92,8 @@ typedef struct {
                                  all processes. NULL: it is worth taking over */
 } drop_call_t;
 
-/* What makes calls of one kind: the key under which a communicator keeps their route. Equal on all processes
- * of a call that is taken over, except for an alltoallv's `counts`. */
+/* What calls that are executed in the same way have in common. A communicator keeps a route under each key.
+ * It is equal on all processes of a call that is taken over, but for an alltoallv's `counts`. */
 typedef struct {
     pto_collective_t collective;
     pto_datatype_t datatype;
@@ -126,6 +126,7 @@ bool drop_call_packed(const drop_call_t *call, int side, int size);
 
 /* --- agree.c: all processes or none --------------------------------------------------------------------- */
 
+/* The votes of a node's processes, in shared memory. */
 typedef struct drop_board drop_board_t;
 
 /* Collective among the processes of one node. */
@@ -173,6 +174,7 @@ typedef struct {
     double best_s[2]; /* shortest call in this process: by the plan, by MPI */
 } drop_trial_t;
 
+/* A route is how a communicator executes all calls of one key. */
 typedef struct drop_route drop_route_t;
 struct drop_route {
     drop_route_t *next;
@@ -188,8 +190,8 @@ struct drop_route {
     pto_scenario_t scenario;
     pto_plan_t *plan;
     pto_exec_t *exec;
-    void *buffer[2]; /* the route's own input and output: the executor's, or host memory to stage in. At the
-                        root of a broadcast and for an allreduce in place, both are one */
+    void *buffer[2]; /* the route's own input and output, for the executor or for MPI on copies. At the root
+                        of a broadcast, and for an allreduce in place, both are one buffer */
     int64_t buffer_bytes[2];
     bool direct[2];   /* the executor can use the program's buffer: no other process accesses it */
     bool permuted[2]; /* the executor's blocks are in the order of places, the program's in that of ranks */
@@ -245,8 +247,8 @@ struct drop_comm {
     drop_layout_t host;
     pto_team_t *team;                       /* of all its executors; NULL: none yet */
     drop_host_t *host_state;                /* NULL: calls on host buffers are left to MPI */
-    uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts */
-    unsigned counts_next;
+    uint64_t counts_seen[DROP_COUNTS_KEPT]; /* digests of this process's counts: a ring */
+    unsigned counts_next;                   /* number of digests so far */
     uint64_t routes_made;
     drop_route_t *routes;
 };

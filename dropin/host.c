@@ -41,10 +41,10 @@ struct shape {
     answers_t found;
 };
 
-/* Calls of the same collective, bytes and root. All processes of a call know these three. */
+/* A kind of calls: those of the same collective, bytes and root, which all processes of a call know. */
 enum { KINDS_KEPT = 64, BACKOFF_MAX = 64 };
 typedef struct {
-    uint64_t kind;
+    uint64_t kind;       /* a digest of the three */
     uint64_t used;       /* number of the communicator's call that was the last of this kind */
     const char *why_not; /* why all later ones are left to MPI; NULL: they are not */
     int calls;           /* left to MPI at first */

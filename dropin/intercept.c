@@ -15,7 +15,7 @@ static void begin(int code) {
 
 PRELOAD_PASS_INIT(begin(code))
 
-/* Within these functions MPI deletes attributes, which frees plans. Collectives of that are passed on. */
+/* Within these functions, MPI deletes attributes, which frees plans: their collectives are nested, too. */
 #define ENDS(name, params, args) PRELOAD_PASS_BOTH(name, params, args, depth++, depth--)
 ENDS(Finalize, (void), ())
 ENDS(Comm_free, (MPI_Comm * comm), (comm))

@@ -1,4 +1,4 @@
-/* Choose how all calls of a key are executed: every strategy is priced on the communicator's layout, and the
+/* Chooses how all calls of a key are executed. Every strategy is priced on the communicator's layout. The
  * cheapest one whose executor can be created here becomes the route.
  *
  * Other processes never open the program's memory, which it may free at any time. A buffer that they access
@@ -144,8 +144,8 @@ static drop_method_t method_of(const pto_strategy_t *strategy, pto_collective_t 
     return copies_whole ? DROP_STAGED : DROP_BY_PLAN;
 }
 
-/* Collective. */
-static void destroy_by(drop_route_t *route) {
+/* Collective. Frees what create_for made. */
+static void destroy_executor(drop_route_t *route) {
     pto_exec_destroy(route->exec);
     route->exec = NULL;
     release_plan(route);
@@ -190,8 +190,8 @@ static pto_status_t create_plan(const drop_comm_t *comm, drop_route_t *route, co
 }
 
 /* Collective. Creates what the route needs for a strategy. Errors are the same on all processes. */
-static pto_status_t create_by(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
-                              const pto_strategy_t *strategy, pto_error_t *err) {
+static pto_status_t create_for(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
+                               const pto_strategy_t *strategy, pto_error_t *err) {
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .timeout_s = -1};
     int64_t *table = NULL;
     route->method = method_of(strategy, route->key.collective);
@@ -208,7 +208,7 @@ static pto_status_t create_by(drop_comm_t *comm, const drop_call_t *call, drop_r
     if (status == PTO_OK && route->exec)
         status = find_direct_sides(comm, call, route, err);
     if (status != PTO_OK)
-        destroy_by(route);
+        destroy_executor(route);
     return status;
 }
 
@@ -288,14 +288,15 @@ static void add_copies(const drop_comm_t *comm, const drop_route_t *route, pto_p
     price->high_s += seconds;
 }
 
+/* Sets the route's price of MPI's own collective. */
 static void find_library(drop_route_t *route, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++)
         if (method_of(predictions->strategy[i], route->key.collective) == DROP_BY_MPI)
             route->library_s = pto_prediction_at(predictions, 0, i)->price.seconds;
 }
 
-/* Collective. Tries the strategies from the cheapest on. Which copies a strategy needs is known only from its
- * executor. Their price is then added, with which another strategy may be cheaper. */
+/* Collective. Tries the strategies from the cheapest on. Only its executor tells which copies a strategy
+ * needs. Their price is then added, and another strategy may be cheaper than the sum. */
 static void create_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
                             pto_predictions_t *predictions) {
     pto_error_t err;
@@ -304,7 +305,7 @@ static void create_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_rou
         return;
     for (int best = choose(comm, route, predictions); best >= 0;) {
         pto_prediction_t *prediction = &predictions->prediction[best];
-        pto_status_t status = create_by(comm, call, route, predictions->strategy[best], &err);
+        pto_status_t status = create_for(comm, call, route, predictions->strategy[best], &err);
         if (status == PTO_OK) {
             if (!includes_copies[best])
                 add_copies(comm, route, &prediction->price);
@@ -314,7 +315,7 @@ static void create_cheapest(drop_comm_t *comm, const drop_call_t *call, drop_rou
             int again = choose(comm, route, predictions);
             if (again == best)
                 return;
-            destroy_by(route);
+            destroy_executor(route);
             best = again;
             continue;
         }
@@ -414,7 +415,7 @@ drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_key_t 
 
 void drop_route_leave(drop_route_t *route) {
     bool entered = drop_gpu_enter_again(route->context);
-    destroy_by(route);
+    destroy_executor(route);
     if (entered)
         drop_gpu_leave();
     leave_to_mpi(route);

@@ -6,6 +6,7 @@
 
 /* --- a communicator's routes ---------------------------------------------------------------------------- */
 
+/* Returns a digest of the part of a key that is equal on all processes; never 0. */
 static uint64_t key_digest(const drop_key_t *key) {
     const uint64_t fields[] = {
         (uint64_t)key->collective, (uint64_t)key->datatype, (uint64_t)key->op, (uint64_t)key->root,
@@ -72,8 +73,7 @@ static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const
     return made;
 }
 
-/* Returns whether these counts have been seen before, and remembers them: a plan that is used once does not
- * pay. */
+/* Remembers these counts. Returns whether they had been seen: a plan that is used once does not pay. */
 static bool were_counts_seen(drop_comm_t *comm, uint64_t counts) {
     for (int i = 0; i < DROP_COUNTS_KEPT; i++)
         if (comm->counts_seen[i] == counts)
@@ -138,7 +138,7 @@ static pto_status_t copy(const drop_route_t *route, void *to, const void *from, 
     return bytes > 0 ? route->device->copy(&move, route->stream, err) : PTO_OK;
 }
 
-/* Copies between the program's buffer and the executor's, or back. */
+/* A copy between the program's buffer and the executor's, in either direction. */
 typedef struct {
     char *to;
     const char *from;
@@ -220,7 +220,7 @@ static bool is_root_of_bcast(const drop_call_t *call, const drop_comm_t *comm) {
     return call->collective == PTO_COLLECTIVE_BROADCAST && call->root == comm->rank;
 }
 
-/* Choose the buffers that the executor reads and writes: the program's where possible. An input in place is
+/* Chooses the buffers that the executor reads and writes: the program's where possible. An input in place is
  * copied, so that no block is overwritten before it is read, unless the plan works in place (one_buffer). */
 static void choose_buffers(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
                            const void **in, void **out) {
@@ -255,9 +255,8 @@ static pto_status_t run(const drop_call_t *call, const drop_comm_t *comm, const 
     return status == PTO_OK && copies_out ? route->device->finish(route->stream, err) : status;
 }
 
-/* Give MPI copies in host memory instead of the program's buffers. A call in place stays in place, as the
- * arguments for its input may be garbage. Only a reduce_scatter in place gets a separate input, for which the
- * copy of its output is too small. */
+/* Gives MPI copies in host memory instead of the program's buffers. A call in place stays in place, as its
+ * input's arguments may be garbage. But the output of a reduce_scatter has no room for its input. */
 static pto_status_t stage(drop_task_t *task, pto_error_t *err) {
     const drop_call_t *call = &task->call;
     const drop_route_t *route = task->route;
@@ -275,7 +274,7 @@ static pto_status_t stage(drop_task_t *task, pto_error_t *err) {
     return status == PTO_OK ? route->device->finish(route->stream, err) : status;
 }
 
-/* Copy MPI's result back from host memory. */
+/* Copies MPI's result back from host memory. */
 static pto_status_t unstage(const drop_task_t *task, pto_error_t *err) {
     if (is_root_of_bcast(&task->call, task->comm))
         return PTO_OK;
@@ -409,7 +408,7 @@ static void take_alone(drop_task_t *task) {
     drop_gpu_leave();
 }
 
-/* Begin the timing of a call. On the plan's turn, the preparation of a call is repeated within the timed
+/* Begins the timing of a call. On the plan's turn, the preparation of a call is repeated within the timed
  * interval, since every later call by the plan pays it. */
 static void begin_trial_call(drop_task_t *task, const drop_key_t *key) {
     drop_route_t *route = task->route;

@@ -1,4 +1,4 @@
-/* Trials: a route is kept only if it proves no slower than MPI in the program itself. The prediction of MPI's
+/* Trials: a plan is kept only if it proves no slower than MPI in the program itself. The prediction of MPI's
  * own collective can be wrong by more than a plan gains, which would slow the program down
  * (docs/decisions/0051). The first calls of a route are executed by the plan, then as many by MPI. A barrier
  * precedes each of them, so that the times do not include waiting for late processes.

@@ -94,8 +94,7 @@ static uint64_t process_number(void) {
     return number;
 }
 
-/* Collective. Verifies that no ranks share a GPU or a process: CUDA IPC cannot open a process's own memory.
- */
+/* Collective. Verifies that no ranks share a GPU, or a process, whose own memory CUDA IPC cannot open. */
 static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
     const uint64_t gpu = tap_gpu_is_host() ? (uint64_t)comm->rank + 1 : tap_gpu_id();
     const identity_t mine = {gpu, process_number()};
@@ -233,7 +232,7 @@ static void summarize(const tap_comm_t *comm) {
                     pick->why_not ? pick->why_not : "", pick->why_not ? ")" : "");
 }
 
-/* Collective. Returns whether all processes come here in time; the others may still use this one's memory. */
+/* Collective. Returns whether all processes come here in time; else others may still use the memory. */
 static bool all_end(tap_comm_t *comm) {
     const double began_s = pto_now_s();
     bool all = false;

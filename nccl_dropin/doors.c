@@ -1,7 +1,7 @@
-/* Doors: one-shot barriers in shared memory with an agreement and a time-out. A process passes a door if all
+/* Doors: one-shot barriers in shared memory, with an agreement and a time-out. A process passes a door if all
  * processes of the communicator have come to it with the same digest. All processes come to the doors in the
- * same order, and each door is used once. A process that has waited too long closes the door for all of them:
- * a program that does not deadlock with NCCL must not deadlock here. */
+ * same order, and each door is used once. A process that has waited too long closes the door for all of them,
+ * because a program that does not deadlock with NCCL must not deadlock here. */
 #include <stdatomic.h>
 
 #include "base/clock.h"

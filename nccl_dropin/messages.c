@@ -17,7 +17,7 @@ _Static_assert(2 * TAP_SIZE_MAX <= PTO_PIPES_MAX, "a pipe to each process and fr
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-/* Allocate the pipes' ends, at the same offset on all processes. Without room, messages are left to NCCL. */
+/* Allocates the pipes' ends, at the same offset on all processes. Without room, messages are left to NCCL. */
 void tap_messages_begin(tap_comm_t *comm) {
     const pto_device_t *device = tap_settings()->device;
     const size_t pipes = (size_t)TAP_PIPES_MAX * (size_t)comm->size;

@@ -1,5 +1,4 @@
-/* The report (PORTOLAN_REPORT): a row for each call, as in the drop-in for MPI. Times are those to enqueue
- * it. */
+/* The report (PORTOLAN_REPORT): a row for each call, with the time to enqueue it, as in dropin/report.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

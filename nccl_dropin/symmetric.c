@@ -1,16 +1,16 @@
 /* Symmetric memory: a block of GPU memory on each process of a communicator, opened once by all the others.
  * Executors then allocate their buffers and flags from it without communication. All processes create the
- * same executors in the same order, so each piece has the same offset in every block, and a remote address is
- * a matter of arithmetic (reach). */
+ * same executors in the same order, so each allocation has the same offset in every block. A remote address
+ * is this offset from the start of the remote block (reach). */
 #include <stdlib.h>
 
 #include "tap.h"
 #include "team.h"
 
-/* One executor may take 1 / EXECUTORS_MIN of the memory at most, so that this many fit: the executors of
- * small calls, which need little memory, gain most. */
+/* One executor may take 1 / EXECUTORS_MIN of the memory at most. So there is room for several executors:
+ * those of small calls need little memory and gain most. */
 enum { EXECUTORS_MIN = 16 };
-enum { PIECE_ALIGN_BYTES = 1024, BLOCKS_MAX = 64 };
+enum { ALIGN_BYTES = 1024, BLOCKS_MAX = 64 }; /* BLOCKS_MAX: thread blocks of a kernel */
 enum { ZEROS_BYTES = 4 << 20 };
 
 /* The block of this thread's allocations, from tap_symmetric_enter to tap_symmetric_leave. */
@@ -25,16 +25,16 @@ void tap_symmetric_leave(void) { current = NULL; }
 
 static pto_status_t allocate(size_t bytes, void **memory, pto_error_t *err) {
     tap_symmetric_t *from = current;
-    size_t whole = (bytes + PIECE_ALIGN_BYTES - 1) / PIECE_ALIGN_BYTES * PIECE_ALIGN_BYTES;
-    if (from->used + whole - from->used_before > from->bytes / EXECUTORS_MIN)
+    size_t aligned_bytes = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    if (from->used + aligned_bytes - from->used_before > from->bytes / EXECUTORS_MIN)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "its kernel takes more than a %dth of the memory for kernels (PORTOLAN_MEMORY)",
                              (int)EXECUTORS_MIN);
-    if (whole > from->bytes - from->used)
+    if (aligned_bytes > from->bytes - from->used)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "the memory for kernels is used up (PORTOLAN_MEMORY)");
     *memory = from->own + from->used;
-    from->used += whole;
+    from->used += aligned_bytes;
     return PTO_OK;
 }
 
@@ -116,8 +116,8 @@ pto_status_t tap_symmetric_create(const pto_team_t *team, const pto_device_t *de
                                   tap_symmetric_t *made, pto_error_t *err) {
     pto_memory_handle_t mine = {{0}, 0}, handles[TAP_SIZE_MAX];
     void *memory = NULL;
-    *made =
-        (tap_symmetric_t){.device = device, .bytes = bytes, .pieces = *device, .kernels = *device->kernels};
+    *made = (tap_symmetric_t){
+        .device = device, .bytes = bytes, .block_device = *device, .kernels = *device->kernels};
     made->team = (pto_team_t){.rank = team->rank,
                               .size = team->size,
                               .context = made,
@@ -127,9 +127,9 @@ pto_status_t tap_symmetric_create(const pto_team_t *team, const pto_device_t *de
                               .least = same_least,
                               .broadcast = same_broadcast,
                               .reach = reach};
-    made->pieces.allocate = allocate;
-    made->pieces.release = release;
-    made->pieces.kernels = &made->kernels;
+    made->block_device.allocate = allocate;
+    made->block_device.release = release;
+    made->block_device.kernels = &made->kernels;
     made->kernels.blocks_max = blocks_max;
     pto_status_t status = device->allocate(bytes, &memory, err);
     made->own = memory;

@@ -1,4 +1,4 @@
-/* Collectives that are taken: the stream order of a communicator's calls, their executors, and the runs. */
+/* Collectives that run here ("taken"): the stream order of a communicator's calls, executors, and runs. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -8,9 +8,9 @@
 
 /* --- the communicator's order --------------------------------------------------------------------------- */
 
-/* NCCL executes the calls of a communicator one after another, in whatever streams they are. It does not know
- * those that run here, and vice versa. So a call in another stream than the last one waits for an event of
- * that one. Within a capture, calls are ordered among themselves only. */
+/* NCCL executes the calls of a communicator one after another, in whatever streams they are. But NCCL does
+ * not know the calls that run here. So a call in another stream than the communicator's last call waits for
+ * an event of that call. Within a capture, calls are ordered among themselves only. */
 void tap_follow_last(tap_comm_t *comm, void *stream, uint64_t capture) {
     const bool in_graph = capture != 0;
     if (!comm->last[in_graph].is_recorded || comm->last[in_graph].stream == stream ||
@@ -27,6 +27,7 @@ void tap_record_last(tap_comm_t *comm, void *stream, uint64_t capture) {
     comm->last[in_graph].capture = capture;
 }
 
+/* Calls `act`, tap_follow_last or tap_record_last, for the call's stream. */
 static void in_order(const tap_call_t *call, void (*act)(tap_comm_t *comm, void *stream, uint64_t capture)) {
     tap_comm_t *comm = tap_enter(call->comm);
     uint64_t capture = 0;
@@ -104,7 +105,7 @@ static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *
     pto_status_t status = copies_input ? make_in_copy(run, pick, err) : PTO_OK;
     tap_symmetric_enter(&comm->symmetric);
     if (status == PTO_OK)
-        status = pto_exec_create_in(pick->plan, &comm->symmetric.team, &comm->symmetric.pieces,
+        status = pto_exec_create_in(pick->plan, &comm->symmetric.team, &comm->symmetric.block_device,
                                     copies_input ? run->in_copy : call->in, call->out, pick->key.op, &options,
                                     &run->exec, err);
     tap_symmetric_leave();

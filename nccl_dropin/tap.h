@@ -98,15 +98,16 @@ enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
 
 enum { TAP_SIZE_MAX = 8 };
 
-/* GPU memory of each process, zero at first. All processes allocate equal pieces of it in the same order. */
+/* A block of GPU memory on each process, zero at first. All processes allocate the same sizes from it in the
+ * same order, so each allocation has one offset on all of them. */
 typedef struct {
     const pto_device_t *device;
     char *own; /* this process's block */
     size_t bytes;
     size_t used;
-    size_t used_before;     /* `used` before the executor that is being created */
-    char *at[TAP_SIZE_MAX]; /* by rank: that process's block, as mapped here */
-    pto_device_t pieces;    /* `device`, but with allocations from the block */
+    size_t used_before;        /* `used` before the executor that is being created */
+    char *at[TAP_SIZE_MAX];    /* by rank: that process's block, as mapped here */
+    pto_device_t block_device; /* `device`, but with allocations from `own` */
     struct pto_kernels kernels;
     pto_team_t team; /* without communication, for creating executors */
 } tap_symmetric_t;
@@ -117,7 +118,7 @@ pto_status_t tap_symmetric_create(const pto_team_t *team, const pto_device_t *de
 /* Close the others' memory, and free this process's once no other one has it open. */
 void tap_symmetric_close(tap_symmetric_t *made);
 void tap_symmetric_free(tap_symmetric_t *made);
-/* In between, allocations of `pieces` by this thread come from this block. */
+/* In between, allocations of `block_device` by this thread come from this block. */
 void tap_symmetric_enter(tap_symmetric_t *entered);
 void tap_symmetric_leave(void);
 
@@ -202,8 +203,8 @@ int tap_do_messages(tap_call_t *first, const tap_call_t *calls, int count, bool 
 
 /* --- doors.c -------------------------------------------------------------------------------------------- */
 
-enum { TAP_DOORS = 4096 }; /* of a communicator; each executor takes one */
-typedef struct tap_door tap_door_t;
+enum { TAP_DOORS = 4096 };          /* of a communicator; each executor takes one */
+typedef struct tap_door tap_door_t; /* a one-shot barrier in shared memory */
 
 size_t tap_doors_bytes(void);
 /* Collective, at the communicator's next door: returns whether all processes come to it with the same digest,
@@ -217,14 +218,14 @@ struct tap_comm {
     void *handle; /* NCCL's */
     int rank;
     int size;
-    uint64_t id; /* the same on all processes, and no other communicator's */
-    uint64_t splits;
+    uint64_t id;     /* the same on all processes, and no other communicator's */
+    uint64_t splits; /* of this communicator so far */
     pthread_mutex_t lock;
     void *context; /* CUDA context of the communicator's GPU */
     void *shared;  /* host memory shared by all processes: the doors, then the team's */
     size_t shared_bytes;
     tap_door_t *doors;
-    int doors_seen;
+    int doors_seen; /* how many this process has come to */
     atomic_bool aborts;
     pto_team_t *team;
     tap_symmetric_t symmetric;
