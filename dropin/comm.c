@@ -264,8 +264,6 @@ static drop_comm_t *create_alone(MPI_Comm handle) {
     return NULL;
 }
 
-/* --- looking up ----------------------------------------------------------------------------------------- */
-
 /* The result for a communicator that is not examined yet. The report needs its size and its processes. */
 static drop_comm_t *describe_unexamined(MPI_Comm handle) {
     static drop_comm_t unexamined;

@@ -106,8 +106,6 @@ void drop_host_detach(drop_comm_t *comm) {
     comm->host_state = NULL;
 }
 
-/* --- the cost of the vote ------------------------------------------------------------------------------- */
-
 /* The predicted time of an allreduce by MPI. */
 static double allreduce_s(const drop_comm_t *comm) {
     pto_price_t price;
@@ -202,8 +200,6 @@ static answer_t find_answer(const drop_comm_t *comm, pto_collective_t collective
     gain_s = fmin(gain_s, last_gain_s);
     return (answer_t)(PAYS + calls_by_mpi_first(comm, gain_s, pto_now_s() - began_s));
 }
-
-/* --- the answers of process 0 --------------------------------------------------------------------------- */
 
 /* NULL: out of memory. */
 static shape_t *find_shape(const drop_comm_t *comm) {

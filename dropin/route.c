@@ -12,8 +12,6 @@
 #include "mpi_team.h"
 #include "portolan/strategy.h"
 
-/* --- the scenario --------------------------------------------------------------------------------------- */
-
 /* Collective. Gathers an alltoallv's matrix of bytes from each process to each. Clears `*valid` if this
  * process expects other sizes than the others send it. */
 static pto_status_t gather_counts(const drop_comm_t *comm, const drop_call_t *call, pto_counts_t *counts,

@@ -82,8 +82,6 @@ static bool were_counts_seen(drop_comm_t *comm, uint64_t counts) {
     return false;
 }
 
-/* --- the vote ------------------------------------------------------------------------------------------- */
-
 /* Between nodes a vote takes an allreduce, which costs more than a smaller call on GPU buffers can gain. */
 enum { VOTE_BYTES_MIN = 65536 };
 

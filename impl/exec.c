@@ -16,8 +16,10 @@
 
 /* --- running ------------------------------------------------------------------------------------------- */
 
-/* For tests: delay this process at random. */
+/* For tests: delays this process at random, if the options ask for it. */
 static void delay(pto_exec_t *exec) {
+    if (exec->options.delay_max_s <= 0)
+        return;
     exec->random = exec->random * 6364136223846793005u + 1442695040888963407u;
     double seconds = exec->options.delay_max_s * (double)(exec->random >> 33) / 2147483648.0;
     struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -44,8 +46,7 @@ static pto_status_t advance_lane(pto_exec_t *exec, int index, bool wait, bool *f
     *finished = true;
     for (; next < lane->tasks.count; next++) {
         atomic_store_explicit(&lane->next, next, memory_order_relaxed);
-        if (exec->options.delay_max_s > 0)
-            delay(exec);
+        delay(exec);
         pto_status_t status = pto_lane_do(exec, lane, &task[next], wait, finished, err);
         if (status != PTO_OK)
             return fail(exec, index, status, err);
@@ -246,18 +247,14 @@ static pto_status_t agree_on_executor(pto_exec_t *exec, pto_status_t status, pto
 }
 
 static pto_status_t check_queueable(const pto_exec_t *exec, pto_error_t *err) {
-    switch (exec->queue) {
-    case PTO_QUEUE_YES:
+    if (exec->queue == PTO_QUEUE_YES)
         return PTO_OK;
-    case PTO_QUEUE_BY_PROCESSES:
+    if (exec->queue == PTO_QUEUE_BY_PROCESSES)
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
             "%s needs more than one kernel or NCCL call, so its processes take part in every "
             "run: runs cannot be queued",
             pto_plan_request(exec->plan)->strategy->name);
-    case PTO_QUEUE_SHADOWED:
-        break;
-    }
     return pto_error_set(
         err, PTO_ERR_NOT_APPLICABLE,
         "a process's buffers are copied before or after each run, because other processes cannot "
@@ -274,8 +271,7 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     if (status != PTO_OK)
         return status;
     exec->queued = true;
-    if (exec->options.delay_max_s > 0)
-        delay(exec);
+    delay(exec);
     pto_lane_t *lane = &exec->lane[0];
     const pto_task_t *task = lane->tasks.item;
     /* pto_nccl_queue enqueues the call even if the device's call blocks, which pto_lane_do would not. */
@@ -323,8 +319,7 @@ pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) 
     pto_status_t status = pto_exec_check_idle(exec, err);
     if (status != PTO_OK)
         return status;
-    if (exec->options.delay_max_s > 0)
-        delay(exec);
+    delay(exec);
     exec->enqueued = true;
     return enqueue_lanes(exec, stream, err);
 }

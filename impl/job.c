@@ -100,7 +100,7 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
 /* --- the whole job -------------------------------------------------------------------------------------- */
 
 void pto_job_init(const pto_team_t *team, pto_wait_t wait, pto_job_t *job) {
-    const pto_team_t *node = pto_team_node(team);
+    const pto_team_t *node = team->node ? team->node : team;
     *job = (pto_job_t){.team = team,
                        .node = node,
                        .size = team->size,
@@ -147,8 +147,6 @@ pto_status_t pto_exec_place_in(const pto_layout_t *layout, const pto_team_t *tea
     pto_job_free(&job);
     return status;
 }
-
-/* --- waiting -------------------------------------------------------------------------------------------- */
 
 /* Doubles the sleep each time, up to a limit. This bounds the delay of short waits and the CPU time of long
  * ones. */

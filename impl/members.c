@@ -24,8 +24,8 @@ pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice
     return block;
 }
 
-pto_membership_t pto_find_membership(const pto_exec_t *exec, int index_of_node) {
-    const pto_node_t *node = pto_plan_node(exec->plan, index_of_node);
+pto_membership_t pto_find_membership(const pto_exec_t *exec, int node_index) {
+    const pto_node_t *node = pto_plan_node(exec->plan, node_index);
     const int index = (int)pto_collective_member(exec->plan, node, exec->job.logical);
     return (pto_membership_t){
         .node = node, .group = pto_plan_group(exec->plan, node->group), .index = index, .acts = index >= 0};

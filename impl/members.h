@@ -18,8 +18,7 @@ typedef struct {
     bool acts; /* this process is a member */
 } pto_membership_t;
 
-/* `node`: its index in the plan. */
-pto_membership_t pto_find_membership(const pto_exec_t *exec, int node);
+pto_membership_t pto_find_membership(const pto_exec_t *exec, int node_index);
 
 /* Returns the range of a slice in this process's buffer: its block for a peer, or the whole vector. */
 pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer);

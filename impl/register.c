@@ -76,8 +76,6 @@ bool pto_register_any(const pto_exec_t *exec) {
     return any;
 }
 
-/* --- mailboxes ------------------------------------------------------------------------------------------ */
-
 /* The pto_team_wait_t of mailboxes. */
 static pto_status_t wait_for_message(void *context, int *looks, pto_error_t *err) {
     const pto_exec_t *exec = context;

@@ -63,6 +63,7 @@ static pto_status_t build_all_of_kind(pto_schedule_t *builder, pto_step_kind_t k
 /* Builds a stage whose steps are concurrent. Posts receives first, so that messages do not arrive unexpected.
  * Then starts sends and signals, does local work while they are in flight, and waits last. */
 static pto_status_t build_concurrent(pto_schedule_t *builder) {
+    static const pto_step_kind_t meanwhile[] = {PTO_STEP_SIGNAL, PTO_STEP_COPY, PTO_STEP_REDUCE};
     int first = builder->exec->requests.count;
     pto_status_t status = build_all_of_kind(builder, PTO_STEP_RECV);
     if (status == PTO_OK)
@@ -70,12 +71,8 @@ static pto_status_t build_concurrent(pto_schedule_t *builder) {
     int count = builder->exec->requests.count - first;
     if (status == PTO_OK && count > 0)
         status = pto_schedule_add(builder, PTO_TASK_POST, first, count);
-    if (status == PTO_OK)
-        status = build_all_of_kind(builder, PTO_STEP_SIGNAL);
-    if (status == PTO_OK)
-        status = build_all_of_kind(builder, PTO_STEP_COPY);
-    if (status == PTO_OK)
-        status = build_all_of_kind(builder, PTO_STEP_REDUCE);
+    for (int i = 0; i < 3 && status == PTO_OK; i++)
+        status = build_all_of_kind(builder, meanwhile[i]);
     if (status == PTO_OK && count > 0)
         status = pto_schedule_add(builder, PTO_TASK_FINISH, first, count);
     return status == PTO_OK ? build_all_of_kind(builder, PTO_STEP_WAIT) : status;

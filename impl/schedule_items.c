@@ -273,8 +273,6 @@ pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *a
     return job->team->mpi->message(builder, sends, ranges, job->team_rank[action->peer_rank]);
 }
 
-/* --- signals ------------------------------------------------------------------------------------------- */
-
 static pto_status_t add_kernel_flag(pto_schedule_t *builder, const pto_action_t *action, bool sends) {
     if (builder->exec->lines >= 0)
         return PTO_OK;

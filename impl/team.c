@@ -120,8 +120,6 @@ pto_status_t pto_agree_same(const pto_team_t *team, pto_status_t status, uint64_
                          (unsigned long long)least[0], (unsigned long long)~least[1]);
 }
 
-/* --- memory --------------------------------------------------------------------------------------------- */
-
 void pto_team_unshare(int rank, void *memory, const pto_shared_handle_t *handle) {
     if (memory)
         (rank == 0 ? pto_shared_destroy : pto_shared_close)(memory, handle);

@@ -6,10 +6,6 @@
 #include "portolan/exec.h"
 #include "shm.h"
 
-static inline const pto_team_t *pto_team_node(const pto_team_t *team) {
-    return team->node ? team->node : team;
-}
-
 /* Collective: the functions of pto_team_t; for teams without `least` and `broadcast`, by allgathers. */
 pto_status_t pto_team_allgather(const pto_team_t *team, const void *mine, size_t bytes, void *all,
                                 pto_error_t *err);

@@ -53,8 +53,6 @@ void tap_leave(tap_comm_t *comm) {
 
 void tap_nap(void) { nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); }
 
-/* --- meeting -------------------------------------------------------------------------------------------- */
-
 /* The name is unlinked once all have mapped the memory, or the wait has timed out. */
 static bool meet_in_shared_memory(tap_comm_t *comm, pto_error_t *err) {
     char name[64];

@@ -216,8 +216,6 @@ EXPORT(int ncclGroupEnd(void)) {
     return result == TAP_SUCCESS ? begun : result;
 }
 
-/* --- collectives and messages --------------------------------------------------------------------------- */
-
 #define FUNCTION(name, collective, params, args, ...)                                                        \
     EXPORT(int name(EACH params, void *comm, void *stream)) {                                                \
         const tap_call_t call = {.function = TAP_##name, __VA_ARGS__, .comm = comm, .stream = stream};       \

@@ -47,16 +47,13 @@ static pto_status_t host_versions(char text[PTO_GPU_TEXT_MAX], pto_error_t *err)
 }
 
 static pto_status_t host_can_reach(int gpu, int peer, bool *can, pto_error_t *err) {
-    (void)gpu;
-    (void)peer;
-    (void)err;
+    (void)gpu, (void)peer, (void)err;
     *can = true;
     return PTO_OK;
 }
 
 static pto_status_t host_reach(int peer, pto_error_t *err) {
-    (void)peer;
-    (void)err;
+    (void)peer, (void)err;
     return PTO_OK;
 }
 
@@ -68,9 +65,7 @@ static pto_status_t host_fill(void *memory, int byte, size_t bytes, pto_error_t 
 
 static pto_status_t host_copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, void *target, const void *source,
                                  size_t bytes, pto_error_t *err) {
-    (void)how;
-    (void)kind;
-    (void)err;
+    (void)how, (void)kind, (void)err;
     memcpy(target, source, bytes);
     return PTO_OK;
 }
@@ -144,12 +139,6 @@ static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     return status;
 }
 
-/* --- kernels -------------------------------------------------------------------------------------------- */
-
-static pto_status_t host_launch_empty(void *stream, pto_error_t *err) {
-    return pto_host_stream_finish(stream, err);
-}
-
 static pto_status_t host_sum(double *target, const double *source, size_t count, void *stream,
                              pto_error_t *err) {
     pto_status_t status = pto_host_stream_finish(stream, err);
@@ -185,7 +174,7 @@ const pto_device_bench_t pto_device_bench_host = {
     .reach = host_reach,
     .fill = host_fill,
     .copy_by = host_copy_by,
-    .launch_empty = host_launch_empty,
+    .launch_empty = pto_host_stream_finish,
     .move = host_move,
     .store_all = host_store_all,
     .ping_pong = host_ping_pong,

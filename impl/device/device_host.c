@@ -50,8 +50,7 @@ static region_t **find(const void *memory) {
 }
 
 static pto_status_t host_select(int64_t gpu, pto_error_t *err) {
-    (void)gpu;
-    (void)err;
+    (void)gpu, (void)err;
     return PTO_OK;
 }
 

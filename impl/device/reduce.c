@@ -1,7 +1,6 @@
-/* Reductions on the CPU, with one loop for each type and operation, which the compiler can vectorise. Integer
- * sums and products are computed in an unsigned type, so that they wrap around instead of being undefined.
- * 16-bit floating point is widened tile by tile, and reduced by the loops for float. host_stream.c calls
- * these functions for the host device, tasks.c for buffers in host memory. */
+/* Reductions on the CPU, with one loop for each type and operation, which the compiler can vectorise.
+ * Integer sums and products are computed in an unsigned type, so that they wrap around instead of being
+ * undefined. 16-bit floating point is widened tile by tile, and reduced by the loops for float. */
 #include "reduce.h"
 
 #include <string.h>
@@ -143,8 +142,6 @@ static void reduce_narrow(void *target, bool fresh, const void *const *source, i
     }
     narrow((char *)target + offset, all, count, datatype);
 }
-
-/* --- all types ------------------------------------------------------------------------------------------ */
 
 static void reduce_tile(void *target, bool fresh, const void *const *source, int source_count, size_t done,
                         size_t count, pto_datatype_t datatype, pto_op_t op) {

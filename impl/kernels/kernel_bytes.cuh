@@ -37,21 +37,16 @@ template <typename W> static __device__ void copy_words(const part &source, cons
     }
 }
 
-static __device__ void copy_narrow(const part &source, const part &target, unsigned width) {
-    if (width == sizeof(uint32_t)) {
+/* Copies what remains after the whole units: all of the part, if its alignment allows no units. */
+static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
+    if (width == UNIT_BYTES) {
+        copy_rest(source, target, static_cast<size_t>(source.units) * UNIT_BYTES);
+    } else if (width == sizeof(uint32_t)) {
         copy_words<uint32_t>(source, target);
         copy_rest(source, target, bytes_of(source) / sizeof(uint32_t) * sizeof(uint32_t));
     } else {
         copy_words<char>(source, target);
     }
-}
-
-/* Copies what remains after the whole units: all of the part, if its alignment allows no units. */
-static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
-    if (width == UNIT_BYTES)
-        copy_rest(source, target, static_cast<size_t>(source.units) * UNIT_BYTES);
-    else
-        copy_narrow(source, target, width);
 }
 
 /* Copies the whole units of PAIRS pairs (source, target) concurrently. The pairs' sizes may differ. */
@@ -82,7 +77,6 @@ template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
     }
 }
 
-/* Executes a MOVE: pairs (source, target). */
 static __device__ void move(const part *operands, const op &now) {
     const unsigned pairs = now.count / 2;
     unsigned done = 0;
@@ -159,8 +153,6 @@ static __device__ void move_rows(const part *operands, const op &now) {
     else
         move_row_words<char>(operands, pairs);
 }
-
-/* --- copies to several targets -------------------------------------------------------------------------- */
 
 /* Units of each source that a thread keeps in flight, also in reductions. */
 enum { SOURCE_UNITS_IN_FLIGHT = 4 };

@@ -67,50 +67,39 @@ __global__ void __launch_bounds__(exchange_threads_max(PEERS), 1)
     run_exchange<Result>(parameter);
 }
 
-/* The kernels. Those for exchanges are compiled for at most 1, 3 or 7 peers. */
-enum kernel_form {
-    FLAGS,
-    LINES,
-    SUMS_OF_1,
-    SUMS_OF_3,
-    SUMS_OF_7,
-    COPIES_OF_1,
-    COPIES_OF_3,
-    COPIES_OF_7,
-    KERNEL_FORMS
+/* What a kernel is for: programs with flags, with lines, or exchanges of at most `peers_max`. */
+enum kernel_kind { FLAGS, LINES, SUMS, COPIES };
+struct kernel_form {
+    kernel_kind kind;
+    int peers_max; /* 0: not for exchanges */
 };
+static const kernel_form kernel_forms[] = {{FLAGS, 0}, {LINES, 0},  {SUMS, 1},   {SUMS, 3},
+                                           {SUMS, 7},  {COPIES, 1}, {COPIES, 3}, {COPIES, 7}};
+static_assert(EXCHANGE_PEERS_MAX == 7, "the largest exchange has a kernel");
 
-template <typename Result> static const void *exchange_entry(int peers) {
-    if (peers == 1)
+template <typename Result> static const void *exchange_entry(int peers_max) {
+    if (peers_max == 1)
         return reinterpret_cast<const void *>(run_all<Result, 1>);
-    if (peers == 3)
+    if (peers_max == 3)
         return reinterpret_cast<const void *>(run_all<Result, 3>);
     return reinterpret_cast<const void *>(run_all<Result, EXCHANGE_PEERS_MAX>);
-}
-
-/* Returns the maximum number of peers of an exchange's kernel; 0: the kernel is not for exchanges. */
-static int peers_of(kernel_form form) {
-    static const int peers[KERNEL_FORMS] = {0, 0, 1, 3, EXCHANGE_PEERS_MAX, 1, 3, EXCHANGE_PEERS_MAX};
-    return peers[form];
 }
 
 /* A visitor of with_operation (operations.cuh): returns the kernel of a form for a type and an operation. */
 struct entry_visitor {
     kernel_form form;
     template <typename T, typename Op> const void *of() const {
-        if (form == FLAGS)
+        if (form.kind == FLAGS)
             return reinterpret_cast<const void *>(run_program<T, Op>);
-        if (form == LINES)
+        if (form.kind == LINES)
             return reinterpret_cast<const void *>(run_lines<T, Op>);
-        return form <= SUMS_OF_7 ? exchange_entry<sum_of_all<T, Op>>(peers_of(form))
-                                 : exchange_entry<copies_of_all>(peers_of(form));
+        return form.kind == SUMS ? exchange_entry<sum_of_all<T, Op>>(form.peers_max)
+                                 : exchange_entry<copies_of_all>(form.peers_max);
     }
 };
 
-static bool is_exchange(kernel_form form) { return peers_of(form) > 0; }
-
 static unsigned threads_max(kernel_form form) {
-    return is_exchange(form) ? exchange_threads_max(peers_of(form)) : unsigned(THREADS);
+    return form.peers_max > 0 ? exchange_threads_max(form.peers_max) : unsigned(THREADS);
 }
 
 static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form form) {
@@ -119,11 +108,10 @@ static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form fo
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
 
-/* The far operands, for which the parameter has no room (kernel_program.cuh), are in tables in device
- * memory. FAR_CREATED holds the addresses that the kernel was created with. After a rebinding, a launch of
- * write_operands, before the run and in its stream, writes the new ones to FAR_REBOUND; runs of one kernel
- * never overlap. A graph repeats both launches, and several graphs may hold different addresses: they use
- * FAR_IN_GRAPHS. */
+/* The far operands (kernel_program.cuh) are in tables in device memory. FAR_CREATED holds the addresses that
+ * the kernel was created with. After a rebinding, a launch of write_operands, before the run and in its
+ * stream, writes the new ones to FAR_REBOUND; runs of one kernel never overlap. A graph repeats both
+ * launches, and several graphs may hold different addresses: they use FAR_IN_GRAPHS. */
 enum far_table { FAR_CREATED, FAR_REBOUND, FAR_IN_GRAPHS, FAR_TABLES };
 struct far_operands {
     operand *now; /* the current ones, on the host */
@@ -185,11 +173,11 @@ static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
         status =
             CUDA_DO(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), err);
     *blocks = multiprocessors;
-    for (int form = 0; form < KERNEL_FORMS && status == PTO_OK; form++) {
-        status = CUDA_DO(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                             &blocks_each, entry_of(datatype, op, static_cast<kernel_form>(form)),
-                             threads_max(static_cast<kernel_form>(form)), 0),
-                         err);
+    for (const kernel_form &form : kernel_forms) {
+        if (status == PTO_OK)
+            status = CUDA_DO(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                                 &blocks_each, entry_of(datatype, op, form), threads_max(form), 0),
+                             err);
         *blocks = blocks_each > 0 ? *blocks : 0;
     }
     if (status == PTO_OK)
@@ -277,7 +265,7 @@ static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form
         max_bytes = std::max(max_bytes, program->operands[i].bytes);
     const int64_t warp_bytes = int64_t(program->blocks) * program->slices * PTO_LINE_BYTES * WARP_THREADS;
     const int64_t warps = (max_bytes + warp_bytes - 1) / warp_bytes, threads_most = threads_max(form);
-    if (form == FLAGS)
+    if (form.kind == FLAGS)
         return static_cast<unsigned>(threads_most);
     return static_cast<unsigned>(std::clamp(warps * WARP_THREADS, int64_t(LINES_THREADS_MIN), threads_most));
 }
@@ -285,15 +273,12 @@ static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form
 /* Returns the kernel for a program. Sets `exchange` if that is one for exchanges. */
 static kernel_form form_of(const pto_kernel_program_t *program, any_exchange &exchange) {
     if (!has_lines(program))
-        return FLAGS;
-    const exchange_kind kind = find_exchange(program, exchange);
-    if (kind == NO_EXCHANGE)
-        return LINES;
-    if (exchange.peers == 1)
-        return kind == EXCHANGE_OF_SUMS ? SUMS_OF_1 : COPIES_OF_1;
-    if (exchange.peers <= 3)
-        return kind == EXCHANGE_OF_SUMS ? SUMS_OF_3 : COPIES_OF_3;
-    return kind == EXCHANGE_OF_SUMS ? SUMS_OF_7 : COPIES_OF_7;
+        return {FLAGS, 0};
+    const exchange_kind found = find_exchange(program, exchange);
+    if (found == NO_EXCHANGE)
+        return {LINES, 0};
+    const int peers_max = exchange.peers <= 3 ? 3 : EXCHANGE_PEERS_MAX;
+    return {found == EXCHANGE_OF_SUMS ? SUMS : COPIES, exchange.peers == 1 ? 1 : peers_max};
 }
 
 /* Fills in the kernel's parameter; chooses its function and threads. Refuses what no kernel can execute. */
@@ -323,7 +308,7 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
             "lines beside flags, rows or other double-buffered memory, none of which this device takes");
     const kernel_form form = form_of(program, kernel->exchange);
     kernel->entry = entry_of(program->datatype, program->op, form);
-    kernel->exchanges = is_exchange(form);
+    kernel->exchanges = form.peers_max > 0;
     kernel->threads = threads_of(program, form);
     kernel->program.op_count = static_cast<uint16_t>(program->op_count);
     kernel->program.operand_count = static_cast<uint16_t>(program->operand_count);
@@ -379,9 +364,8 @@ static void cuda_kernel_destroy(void *kernel) {
     free(self);
 }
 
-/* Finds whether launches may overlap the kernel before them. They may only if the kernel was compiled for
- * compute capability 9.0 or later, because only then it waits for that kernel (wait_for_run_before). Graphs
- * support such launches since CUDA 12.3. */
+/* Finds whether launches may overlap: only if the kernel was compiled for compute capability 9.0, as only
+ * then it waits for the previous run (wait_for_run_before). Graphs support that since CUDA 12.3. */
 static pto_status_t check_overlap(cuda_kernel *kernel, pto_error_t *err) {
     cudaFuncAttributes code = {};
     int driver = 0;
@@ -540,7 +524,6 @@ static void cuda_kernel_stop(void *kernel) {
     __atomic_store_n(&static_cast<cuda_kernel *>(kernel)->ended[1], uint64_t(1), __ATOMIC_RELEASE);
 }
 
-/* Returns the number of the last run known to have ended. */
 static uint64_t last_ended(const cuda_kernel *kernel) {
     const uint64_t reported = __atomic_load_n(kernel->ended, __ATOMIC_ACQUIRE);
     return std::max(reported, kernel->ended_by_query);

@@ -1,14 +1,13 @@
 /* The fast path for programs that are an exchange between a few GPUs (kernel_translate.cuh recognises them).
- * Each GPU stores a vector into memory in line format (kernel.h) of each peer. Then it sums or copies the
- * vectors that arrive from its peers. This is an allreduce, reduce_scatter, allgather or alltoall in which
- * the data that a GPU sends do not depend on the data that arrive. With a short vector, an exchange takes no
- * longer than a few dependent loads and stores. So it has a kernel of its own, with short code and a short
- * parameter.
+ * Each GPU stores a vector into memory in line format (kernel.h) of each peer, and sums or copies those that
+ * arrive. This is an allreduce, reduce_scatter, allgather or alltoall in which the data that a GPU sends do
+ * not depend on what arrives. With a short vector, it takes no longer than a few dependent loads and stores,
+ * so it has a kernel of its own, with short code and a short parameter.
  *
- * A thread sends units and waits for those that arrive at the same offsets, so no barrier is needed. In a
- * large vector, some units arrive while others are sent. Before the previous run has ended, only addresses
- * are computed. If the run's number must be loaded, that load overlaps the loads of data. Vectors are summed
- * in the program's order, so that all GPUs get bitwise equal results. */
+ * A thread sends units and waits for those at the same offsets, so no barrier is needed, and some units
+ * arrive while others are sent. Before the previous run has ended, only addresses are computed. If the run's
+ * number must be loaded, that overlaps the loads of data. Vectors are summed in the program's order, so that
+ * all GPUs get bitwise equal results. */
 #ifndef PTO_KERNEL_EXCHANGE_CUH
 #define PTO_KERNEL_EXCHANGE_CUH
 
@@ -30,12 +29,6 @@ template <int PEERS> static __device__ bool has(const exchange<PEERS> &parameter
 
 static __device__ void store_unit_of(char *vector, unsigned i, const uint4 &data) {
     reinterpret_cast<uint4 *>(vector)[i] = data;
-}
-
-template <typename T> static __device__ elements<T> elements_of(const uint4 &unit) {
-    elements<T> values;
-    memcpy(&values, &unit, sizeof values);
-    return values;
 }
 
 /* Returns summand `j` of a unit. This GPU's own is at position `own_at`; after it, summand j is peer j - 1's.
@@ -60,10 +53,7 @@ template <typename T, typename Op> struct sum_of_all {
         for (int j = 1; j <= PEERS; j++)
             if (has(parameter, j - 1))
                 combine_into(value, elements_of<T>(summand(parameter, j, own, arrived)), combine);
-        const elements<T> reduced = narrowed<T>(value);
-        uint4 unit;
-        memcpy(&unit, &reduced, sizeof unit);
-        store_unit_of(parameter.peer[0].target, i, unit);
+        store_unit<T>(parameter.peer[0].target, i, narrowed<T>(value));
     }
 };
 struct copies_of_all {

@@ -123,7 +123,6 @@ struct tagged {
     uint8_t tag;
 };
 
-/* Stores data and tag in line `i`, so that they carry this run's mark and number. */
 static __device__ void send(const line_part &target, unsigned i, uint4 data, uint64_t run) {
     uint64_t half[2];
     memcpy(half, &data, sizeof half);
@@ -173,9 +172,8 @@ static __device__ uint4 await_line(tagged now, const line_part &source, unsigned
 /* Loads of lines or units that a thread keeps in flight. */
 enum { LINES_IN_FLIGHT = 4 };
 
-/* Copies up to LINES_IN_FLIGHT pairs (source, target), from pair `first` of `pairs` on. The operands of a
- * MOVE are such pairs; a SPREAD has one source, which is paired with each target. All loads are issued before
- * the first of them is waited for. The pairs' sizes may differ. */
+/* Copies up to LINES_IN_FLIGHT pairs (source, target) from pair `first` on. A SPREAD pairs its one source
+ * with each target. All loads are issued before the first of them is waited for. Sizes may differ. */
 static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs, unsigned part_number,
                                   const lines_run &current) {
     const bool moves = now.kind == PTO_KERNEL_MOVE, wide = now.width == PTO_LINE_BYTES;
@@ -252,18 +250,14 @@ static __device__ void reduce_lines(const op &now, unsigned part_number, const l
                     continue;
                 if (source[j].tags != nullptr)
                     data[j] = await_line(read[j], source[j], i, current.run, current.program);
-                elements<T> other;
-                memcpy(&other, &data[j], sizeof other);
+                const elements<T> other = elements_of<T>(data[j]);
                 if (first + j == 1)
                     value = widened(other);
                 else
                     combine_into(value, other, combine);
             }
         }
-        uint4 data;
-        const elements<T> reduced = narrowed<T>(value);
-        memcpy(&data, &reduced, sizeof data);
-        store_data(target, i, wide, data);
+        store_data(target, i, wide, unit_of(narrowed<T>(value)));
     }
 }
 

@@ -1,6 +1,5 @@
 /* The time-out of enqueued runs. No host watches them, so a block that waits for another GPU for too long
- * gives up by itself: it skips the rest of this run and all later ones. Loops that poll call
- * check_patience. */
+ * gives up by itself: it skips the rest of this run and all later ones. Polling loops call check_patience. */
 #ifndef PTO_KERNEL_PATIENCE_CUH
 #define PTO_KERNEL_PATIENCE_CUH
 
@@ -9,15 +8,11 @@
 /* A check reads host memory, which takes much longer than a poll. */
 enum { POLLS_PER_CHECK = 1024 };
 
-/* The result of a check: the wait is over. */
-constexpr uint64_t GAVE_UP = UINT64_MAX;
+constexpr uint64_t GAVE_UP = UINT64_MAX; /* the result of a check: the wait is over */
+constexpr uint64_t STOPPED = UINT64_MAX; /* in `gave_up_in`: an earlier kernel of the run gave up */
 
-/* The value of block_state's `gave_up_in` if an earlier kernel of the run gave up. */
-constexpr uint64_t STOPPED = UINT64_MAX;
-
-/* Records that this block has given up: for its other threads, for its later runs, for the same block of the
- * later kernels of the run, and in host memory, where all waiting blocks check it. The block writes the state
- * of the later kernels because it would cost them 0.1 us to read that of the earlier ones. */
+/* Records that this block has given up: for its other threads, for its later runs, for this block of later
+ * kernels (which would need 0.1 us to read the state of this one), and in host memory for all blocks. */
 static __device__ void give_up(const run_state &parameter, uint64_t run) {
     *gave_up_here() = 1;
     parameter.states[blockIdx.x].gave_up_in = run;

@@ -1,5 +1,4 @@
-/* A program (kernel.h) in the form of a kernel's parameter, and the parts of its operands. The host fills in
- * the parameter (kernel_translate.cuh); the device code reads it. */
+/* A program (kernel.h) as a kernel's parameter, which kernel_translate.cuh fills in, and operands' parts. */
 #ifndef PTO_KERNEL_PROGRAM_CUH
 #define PTO_KERNEL_PROGRAM_CUH
 
@@ -9,8 +8,7 @@
 #include "portolan/kernel.h"
 #include "turns.h"
 
-/* Threads of a block that executes a program with flags. */
-enum { THREADS = 512 };
+enum { THREADS = 512 }; /* of a block, in programs with flags */
 
 /* --- a program, as the parameter of the kernel --------------------------------------------------------- */
 
@@ -181,8 +179,6 @@ static __device__ void use_odd_copies(const device_program &program, part *own) 
     }
     __syncthreads();
 }
-
-/* --- order ---------------------------------------------------------------------------------------------- */
 
 static __device__ pto_turn_t turn_of(const device_program &program, unsigned turn) {
     return pto_turn(program.slices, {program.send_end, program.work_end, program.op_count}, turn);

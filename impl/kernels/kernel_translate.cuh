@@ -1,6 +1,5 @@
-/* Host code that translates the parts of a program (kernel.h) into the parameter of a kernel
- * (kernel_program.cuh), and recognises programs that are an exchange (kernel_exchange.cuh). kernel_cuda.cu
- * calls it when a kernel is created or rebound. The unit tests compile it, too. */
+/* Host code that translates a program (kernel.h) into the parameter of a kernel (kernel_program.cuh), and
+ * recognises exchanges (kernel_exchange.cuh). kernel_cuda.cu and the unit tests use it. */
 #ifndef PTO_KERNEL_TRANSLATE_CUH
 #define PTO_KERNEL_TRANSLATE_CUH
 
@@ -9,7 +8,6 @@
 
 #include "kernel_program.cuh"
 
-/* `parts`: into how many parts each operand is cut. */
 static operand translate(const pto_operand_t *from, unsigned parts) {
     const uint64_t bytes = static_cast<uint64_t>(from->bytes);
     const uint64_t pieces = (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
@@ -27,10 +25,10 @@ static operand translate(const pto_operand_t *from, unsigned parts) {
 }
 
 static bool has_rows(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
-    bool has = false;
     for (int i = op->first; i < op->first + op->count; i++)
-        has |= program->operands[i].rows.rows > 1;
-    return has;
+        if (program->operands[i].rows.rows > 1)
+            return true;
+    return false;
 }
 
 /* Returns whether move_rows can execute a MOVE. Its offsets have 32 bits, as 64-bit divisions are slow. */
@@ -46,10 +44,10 @@ static bool can_run_rows(const pto_kernel_program_t *program, const pto_kernel_o
 }
 
 static bool has_lines(const pto_kernel_program_t *program) {
-    bool has = false;
     for (int i = 0; i < program->operand_count; i++)
-        has |= program->operands[i].spot.lines;
-    return has;
+        if (program->operands[i].spot.lines)
+            return true;
+    return false;
 }
 
 /* Returns whether the kernel for lines can run this: no flags, rows or other double-buffered memory. */
@@ -63,7 +61,6 @@ static bool can_run_lines(const pto_kernel_program_t *program) {
     return can;
 }
 
-/* Returns whether an op waits for data in line format. */
 static bool reads_lines(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     bool reads = false;
     for (int i = 0; i < op->count; i++) {
@@ -120,7 +117,13 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
 struct lines_vector {
     const pto_operand_t *lines;
     const pto_operand_t *data; /* the other operand of the copy; nullptr: the lines are a source of the sum */
-    int op;                    /* index of the op */
+};
+
+/* A vector, not in lines, that an exchange reads or writes. */
+struct vector_use {
+    const pto_operand_t *vector;
+    int op;      /* index of the op */
+    bool by_sum; /* written by the sum, which reads each element before it writes it */
 };
 
 /* The copies and the sum of a program, as an exchange has them: copies into lines and out of lines, at most
@@ -128,33 +131,34 @@ struct lines_vector {
 struct exchange_pattern {
     lines_vector to[EXCHANGE_PEERS_MAX], from[EXCHANGE_PEERS_MAX];
     int to_count, from_count;
-    const pto_operand_t *own, *own_target; /* of a copy within this GPU, or of a sum */
-    const pto_operand_t *result;           /* of the sum; NULL: there is none */
-    int copy_op, sum_op;                   /* the ops of that copy and of the sum */
+    const pto_operand_t *own, *own_target; /* of the copy within this GPU; `own` also of the sum */
+    const pto_operand_t *result;           /* of the sum; nullptr: there is none */
     int own_at;                            /* position of `own` among the sources of the sum, from 0 */
-    bool is_other;                         /* the program does not fit: it is no exchange */
+    vector_use read[EXCHANGE_PEERS_MAX + 1], written[EXCHANGE_PEERS_MAX + 1];
+    int read_count, written_count;
+    bool is_other; /* the program does not fit: it is no exchange */
 };
-
-static void add_vector(lines_vector *vectors, int &count, const lines_vector &vector,
-                       exchange_pattern &pattern) {
-    if (count < EXCHANGE_PEERS_MAX)
-        vectors[count++] = vector;
-    else
-        pattern.is_other = true;
-}
 
 /* Adds a copy of op `op`. The program is no exchange if this is one copy too many of its kind, if it copies
  * from lines to lines, or if it reads lines after the sum. */
 static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *target,
                      exchange_pattern &pattern) {
-    if (target->spot.lines && !source->spot.lines)
-        add_vector(pattern.to, pattern.to_count, {target, source, op}, pattern);
-    else if (source->spot.lines && !target->spot.lines && pattern.result == nullptr)
-        add_vector(pattern.from, pattern.from_count, {source, target, op}, pattern);
-    else if (!source->spot.lines && !target->spot.lines && pattern.own == nullptr)
-        pattern.own = source, pattern.own_target = target, pattern.copy_op = op;
-    else
-        pattern.is_other = true;
+    const bool from_lines = source->spot.lines, to_lines = target->spot.lines;
+    const bool sends = to_lines && !from_lines && pattern.to_count < EXCHANGE_PEERS_MAX;
+    const bool receives =
+        from_lines && !to_lines && pattern.result == nullptr && pattern.from_count < EXCHANGE_PEERS_MAX;
+    const bool is_within = !from_lines && !to_lines && pattern.own == nullptr;
+    if (sends)
+        pattern.to[pattern.to_count++] = {target, source};
+    if (receives)
+        pattern.from[pattern.from_count++] = {source, target};
+    if (is_within)
+        pattern.own = source, pattern.own_target = target;
+    if (sends || is_within)
+        pattern.read[pattern.read_count++] = {source, op, false};
+    if (receives || is_within)
+        pattern.written[pattern.written_count++] = {target, op, false};
+    pattern.is_other |= !sends && !receives && !is_within;
 }
 
 /* Adds a reduction of this GPU's own vector and others in lines, after nothing but copies into lines. */
@@ -163,20 +167,23 @@ static void add_sum(int op_index, const pto_kernel_op_t *op, const pto_operand_t
     pattern.is_other |=
         pattern.from_count > 0 || pattern.own != nullptr || pattern.result != nullptr || op->copies > 0;
     for (int i = 1; i < op->count && !pattern.is_other; i++)
-        if (operand[i].spot.lines)
-            add_vector(pattern.from, pattern.from_count, {&operand[i], nullptr, op_index}, pattern);
-        else if (pattern.own == nullptr)
+        if (operand[i].spot.lines && pattern.from_count < EXCHANGE_PEERS_MAX)
+            pattern.from[pattern.from_count++] = {&operand[i], nullptr};
+        else if (!operand[i].spot.lines && pattern.own == nullptr)
             pattern.own = &operand[i], pattern.own_at = i - 1;
         else
             pattern.is_other = true;
     pattern.is_other |= pattern.own == nullptr || operand->spot.lines;
     pattern.result = operand;
-    pattern.sum_op = op_index;
+    if (pattern.is_other)
+        return;
+    pattern.read[pattern.read_count++] = {pattern.own, op_index, false};
+    pattern.written[pattern.written_count++] = {pattern.result, op_index, true};
 }
 
 static exchange_pattern pattern_of(const pto_kernel_program_t *program) {
     exchange_pattern pattern = {};
-    for (int i = 0; i < program->op_count; i++) {
+    for (int i = 0; i < program->op_count && !pattern.is_other; i++) {
         const pto_kernel_op_t *op = &program->ops[i];
         const pto_operand_t *operand = program->operands + op->first;
         for (int j = 1; j < op->count && op->kind == PTO_KERNEL_SPREAD; j++)
@@ -190,13 +197,6 @@ static exchange_pattern pattern_of(const pto_kernel_program_t *program) {
     return pattern;
 }
 
-/* A vector, not in lines, that an exchange reads or writes. */
-struct vector_use {
-    const pto_operand_t *vector;
-    int op;      /* index of the op */
-    bool by_sum; /* written by the sum, which reads each element before it writes it */
-};
-
 static bool is_disjoint(const pto_operand_t *one, const pto_operand_t *other) {
     const auto from = reinterpret_cast<uintptr_t>(one->spot.at),
                to = reinterpret_cast<uintptr_t>(other->spot.at);
@@ -204,63 +204,38 @@ static bool is_disjoint(const pto_operand_t *one, const pto_operand_t *other) {
            to + static_cast<uintptr_t>(other->bytes) <= from;
 }
 
-/* Returns whether the kernel may write one vector and read another. They may be disjoint. They may also be
- * the same vector if an earlier op, or the sum that writes it, reads it: a thread reads its units before it
- * writes them. Otherwise they may not overlap. */
+/* Returns whether the kernel may write one vector and read another. They may be the same if an earlier op,
+ * or the sum that writes it, reads it: a thread reads its units first. Otherwise they may not overlap. */
 static bool may_write(const vector_use &written, const vector_use &read) {
     const bool read_first = written.op > read.op || (written.op == read.op && written.by_sum);
     const bool is_same = read.vector->spot.at == written.vector->spot.at;
     return is_disjoint(read.vector, written.vector) || (is_same && read_first);
 }
 
-enum { EXCHANGE_READS_MAX = EXCHANGE_PEERS_MAX + 1, EXCHANGE_WRITES_MAX = EXCHANGE_PEERS_MAX + 1 };
-struct exchange_uses {
-    vector_use read[EXCHANGE_READS_MAX], written[EXCHANGE_WRITES_MAX];
-    int read_count, written_count;
-};
-
-static exchange_uses uses_of(const exchange_pattern &pattern) {
-    exchange_uses uses = {};
-    const bool sums = pattern.result != nullptr;
-    for (int i = 0; i < pattern.to_count; i++)
-        uses.read[uses.read_count++] = {pattern.to[i].data, pattern.to[i].op, false};
-    if (pattern.own != nullptr)
-        uses.read[uses.read_count++] = {pattern.own, sums ? pattern.sum_op : pattern.copy_op, false};
-    if (sums)
-        uses.written[uses.written_count++] = {pattern.result, pattern.sum_op, true};
-    for (int i = 0; i < pattern.from_count && !sums; i++)
-        uses.written[uses.written_count++] = {pattern.from[i].data, pattern.from[i].op, false};
-    if (pattern.own_target != nullptr)
-        uses.written[uses.written_count++] = {pattern.own_target, pattern.copy_op, false};
-    return uses;
-}
-
 static bool may_write_all(const exchange_pattern &pattern) {
-    const exchange_uses uses = uses_of(pattern);
     bool may = true;
-    for (int i = 0; i < uses.written_count; i++) {
-        for (int j = 0; j < uses.read_count; j++)
-            may = may && may_write(uses.written[i], uses.read[j]);
+    for (int i = 0; i < pattern.written_count; i++) {
+        for (int j = 0; j < pattern.read_count; j++)
+            may = may && may_write(pattern.written[i], pattern.read[j]);
         for (int j = 0; j < i; j++)
-            may = may && is_disjoint(uses.written[i].vector, uses.written[j].vector);
+            may = may && is_disjoint(pattern.written[i].vector, pattern.written[j].vector);
     }
     return may;
 }
 
 /* Returns whether all vectors have one size, in whole units, and lines of each side one copy stride. */
 static bool has_one_size(const exchange_pattern &pattern) {
-    const exchange_uses uses = uses_of(pattern);
-    const int64_t bytes = pattern.to[0].lines->bytes;
-    bool has_one = bytes > 0 && bytes % UNIT_BYTES == 0 && bytes <= INT32_MAX;
+    const pto_operand_t *to = pattern.to[0].lines, *from = pattern.from[0].lines;
+    bool has_one = to->bytes > 0 && to->bytes % UNIT_BYTES == 0 && to->bytes <= INT32_MAX;
     for (int i = 0; i < pattern.to_count; i++)
-        has_one =
-            has_one && pattern.to[i].lines->bytes == bytes && pattern.from[i].lines->bytes == bytes &&
-            pattern.to[i].lines->spot.copy_stride_bytes == pattern.to[0].lines->spot.copy_stride_bytes &&
-            pattern.from[i].lines->spot.copy_stride_bytes == pattern.from[0].lines->spot.copy_stride_bytes;
-    for (int i = 0; i < uses.read_count; i++)
-        has_one = has_one && uses.read[i].vector->bytes == bytes;
-    for (int i = 0; i < uses.written_count; i++)
-        has_one = has_one && uses.written[i].vector->bytes == bytes;
+        has_one = has_one && pattern.to[i].lines->bytes == to->bytes &&
+                  pattern.from[i].lines->bytes == to->bytes &&
+                  pattern.to[i].lines->spot.copy_stride_bytes == to->spot.copy_stride_bytes &&
+                  pattern.from[i].lines->spot.copy_stride_bytes == from->spot.copy_stride_bytes;
+    for (int i = 0; i < pattern.read_count; i++)
+        has_one = has_one && pattern.read[i].vector->bytes == to->bytes;
+    for (int i = 0; i < pattern.written_count; i++)
+        has_one = has_one && pattern.written[i].vector->bytes == to->bytes;
     return has_one;
 }
 

@@ -8,6 +8,8 @@
  * Why it terminates whenever NCCL does. All blocks are resident: there are at most PTO_PIPES_MAX times
  * PTO_PIPE_LANES. A block waits only for the same lane at the other end of its pipe, and both ends pass its
  * pieces in the same order. So all pipes of a group make progress at the same time. */
+#include <algorithm>
+
 #include "device/device_cuda.h"
 #include "kernel_memory.cuh"
 #include "portolan/messages.h"
@@ -19,7 +21,6 @@ struct near_messages {
     pto_message_t message[MESSAGES_NEAR];
 };
 
-/* The parameter of pass_messages. */
 struct batch {
     pto_pipe_t pipe[PTO_PIPES_MAX];
     const pto_message_t *far; /* the messages; nullptr: they are in `near` */
@@ -100,25 +101,17 @@ __global__ void write_messages(const __grid_constant__ near_messages some, pto_m
         far[threadIdx.x] = some.message[threadIdx.x];
 }
 
-static void copy_batch(const pto_messages_t *messages, int first, near_messages *some, int *count) {
-    *count =
-        messages->message_count - first < MESSAGES_NEAR ? messages->message_count - first : MESSAGES_NEAR;
-    for (int i = 0; i < *count; i++)
-        some->message[i] = messages->message[first + i];
-}
-
 static pto_status_t cuda_pass(const pto_messages_t *messages, pto_message_t *far, void *stream,
                               pto_error_t *err) {
     cudaStream_t on = static_cast<cudaStream_t>(stream);
     const bool is_far = messages->message_count > MESSAGES_NEAR;
     batch all = {};
-    int count = 0;
-    for (int i = 0; i < messages->pipe_count; i++)
-        all.pipe[i] = messages->pipe[i];
+    std::copy_n(messages->pipe, messages->pipe_count, all.pipe);
     all.stop = messages->stop;
     all.far = is_far ? far : nullptr;
     for (int first = 0; first < messages->message_count; first += MESSAGES_NEAR) {
-        copy_batch(messages, first, &all.near, &count);
+        const int count = std::min(messages->message_count - first, int(MESSAGES_NEAR));
+        std::copy_n(messages->message + first, count, all.near.message);
         if (is_far)
             write_messages<<<1, MESSAGES_NEAR, 0, on>>>(all.near, far + first, count);
     }

@@ -73,10 +73,10 @@ static bool is_independent(const pto_program_t *program, const pto_kernel_op_t *
 }
 
 static bool has_rows(const pto_program_t *program, const pto_kernel_op_t *op) {
-    bool has = false;
     for (int i = 0; i < op->count; i++)
-        has |= operand_at(program, op->first + i)->rows.rows > 1;
-    return has;
+        if (operand_at(program, op->first + i)->rows.rows > 1)
+            return true;
+    return false;
 }
 
 /* Returns whether a copy of `source` can be appended to an op of copies as one of `kind`, and gives the op
@@ -250,10 +250,10 @@ static bool copies_result(const pto_program_t *program, const pto_kernel_op_t *r
 }
 
 static bool has_lines(const pto_program_t *program) {
-    bool has = false;
     for (int i = 0; i < program->operands.count; i++)
-        has |= operand_at(program, i)->spot.lines;
-    return has;
+        if (operand_at(program, i)->spot.lines)
+            return true;
+    return false;
 }
 
 void pto_program_fuse(pto_program_t *program) {

@@ -141,8 +141,6 @@ pto_status_t pto_mpi_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t 
     return status;
 }
 
-/* --- rebinding ------------------------------------------------------------------------------------------ */
-
 static void relocate_calls(pto_exec_t *exec, const pto_relocations_t *relocations) {
     pto_library_call_t *call = exec->calls.item;
     for (int i = 0; i < exec->calls.count; i++) {

@@ -51,8 +51,7 @@ static pto_status_t host_window_create(void *group, void *memory, size_t bytes, 
 }
 
 static pto_status_t host_window_destroy(void *group, void *window, pto_error_t *err) {
-    (void)window;
-    (void)err;
+    (void)window, (void)err;
     ((group_t *)group)->windows--;
     return PTO_OK;
 }
