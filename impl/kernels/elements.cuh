@@ -47,25 +47,18 @@ static __device__ void combine_into(wide_elements<untyped> &value, const element
     memcpy(&value, &one, sizeof value);
 }
 
-template <typename T> static __device__ elements<T> elements_of(const uint4 &unit) {
+/* Unit `i` of a vector. The compiler emits a single 16-byte load only for a type of that size. */
+template <typename T> static __device__ elements<T> load_unit(const char *vector, size_t i) {
+    const uint4 bits = reinterpret_cast<const uint4 *>(vector)[i];
     elements<T> value;
-    memcpy(&value, &unit, sizeof value);
+    memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-template <typename T> static __device__ uint4 unit_of(const elements<T> &value) {
-    uint4 unit;
-    memcpy(&unit, &value, sizeof unit);
-    return unit;
-}
-
-/* Unit `i` of a vector. The compiler emits a single 16-byte load only for a type of that size. */
-template <typename T> static __device__ elements<T> load_unit(const char *vector, size_t i) {
-    return elements_of<T>(reinterpret_cast<const uint4 *>(vector)[i]);
-}
-
 template <typename T> static __device__ void store_unit(char *vector, size_t i, const elements<T> &value) {
-    reinterpret_cast<uint4 *>(vector)[i] = unit_of(value);
+    uint4 bits;
+    memcpy(&bits, &value, sizeof bits);
+    reinterpret_cast<uint4 *>(vector)[i] = bits;
 }
 
 /* --- single elements ------------------------------------------------------------------------------------ */

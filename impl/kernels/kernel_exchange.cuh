@@ -31,6 +31,12 @@ static __device__ void store_unit_of(char *vector, unsigned i, const uint4 &data
     reinterpret_cast<uint4 *>(vector)[i] = data;
 }
 
+template <typename T> static __device__ elements<T> elements_of(const uint4 &unit) {
+    elements<T> values;
+    memcpy(&values, &unit, sizeof values);
+    return values;
+}
+
 /* Returns summand `j` of a unit. This GPU's own is at position `own_at`; after it, summand j is peer j - 1's.
  * `j % PEERS` and `j > 0` only keep the indices in bounds where the compiler unrolls. */
 template <int PEERS>
@@ -53,7 +59,10 @@ template <typename T, typename Op> struct sum_of_all {
         for (int j = 1; j <= PEERS; j++)
             if (has(parameter, j - 1))
                 combine_into(value, elements_of<T>(summand(parameter, j, own, arrived)), combine);
-        store_unit<T>(parameter.peer[0].target, i, narrowed<T>(value));
+        const elements<T> reduced = narrowed<T>(value);
+        uint4 unit;
+        memcpy(&unit, &reduced, sizeof unit);
+        store_unit_of(parameter.peer[0].target, i, unit);
     }
 };
 struct copies_of_all {

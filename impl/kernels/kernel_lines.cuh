@@ -250,14 +250,18 @@ static __device__ void reduce_lines(const op &now, unsigned part_number, const l
                     continue;
                 if (source[j].tags != nullptr)
                     data[j] = await_line(read[j], source[j], i, current.run, current.program);
-                const elements<T> other = elements_of<T>(data[j]);
+                elements<T> other;
+                memcpy(&other, &data[j], sizeof other);
                 if (first + j == 1)
                     value = widened(other);
                 else
                     combine_into(value, other, combine);
             }
         }
-        store_data(target, i, wide, unit_of(narrowed<T>(value)));
+        uint4 data;
+        const elements<T> reduced = narrowed<T>(value);
+        memcpy(&data, &reduced, sizeof data);
+        store_data(target, i, wide, data);
     }
 }
 

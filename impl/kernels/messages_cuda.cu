@@ -1,13 +1,13 @@
-/* Messages (portolan/messages.h) on NVIDIA GPUs, with a thread block for each lane of each pipe. nccl_dropin
- * calls cuda_pass for a group of ncclSend and ncclRecv.
+/* Messages (portolan/messages.h) on NVIDIA GPUs, with a thread block for each channel of each pipe.
+ * nccl_dropin calls cuda_pass for a group of ncclSend and ncclRecv.
  *
  * Why the data are visible. As in kernel_cuda.cu: the threads that fill a slot meet at a barrier before one
  * of them releases the count, and the thread that acquires it meets the others at a barrier before any of
  * them reads the slot. Emptying a slot is ordered in the same way.
  *
  * Why it terminates whenever NCCL does. All blocks are resident: there are at most PTO_PIPES_MAX times
- * PTO_PIPE_LANES. A block waits only for the same lane at the other end of its pipe, and both ends pass its
- * pieces in the same order. So all pipes of a group make progress at the same time. */
+ * PTO_PIPE_CHANNELS. A block waits only for the same channel at the other end of its pipe, and both ends pass
+ * its chunks in the same order. So all pipes of a group make progress at the same time. */
 #include <algorithm>
 
 #include "device/device_cuda.h"
@@ -48,13 +48,13 @@ static __device__ void copy_bytes(char *to, const char *from, int64_t bytes) {
         to[i] = from[i];
 }
 
-/* Passes a piece of a message, from byte `at` on, through a slot: the `number`-th piece of this lane, from 0.
- * The sender waits for an empty slot, the receiver for a filled one. Returns false if stopped. */
-static __device__ bool pass_piece(const pto_pipe_t &pipe, unsigned lane, uint64_t number,
+/* Passes a chunk of a message, from byte `at` on, through a slot: the `number`-th chunk of this channel, from
+ * 0. The sender waits for an empty slot, the receiver for a filled one. Returns false if stopped. */
+static __device__ bool pass_chunk(const pto_pipe_t &pipe, unsigned channel, uint64_t number,
                                   const pto_message_t &message, int64_t at, int64_t bytes,
                                   const uint64_t *stop) {
-    char *slot = pipe.target->slot[lane][number % PTO_PIPE_SLOTS];
-    const uint64_t *awaited = pipe.sends ? &pipe.source->emptied[lane] : &pipe.target->filled[lane];
+    char *slot = pipe.target->slot[channel][number % PTO_PIPE_SLOTS];
+    const uint64_t *awaited = pipe.sends ? &pipe.source->emptied[channel] : &pipe.target->filled[channel];
     const uint64_t empty_at_first =
         pipe.sends ? PTO_PIPE_SLOTS : 0; /* slots that need not be emptied before */
     const uint64_t least = number + 1 > empty_at_first ? number + 1 - empty_at_first : 0;
@@ -63,31 +63,32 @@ static __device__ bool pass_piece(const pto_pipe_t &pipe, unsigned lane, uint64_
     copy_bytes(pipe.sends ? slot : message.to + at, pipe.sends ? message.from + at : slot, bytes);
     __syncthreads();
     if (threadIdx.x == 0)
-        store_release(pipe.sends ? &pipe.target->filled[lane] : &pipe.source->emptied[lane], number + 1);
+        store_release(pipe.sends ? &pipe.target->filled[channel] : &pipe.source->emptied[channel],
+                      number + 1);
     return true;
 }
 
-/* Passes all messages of a pipe through one of its lanes. The count of pieces continues from kernel to
+/* Passes all messages of a pipe through one of its channels. The count of chunks continues from kernel to
  * kernel; messages of the process to itself have none. */
 __global__ void __launch_bounds__(MESSAGE_THREADS) pass_messages(const __grid_constant__ batch all) {
-    const pto_pipe_t pipe = all.pipe[blockIdx.x / PTO_PIPE_LANES];
-    const unsigned lane = blockIdx.x % PTO_PIPE_LANES;
+    const pto_pipe_t pipe = all.pipe[blockIdx.x / PTO_PIPE_CHANNELS];
+    const unsigned channel = blockIdx.x % PTO_PIPE_CHANNELS;
     const pto_message_t *messages = all.far != nullptr ? all.far : all.near.message;
     uint64_t *count = nullptr;
     if (pipe.source != nullptr)
-        count = pipe.sends ? &pipe.source->sent[lane] : &pipe.target->received[lane];
+        count = pipe.sends ? &pipe.source->sent[channel] : &pipe.target->received[channel];
     uint64_t number = count != nullptr ? *count : 0;
     bool goes_on = true;
     __syncthreads(); /* all have read the count */
     for (int i = pipe.first; i < pipe.first + pipe.count && goes_on; i++) {
         const pto_message_t message = messages[i];
-        for (int64_t at = static_cast<int64_t>(lane) * PTO_PIPE_SLOT_BYTES; at < message.bytes && goes_on;
-             at += PTO_PIPE_LANES * PTO_PIPE_SLOT_BYTES) {
+        for (int64_t at = static_cast<int64_t>(channel) * PTO_PIPE_SLOT_BYTES; at < message.bytes && goes_on;
+             at += PTO_PIPE_CHANNELS * PTO_PIPE_SLOT_BYTES) {
             const int64_t bytes = min(message.bytes - at, static_cast<int64_t>(PTO_PIPE_SLOT_BYTES));
             if (count == nullptr)
                 copy_bytes(message.to + at, message.from + at, bytes);
             else
-                goes_on = pass_piece(pipe, lane, number, message, at, bytes, all.stop);
+                goes_on = pass_chunk(pipe, channel, number, message, at, bytes, all.stop);
             number += goes_on ? 1 : 0;
         }
     }
@@ -115,8 +116,8 @@ static pto_status_t cuda_pass(const pto_messages_t *messages, pto_message_t *far
         if (is_far)
             write_messages<<<1, MESSAGES_NEAR, 0, on>>>(all.near, far + first, count);
     }
-    pass_messages<<<static_cast<unsigned>(messages->pipe_count) * PTO_PIPE_LANES, MESSAGE_THREADS, 0, on>>>(
-        all);
+    pass_messages<<<static_cast<unsigned>(messages->pipe_count) * PTO_PIPE_CHANNELS, MESSAGE_THREADS, 0,
+                    on>>>(all);
     return check(cudaGetLastError(), "launch of messages", err);
 }
 

@@ -1,5 +1,6 @@
 /* Messages (portolan/messages.h) on the host device. A batch of messages is a step of a stream
- * (host_stream.h): each time, the process passes one piece in each lane, if possible, until none is left. */
+ * (host_stream.h): each time, the process passes one chunk in each channel, if possible, until none is left.
+ */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "device/host_stream.h"
 #include "portolan/messages.h"
 
-/* The position of a lane of a pipe: its message, and the offset of the next piece. */
+/* The position of a channel of a pipe: its message, and the offset of the next chunk. */
 typedef struct {
     int message;
     int64_t at;
@@ -17,7 +18,7 @@ typedef struct batch {
     struct batch *next; /* in the list of batches in graphs */
     pto_messages_t all;
     pto_message_t *message; /* a copy of the list, behind this struct */
-    position_t position[PTO_PIPES_MAX][PTO_PIPE_LANES];
+    position_t position[PTO_PIPES_MAX][PTO_PIPE_CHANNELS];
     bool in_graph; /* it may run again, so it is never freed */
 } batch_t;
 
@@ -29,61 +30,61 @@ static void store(uint64_t *count, uint64_t value) {
     atomic_store_explicit((_Atomic uint64_t *)count, value, memory_order_release);
 }
 
-/* Passes a piece, from byte `at` of a message on. Returns false if no slot is empty, or filled. */
-static bool pass_piece(const pto_pipe_t *pipe, int lane, const pto_message_t *message, int64_t at,
+/* Passes a chunk, from byte `at` of a message on. Returns false if no slot is empty, or filled. */
+static bool pass_chunk(const pto_pipe_t *pipe, int channel, const pto_message_t *message, int64_t at,
                        size_t bytes) {
     if (!pipe->source) {
         memmove(message->to + at, message->from + at, bytes);
         return true;
     }
-    uint64_t *passed = pipe->sends ? &pipe->source->sent[lane] : &pipe->target->received[lane];
-    char *slot = pipe->target->slot[lane][*passed % PTO_PIPE_SLOTS];
-    if (pipe->sends && *passed >= load(&pipe->source->emptied[lane]) + PTO_PIPE_SLOTS)
+    uint64_t *passed = pipe->sends ? &pipe->source->sent[channel] : &pipe->target->received[channel];
+    char *slot = pipe->target->slot[channel][*passed % PTO_PIPE_SLOTS];
+    if (pipe->sends && *passed >= load(&pipe->source->emptied[channel]) + PTO_PIPE_SLOTS)
         return false;
-    if (!pipe->sends && load(&pipe->target->filled[lane]) <= *passed)
+    if (!pipe->sends && load(&pipe->target->filled[channel]) <= *passed)
         return false;
     if (pipe->sends)
         memcpy(slot, message->from + at, bytes);
     else
         memcpy(message->to + at, slot, bytes);
     ++*passed;
-    store(pipe->sends ? &pipe->target->filled[lane] : &pipe->source->emptied[lane], *passed);
+    store(pipe->sends ? &pipe->target->filled[channel] : &pipe->source->emptied[channel], *passed);
     return true;
 }
 
-/* Passes the next piece of a lane, if possible. Returns false if there are no more pieces. */
-static bool advance(const batch_t *batch, const pto_pipe_t *pipe, int lane, position_t *position) {
+/* Passes the next chunk of a channel, if possible. Returns false if there are no more chunks. */
+static bool advance(const batch_t *batch, const pto_pipe_t *pipe, int channel, position_t *position) {
     while (position->message < pipe->count) {
         const pto_message_t *message = &batch->message[pipe->first + position->message];
         if (position->at < message->bytes) {
             const int64_t left = message->bytes - position->at;
-            const int64_t piece = left < PTO_PIPE_SLOT_BYTES ? left : PTO_PIPE_SLOT_BYTES;
-            if (pass_piece(pipe, lane, message, position->at, (size_t)piece))
-                position->at += PTO_PIPE_LANES * PTO_PIPE_SLOT_BYTES;
+            const int64_t chunk = left < PTO_PIPE_SLOT_BYTES ? left : PTO_PIPE_SLOT_BYTES;
+            if (pass_chunk(pipe, channel, message, position->at, (size_t)chunk))
+                position->at += PTO_PIPE_CHANNELS * PTO_PIPE_SLOT_BYTES;
             return true;
         }
         position->message++;
-        position->at = (int64_t)lane * PTO_PIPE_SLOT_BYTES;
+        position->at = (int64_t)channel * PTO_PIPE_SLOT_BYTES;
     }
     return false;
 }
 
 static void begin(batch_t *batch) {
     for (int pipe = 0; pipe < PTO_PIPES_MAX; pipe++)
-        for (int lane = 0; lane < PTO_PIPE_LANES; lane++)
-            batch->position[pipe][lane] = (position_t){0, (int64_t)lane * PTO_PIPE_SLOT_BYTES};
+        for (int channel = 0; channel < PTO_PIPE_CHANNELS; channel++)
+            batch->position[pipe][channel] = (position_t){0, (int64_t)channel * PTO_PIPE_SLOT_BYTES};
 }
 
-/* Passes pieces as a step of a stream (pto_host_step_t). */
+/* Passes chunks as a step of a stream (pto_host_step_t). */
 static bool step(void *context, bool *begun) {
     batch_t *batch = context;
-    bool left = false; /* there are more pieces */
+    bool left = false; /* there are more chunks */
     if (!*begun)
         begin(batch);
     *begun = true;
     for (int pipe = 0; pipe < batch->all.pipe_count; pipe++)
-        for (int lane = 0; lane < PTO_PIPE_LANES; lane++)
-            left = advance(batch, &batch->all.pipe[pipe], lane, &batch->position[pipe][lane]) || left;
+        for (int channel = 0; channel < PTO_PIPE_CHANNELS; channel++)
+            left = advance(batch, &batch->all.pipe[pipe], channel, &batch->position[pipe][channel]) || left;
     if (left && load(batch->all.stop) == 0)
         return false;
     if (!batch->in_graph)

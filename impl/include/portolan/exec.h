@@ -56,7 +56,7 @@ const char *pto_op_name(pto_op_t op);
 /* Returns whether an operation can combine values of a datatype; if not, PTO_ERR_NOT_APPLICABLE and why. */
 pto_status_t pto_op_takes(pto_op_t op, pto_datatype_t datatype, pto_error_t *err);
 
-/* `rows` pieces of `bytes` each, the next one `pitch` bytes after the last. */
+/* `rows` rows of `bytes` each, the next one `pitch` bytes after the last. */
 typedef struct {
     void *target;
     const void *source;

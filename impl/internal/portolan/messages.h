@@ -2,11 +2,11 @@
  * passes a list of messages, all at the same time. Each pair of processes makes progress independently of the
  * others, in whatever order the processes list their messages.
  *
- * A pipe carries messages from one process to another, in order. It has several lanes, each with a thread
- * block and a few slots in the receiver's memory. A message is cut into pieces of the size of a slot; piece i
- * goes through lane i % PTO_PIPE_LANES. The sender fills slots and counts them, the receiver empties slots
- * and counts them, and each waits for the other's count. The counts continue from kernel to kernel, so one
- * side may pass in one kernel what the other side passes in several. */
+ * A pipe carries messages from one process to another, in order. It has several channels, each with a thread
+ * block and a few slots in the receiver's memory. A message is cut into chunks of the size of a slot; chunk i
+ * goes through channel i % PTO_PIPE_CHANNELS. The sender fills slots and counts them, the receiver empties
+ * slots and counts them, and each waits for the other's count. The counts continue from kernel to kernel, so
+ * one side may pass in one kernel what the other side passes in several. */
 #ifndef PORTOLAN_MESSAGES_H
 #define PORTOLAN_MESSAGES_H
 
@@ -15,18 +15,18 @@
 
 PTO_C_BEGIN
 
-enum { PTO_PIPE_LANES = 4, PTO_PIPE_SLOTS = 2, PTO_PIPE_SLOT_BYTES = 16384, PTO_PIPES_MAX = 16 };
+enum { PTO_PIPE_CHANNELS = 4, PTO_PIPE_SLOTS = 2, PTO_PIPE_SLOT_BYTES = 16384, PTO_PIPES_MAX = 16 };
 
 /* The two ends of a pipe, in the memory of the sender and of the receiver. All zero at first. */
 typedef struct {
-    uint64_t emptied[PTO_PIPE_LANES]; /* slots; written by the receiver */
-    uint64_t sent[PTO_PIPE_LANES];    /* pieces */
+    uint64_t emptied[PTO_PIPE_CHANNELS]; /* slots; written by the receiver */
+    uint64_t sent[PTO_PIPE_CHANNELS];    /* chunks */
 } pto_pipe_source_t;
 
 typedef struct {
-    uint64_t filled[PTO_PIPE_LANES];   /* slots; written by the sender */
-    uint64_t received[PTO_PIPE_LANES]; /* pieces */
-    char slot[PTO_PIPE_LANES][PTO_PIPE_SLOTS][PTO_PIPE_SLOT_BYTES];
+    uint64_t filled[PTO_PIPE_CHANNELS];   /* slots; written by the sender */
+    uint64_t received[PTO_PIPE_CHANNELS]; /* chunks */
+    char slot[PTO_PIPE_CHANNELS][PTO_PIPE_SLOTS][PTO_PIPE_SLOT_BYTES];
 } pto_pipe_target_t;
 
 typedef struct {
