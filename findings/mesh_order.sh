@@ -28,7 +28,8 @@ for ranks in ([0, 1], [1, 0]):
         tensors = (shards.to_local(), shards.full_tensor(), again.to_local(), again.full_tensor())
         numbers = [[int(x) for x in t.flatten()] for t in tensors]
         line = "has {}, all {}; replicated and divided again {}, all {}".format(*numbers)
-        print(*ranks, elements, "rank", rank, "at", mesh.get_local_rank(), line, flush=True)
+        place = " ".join(str(x) for x in (*ranks, elements, "rank", rank, "at", mesh.get_local_rank()))
+        os.write(1, f"{place} {line}\n".encode())  # whole lines of two processes
 dist.destroy_process_group()
 END_PY
 for backend in gloo nccl; do

@@ -195,15 +195,16 @@ class Allreduces(unittest.TestCase):
         sys.modules["torch"] = torch
         floats, doubles = (ctypes.c_float * 1000)(*[rank + 1] * 1000), (ctypes.c_double * 70000)(*range(rank, rank + 70000))
 
-        def tensor(memory, dtype, contiguous=True):
+        def tensor(memory, dtype, contiguous=True, negative=False):
             return types.SimpleNamespace(data_ptr=lambda: ctypes.addressof(memory), numel=lambda: len(memory), dtype=dtype, device=0,
-                                         element_size=lambda: ctypes.sizeof(memory) // len(memory), is_contiguous=lambda: contiguous)
+                                         element_size=lambda: ctypes.sizeof(memory) // len(memory), is_contiguous=lambda: contiguous, is_neg=lambda: negative)
         all_reduce(tensor(floats, "torch.float32"), group)
         all_reduce(tensor((ctypes.c_float * 1000)(), "torch.float32"), group)  # another buffer
         all_reduce(tensor(floats, "torch.float32"), group)
         all_reduce(tensor(doubles, "torch.float64"), group, "max")
         refused = 0
-        for odd in (tensor(floats, "torch.float32", False), tensor(floats, "torch.bool")):
+        for odd in (tensor(floats, "torch.float32", False), tensor(floats, "torch.bool"),
+                    tensor(floats, "torch.float32", negative=True)):
             try:
                 all_reduce(odd, group)
             except portolan.Error:
@@ -223,7 +224,7 @@ class Allreduces(unittest.TestCase):
             os.close(writer)
             readers.append(open(reader, encoding="utf-8"))
         for reader in readers:
-            self.assertEqual(json.loads(reader.read() or "null"), [18.0, 18.0, 2.0, 70001.0, 2, False])
+            self.assertEqual(json.loads(reader.read() or "null"), [18.0, 18.0, 2.0, 70001.0, 3, False])
             reader.close()
         for _ in range(size):
             os.wait()

@@ -121,6 +121,8 @@ def all_reduce(tensor, group, op="sum"):
     import torch
     if not tensor.is_contiguous():
         raise Error("value out of range", "the tensor is not contiguous")
+    if tensor.is_neg():  # its memory has the opposite signs
+        raise Error("value out of range", "the tensor is a view with the negative bit; see torch.resolve_neg")
     datatype = DATATYPES.get(str(tensor.dtype).replace("torch.", ""))
     if not datatype:
         raise Error("no such name", f"no allreduce of {tensor.dtype}")
