@@ -128,10 +128,10 @@ bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pt
 }
 
 typedef enum {
-    AT_LOW,
+    AT_LOW, /* the low ends of the prices' intervals */
     AT_PRICE,
-    AT_HIGH
-} at_t; /* the low end of prices' intervals, the prices, the high end */
+    AT_HIGH /* their high ends */
+} at_t;
 
 /* Returns an end of a price's interval as a multiple of the price. Without an interval, 1. */
 static double share_at(const pto_price_t *price, at_t at) {
