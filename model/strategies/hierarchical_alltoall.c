@@ -113,7 +113,7 @@ static int build_at_leaders(const context_t *context, const char *name, pto_bloc
 }
 
 static leaders_t leaders_of_alltoall(const context_t *context) {
-    int64_t m = context->node.n, bundles = context->nodes * m;
+    int64_t m = context->node.n, bundles = context->nodes * m; /* of m blocks, as pto_blocks_t orders them */
     leaders_t leaders = {.gathered = build_at_leaders(context, "gathered", PTO_BLOCKS_NODE_ROW, bundles * m),
                          .arrived = build_at_leaders(context, "arrived", PTO_BLOCKS_NODE_COLUMN, bundles * m),
                          .bundle = m * m};

@@ -22,7 +22,7 @@ static void find_sides(pto_builder_t *builder, int number, phase_t *phase, int64
     for (int i = 0; i < phase->count; i++) {
         pto_side_t side = pto_side_towards(builder, phase->field, shift[i], 1, pto_constant(0));
         int64_t cells = pto_halo_units(grid, shift[i], 1).last_cells;
-        side.packs = !side.own && cells > side.border.run.constant;
+        side.packs = !side.own && cells > side.border.run.constant; /* not contiguous */
         side.packed_out = pto_side_packed(phase->members.out, pto_constant(*packed_cells), cells);
         side.packed_in = pto_side_packed(phase->members.in, pto_constant(*packed_cells), cells);
         *packed_cells += side.packs ? cells : 0;

@@ -24,8 +24,8 @@ typedef struct {
 /* Chunks in progress: enough for each of up to four pipeline stages to work on one. */
 enum { IN_PROGRESS = 4 };
 
-/* Returns chunk k + ahead of `all`, counted from the process's own part. The slice is one part of the buffer
- * if its blocks are divided into chunks. */
+/* Returns chunk k + ahead, counted from the process's own part. `all` names the buffer, whose blocks together
+ * are divided into n c chunks. */
 static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_slice_t all, int64_t ahead) {
     int64_t blocks = pto_builder_buffer(builder, ring->host.buffer)->block_count;
     all.parts = ring->members.n * ring->chunks / blocks;

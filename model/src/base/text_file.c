@@ -12,9 +12,9 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-enum { READ_BYTES_MIN = 1 << 14 }; /* and room for the end of the text */
+enum { READ_BYTES_MIN = 1 << 14 }; /* free room before each read, including the final NUL */
 
-/* Returns whether a path names an open file. Opening it never waits, unlike a named pipe. */
+/* Returns whether a path names an open file. Opening it never waits, unlike opening a named pipe. */
 static bool is_open_file(const char *path) {
     return pto_text_begins(path, "/dev/fd/") || pto_text_begins(path, "/proc/self/fd/") ||
            strcmp(path, "/dev/stdin") == 0;
@@ -104,7 +104,7 @@ static bool is_utf16(const unsigned char *byte, size_t size) {
     return is_marked || (byte[0] >= ' ' && byte[1] == 0 && byte[2] >= ' ' && byte[3] == 0);
 }
 
-/* A notebook's keys are in alphabetic order. */
+/* Returns whether the first key is "cells": a notebook's keys are in alphabetic order. */
 static bool is_notebook(const char *text, size_t size) {
     static const char first[] = "\"cells\"";
     size_t at = size > 0 && *text == '{';

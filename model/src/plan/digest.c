@@ -1,7 +1,7 @@
 /* The digest of a plan: the FNV-1a hash (Fowler, Noll, Vo) of its request, nodes, groups, buffers, stages and
- * steps. The executor's processes compare digests to check that they have built the same plan. Recorded plans
- * have digests too, so fields added later are hashed only where they are set (fnv1a_set). The second part
- * compares matrices of byte counts, of which each process may know only a part. */
+ * steps. The executor's processes compare digests to check that they have built the same plan. Fields that
+ * most plans leave unset are hashed only where they are set (fnv1a_set). The second part compares matrices of
+ * byte counts, of which each process may know only a part. */
 #include <string.h>
 
 #include "base/hash.h"
