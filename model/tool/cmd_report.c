@@ -192,7 +192,7 @@ static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t 
 static bool is_kept(const int64_t *work, int count, int i, int64_t limit) {
     int64_t sum = 0;
     for (int j = 0; j < count; j++) {
-        const bool comes_first = work[j] < work[i] || (work[j] == work[i] && j >= i);
+        const bool comes_first = work[j] < work[i] || (j >= i && work[j] == work[i]);
         if (comes_first && !pto_add(sum, work[j], &sum))
             return false;
     }
