@@ -49,8 +49,7 @@ static int settling_samples(const probe_t *probe, int count) {
     return needed < INT_MAX ? (int)needed : INT_MAX;
 }
 
-/* Simulates a visit in which every sample is `once_s`: fills `seconds`, returns the size's samples after it.
- * */
+/* Simulates a visit with samples of `once_s`: fills `seconds`, returns the number of the size's samples. */
 static int samples_after(const sizes_t *sizes, const visit_t *visit, double once_s, double *seconds) {
     int count = visit->earlier_samples;
     for (int i = 0; i < visit->max_samples; i++)

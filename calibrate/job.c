@@ -9,8 +9,7 @@
 #include "fatal.h"
 #include "topology.h"
 
-/* Sets this process's node (in the order of lowest ranks) and rank on it. Returns the processes on the node.
- * */
+/* Sets this process's node (in the order of lowest ranks) and rank on it. Returns its processes. */
 static int find_node(job_t *job, process_t *own) {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_DO(MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node));

@@ -1,5 +1,4 @@
-/* Writes the samples file (samples.h), a point's rows by one call, so that it always ends with a whole row.
- * */
+/* Writes the samples file (samples.h), a point's rows by one call, so that it never ends within a row. */
 #include "samples.h"
 
 #include <inttypes.h>

@@ -152,8 +152,7 @@ static bool applies(const pto_export_table_t *table, const pto_export_range_t *r
     return strcmp(distribution, "any") == 0 || table->nodes == table->ranks;
 }
 
-/* Reads an entry for communicators into the tables that no earlier entry has filled (`is_filled`, by table).
- * */
+/* Reads an entry for communicators into the tables that no earlier entry has filled (`is_filled`). */
 static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_export_collective_t *collective,
                               pto_export_t *export, bool *is_filled) {
     pto_export_entry_t entry[PTO_EXPORT_RULES_MAX];

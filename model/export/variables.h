@@ -67,10 +67,9 @@ typedef struct {
     int found_count;
 } pto_variables_t;
 
-/* Rewrites a line that sets a variable in another language than sh (fish, PowerShell, container files, YAML,
- * JSON, calls such as setenv("NAME", "VALUE")) as NAME=VALUE, and returns that; else returns the line itself.
- * `*item` is the `item` of pto_variables_t: on entry the one of the line before, on return that of this line.
- */
+/* Rewrites a line that sets a variable in another language than sh (fish, PowerShell, container files,
+ * YAML, JSON, calls such as setenv("NAME", "VALUE")) as NAME=VALUE, and returns that; else returns the line
+ * itself. `*item` is the `item` of pto_variables_t: of the line before, and on return of this line. */
 char *pto_variables_as_shell(char *line, const char *prefix, char **item);
 /* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);

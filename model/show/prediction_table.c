@@ -106,8 +106,7 @@ static int find_gap(const columns_t *columns, int width) {
     return used - gaps * (WIDE_GAP - 1) <= width ? 1 : 0;
 }
 
-/* Makes the columns that the user named fit: by narrow gaps, then without details; else lines are too wide.
- * */
+/* Makes the columns that the user named fit: by narrow gaps, then without details; else lines are wide. */
 static void choose_gap(columns_t *columns, int width) {
     columns->gap = find_gap(columns, width);
     if (columns->gap > 0)

@@ -22,7 +22,7 @@ const char *score_filter_text(const pto_score_filter_t *filter, char *text, size
     return text;
 }
 
-/* Columns of the table of groups (pto_score_summary_t). On a narrow terminal, the highest ranks are left out.
+/* Columns of the table of groups (pto_score_summary_t). A narrow terminal lacks those of the highest rank.
  * */
 typedef enum {
     COLUMN_CELLS,
@@ -69,8 +69,7 @@ static bool is_column_shown(const score_print_t *how, column_t column) {
     return how->all || used <= pto_terminal_width(stdout);
 }
 
-/* A fraction as "66.7%", with `sign` if positive; from 1000% on as a shorter factor, "96.9x" for 9590% more.
- * */
+/* A fraction as "66.7%", with `sign` if positive; from 1000% on as a factor, "96.9x" for 9590% more. */
 static const char *more_text(double share, const char *sign, char text[16]) {
     if (share >= 10)
         snprintf(text, 16, share < 99 ? "%.1fx" : share < 99999 ? "%.0fx" : "%.0ex", 1 + share);

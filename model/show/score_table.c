@@ -142,8 +142,7 @@ static void print_record(const score_row_t *row, pto_format_t format) {
         pto_field_json_if(of_model, pto_field_count("right_no_ties", summary->right_no_ties)));
 }
 
-/* Prints a picker's row. In an empty group only the model has one. `strategy`: of PTO_PICKER_ALWAYS, or NULL.
- * */
+/* Prints a picker's row. An empty group has only the model's. `strategy`: of PTO_PICKER_ALWAYS, or NULL. */
 static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filter, pto_picker_t picker,
                               const pto_strategy_t *strategy) {
     score_row_t row = {*filter, picker, strategy, {0}};

@@ -287,9 +287,8 @@ static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) 
     return false;
 }
 
-/* Adds the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". The i-th pick
- * holds between crossings i - 1 and i. If there is no point of the sweep between these, its doubt is unknown.
- */
+/* Adds the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". The i-th
+ * pick holds between crossings i - 1 and i. Without a point of the sweep there, it is not marked. */
 static pto_status_t add_sweep_picks(pto_text_t *line, const pto_predictions_t *predictions, bool *doubtful,
                                     pto_error_t *err) {
     pto_range_t *range = NULL;

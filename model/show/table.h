@@ -75,8 +75,7 @@ void pto_print_csv_changes(const pto_machine_t *machine);
 /* Returns "64 B" or "8 KiB", in `text`. */
 const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 
-/* Return a size, or a point of the sweep, in three digits, "5.37 KiB": for values between the sweep's points.
- * */
+/* Return a size, or a point of the sweep, in three digits, "5.37 KiB": for values between such points. */
 const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);

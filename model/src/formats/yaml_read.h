@@ -99,8 +99,7 @@ pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *li
 #define PTO_READ_ROWS(reader, list, wanted, row, rows, count)                                                \
     pto_read_rows(reader, list, wanted, row, sizeof **(rows), rows, count)
 
-/* Reports a fault of the file `path`, which a node names: at the node if it cannot be read, else in the file.
- * */
+/* Reports a fault of the file `path`, which a node names: at the node if it cannot be read, else in it. */
 pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
                               const pto_error_t *fault);
 
