@@ -110,8 +110,7 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
     return status;
 }
 
-/* Sets the price of an algorithm or (NULL) of the library's default: 0, so that it wins, if it is unknown.
- * */
+/* Sets the price of an algorithm or (NULL) of the library's default: 0, so that it wins, if unknown. */
 static pto_status_t price_rule(const pto_export_t *export, const pto_export_table_t *table,
                                const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                                pto_error_t *err) {
@@ -174,8 +173,7 @@ static pto_status_t prefer_default(const pto_export_t *export, const pto_export_
     return status;
 }
 
-/* Adds a rule from this size of the export on, if it is the first one or the last rule is not good enough.
- * */
+/* Adds a rule from this size of the export on, if it is the first or the last rule is not good enough. */
 static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t index,
                               pto_error_t *err) {
     const bool is_first = index == 0;

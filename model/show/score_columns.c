@@ -22,8 +22,7 @@ const char *score_filter_text(const pto_score_filter_t *filter, char *text, size
     return text;
 }
 
-/* Columns of the table of groups (pto_score_summary_t). A narrow terminal lacks those of the highest rank.
- * */
+/* Columns of the table of groups (pto_score_summary_t). Narrow terminals lack those of the highest rank. */
 typedef enum {
     COLUMN_CELLS,
     COLUMN_RIGHT,

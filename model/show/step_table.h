@@ -22,8 +22,7 @@ double pto_step_total(const pto_step_end_t *end, int total);
 void pto_print_step_simulations(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation,
                                 int count);
 
-/* Returns the machine that the workload's computation times are for, if --machine names another, or NULL.
- * */
+/* Returns the machine that the workload's computation times are for; NULL if it is that of --machine. */
 const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_options_t *options);
 
 /* Returns the origin of the computation times if they are scaled or for another machine; else NULL. */
