@@ -117,8 +117,8 @@ typedef struct {
     void *handle; /* NULL: the process takes no part */
 } pto_exec_kernel_t;
 
-/* Whether runs can be queued (pto_exec_queue). If not: processes take part in every run, or user buffers are
- * copied. */
+/* Whether runs can be queued (pto_exec_queue), and if not, why: processes take part in every run, or user
+ * buffers are copied before or after it. */
 typedef enum { PTO_QUEUE_YES, PTO_QUEUE_BY_PROCESSES, PTO_QUEUE_SHADOWED } pto_queue_t;
 
 /* A collective node that NCCL runs, with this process's arguments. */

@@ -1,5 +1,5 @@
-/* The functions by which the executor uses MPI, for messages and MPI's own collectives. It finds the table
- * in its team, so that it links no MPI. impl/mpi implements it. */
+/* The table of functions by which the executor uses MPI, for messages and for MPI's own collectives. The
+ * executor finds it in its team, so that it links no MPI. impl/mpi implements it. */
 #ifndef PTO_MPI_PART_H
 #define PTO_MPI_PART_H
 

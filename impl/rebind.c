@@ -64,6 +64,7 @@ static bool is_private(const pto_exec_t *exec, int buffer, int side) {
            (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
 }
 
+/* Returns the properties of a side, when the executor has just been bound. */
 static pto_user_side_t side_as_bound(const pto_exec_t *exec, int side) {
     pto_user_side_t found = {.is_private = true};
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {

@@ -11,6 +11,7 @@
 
 enum { ABORT_GRACE_S = 5, DEFAULT_TIMEOUT_S = 20 };
 
+/* Returns what the process does in a task, for messages. */
 static const char *activity_of(const pto_exec_t *exec, const pto_task_t *task) {
     const pto_exec_choice_t *choice = exec->choices.item;
     const bool waits = task->choice && choice[task->choice - 1].branch < 0;

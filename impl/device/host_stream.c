@@ -370,8 +370,9 @@ uint64_t pto_host_stream_capture(const void *stream) {
     return graph ? graph->capture : 0;
 }
 
-/* Returns whether the origin follows all captured items. If it follows a follow, it follows what that one
- * follows. One pass from the last follow to the first is enough: only later ones lead to an earlier one. */
+/* Returns whether the origin follows all captured items. Goes through the follows from the last to the first.
+ * If the origin follows one of them, it also follows what that one follows. One pass is enough, because only
+ * later follows lead from the origin to an earlier one. */
 static bool all_joined(const stream_t *graph) {
     const follow_t *follows = graph->follows.item;
     bool all = true;

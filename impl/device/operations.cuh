@@ -1,5 +1,6 @@
-/* The operations of reductions on a GPU: function objects that combine two values. Kernels are compiled for
- * the usual pairs of element type and operation; all others share one instance (`untyped`, `op_choice`). */
+/* The operations of reductions on a GPU, as function objects that combine two values. Kernels are templates
+ * on the element type and the operation. They are compiled for the usual pairs; all other pairs share one
+ * instance, for the type `untyped` and the operation `op_choice`. */
 #ifndef PTO_OPERATIONS_CUH
 #define PTO_OPERATIONS_CUH
 
@@ -102,8 +103,8 @@ template <typename T> static __device__ uint4 extreme(uint4 one, uint4 other, un
                             : each_element<T>(one, other, [](T a, T b) { return a < b ? b : a; });
 }
 
-/* `1U` makes the arithmetic unsigned: C++ promotes 8- and 16-bit operands to int. No bitwise op comes
- * here. */
+/* `1U *` and `1U` make the arithmetic unsigned: C++ promotes 8- and 16-bit operands to int. Bitwise
+ * operations never get here (combine_unit). */
 template <typename T> static __device__ uint4 combine_integers(uint4 one, uint4 other, unsigned op) {
     switch (op) {
     case PTO_OP_PROD:

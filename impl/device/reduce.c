@@ -1,6 +1,7 @@
-/* Reductions on the CPU, with one loop for each type and operation, which the compiler can vectorise.
- * Integer sums and products are computed in an unsigned type, so that they wrap around instead of being
- * undefined. 16-bit floating point is widened tile by tile, and reduced by the loops for float. */
+/* Reductions on the CPU, with one loop for each type and operation, which the compiler can vectorise. Integer
+ * sums and products are computed in an unsigned type, so that they wrap around instead of being undefined.
+ * 16-bit floating point is widened tile by tile, and reduced by the loops for float. host_stream.c calls
+ * these functions for the host device, tasks.c for buffers in host memory. */
 #include "reduce.h"
 
 #include <string.h>

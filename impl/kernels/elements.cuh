@@ -31,6 +31,7 @@ template <typename T> static __device__ elements<T> narrowed(const wide_elements
     return value;
 }
 
+/* Combines each element of `value` with that of `other`. */
 template <typename T, typename Op>
 static __device__ void combine_into(wide_elements<T> &value, const elements<T> &other, Op combine) {
 #pragma unroll
@@ -63,6 +64,7 @@ template <typename T> static __device__ void store_unit(char *vector, size_t i, 
 
 /* --- single elements ------------------------------------------------------------------------------------ */
 
+/* Returns the bytes of an element. */
 template <typename T, typename Op> static __device__ size_t element_size(Op) { return sizeof(T); }
 template <> __device__ size_t element_size<untyped, op_choice>(op_choice choice) {
     return element_bytes(choice);

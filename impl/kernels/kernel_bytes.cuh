@@ -77,6 +77,7 @@ template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
     }
 }
 
+/* Executes a MOVE: pairs (source, target). */
 static __device__ void move(const part *operands, const op &now) {
     const unsigned pairs = now.count / 2;
     unsigned done = 0;

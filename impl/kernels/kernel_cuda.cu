@@ -108,10 +108,11 @@ static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form fo
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
 
-/* The far operands (kernel_program.cuh) are in tables in device memory. FAR_CREATED holds the addresses that
- * the kernel was created with. After a rebinding, a launch of write_operands, before the run and in its
- * stream, writes the new ones to FAR_REBOUND; runs of one kernel never overlap. A graph repeats both
- * launches, and several graphs may hold different addresses: they use FAR_IN_GRAPHS. */
+/* The far operands, for which the parameter has no room (kernel_program.cuh), are in tables in device
+ * memory. FAR_CREATED holds the addresses that the kernel was created with. After a rebinding, a launch of
+ * write_operands, before the run and in its stream, writes the new ones to FAR_REBOUND; runs of one kernel
+ * never overlap. A graph repeats both launches, and several graphs may hold different addresses: they use
+ * FAR_IN_GRAPHS. */
 enum far_table { FAR_CREATED, FAR_REBOUND, FAR_IN_GRAPHS, FAR_TABLES };
 struct far_operands {
     operand *now; /* the current ones, on the host */
@@ -364,8 +365,9 @@ static void cuda_kernel_destroy(void *kernel) {
     free(self);
 }
 
-/* Finds whether launches may overlap: only if the kernel was compiled for compute capability 9.0, as only
- * then it waits for the previous run (wait_for_run_before). Graphs support that since CUDA 12.3. */
+/* Finds whether launches may overlap the kernel before them. They may only if the kernel was compiled for
+ * compute capability 9.0 or later, because only then it waits for that kernel (wait_for_run_before). Graphs
+ * support such launches since CUDA 12.3. */
 static pto_status_t check_overlap(cuda_kernel *kernel, pto_error_t *err) {
     cudaFuncAttributes code = {};
     int driver = 0;
@@ -524,6 +526,7 @@ static void cuda_kernel_stop(void *kernel) {
     __atomic_store_n(&static_cast<cuda_kernel *>(kernel)->ended[1], uint64_t(1), __ATOMIC_RELEASE);
 }
 
+/* Returns the number of the last run known to have ended. */
 static uint64_t last_ended(const cuda_kernel *kernel) {
     const uint64_t reported = __atomic_load_n(kernel->ended, __ATOMIC_ACQUIRE);
     return std::max(reported, kernel->ended_by_query);

@@ -1,13 +1,14 @@
 /* The fast path for programs that are an exchange between a few GPUs (kernel_translate.cuh recognises them).
- * Each GPU stores a vector into memory in line format (kernel.h) of each peer, and sums or copies those that
- * arrive. This is an allreduce, reduce_scatter, allgather or alltoall in which the data that a GPU sends do
- * not depend on what arrives. With a short vector, it takes no longer than a few dependent loads and stores,
- * so it has a kernel of its own, with short code and a short parameter.
+ * Each GPU stores a vector into memory in line format (kernel.h) of each peer. Then it sums or copies the
+ * vectors that arrive from its peers. This is an allreduce, reduce_scatter, allgather or alltoall in which
+ * the data that a GPU sends do not depend on the data that arrive. With a short vector, an exchange takes no
+ * longer than a few dependent loads and stores. So it has a kernel of its own, with short code and a short
+ * parameter.
  *
- * A thread sends units and waits for those at the same offsets, so no barrier is needed, and some units
- * arrive while others are sent. Before the previous run has ended, only addresses are computed. If the run's
- * number must be loaded, that overlaps the loads of data. Vectors are summed in the program's order, so that
- * all GPUs get bitwise equal results. */
+ * A thread sends units and waits for those that arrive at the same offsets, so no barrier is needed. In a
+ * large vector, some units arrive while others are sent. Before the previous run has ended, only addresses
+ * are computed. If the run's number must be loaded, that load overlaps the loads of data. Vectors are summed
+ * in the program's order, so that all GPUs get bitwise equal results. */
 #ifndef PTO_KERNEL_EXCHANGE_CUH
 #define PTO_KERNEL_EXCHANGE_CUH
 

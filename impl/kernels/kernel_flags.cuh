@@ -8,6 +8,7 @@
 
 enum { WARP_THREADS = 32 };
 
+/* Returns a part's flag in operand `i`, in this run's copy. */
 static __device__ uint64_t *flag_of(const device_program &program, unsigned i, unsigned part_number,
                                     uint64_t run) {
     const operand &flag = operand_of(program, i);

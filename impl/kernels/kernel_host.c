@@ -1,6 +1,7 @@
-/* Kernels (kernel.h) on the host device: the calling process executes the program for all parts, in `poll`
- * or as a step of a stream. When a part has to wait, the next one continues. The first part to be executed
- * changes from run to run, which exposes programs in which a part uses data of another part. */
+/* Kernels (kernel.h) on the host device: the calling process executes the program for all parts, in `poll` or
+ * as a step of a stream. Each part has its own position in the program; when a part has to wait, the next one
+ * continues. The first part to be executed changes from run to run. This exposes programs in which a part
+ * uses data that belong to another part. */
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -324,7 +325,7 @@ static bool all_raised(const part_run_t *current, const pto_operand_t *operand, 
 }
 
 /* Executes an op for a part. Returns false if it has to wait. It is then repeated from its beginning, which
- * is safe because its copies are independent. */
+ * is safe because its copies or reductions are independent (kernel.h). */
 static bool do_op(const part_run_t *current, const pto_kernel_op_t *op) {
     const pto_operand_t *operand = current->host->program.operands + op->first;
     bool done = true;
@@ -411,6 +412,7 @@ static void drop_runs(host_kernel_t *host) {
     host->ended = host->started;
 }
 
+/* Executes started runs as far as possible. */
 static void advance(host_kernel_t *host) {
     if (atomic_load(&host->gave_up))
         drop_runs(host);

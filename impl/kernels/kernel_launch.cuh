@@ -1,5 +1,6 @@
-/* Repeated launches of a kernel, in host code, by the driver's cuLaunchKernelEx. It takes less CPU time than
- * the run-time library's launch, which looks up the kernel. What launches share is prepared once. */
+/* Repeated launches of a kernel, in host code. They call the driver's cuLaunchKernelEx, which takes less CPU
+ * time than the run-time library's launch, which looks up the kernel each time. prepare_launch fills in once
+ * what all launches of a kernel have in common. */
 #ifndef PTO_KERNEL_LAUNCH_CUH
 #define PTO_KERNEL_LAUNCH_CUH
 
@@ -49,8 +50,9 @@ static pto_status_t prepare_launch(plain_launch *launch, const void *entry, unsi
     return status;
 }
 
-/* The driver's call needs a current context, which the run-time library sets in a thread at the thread's
- * first call. In a thread without one, the driver's call fails at once; then set the device and try again. */
+/* The driver's call needs a current context. The run-time library makes its context current in a thread when
+ * the thread first calls it. In a thread that has not called it yet, the driver's call fails at once; then
+ * select the thread's device by the run-time library, and try again. */
 static CUresult launch_in_context(const plain_launch *launch, void *parameter) {
     void *parameters[] = {parameter};
     const CUresult result = launch->call(&launch->config, launch->function, parameters, nullptr);

@@ -123,6 +123,7 @@ struct tagged {
     uint8_t tag;
 };
 
+/* Stores data and tag in line `i`, so that they carry this run's mark and number. */
 static __device__ void send(const line_part &target, unsigned i, uint4 data, uint64_t run) {
     uint64_t half[2];
     memcpy(half, &data, sizeof half);
@@ -172,8 +173,9 @@ static __device__ uint4 await_line(tagged now, const line_part &source, unsigned
 /* Loads of lines or units that a thread keeps in flight. */
 enum { LINES_IN_FLIGHT = 4 };
 
-/* Copies up to LINES_IN_FLIGHT pairs (source, target) from pair `first` on. A SPREAD pairs its one source
- * with each target. All loads are issued before the first of them is waited for. Sizes may differ. */
+/* Copies up to LINES_IN_FLIGHT pairs (source, target), from pair `first` of `pairs` on. The operands of a
+ * MOVE are such pairs; a SPREAD has one source, which is paired with each target. All loads are issued before
+ * the first of them is waited for. The pairs' sizes may differ. */
 static __device__ void copy_pairs(const op &now, unsigned first, unsigned pairs, unsigned part_number,
                                   const lines_run &current) {
     const bool moves = now.kind == PTO_KERNEL_MOVE, wide = now.width == PTO_LINE_BYTES;

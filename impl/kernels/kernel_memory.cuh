@@ -42,10 +42,11 @@ static __device__ bool is_last_block(unsigned *blocks_completed) {
     return before == gridDim.x - 1;
 }
 
-/* Waits for the kernel before this one in the stream, and then lets the next kernel begin. With programmatic
- * dependent launch, a kernel may begin while the one before it still runs, which hides the launch latency;
- * so it has to wait here until that has completed and its memory is visible. Launched without that
- * attribute, it does not begin earlier, and does not wait. */
+/* Waits until the kernel before this one in the stream has completed and its memory is visible, and then lets
+ * the next kernel begin. A launch with the attribute for programmatic dependent launch may begin while the
+ * kernel before it still runs, which hides the launch latency; so it has to wait here. A launch without the
+ * attribute begins after that kernel, and does not wait. The next kernel may begin early only if its launch
+ * has the attribute, and then waits in the same way. */
 static __device__ void wait_for_run_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

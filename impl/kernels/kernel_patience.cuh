@@ -1,5 +1,6 @@
 /* The time-out of enqueued runs. No host watches them, so a block that waits for another GPU for too long
- * gives up by itself: it skips the rest of this run and all later ones. Polling loops call check_patience. */
+ * gives up by itself: it skips the rest of this run and all later ones. Loops that poll call
+ * check_patience. */
 #ifndef PTO_KERNEL_PATIENCE_CUH
 #define PTO_KERNEL_PATIENCE_CUH
 

@@ -1,4 +1,5 @@
-/* A program (kernel.h) as a kernel's parameter, which kernel_translate.cuh fills in, and operands' parts. */
+/* A program (kernel.h) in the form of a kernel's parameter, and the parts of its operands. The host fills in
+ * the parameter (kernel_translate.cuh); the device code reads it. */
 #ifndef PTO_KERNEL_PROGRAM_CUH
 #define PTO_KERNEL_PROGRAM_CUH
 

@@ -15,10 +15,11 @@ static __device__ void end(const run_state &parameter, uint64_t run) {
         store_release(parameter.ended, run);
 }
 
-/* For a launch whose parameter has no run number: returns the number, and sets whether this block is `idle`,
- * because it gave up in an earlier run, or an earlier kernel did in this one. The previous run and earlier
- * kernels store that state, so call it after wait_for_run_before. All threads of a block find the same: the
- * number is stored after a barrier, and a thread that gives up stores this run's number. */
+/* For a launch whose parameter has no run number: returns the number, and sets whether this block is `idle`.
+ * It is idle if it gave up in an earlier run, or if an earlier kernel gave up in this run. Call it after
+ * wait_for_run_before, since the previous run and the earlier kernels store that state. All threads of a
+ * block find the same: the number is stored only at the end of a run, after a barrier; and if a thread gives
+ * up in this run meanwhile, it stores this run's number, which the others ignore. */
 static __device__ uint64_t find_run(const run_state &parameter, bool &idle) {
     const block_state state = load_state(&parameter.states[blockIdx.x]);
     const uint64_t run = state.last_run + 1;

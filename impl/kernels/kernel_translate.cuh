@@ -1,5 +1,6 @@
-/* Host code that translates a program (kernel.h) into the parameter of a kernel (kernel_program.cuh), and
- * recognises exchanges (kernel_exchange.cuh). kernel_cuda.cu and the unit tests use it. */
+/* Host code that translates the parts of a program (kernel.h) into the parameter of a kernel
+ * (kernel_program.cuh), and recognises programs that are an exchange (kernel_exchange.cuh). kernel_cuda.cu
+ * calls it when a kernel is created or rebound. The unit tests compile it, too. */
 #ifndef PTO_KERNEL_TRANSLATE_CUH
 #define PTO_KERNEL_TRANSLATE_CUH
 
@@ -8,6 +9,7 @@
 
 #include "kernel_program.cuh"
 
+/* `parts`: into how many parts each operand is cut. */
 static operand translate(const pto_operand_t *from, unsigned parts) {
     const uint64_t bytes = static_cast<uint64_t>(from->bytes);
     const uint64_t pieces = (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
@@ -61,6 +63,7 @@ static bool can_run_lines(const pto_kernel_program_t *program) {
     return can;
 }
 
+/* Returns whether an op waits for data in line format. */
 static bool reads_lines(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     bool reads = false;
     for (int i = 0; i < op->count; i++) {
@@ -204,8 +207,9 @@ static bool is_disjoint(const pto_operand_t *one, const pto_operand_t *other) {
            to + static_cast<uintptr_t>(other->bytes) <= from;
 }
 
-/* Returns whether the kernel may write one vector and read another. They may be the same if an earlier op,
- * or the sum that writes it, reads it: a thread reads its units first. Otherwise they may not overlap. */
+/* Returns whether the kernel may write one vector and read another. They may be disjoint. They may also be
+ * the same vector if an earlier op, or the sum that writes it, reads it: a thread reads its units before it
+ * writes them. Otherwise they may not overlap. */
 static bool may_write(const vector_use &written, const vector_use &read) {
     const bool read_first = written.op > read.op || (written.op == read.op && written.by_sum);
     const bool is_same = read.vector->spot.at == written.vector->spot.at;

@@ -14,6 +14,7 @@ typedef struct {
     int64_t at;
 } position_t;
 
+/* The messages of one call of `pass`. */
 typedef struct batch {
     struct batch *next; /* in the list of batches in graphs */
     pto_messages_t all;

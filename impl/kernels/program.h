@@ -13,14 +13,15 @@ typedef struct {
     pto_vector_t operands; /* pto_operand_t */
 } pto_program_t;
 
-/* These append to the program; false: out of memory. pto_program_move appends a copy: to the last op, if its
- * copies are independent of it, or as a new op. Source and target have equal bytes, in all rows together. */
+/* These functions append to the program, and return false if they are out of memory. pto_program_move appends
+ * a copy: to the last op, if that consists of copies that are independent of it, otherwise as a new op.
+ * Source and target have as many bytes in all rows together. */
 bool pto_program_move(pto_program_t *program, pto_spot_t target, const pto_rows_t *target_rows,
                       pto_spot_t source, const pto_rows_t *source_rows);
 /* `kind` is PTO_KERNEL_SIGNAL or PTO_KERNEL_WAIT. `flag` is the flag of part 0. */
 bool pto_program_flag(pto_program_t *program, pto_kernel_kind_t kind, pto_spot_t flag);
-/* pto_program_reduce begins a reduction; each pto_program_source appends its next source. To accumulate into
- * the target, make it the first source. */
+/* pto_program_reduce begins a reduction, and each pto_program_source appends its next source. To accumulate
+ * into the target, make the target the first source. */
 bool pto_program_reduce(pto_program_t *program, pto_spot_t target, int64_t bytes);
 bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes);
 

@@ -206,7 +206,8 @@ static int break_at(const char *line, int from, int until) {
     return option > 0 ? option : place;
 }
 
-/* Returns the index where a line's second column begins: after two blanks or more, else 4 after the first. */
+/* Returns the index where a line's second column begins: after two or more blanks, else 4 after the first
+ * column. */
 static int second_column(const char *line, int length) {
     int first = (int)strspn(line, " ");
     for (int i = first + 1; i + 2 < length; i++)
@@ -234,7 +235,8 @@ static void print_example(const char *line, int length) {
     printf("%*s%.*s\n", column, "", length - from, line + from);
 }
 
-/* Print the usage text: lines up to an empty line or an example are one paragraph, which is wrapped. */
+/* Print the usage text: lines up to an empty line or an example are joined to a paragraph, which is wrapped.
+ */
 static void print_usage(const char *usage) {
     while (*usage) {
         char text[2048] = "";

@@ -11,7 +11,8 @@
 pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err);
 
 /* Find the scenario or workload that `name` refers to, in the folders of machine_folders.h. `*path` is NULL
- * if `name` is a path (as above) or an existing file. The caller frees it. Errors: PTO_ERR_IO. */
+ * where `name` is a path (as above) or the name of a file that exists. The caller frees it. Errors:
+ * PTO_ERR_IO. */
 pto_status_t pto_find_scenario(const char *name, char **path, pto_error_t *err);
 
 /* As pto_find_machine, for an MPI library's or topology's file that the machine file `machine` names. */

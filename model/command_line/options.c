@@ -147,7 +147,8 @@ bool pto_what_if_is_range(const char *what_if) {
     return equals && strpbrk(equals + 1, ":,");
 }
 
-/* Refuse a --what-if with several values. (A command that sweeps them gives each run one.) */
+/* Refuse a --what-if with several values. (A command that sweeps it has replaced them by one for each run.)
+ */
 static pto_status_t refuse_range(const char *what_if, pto_error_t *err) {
     return pto_what_if_is_range(what_if) ? pto_error_set(err, PTO_ERR_RANGE,
                                                          "--what-if: %s names several values, which predict "
@@ -244,7 +245,8 @@ int pto_options_bind(pto_options_t *options) {
     return open_machine(options, true, &err) == PTO_OK ? -1 : pto_options_fail(options, &err);
 }
 
-/* Make the scenario with which a command on measured collectives opens its machine. */
+/* Make the scenario with which a command on measured collectives opens its machine. (Their layouts come from
+ * the collectives.) */
 static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
                                "layout: {nodes: 1, procs_per_node: 1}\nmemory: host\n";

@@ -60,7 +60,8 @@ void pto_options_fini(pto_options_t *options);
  * printing the error; the caller calls pto_options_fini in both cases. */
 int pto_options_machine(const pto_arguments_t *given, pto_options_t *options);
 
-/* Read and change the machine, and bind the scenario to it. Returns -1, or the exit code after an error. */
+/* Read the machine, change it by `model` and `what_if`, and bind the scenario to it. Returns -1, or the exit
+ * code after printing the error. */
 int pto_options_bind(pto_options_t *options);
 
 /* Replace scenario->machine_path, as the file at `path` names it, by the path of the machine file, which is
@@ -90,7 +91,8 @@ int pto_refuse_standard_output(const pto_syntax_t *syntax, const char *option, c
 /* Writes something to a stream. */
 typedef pto_status_t pto_write_t(void *context, FILE *stream, pto_error_t *err);
 
-/* Call `write` with the stream of a new file, replacing an existing one if `force`. A failure leaves none. */
+/* Call `write` with the stream of a new file, replacing an existing one if `force`. A failure leaves no new
+ * file. */
 pto_status_t pto_write_file(const char *path, bool force, pto_write_t *write, void *context,
                             pto_error_t *err);
 
@@ -102,7 +104,8 @@ pto_status_t pto_options_write(const pto_options_t *options, pto_write_t *write,
 int pto_flush_output(void);
 
 /* Print an error of a command that has these options. Returns PTO_EXIT_USAGE if an option is to blame
- * (`by_option`), else PTO_EXIT_ERROR. An unreadable or wrong file that an option names is not wrong usage. */
+ * (`by_option`), else PTO_EXIT_ERROR. A file that an option names may be unreadable or wrong, which is not
+ * wrong usage. */
 int pto_options_fail(const pto_options_t *options, const pto_error_t *err);
 
 /* Print "file:line:column: message" (or "portolan: message") to standard error; returns PTO_EXIT_ERROR. */

@@ -1,4 +1,5 @@
-/* Binds a workload to its machine, after options have changed both, and predicts its step. */
+/* Binds a workload to its machine, with the machine, layout, grid and strategies that options change, and
+ * predicts its step. */
 #include "command_line/workload_options.h"
 
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static pto_status_t fill_layout(pto_options_t *options, const pto_workload_t *wo
     return status;
 }
 
-/* Open the machine of the options or the workload, change it, and complete the layout. */
+/* Open the machine of the options, else of the workload, change it, and give the workload the resulting
+ * layout. */
 static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_scenario_t *scenario = &options->scenario;
     pto_status_t status = PTO_OK;
@@ -105,6 +107,7 @@ static pto_status_t change_grid(const pto_texts_t *given, pto_workload_t *worklo
     return status;
 }
 
+/* Apply --compute-scale and --grid. */
 static pto_status_t change_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_error_t fault = {.status = PTO_OK};
     for (int i = 0; i < workload->call_count && options->compute_scale > 0; i++)

@@ -7,8 +7,8 @@
 
 enum { PTO_MORE_PROCS_TEXT_MAX = 256 };
 
-/* Each returns the hint in `text`, or NULL if pto_predictions_find_more_procs has found nothing. `has_option`: the
- * command has --procs-per-gpu, which the hint then names. */
+/* Each returns the hint in `text`, or NULL if pto_predictions_find_more_procs has found nothing.
+ * `has_option`: the command has --procs-per-gpu, which the hint then names. */
 const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]);
 const char *pto_step_more_procs_text(const pto_step_prediction_t *step, bool has_option,
                                      char text[PTO_MORE_PROCS_TEXT_MAX]);

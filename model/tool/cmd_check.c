@@ -158,7 +158,8 @@ static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strat
     return PTO_OK;
 }
 
-/* Whether pto_scenario_strategies omits a strategy, because its static form, `fixed`, is picked instead. */
+/* Whether pto_scenario_strategies omits a strategy of the scenario's collective: its static form, `fixed`, is
+ * picked in its place. */
 static bool is_omitted(const pto_scenario_t *scenario, const pto_strategy_t *strategy) {
     return strategy->fixed && strategy->in_host == scenario->layout.in_host &&
            strategy->collectives & 1u << scenario->collective;

@@ -32,7 +32,8 @@ static void print_words(const char *(*word_at)(int i)) {
         printf("%s%s", i ? " " : "", word_at(i));
 }
 
-/* The i-th kind of names that the first operand may be, as an operand of completion; NULL after the last. */
+/* The i-th kind of names that a command takes as its first operand, as `portolan completion` calls it; NULL
+ * after the last one. */
 static const char *kind_of_names(const pto_syntax_t *syntax, int i) {
     const char *names[] = {NULL, NULL, NULL};
     int count = 0;
@@ -291,6 +292,7 @@ static void roff_sets(const pto_syntax_t *syntax, bool shared) {
                 roff_option(option);
 }
 
+/* Whether a command has this set of options. */
 static bool takes(const pto_syntax_t *syntax, const pto_option_t *options) {
     for (const pto_option_set_t *set = syntax->set; set->option; set++)
         if (set->option == options)

@@ -86,6 +86,7 @@ static const pto_syntax_t syntax = {.program = "portolan export",
 
 /* --- what is asked for ---------------------------------------------------------------------------------- */
 
+/* Whether a target has rules for this collective. */
 static bool has_rules_for(const pto_export_target_t *target, pto_collective_t collective) {
     for (const pto_export_collective_t *known = target->collective; known->name; known++)
         if (known->collective == collective)

@@ -153,7 +153,7 @@ static report_widths_t find_widths(const pto_fit_t *fit, bool all) {
     return widths;
 }
 
-/* The entry's note, if any, follows on lines of its own. */
+/* Print a row of the report. The entry's note, if any, follows on lines of its own. */
 static void print_entry(const pto_fit_entry_t *entry, const report_widths_t *widths) {
     char first[80], second[80];
     if (entry->kind == PTO_FIT_ABSENT) {
@@ -316,7 +316,8 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     return status;
 }
 
-/* Add what --borrow takes from another machine: the terms, unless they were fitted, and the model's error. */
+/* Add what --borrow takes from another machine file: the terms, unless they were fitted, and the model's
+ * error. */
 static pto_status_t borrow(const arguments_t *arguments, pto_machine_t *machine, pto_error_t *err) {
     pto_machine_t *lender = NULL;
     if (!arguments->borrow)
@@ -360,7 +361,8 @@ static pto_status_t add_model_error(const arguments_t *arguments, const pto_coll
     return status;
 }
 
-/* Fit the terms to the measured collectives, beginning with fit->machine, which the result replaces. */
+/* Fit the terms to the measured collectives, beginning with the machine that was fitted to the samples. The
+ * result replaces fit->machine. */
 static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *terms,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};

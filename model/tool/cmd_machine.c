@@ -183,7 +183,8 @@ static void write_cost(FILE *stream, const char *before, pto_guess_t start, pto_
     write_row(stream, "", start, byte, after);
 }
 
-/* The costs of messages at one level. Only the start-up time depends on the protocol. */
+/* The costs of messages at one level. The start-up time depends on the protocol, the time per byte does not.
+ */
 static void write_message(FILE *stream, const char *level, pto_guess_t eager, pto_guess_t rendezvous,
                           pto_guess_t byte, const char *source) {
     fprintf(stream, "    %s: # %s\n", level, source);
@@ -217,7 +218,8 @@ static void write_direct_messages(FILE *stream, const machine_t *machine) {
                   achieved(by_link ? &machine->links.host : &machine->links.nic, 1), source);
 }
 
-/* The rate at which a node sends: from GPU memory, the slower one of its NICs and the GPUs' host links. */
+/* The rate at which a node can send. With GPUDirect, GPU memory is limited by the slower of the NICs and the
+ * GPUs' links to the host. */
 static void write_injection(FILE *stream, const machine_t *machine, bool gpudirect) {
     const bool by_links = machine->links.host.s_per_byte / (double)machine->links.gpus >
                           machine->links.nic.s_per_byte / (double)machine->links.nics;
@@ -371,7 +373,8 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     write_all_links(stream, machine);
 }
 
-/* The sizes of memories, and the rate of host memory, with the achieved share of a link. */
+/* The sizes of memories, and the rate of host memory. The achieved share of that rate is taken to be a
+ * link's. */
 static void write_memory(FILE *stream, const machine_t *machine) {
     const char *before = "memory: {";
     if (machine->gpu_memory > 0) {

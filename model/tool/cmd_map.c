@@ -126,7 +126,8 @@ static pto_status_t find_phase(const char *name, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "--phases: no phase '%s'; known are: node, core, gpu", name);
 }
 
-/* Make the library's options of the command's. `mapper` has room for all mappers. */
+/* Make the library's options of the command's. `mapper`, which has room for all mappers, gets the selected
+ * ones. */
 static pto_status_t read_request(map_options_t *options, const pto_mapper_t **mapper,
                                  pto_map_options_t *request, pto_error_t *err) {
     pto_status_t status = check_names(options->mappers, find_mapper, err);

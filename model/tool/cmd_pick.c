@@ -125,7 +125,8 @@ typedef struct {
     int64_t crossing_count;
 } picks_t;
 
-/* Where a range begins: at the last crossing before its first point, else at that point. */
+/* Where a range begins: at the last crossing between its first point and the one before, else at its first
+ * point. */
 static int64_t begin_of(const picks_t *picks, const pto_range_t *range) {
     int64_t begin = range->from;
     for (int64_t i = 0; i < picks->crossing_count; i++)

@@ -345,8 +345,9 @@ static pto_status_t read_other(pto_replay_t *replay, const char *path, file_t *f
     return status;
 }
 
-/* Read the first file, which is replayed, and the others' times of calls, to find delays. The first file
- * is read last, as pto_delays_find requires, and --rank is for it alone. */
+/* Read the first file, which is replayed, and the others' times of calls, to find delays. The first one is
+ * read last, because pto_delays_find needs the recording that was read last. --rank is for the first file
+ * alone. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
     file_t *file = malloc((size_t)count * sizeof *file);

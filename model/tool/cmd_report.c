@@ -1,6 +1,7 @@
 /* portolan report: writes an HTML page with the predictions of a scenario, of a workload or of measured
  * collectives. This file reads the options and writes the page's data as one JSON object: the question, and
- * the panels, which are the parts of the page. report/ writes the panels and the page. */
+ * the panels, which are the parts of the page. report/ writes each panel, and then the page around the JSON.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,7 +259,8 @@ static pto_status_t write_page(void *context, FILE *stream, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Write the page. If only strategies that leave_out removed would apply, its error is returned. */
+/* Write the page. If only strategies that leave_out removed would apply, the error is the one of leave_out.
+ */
 static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
     enum { PRICES = 400 }; /* of each strategy at each point, for its formulas and the sensitivity */
     char *json = NULL;

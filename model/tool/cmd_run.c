@@ -331,7 +331,8 @@ static pto_status_t find_library(const char *name, char **path, pto_error_t *err
                          "%s is neither beside this program nor in ../lib; --library names it", name);
 }
 
-/* Choose the drop-in for the runs of the machine file: MPI's collectives are waited for, NCCL's enqueued. */
+/* Choose the drop-in library by the kind of runs that the machine file has costs of: MPI's collectives are
+ * waited for, NCCL's are enqueued. */
 static pto_status_t choose_library(pto_runs_t runs, const char *launcher, char **path, pto_error_t *err) {
     static const char *const of_nccl[] = {"torchrun", "accelerate", "deepspeed"};
     const char *slash = strrchr(launcher, '/');

@@ -177,6 +177,7 @@ static pto_score_options_t score_options(const arguments_t *arguments, const pto
     return options;
 }
 
+/* Set and return the error that there is nothing to score. */
 static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                          "nothing to score: no cell of %lld bytes and up%s has two strategies measured%s%s",

@@ -1,6 +1,7 @@
-/* portolan simulate: prints each strategy's simulated time at every point, and the use of resources such as
- * NICs; writes a trace. A cell is one strategy at one point; its number is point * strategy_count + strategy.
- */
+/* portolan simulate: prints the simulated time of each strategy at every point and the use of resources, such
+ * as NICs and copy engines, and writes a trace. A cell is one strategy at one point: cell = point *
+ * strategy_count
+ * + strategy. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -60,7 +60,8 @@ static bool is_tuned(pto_collective_t collective) {
     return staging_strategy(collective) && !pto_collective_is_by_owner(collective);
 }
 
-/* The price with `staged` members staged (PTO_STAGED_ALL: the cheapest); `*members`: those of the plan. */
+/* The price with `staged` members staged. `*members` is their number in the plan, which is the cheapest if
+ * `staged` is PTO_STAGED_ALL. */
 static pto_status_t price_staged(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
                                  pto_staged_t staged, pto_staged_t *members, double *seconds,
                                  pto_error_t *err) {
@@ -158,7 +159,8 @@ static void print_head(const pto_options_t *options) {
     }
 }
 
-/* Tune and print a collective for 2, 4, 8, ... processes of a GPU. `*first`: no JSON object precedes. */
+/* Tune and print a collective for 2, 4, 8, ... processes of a GPU. `*first`: no JSON object was printed yet.
+ */
 static pto_status_t tune_collective(const pto_options_t *options, pto_collective_t collective, cell_t *cell,
                                     bool *first, pto_error_t *err) {
     const pto_layout_t *layout = &options->scenario.layout;
@@ -212,6 +214,7 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
     return status;
 }
 
+/* The default: one GPU of a node, and many sizes. */
 static pto_status_t default_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     pto_scenario_init(scenario);
     scenario->memory = PTO_MEMORY_GPU;

@@ -156,7 +156,8 @@ static void put_rate(FILE *stream, double s_per_byte, const char *comment) {
     fprintf(stream, "}%s\n", comment);
 }
 
-/* The links of devices to the sockets, which share them out in order: one line for each socket. */
+/* The links of devices to their sockets. The sockets share out the devices in order; each socket with devices
+ * gets one line. */
 static void put_on_sockets(FILE *stream, const char *kind, int64_t count, int64_t sockets,
                            double s_per_byte) {
     for (int64_t first = 0, until; first < count; first = until) {
@@ -232,7 +233,8 @@ static double gpu_bytes_per_s(const pto_topology_t *topology, int64_t gpus) {
     return least;
 }
 
-/* The seconds per byte of the fastest route between two GPUs; the block `topology` prices slower pairs. */
+/* The seconds per byte of the fastest route between two GPUs. (Slower pairs are priced by the block
+ * `topology`.) */
 static double fastest_pair(const pto_topology_t *topology) {
     const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     double least = INFINITY;

@@ -25,7 +25,8 @@ pto_guess_t pto_guess_achieved(double s_per_byte);
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
 
 /* What connects the GPUs of a node, which decides whose measurements the costs of NCCL come from. PCIe: the
- * GPUs have links to the host alone. Mesh and switch: NVLink. xGMI: AMD's, with RCCL. */
+ * GPUs have links to the host alone. Mesh and switch: NVLink. xGMI: AMD's links, with RCCL instead of NCCL.
+ */
 typedef enum {
     PTO_INTERCONNECT_PCIE,
     PTO_INTERCONNECT_MESH,
@@ -80,7 +81,8 @@ void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto
 pto_status_t pto_node_links_complete(pto_node_links_t *links, pto_error_t *err);
 
 /* Open a topology: hwloc's or NCCL's XML (.xml), what nvidia-smi or rocm-smi print (.txt), or a topology file
- * by its name or path. `rates` are those of links, which a .txt lacks; others ignore it. */
+ * by its name or path. `rates` are those of the links in a .txt, which does not have them; others ignore it.
+ */
 pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto_topology_t **topology,
                                    pto_error_t *err);
 
@@ -100,7 +102,8 @@ typedef struct {
 pto_gpu_rates_t pto_node_links_rates(const pto_node_links_t *links, const pto_topology_t *topology,
                                      int64_t gpus);
 
-/* Replace the rates by achievable ones, and write the block `topology`. Errors: as of pto_topology_format. */
+/* Replace the rates of a topology by the achievable ones, and write it as the block `topology`. Errors: those
+ * of pto_topology_format. */
 pto_status_t pto_topology_write_achieved(FILE *stream, pto_topology_t *topology, pto_error_t *err);
 
 /* Write the block `topology` of a mesh. */

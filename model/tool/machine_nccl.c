@@ -16,7 +16,8 @@ typedef struct {
     double start_us, hop_us, on_link, in_gpu;
 } line_t;
 
-/* The protocols of a family of collectives are LL, LL128 and Simple. start_us 0: no such line. */
+/* The protocols of a family of collectives are LL, LL128 and Simple, in this order. start_us 0: no such line.
+ */
 enum { LINES = 3, LINES_MAX = LINES + 1, HOPPER_GB_PER_S = 450 };
 
 typedef enum {

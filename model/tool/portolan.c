@@ -139,7 +139,8 @@ static int help_on(char *name) {
 }
 
 /* The first Ctrl-C stops a long computation, and the command prints what is complete. A second one within a
- * second is ignored: timeout(1) sends two signals at once. Returns false if the signal must end it. */
+ * second is ignored: timeout(1) sends two signals at once. Returns false if the signal must end the program.
+ */
 static bool stop_softly(int number) {
     static const char note[] = "\nportolan: interrupted; what is done follows (Ctrl-C again ends at once)\n";
     static int64_t first_ns;

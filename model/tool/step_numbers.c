@@ -81,7 +81,8 @@ static double layer_params(const pto_step_numbers_t *numbers) {
     return 12 * width * width + 13 * width;
 }
 
-/* The parameters of an expert, a feed-forward network: two matrices of width x 4 width; 0: no experts. */
+/* The parameters of one expert, a feed-forward network with two matrices of width x 4 width; 0: no experts.
+ */
 static double expert_params(const pto_step_numbers_t *numbers) {
     return numbers->ep > 1 ? 8 * (double)numbers->width * (double)numbers->width : 0;
 }
@@ -96,7 +97,8 @@ static double compute_s(const pto_step_numbers_t *numbers) {
            (double)(numbers->tp * numbers->pp) / numbers->flops_per_s;
 }
 
-/* The bytes of at least one value, limited against overflow; parsing the call refuses such sizes. */
+/* The bytes of at least one value. Above 2^60 values they are limited so that they cannot overflow; parsing
+ * the call then refuses them. */
 static int64_t bytes_of(double values) {
     return values > 1 ? (int64_t)fmin(values, 0x1p60) * VALUE_BYTES : VALUE_BYTES;
 }

@@ -68,7 +68,8 @@ static bool is_between_nodes(const char *key) {
     return is_bytes_of(key, "messages.cpu.off_node.") || is_bytes_of(key, "messages.gpu.off_node.");
 }
 
-/* Lowers the parameters whose keys `is_changed` selects to what `faster` returns. Counts them. */
+/* Lowers the parameters whose keys `is_changed` selects to what `faster` returns; counts them in `*changed`.
+ */
 static pto_status_t speed_up(pto_machine_t *machine, bool (*is_changed)(const char *key), faster_t faster,
                              int *changed, pto_error_t *err) {
     pto_machine_param_t *param;

@@ -1,4 +1,6 @@
-/* Predicts outcomes of upgrades: changes the machine before the layout is bound, then predicts again. */
+/* Predicts outcomes of upgrades: changes the machine before the layout is bound, and chooses strategies
+ * again.
+ */
 #include "upgrade/upgrade_outcome.h"
 
 #include <math.h>
@@ -211,7 +213,8 @@ bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *ou
     return true;
 }
 
-/* The search for seconds of prices from parameters that the upgrade should change, but keeps. */
+/* The search for the seconds of prices that come from parameters which the upgrade should change, but keeps.
+ */
 typedef struct {
     const pto_untouched_t *untouched;
     const pto_machine_t *as_it_is;

@@ -114,8 +114,8 @@ typedef struct {
     pto_status_t (*finish)(void *stream, pto_error_t *err);
     pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err); /* without waiting */
     /* An event marks the position in a stream at the last call of `event_record`. `event_poll` tells whether
-     * all work before it is complete, as it is if the event was never recorded. `event_follow`: `stream`,
-     * but not the process, waits for it. Destroy a stream's events before the stream. */
+     * everything before it is complete; so it is for an event that was never recorded. `event_follow`:
+     * `stream`, but not the process, waits for the event. Destroy a stream's events before the stream. */
     pto_status_t (*event_create)(void **event, pto_error_t *err);
     pto_status_t (*event_destroy)(void *event, pto_error_t *err);
     pto_status_t (*event_record)(void *event, void *stream, pto_error_t *err);
@@ -163,8 +163,8 @@ struct pto_team {
     /* Sets whether all processes have entered the barrier. Does not block. */
     pto_status_t (*entered)(void *context, bool *all, pto_error_t *err);
 
-    /* The following may be NULL. Collective: MPI_Allreduce in place by MPI_MIN, and MPI_Bcast; else
-     * `allgather`. */
+    /* All that follow may be NULL. */
+    /* Collective: MPI_Allreduce in place by MPI_MIN, and MPI_Bcast. NULL: by `allgather`. */
     pto_status_t (*least)(void *context, int64_t *numbers, int count, pto_error_t *err);
     pto_status_t (*broadcast)(void *context, void *data, size_t bytes, int root, pto_error_t *err);
     /* For teams with symmetric memory: all processes allocate their device's memory in the same way, zero at
@@ -355,8 +355,8 @@ pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
  * Errors, on all processes if others access any user's buffer, after which the earlier buffers stay:
  * PTO_ERR_RANGE (a run is active; in place and not; NULL), PTO_ERR_MEMORY, and PTO_ERR_NOT_APPLICABLE or the
  * device's error if other processes or NCCL need memory that the device did not allocate, unless each run
- * copied the earlier buffer for this reason. If the device fails after the exchange, only its process has
- * the error, and that executor then refuses all runs. */
+ * copied the earlier buffer for this reason. A device that fails once all processes know each other's buffers
+ * is an error of its process alone, whose executor refuses all runs then. */
 pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 /* Returns whether only this process's own work uses its buffer of this role (PTO_ROLE_IN, PTO_ROLE_OUT):
  * copies and kernels of its GPU, and messages. The same on all processes whose buffers are device memory. */
@@ -383,10 +383,10 @@ pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, vo
  * if it cannot export the memory: on `cuda`, memory of cudaMallocAsync, virtual memory management
  * (cuMemCreate) and host memory. */
 pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *registration, pto_error_t *err);
-/* Collective: undo pto_register. Afterwards, no process accesses the memory, once all runs that were
- * enqueued on it are complete. Graphs that captured runs on it must not be launched any more, on any
- * process. Errors, on all processes, after which it stays registered: PTO_ERR_RANGE (a run is active;
- * processes name different registrations, or one that does not exist; the buffers of a process are in it). */
+/* Collective: the opposite. No process accesses the memory after it has returned, once all runs that were
+ * enqueued on it are complete. Graphs that captured runs on it must not be launched any more, on any process.
+ * Errors, on all processes, after which it stays registered: PTO_ERR_RANGE (a run is active; processes name
+ * different registrations, or one that does not exist; the buffers of a process are in it). */
 pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err);
 
 /* Statistics of the choices in an either node (plan.h) so far, as known to member 0 of the node's group. */

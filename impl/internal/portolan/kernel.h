@@ -101,8 +101,8 @@ struct pto_kernels {
     pto_status_t (*blocks_max)(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err);
     /* Borrows the program's lists until `destroy`. PTO_ERR_NOT_APPLICABLE: it is too long for this device. */
     pto_status_t (*create)(const pto_kernel_program_t *program, void **kernel, pto_error_t *err);
-    /* Allocates the memory for one `rebind`, which then fails only if the device does, as a process that
-     * rebinds cannot tell the others. NULL: `rebind` needs none. */
+    /* Allocates the memory for one `rebind`, which then fails only if the device does: a process that rebinds
+     * cannot tell the others of a failure. NULL: `rebind` needs no memory. */
     pto_status_t (*reserve)(void *kernel, pto_error_t *err);
     /* Changes addresses, after `reserve`: the program differs only in its operands' `spot.at`. Runs enqueued
      * before keep the old addresses. No run that `start` began is active. */

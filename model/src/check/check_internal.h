@@ -30,8 +30,8 @@ typedef struct {
     size_t capacity;
 } pto_touches_t;
 
-/* One end of a message (its send or its receive), by its step and the peer's ordinal among the step's peers.
- */
+/* One end of a message: its send or its receive, identified by its step and the peer's ordinal in that step's
+ * set of peers. */
 typedef struct {
     int32_t from;    /* the sender's rank */
     int32_t to;      /* the receiver's */
@@ -167,7 +167,8 @@ pto_status_t pto_check_ranks(int64_t ranks, pto_error_t *err);
 /* Checks that need no walk: everything a step names exists, and its arithmetic cannot fail. */
 bool pto_check_parts(pto_checker_t *checker);
 
-/* Returns how many consecutive ranks may use each other's memory: all of a node, those of a GPU, or one. */
+/* Returns how many ranks, numbered one after another, may use each other's memory: all of a node, those of a
+ * GPU, or one. */
 int64_t pto_check_sharing_ranks(const pto_plan_t *plan);
 
 /* Checks of values that depend on the iteration and the rank. Call the first one before asking whether a rank
@@ -196,7 +197,8 @@ static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank
     return rank + checker->walk.lane * checker->walked;
 }
 
-/* Proofs by node 0 (symmetry.c). Returns whether all nodes do the same; then sets each buffer's rotation. */
+/* Proofs by node 0 (symmetry.c). Returns whether all nodes do the same; if so, sets each buffer's rotation.
+ */
 bool pto_check_nodes_alike(const pto_plan_t *plan, pto_rotation_t *rotation);
 /* If the plan's collective is on vectors, makes the checker walk a plan with parts of one element each. */
 bool pto_check_make_unit_plan(pto_checker_t *checker);
@@ -270,7 +272,8 @@ static inline int pto_check_memory(const pto_checker_t *checker, const pto_touch
  * each byte then depends on itself only. */
 bool pto_check_is_onto_itself(const pto_checker_t *checker, const pto_touches_t *sources,
                               const pto_touches_t *targets, int at);
-/* Marks the input as overwritten where the output has other data. Uses checker->present and ->moved. */
+/* Marks the input as overwritten where the output has been given other data. Uses checker->present and
+ * checker->moved. */
 void pto_check_overwrite_input(pto_checker_t *checker, const pto_touch_t *target);
 static inline void pto_check_overwrite(pto_checker_t *checker, const pto_touch_t *target) {
     if (target->buffer == checker->out)

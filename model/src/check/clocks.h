@@ -38,8 +38,8 @@ typedef struct {
 /* Work done in this thread, for tests: entries of clocks that were joined. */
 extern _Thread_local int64_t pto_clocks_visits;
 
-/* Clocks by group, if a group has fewer than all ranks. `needed`: false if nothing is shared; calls are
- * no-ops. */
+/* Clocks by group, if a group has fewer than all ranks. If `needed` is false, nothing is shared, and every
+ * call is a no-op. */
 void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t group_ranks, bool needed);
 void pto_clocks_fini(pto_clocks_t *clocks);
 
@@ -54,7 +54,8 @@ void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first);
 void pto_clocks_deliver_gathered(pto_clocks_t *clocks, int64_t to);
 void pto_clocks_settle(pto_clocks_t *clocks);
 
-/* Returns a copy of the rank's clock, for others to join later; the caller frees it. NULL if not needed. */
+/* Returns a copy of the rank's clock, for others to join later; free it with free(). NULL if clocks are not
+ * needed. */
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
 /* Orders `to` after all that `from` had released when the snapshot of its clock was taken. */
 void pto_clocks_join(pto_clocks_t *clocks, int64_t from, const uint32_t *snapshot, int64_t to);

@@ -20,7 +20,8 @@ int pto_check_assignments(const pto_plan_t *plan);
 
 /* Checks of either nodes, once for a plan. */
 bool pto_check_eithers(struct pto_checker *checker);
-/* Returns whether the current stage is executed: outside of either nodes, or in the chosen branch. */
+/* Returns whether the current stage is executed: it is outside of either nodes, or its member chose its
+ * branch. */
 bool pto_check_executes_stage(struct pto_checker *checker);
 
 #endif

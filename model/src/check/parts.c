@@ -54,8 +54,8 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     return true;
 }
 
-/* Checks the holder of a slice: a peer's buffer needs a step with peers, and messages use only own buffers.
- */
+/* Checks the holder of a slice: a peer's buffer needs a step with peers, and messages use only the rank's own
+ * buffers. */
 static bool check_holder(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
     if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
         return pto_check_fail(checker, 0, "a slice names an unknown holder");

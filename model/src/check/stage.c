@@ -171,7 +171,8 @@ static bool add_touches(pto_checker_t *checker, const pto_touches_t *touches, co
     return true;
 }
 
-/* Adds the ranges of a copy or reduction to checker->touched, the lower ones first, so usually sorted. */
+/* Adds the ranges of a copy or reduction to checker->touched, the lower ones first: they are usually sorted.
+ */
 static bool record_local(pto_checker_t *checker, const pto_action_t *action) {
     if (!collect_both(checker, action))
         return false;

@@ -69,7 +69,8 @@ static double add_variance(const pto_prediction_t *best, const pto_prediction_t 
     return variance;
 }
 
-/* Returns the margin's deviation for independent costs: without explanations, and for energy. */
+/* Returns the margin's deviation if the two costs are taken as independent: without explanations, and for
+ * energy. */
 static double independent_sd(pto_cost_t best, pto_cost_t other) {
     double above = best.value > 0 ? log(best.high / best.value) : 0;
     double below = other.low > 0 ? log(other.value / other.low) : INFINITY;

@@ -35,7 +35,8 @@ bool pto_kept_price_find(pto_kept_price_t *price, unsigned known, const double *
                          const pto_kept_scratch_t *scratch, double *seconds);
 /* Begins to record a price. Returns NULL if it cannot be recorded. */
 pto_tape_t *pto_kept_price_begin(const pto_kept_price_t *price, unsigned known);
-/* Keeps the tape of a price of `seconds`, reduced to `count` parameters. Frees `tape`, which may be NULL. */
+/* Keeps the tape of a price of `seconds`, reduced to the `count` parameters. Frees `tape`, which may be NULL.
+ */
 void pto_kept_price_end(pto_kept_price_t *price, unsigned known, pto_tape_t *tape, double seconds,
                         const pto_param_t *const *param, int count, pto_kept_scratch_t *scratch);
 /* Keeps a copy of a tape, reduced to the parameters. Does nothing when out of memory. */

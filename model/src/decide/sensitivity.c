@@ -3,8 +3,9 @@
  * Prices are computed again with the parameter moved, not linearised: protocols, injection limits, longest
  * paths and the choice of algorithms make them nonlinear. But a price never falls as a parameter rises, since
  * all of them are costs (so are sums, maxima and minima of such prices). So two prices bound all prices
- * between them, and most of the range needs no evaluation. The plans are made once for a point. Each price
- * is recorded on a tape and replayed with other values of the parameter (kept_price.h). */
+ * between them, and most of the range needs no evaluation. The plans are made once for a point. The
+ * arithmetic of each plan's price is recorded on a tape and replayed with other values of the parameter
+ * (kept_price.h). */
 #include "portolan/sensitivity.h"
 
 #include <math.h>
@@ -15,8 +16,9 @@
 #include "decide/candidates.h"
 #include "decide/kept_price.h"
 
-/* The grid of factors: step i is the largest factor to the power of i / STEPS (a power of two), so successive
- * steps differ by 9 percent. HALVINGS bisections locate a change between two of them to 0.01 percent. */
+/* The grid of factors: step i is the largest factor to the power of i / STEPS, so successive steps differ by
+ * 9 percent. STEPS is a power of two. HALVINGS bisections locate a change between two steps to 0.01 percent.
+ */
 enum { STEPS = 32, HALVINGS = 10 };
 
 /* A plan whose price has more operations, as with many chunks, is recorded only once: a recording takes as

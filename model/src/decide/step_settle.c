@@ -50,7 +50,8 @@ static pto_status_t begin(settling_t *settling, pto_step_prediction_t *step, int
     return PTO_OK;
 }
 
-/* Returns the strategy chosen now for the entry's call `i`, by its index in the call's predictions. */
+/* Returns the strategy that is chosen now for the entry's call `i`, by its index in the call's predictions.
+ */
 static int *choice_of(const settling_t *settling, int i) {
     return &settling->step->call[settling->call[i]].best;
 }

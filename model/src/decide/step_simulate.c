@@ -106,8 +106,8 @@ static bool is_simulated(const entry_t *entry, const int64_t *member, int64_t co
     return any;
 }
 
-/* Marks (0 instead of -1) the nodes of communicators with a member on a marked node. Returns if any was new.
- */
+/* Marks the nodes of all communicators that have a member on a marked node: 0 instead of -1. Returns whether
+ * a node was added. */
 static bool add_connected_nodes(entry_t *entry) {
     bool grown = false;
     for (int i = 0; i < entry->count; i++) {
@@ -144,7 +144,8 @@ static void choose_nodes(entry_t *entry) {
     entry->layout.nodes = nodes;
 }
 
-/* Lists the ranks of the simulated communicators of call `i`: either all members are simulated, or none. */
+/* Lists the ranks of the simulated communicators of call `i`. All members of a communicator are simulated, or
+ * none. */
 static pto_status_t place_ranks(entry_t *entry, int i, pto_error_t *err) {
     entry_call_t *entry_call = &entry->call[i];
     int64_t size = members_of(call_of(entry, i)), cores = entry->layout.procs_per_gpu, next = 0;

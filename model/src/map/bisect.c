@@ -149,7 +149,8 @@ static double improve_once(bisection_t *bisection, const part_t *part) {
     return best;
 }
 
-/* Makes an initial division: side 0 grows from process `seed`, by the one that lowers the cut most. */
+/* Makes an initial division: side 0 grows from process `seed`, each time by the one that lowers the cut most.
+ */
 static void grow(bisection_t *bisection, const part_t *part, int64_t seed) {
     for (int64_t n = 0; n < part->count; n++)
         bisection->side[part->process[n]] = 1;
@@ -201,8 +202,8 @@ static void divide(bisection_t *bisection, const part_t *part) {
         bisection->side[part->process[n]] = 2;
 }
 
-/* Returns the size of the first half of `count` consecutive places: whole nodes, else whole GPUs, else cores.
- */
+/* Returns how many of `count` consecutive places form the first half: whole nodes, else whole GPUs, else
+ * cores. */
 static int64_t half_of(const pto_places_t *places, int64_t count) {
     int64_t per_node = places->gpus * places->cores;
     int64_t unit = count > places->cores ? places->cores : 1;

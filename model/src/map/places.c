@@ -1,4 +1,5 @@
-/* The places of a layout: costs of sending between two of them, and the loads of links under a mapping. */
+/* The places of a layout: the costs of sending between two of them, and the loads of links under a mapping.
+ */
 #include <math.h>
 #include <stdlib.h>
 

@@ -64,8 +64,9 @@ static pto_link_kind_t links_of(const pto_sim_t *sim, const pto_message_t *messa
     return sends ? PTO_LINK_INJECTION : PTO_LINK_EJECTION;
 }
 
-/* Returns whether a side waits until the link of its message wakes it: if the link has delayed its last
- * message. Otherwise the side has an event when it would end undelayed, and asks the link then. */
+/* Returns whether a side waits until the link of its message wakes it. It does if the link has delayed its
+ * last message, and so may delay this one. Otherwise the side has an event when it would end undelayed, and
+ * asks the link then. */
 static bool waits_for_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side) {
     const pto_link_t *link = pto_link_of(sim, kind, sim->proc[rank].node);
     if (!link->has_delayed || side->waits != PTO_LINKS_PER_NODE)
@@ -138,7 +139,8 @@ bool pto_sim_wait_for_receiver(pto_sim_t *sim, pto_proc_t *proc, const pto_messa
     return false;
 }
 
-/* Wakes a side that waits for this link at `time_s`, its earliest end. `waits`: the side's member. */
+/* Wakes a side that waits for this link at `time_s`, its earliest possible end. `waits`: the side's member.
+ */
 static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint8_t *waits, uint32_t rank,
                  pto_slot_t slot, double time_s) {
     if (*waits != (uint8_t)kind)

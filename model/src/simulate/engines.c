@@ -40,7 +40,8 @@ static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     engine->at_s = sim->now_s;
 }
 
-/* Adds a rank's copy to an engine. Bytes of the past, which it did not slow, are accounted for first. */
+/* Adds a rank's copy to an engine. The bytes of the past are accounted for first, when this copy did not slow
+ * the others. */
 static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     if (!engine->first)
@@ -57,12 +58,14 @@ static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_event(sim, gpu, sim->now_s);
 }
 
-/* Returns the address of the time until which a process's copies occupy the resource for other processes. */
+/* Returns the address of a time: until then, the copies of a process of the job occupy the resource for other
+ * processes. */
 static double *copy_held_s(const pto_sim_t *sim, int64_t process, pto_copy_resource_t resource) {
     return &sim->all->copy_held_s[process * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
 }
 
-/* Returns the number of the GPU's other processes whose copies a new copy of `own` must await. */
+/* Returns the number of other processes of the GPU whose copies at the resource a new copy of `own` must
+ * await. */
 static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_resource_t resource) {
     int64_t cores = sim->layout->procs_per_gpu, first = own / cores * cores, waiting = 0;
     for (int64_t other = first; other < first + cores; other++)

@@ -37,7 +37,8 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
 }
 
 /* Returns whether another lane of the rank has the resource that this one wants, or gets it first. It gets it
- * first if it has waited longer, or as long and is the later one, which works on the older chunk. */
+ * first if it has waited longer or, of lanes that have waited as long, if it is the later one, which works on
+ * the older chunk. */
 static bool has_precedence(pto_sim_lane_t other, const pto_sim_t *sim, uint32_t rank) {
     const pto_local_t *theirs = &other.sim->local[other.rank], *own = &sim->local[rank];
     if (theirs->holds == own->wants)

@@ -1,4 +1,5 @@
-/* Allocates and releases the state of a simulation, of each plan and of all plans. Sets each rank's place. */
+/* Allocates and releases the state of a simulation: that of each plan, and what all plans share. Sets the
+ * place of each rank. */
 #include <stdlib.h>
 
 #include "base/grow.h"

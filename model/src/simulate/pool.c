@@ -19,7 +19,8 @@ static bool earlier(const pto_message_t *a, const pto_message_t *b) {
     return a->start_s < b->start_s || (a->start_s == b->start_s && a->source < b->source);
 }
 
-/* Skew heaps (Sleator and Tarjan 1986): all operations are unions, of logarithmic amortised cost. */
+/* Skew heaps (Sleator and Tarjan 1986): union is the only operation needed, with logarithmic amortised
+ * cost. */
 static uint32_t heap_unite(pto_pool_t *pool, uint32_t a, uint32_t b) {
     uint32_t root = 0;
     uint32_t *place = &root;

@@ -93,8 +93,8 @@ static void multiply(pto_simulation_t *simulation, int64_t nodes) {
     }
 }
 
-/* Returns how long a link of a node was busy. A link that delays no message has no jobs, but a sum of times.
- */
+/* Returns how long a link of a node was busy. A link that delays no message has no jobs: its time is the sum
+ * over its messages. */
 static double link_busy_s(const pto_sim_t *sim, pto_link_kind_t kind, int64_t node) {
     double busy_s = sim->all->has_links ? pto_link_of(sim, kind, (int32_t)node)->busy_s : 0;
     if (sim->limited[kind])

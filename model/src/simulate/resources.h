@@ -71,7 +71,8 @@ typedef struct {
 enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
 _Static_assert(PTO_ENGINES_PER_GPU <= 8, "the engines in use of a GPU are bits of a byte");
 
-/* The copies of one GPU in one direction. Queued copies (copies.shared) are counted, but timed by queues. */
+/* The copies of one GPU in one direction. Queued copies (copies.shared) are counted here, but timed by their
+ * GPU's queues. */
 typedef struct {
     _Alignas(64) uint32_t first; /* list of copies not queued: 1 + a process's number over all plans */
     int32_t active;              /* number of copies, queued ones included */

@@ -192,7 +192,8 @@ PTO_SIM_HOT bool recv_event(pto_sim_t *sim, uint32_t rank, bool plain) {
 
 /* --- sending -------------------------------------------------------------------------------------------- */
 
-/* Returns how many stages the target is past the one that receives the message; negative: it is before it. */
+/* Returns how many stages the target has gone beyond the one that receives the message; negative: it has not
+ * reached it. */
 PTO_SIM_HOT int64_t stages_ahead(const pto_sim_t *sim, const pto_message_t *message) {
     return sim->proc[message->target].at->walk.instance - (int64_t)message->instance;
 }

@@ -308,8 +308,8 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     }
 }
 
-/* A rank's local step has ended. Returns whether the rank may continue, or waits for its turn or its links.
- */
+/* A rank's local step has ended. Returns whether the rank may continue; if not, the step waits for its turn
+ * or its links. */
 static bool end_local(pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];

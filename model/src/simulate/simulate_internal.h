@@ -264,8 +264,8 @@ void pto_sim_view_plan(pto_sim_t *sim);
 
 /* --- memory.c ------------------------------------------------------------------------------------------- */
 
-/* Allocates the state of all plans, and places their ranks. If it returns false, release the state as well.
- */
+/* Allocates all that the plans in `all` need, and places their ranks. Returns false when out of memory;
+ * release it even then. */
 bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda);
 void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda);
 
@@ -327,7 +327,8 @@ static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const
     return place;
 }
 
-/* Returns whether a link can delay messages: ranks_per_node of them may take longer than one alone. */
+/* Returns whether a link can delay messages: ranks_per_node messages that share it may take longer than one
+ * takes alone. */
 bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind);
 /* A node's least seconds per byte injected, per message, and per byte received; 0: no limit. */
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step);
@@ -408,7 +409,8 @@ void pto_link_event(pto_sim_t *sim, uint32_t index);
  * slows them. Returns false if the path is empty. */
 bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, uint32_t rank, pto_path_t path,
                     int64_t bytes, double alone_s);
-/* Puts the message of a rank's side on the links that belong to that side. Returns false if it has none. */
+/* Puts the message of a rank's sending or receiving side on the links that belong to that side. Returns false
+ * if there are none. */
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message);
 
 /* Whether messages of a distance are flows on links that routes.c shares. */
@@ -487,7 +489,8 @@ static inline bool pto_sim_next_lane(pto_sim_t *sim, uint32_t rank, pto_lane_set
     return false;
 }
 
-/* Returns the side of any lane of the rank that sends (or receives) now, and sets `*sim`; NULL: none. */
+/* Returns the side of any lane of the rank that sends, or receives, a message now; NULL: none. Sets `*sim` to
+ * its simulation. */
 static inline pto_side_t *pto_sim_busy_side(pto_sim_t **sim, uint32_t rank, bool sends) {
     pto_sim_lane_t lane;
     for (uint32_t i = 1; pto_sim_next_lane(*sim, rank, sends ? PTO_LANES_SEND : PTO_LANES_RECV, &i, &lane);) {

@@ -19,7 +19,8 @@ static bool is_of_all(const pto_sim_t *sim, const pto_step_t *step) {
            sim->layout->procs_per_gpu == 1 && step->core_first == 0 && step->core_count > 0;
 }
 
-/* Returns whether a slice has equal bytes for all ranks and peers: whole blocks, or parts of equal size. */
+/* Returns whether a slice has the same number of bytes for all ranks and peers: whole blocks, or parts of
+ * equal size. */
 static bool has_same_bytes(const pto_sim_t *sim, const pto_slice_t *slice) {
     const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
     int64_t parts = slice->parts > 0 ? slice->parts : 1;
@@ -118,7 +119,8 @@ static bool is_plain(const pto_sim_t *sim) {
            sim->nodes == sim->layout->nodes && sim->is_free && !sim->has_wire_latency && !sim->both_ways;
 }
 
-/* Returns the engines that a copy may use, a bit each. `own`: within a rank's own memory, without links. */
+/* Returns the engines that a copy may use, a bit each. `own`: within a rank's own memory, which needs no
+ * links between GPUs. */
 static unsigned engines_of(const pto_sim_t *sim, const pto_step_t *step, bool own) {
     unsigned links = 1u << PTO_ENGINE_IN | 1u << PTO_ENGINE_OUT;
     pto_copy_kind_t kind = pto_step_copy_kind(sim->plan, step);
