@@ -222,8 +222,6 @@ static void charge_off_node(const pto_messages_t *messages, const pto_action_t *
     }
 }
 
-/* --- messages within a node ----------------------------------------------------------------------------- */
-
 /* Returns the index or shift by which the step's set of peers contains this peer; -1: it does not. */
 static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer) {
     const pto_peers_t *peers = &messages->step->peers;

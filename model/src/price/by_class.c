@@ -301,7 +301,6 @@ static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
                         (double)(traffic->off_per_node * groups_per_node(pricing, action)), (double)bytes);
 }
 
-/* Charges one member's messages at each level. */
 static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mix, pto_space_t space,
                                int64_t bytes, pto_charge_t *charge) {
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
@@ -315,6 +314,7 @@ static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mi
     return PTO_OK;
 }
 
+/* Charges the messages of a process within its GPU, whose sizes differ by peer. */
 static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *action, pto_space_t space,
                                    pto_charge_t *charge) {
     const pto_peers_t *peers = &action->step->peers;

@@ -71,10 +71,12 @@ static const pto_ledger_t *lane_end(const pto_pricing_t *pricing, int lane, int6
 /* Returns the lane with the least time after its last use of a resource; -1: none used it. */
 static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *time) {
     int shortest = -1;
-    for (int lane = 0; lane < PTO_LANES_MAX && pricing->lanes.users[index] >> lane; lane++) {
+    const uint64_t users = pricing->lanes.users[index];
+    for (int lane = 0; lane < PTO_LANES_MAX && users >> lane; lane++) {
         pto_time_t after =
             pto_time_subtract(lane_end(pricing, lane, actor)->time, last_use_at(pricing, lane, index)->time);
-        if ((pricing->lanes.users[index] >> lane & 1) == 0 || (shortest >= 0 && !pto_time_less(after, *time)))
+        bool used = (users >> lane & 1) != 0;
+        if (!used || (shortest >= 0 && !pto_time_less(after, *time)))
             continue;
         *time = after;
         shortest = lane;
