@@ -78,7 +78,7 @@ static char *from_word(char *line) {
 static char *from_yaml(char *line, const char *prefix, char *before, char **item) {
     char *at = line + strspn(line, "-{ \t");
     if ((*at == '"' || *at == '\'') && pto_text_begins(at + 1, prefix) &&
-        at[1 + name_length(at + 1)] == '=') {
+        at[1 + name_length(at + 1)] == '=') { /* "NAME=VALUE" in quotes */
         char *end = strchr(at + 1, *at);
         if (end)
             *end = ' ';
@@ -92,11 +92,13 @@ static char *from_yaml(char *line, const char *prefix, char *before, char **item
         before += *before == '"' || *before == '\'';
         at = strstr(before, "value:");
         *item = at ? NULL : before;
+        if (!at)
+            return NULL;
         length = strlen("value");
     }
-    char *value = at ? skip_blanks(at + length + 1) : NULL;
-    char *name = before && at && length == strlen("value") && pto_text_begins(at, "value") ? before : at;
-    if (!value || !*value || value == at + length + 1 || !pto_text_begins(name, prefix))
+    const bool is_value = length == strlen("value") && pto_text_begins(at, "value");
+    char *name = before && is_value ? before : at, *value = skip_blanks(at + length + 1);
+    if (!*value || value == at + length + 1 || !pto_text_begins(name, prefix))
         return NULL;
     cut_end(value);
     return join(name, name_length(name), value);

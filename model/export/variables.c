@@ -89,8 +89,6 @@ static pto_status_t read_variable(const pto_variables_t *variables, char *line, 
     return PTO_OK;
 }
 
-/* --- scripts -------------------------------------------------------------------------------------------- */
-
 /* After one of these words, if the line ends there or has one of the characters `ends` there. */
 static char *after_one_of(char *line, const char *const *words, size_t count, const char *ends) {
     for (size_t i = 0; i < count; i++) {
@@ -261,11 +259,12 @@ static char *after_option(pto_variables_t *variables, char *line) {
 
 /* Read the next name after `unset` as a variable whose value is NULL. Returns false if there is none. */
 static bool read_unset(pto_variables_t *variables, char *line, pto_variable_t *variable) {
-    char *shell = after_word(line, "unset"), *csh = after_word(line, "unsetenv");
-    char *name = variables->in_unset ? line : shell ? shell : csh;
+    static const char *const words[] = {"unset", "unsetenv"}, *const option[] = {"-v"};
+    char *name = variables->in_unset ? line : after_one_of(line, words, 2, blanks);
     if (!name)
         return false;
-    name = after_word(name, "-v") ? after_word(name, "-v") : name;
+    char *after = after_one_of(name, option, 1, blanks);
+    name = after ? after : name;
     char *end = name + strspn(name, name_characters);
     if (end == name)
         return false;
@@ -285,7 +284,7 @@ static char *after_container(char *name) {
 }
 
 /* Reads the first assignment of a line. If there is none, the variable has no name. Here, `setenv` stands for
- * all forms NAME VALUE, and `made` is the length of make's operator, or 0. */
+ * all forms NAME VALUE, `name` is the name's length, and `made` that of make's operator, or 0. */
 static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_variable_t *variable) {
     static const char *const words[] = {"export", "--", "declare -x", "declare -gx", "typeset -x", "env"};
     char *at = after_rank(line), *after;
@@ -293,10 +292,13 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
         variables->launch_line = variables->line;
     if (read_unset(variables, at, variable))
         return PTO_OK;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        at = (after = after_word(at, words[i])) ? after : at;
-    bool setenv = after_word(at, "setenv") != NULL;
-    at = setenv ? after_word(at, "setenv") : at;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        after = after_word(at, words[i]);
+        at = after ? after : at;
+    }
+    after = after_word(at, "setenv");
+    bool setenv = after != NULL;
+    at = setenv ? after : at;
     size_t name = strspn(at, name_characters);
     char *equals = at + name + strspn(at + name, blanks);
     const size_t made = name > 0 ? make_operator(equals) : 0;
@@ -318,10 +320,10 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
     if (!setenv && (made > 0 || equals > at + name)) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
         value += strspn(value, blanks);
     variable->name = after_container(at);
-    pto_status_t status =
-        read_value(variables, line, value, pto_text_begins(variable->name, variables->prefix), variable);
-    at[name] = '\0';
     variable->line = variables->line;
+    const bool wanted = pto_text_begins(variable->name, variables->prefix);
+    pto_status_t status = read_value(variables, line, value, wanted, variable);
+    at[name] = '\0';
     return status;
 }
 
@@ -562,8 +564,6 @@ static pto_status_t visit_script(pto_variables_t *variables, pto_variable_visit_
         status = visit(&variables->found[i], context);
     return status;
 }
-
-/* --- lines and sections --------------------------------------------------------------------------------- */
 
 static pto_status_t visit_line(pto_variables_t *variables, pto_variable_visit_t *visit, void *context) {
     const bool sections = variables->form == PTO_VARIABLES_SECTIONS;
