@@ -77,7 +77,8 @@ static double distance_of(const double *sorted, size_t count, size_t left_out, d
     return fmax(middle - other(sorted, left_out, low), other(sorted, left_out, low + near - 1) - middle);
 }
 
-/* Returns pto_item_spread of all values but one. */
+/* Returns pto_item_spread of all values but one: the median of distances, as the mean of the two middle ones.
+ */
 static double spread_of_others(const double *sorted, size_t count, size_t left_out, double middle) {
     const size_t others = count - 1;
     return PTO_SPREAD_OF_NORMAL *

@@ -17,13 +17,12 @@
  * node, is known only at the end of the file. recording.c then makes one pto_recording_call_t of all kinds
  * that differ only in the communicator. */
 typedef struct {
-    pto_recording_call_t
-        call;         /* its `nodes`, `gpus_per_node` and `per_node` are set at the end of the file */
-    int communicator; /* index in pto_recording_groups_t; -1 if unknown */
-    int64_t procs;    /* of the communicator */
-    int64_t nodes;    /* of the communicator; 0 if not given, -1 if they have unequal numbers of processes */
-    bool is_launch;   /* a CPU's launch of a GPU operation; ignored if the file also has GPU operations */
-    int number;       /* index among the reader's kinds */
+    pto_recording_call_t call; /* its shape is set at the end of the file */
+    int communicator;          /* index in pto_recording_groups_t; -1 if unknown */
+    int64_t procs;             /* of the communicator */
+    int64_t nodes;  /* of the communicator; 0 if not given, -1 if they have unequal numbers of processes */
+    bool is_launch; /* a CPU's launch of a GPU operation; ignored if the file also has GPU operations */
+    int number;     /* index among the reader's kinds */
 } pto_recording_kind_t;
 
 enum { PTO_RECORDING_COLUMNS_MAX = 24, PTO_BENCH_ROW_MAX = 1024, PTO_BENCH_DEBUG_HOSTS = 16 };

@@ -35,10 +35,9 @@ typedef struct {
     double usual_s;    /* usual times of the same kinds */
     double variance;   /* of low_s */
     double quartile_s; /* as low_s, by the lower quartile of each cell, which disturbed calls do not change */
-    double uncontended_high_s,
-        uncontended_usual_s; /* upper bounds and usual times, without contended calls */
-    bool is_slow, is_normal; /* neither if within the noise */
-    bool is_explained;       /* by a delay that was found */
+    double uncontended_high_s, uncontended_usual_s; /* upper bounds and usual times, without contention */
+    bool is_slow, is_normal;                        /* neither if within the noise */
+    bool is_explained;                              /* by a delay that was found */
 } set_t;
 
 /* The calls of one kind on one set. */
@@ -56,8 +55,7 @@ typedef struct {
     pto_text_index_t set_names, kind_names, cell_names; /* number the sets, kinds and cells */
     set_t *set;
     cell_t *cell;
-    pto_item_t *low,
-        *high; /* the bounds of each call; `place`: its cell, `key`: 1 for one direction of a message */
+    pto_item_t *low, *high; /* bounds of each call; `place`: its cell, `key`: a message's direction */
     size_t items;
     double *scratch;
 } sets_t;
