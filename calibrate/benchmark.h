@@ -103,7 +103,8 @@ typedef struct {
     /* Instead of `once` and `times`: performs the operation `iterations` times. Returns the seconds of this
      * process for all of them; 0 if it only assists. */
     double (*trial)(const work_t *work, int64_t bytes, int iterations);
-    /* Sets the seconds of the last trial for case_t's parts that this process is in. NULL: no parts. */
+    /* Sets the seconds of the last trial for those parts of case_t that this process is in. NULL: no parts.
+     */
     void (*parts)(const work_t *work, double seconds[CASE_PART_MAX]);
     void (*close)(const work_t *work); /* may be NULL; memory.h frees the case's memory */
 } benchmark_t;
@@ -114,8 +115,11 @@ extern const int benchmark_count;
 /* Adds a case: sized, without a limit, one process, one message, all texts "-", and rank 0 as every member.
  * The caller then changes what differs. The pointer is valid until the next call. */
 case_t *case_add(case_list_t *list, const char *benchmark, int member_count);
+
 /* Adds such a case with buffers in a space, which its column `space` names. */
 case_t *case_add_in(case_list_t *list, const char *benchmark, pto_space_t space, int member_count);
+
+/* Lists a benchmark's cases. */
 void case_list_fill(const benchmark_t *benchmark, const job_t *job, case_list_t *list);
 void case_list_fini(case_list_t *list);
 
@@ -126,7 +130,9 @@ void case_skip(case_list_t *list, const char *reason, const char *format, ...)
 /* Call them before the first trial of a case, and after the last. */
 void work_open(work_t *work, const benchmark_t *benchmark);
 void work_close(work_t *work, const benchmark_t *benchmark);
-/* Frees the graph of TIMES_RUNS, before what its runs use: NCCL keeps a communicator that a graph uses. */
+
+/* Frees the graph of TIMES_RUNS. It must be freed before what its runs use: NCCL keeps a communicator that a
+ * graph uses. */
 void work_end_runs(work_t *work);
 
 /* Performs the operation `iterations` times. Returns this process's seconds; 0 if it only assists. For

@@ -28,11 +28,13 @@ static bool is_called(const benchmark_t *benchmark, const char *names) {
     return false;
 }
 
+/* Returns the names after the first one; NULL: there are no more. */
 static const char *next_name(const char *names) {
     const char *comma = strchr(names, ',');
     return comma != NULL ? comma + 1 : NULL;
 }
 
+/* Returns whether --only, if given, names a benchmark. */
 static bool is_wanted(const pto_calibrate_options_t *options, const benchmark_t *benchmark) {
     const char *at = options->only;
     while (at != NULL && !is_called(benchmark, at))
@@ -164,6 +166,7 @@ static bool open_samples(const job_t *job, const pto_calibrate_options_t *option
     return opened == 1;
 }
 
+/* --estimate: prints the estimated time of each benchmark. Returns the exit code. */
 static int estimate(const job_t *job, const pto_calibrate_options_t *options) {
     case_list_t *lists = list_cases(job, options);
     double sum_s = 0.0;
@@ -186,6 +189,7 @@ static int estimate(const job_t *job, const pto_calibrate_options_t *options) {
     return finish_output();
 }
 
+/* Measures all wanted benchmarks and writes the samples. Returns the exit code. */
 static int measure(const job_t *job, const pto_calibrate_options_t *options, int argc, char **argv) {
     samples_t *samples = NULL;
     if (!open_samples(job, options, &samples))

@@ -36,6 +36,7 @@ typedef struct {
     int left_out;        /* sizes without time, if the case is over */
 } report_t;
 
+/* The state of a benchmark's run. */
 typedef struct {
     const pto_calibrate_options_t *options;
     const benchmark_t *benchmark;
@@ -263,6 +264,7 @@ static void member_visit(run_t *run, report_t *report) {
     run->visit = visit;
 }
 
+/* Sends data from the lead to rank 0, if that is another process. */
 static void send_to_writer(const run_t *run, void *data, size_t size) {
     const job_t *job = run->work.job;
     int lead = run->work.bench_case->member[0];
@@ -366,6 +368,7 @@ static void estimate_points(run_t *run) {
     run->case_estimate_s = seconds;
 }
 
+/* Returns a rank's index among the members; -1: it is no member. */
 static int place_among_members(const case_t *bench_case, int rank) {
     for (int i = 0; i < bench_case->member_count; i++)
         if (bench_case->member[i] == rank)

@@ -1,4 +1,5 @@
-/* Measures the cases of benchmarks (benchmark.h) in a time budget, and writes each point once finished. */
+/* Measures the cases of benchmarks (benchmark.h) in a time budget, and writes each point when it is finished.
+ * */
 #ifndef PORTOLAN_CALIBRATE_ENGINE_H
 #define PORTOLAN_CALIBRATE_ENGINE_H
 

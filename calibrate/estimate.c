@@ -37,8 +37,9 @@ static double seconds_at(const probe_t *probe, int count, int64_t bytes) {
     return bytes > low->bytes ? low->seconds * (double)bytes / (double)low->bytes : low->seconds;
 }
 
-/* Returns the samples after which an exhaustive plan will know a size's median to 2 percent: half of the
- * interval is 2.45 standard deviations over the root of their number, and more for very few. */
+/* Returns the number of samples after which an exhaustive plan will know a size's median to 2 percent. The
+ * interval's half-width is taken to be 2.45 standard deviations over the root of that number; for very few
+ * samples it is wider. */
 static int settling_samples(const probe_t *probe, int count) {
     const double deviations = 2.45, settled = 0.02;
     double scatter[PROBE_MAX] = {0.0};
@@ -49,7 +50,8 @@ static int settling_samples(const probe_t *probe, int count) {
     return needed < INT_MAX ? (int)needed : INT_MAX;
 }
 
-/* Simulates a visit with samples of `once_s`: fills `seconds`, returns the number of the size's samples. */
+/* Simulates a visit in which every sample is `once_s`: fills `seconds`, returns the size's samples after it.
+ * */
 static int samples_after(const sizes_t *sizes, const visit_t *visit, double once_s, double *seconds) {
     int count = visit->earlier_samples;
     for (int i = 0; i < visit->max_samples; i++)

@@ -13,8 +13,8 @@ int ipc_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], cons
 /* Adds a case of each such pair, on a socket and off it, with buffers on the GPUs. */
 void ipc_cases(const job_t *job, const char *benchmark, case_list_t *list);
 
-/* The state of benchmarks that move data to or from other members' memory; `open` makes buffers of
- * room_bytes. */
+/* The state of benchmarks that move data to or from the memory of other members, and their `open`: buffers of
+ * work->room_bytes. */
 typedef struct {
     void *source;
     void *area;

@@ -9,7 +9,8 @@
 #include "fatal.h"
 #include "topology.h"
 
-/* Sets this process's node (in the order of lowest ranks) and rank on it. Returns its processes. */
+/* Sets this process's node (in the order of lowest ranks) and rank on it. Returns the processes on the node.
+ * */
 static int find_node(job_t *job, process_t *own) {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_DO(MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node));
@@ -29,6 +30,7 @@ static int find_node(job_t *job, process_t *own) {
     return processes;
 }
 
+/* Describes the node's devices, as this process sees them. */
 static void describe_devices(job_t *job, process_t *own, const topology_t *topology) {
     pto_gpu_info_t info = {.blocks = 0};
     for (int device = 0; device < job->device_count; device++) {

@@ -58,7 +58,8 @@ int job_process_of_device(const job_t *job, int device, int index);
  * for `gpu`. An unknown socket differs from each known one. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
-/* Return whether a process of node 0 and a device, or two devices, share a socket. Unknown ones do. */
+/* Return whether a process of node 0 and a device, or two devices, share a socket. Unknown counts as shared.
+ * */
 bool job_on_socket(const job_t *job, int rank, int device);
 bool job_devices_share_socket(const job_t *job, int device, int other);
 /* Returns why messages between buffers of `space` can't be measured; NULL: they can. */

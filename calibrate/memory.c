@@ -22,6 +22,7 @@ struct memory {
     bool shared; /* by memory_is_shared */
 };
 
+/* Adds memory to the list, and returns it. */
 static void *keep(const work_t *work, kind_t kind, void *memory) {
     allocation_t *added = must_allocate(1, sizeof *added);
     *added = (allocation_t){kind, memory, work->memory->last};

@@ -16,6 +16,8 @@ void *memory_opened(const work_t *work, const pto_memory_handle_t *handle);
 /* Delays freeing at the end of the case until all members have closed what they opened of others. If any
  * member opens another's memory, all members call it. */
 void memory_is_shared(const work_t *work);
+
+/* An array of zeroed objects. */
 void *memory_array(const work_t *work, size_t count, size_t size);
 
 /* The state of ping-pong benchmarks, and their `open`. */

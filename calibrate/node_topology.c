@@ -24,6 +24,7 @@ static bool is_below(const pto_node_tree_t *tree, int place, int ancestor) {
     return place >= 0;
 }
 
+/* Returns the number of switches between a GPU and an ancestor. */
 static int switches_below(const pto_node_tree_t *tree, int gpu, int ancestor) {
     int switches = 0;
     for (int at = gpu; at != ancestor; at = tree->place[at].parent)
@@ -80,6 +81,7 @@ static void put_cross_check(const pto_node_tree_t *tree, levels_t level, pto_tex
             checked - differ, checked);
 }
 
+/* Reads this machine's topology as XML by hwloc. */
 static pto_status_t read_hwloc(pto_xml_t *xml, pto_error_t *err) {
     hwloc_topology_t hwloc;
     char *text = NULL;

@@ -26,6 +26,7 @@ case_t *pairs_collective_case(const job_t *job, const char *library, pto_collect
                               pto_space_t members, pto_space_t buffers, int nodes, int per_node,
                               int64_t buffer_bytes, case_list_t *list);
 
+/* Returns why there is no pair at a level. */
 const char *pairs_why_none(pto_level_t level);
 
 /* Adds a case of each pair at a level, with buffers in a space, which its column `space` names; if there is
@@ -40,7 +41,9 @@ int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int r
 /* Finds the processes of a node, or for the space `gpu` the first process of each GPU. `found` has room for
  * all processes of the job. Returns how many. */
 int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found);
-/* Returns what pairs_on_node finds on the node with the fewest: cases use the same number on each node. */
+
+/* Returns the number of processes that pairs_on_node finds on the node with the fewest. Cases use the same
+ * number on each node. */
 int pairs_fewest(const job_t *job, pto_space_t space);
 
 #endif

@@ -6,8 +6,11 @@
 
 /* Returns whether standard error is a terminal, or a launcher's pipe to one. */
 bool progress_wanted(void);
+
 /* Draws the bar for `done` of `total` points, at most ten times a second. */
 void progress_show(const char *benchmark, int done, int total, double left_s);
+
+/* Removes the progress bar from the terminal. */
 void progress_clear(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* The registry of benchmarks, in the order in which they run, and the functions that list their cases. */
+/* The registry of benchmarks, in the order in which they run: one line each. Also fills their lists of cases.
+ */
 #include <stdio.h>
 #include <string.h>
 

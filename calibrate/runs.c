@@ -20,7 +20,8 @@ static void enqueue_runs(const work_t *work, const benchmark_t *benchmark) {
         benchmark->once(work, work->bytes);
 }
 
-/* Makes a run that is not timed, in which NCCL connects; then captures the graph if --runs asks for one. */
+/* Makes a run that is not timed, in which NCCL connects its members, and then captures the graph, if --runs
+ * asks for one. */
 static void prepare_runs(work_t *work, const benchmark_t *benchmark) {
     work->run_count = run_count(work->bytes);
     benchmark->once(work, work->bytes);

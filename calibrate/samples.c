@@ -1,4 +1,5 @@
-/* Writes the samples file (samples.h), a point's rows by one call, so that it never ends within a row. */
+/* Writes the samples file (samples.h), a point's rows by one call, so that it always ends with a whole row.
+ * */
 #include "samples.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* The samples file (docs/formats.md): provenance, then rows, which rank 0 writes point by point. */
+/* The samples file (docs/formats.md): provenance, then rows. It is written by rank 0 of calibrate, point by
+ * point. */
 #ifndef PORTOLAN_CALIBRATE_SAMPLES_H
 #define PORTOLAN_CALIBRATE_SAMPLES_H
 

@@ -157,6 +157,7 @@ static int place_of(const sizes_t *sizes, int64_t bytes) {
     return place;
 }
 
+/* Returns the seconds of a repetition of a size. */
 static double repetition_seconds(const point_t *point) { return point->iterations * point->median.value; }
 
 /* Returns an upper bound of the time that visit_new reserves: for the second visits of all sizes, with their
@@ -499,6 +500,7 @@ static void next_stage(sizes_t *sizes) {
     sizes->repeated = sizes->repeated && !back;
 }
 
+/* Finds a visit of the current stage. */
 static bool next_in_stage(sizes_t *sizes, visit_t *visit) {
     switch (sizes->stage) {
     case COARSE:

@@ -10,8 +10,10 @@
 
 typedef struct topology topology_t;
 
+/* Ends the job if hwloc fails. */
 topology_t *topology_create(void);
 void topology_destroy(topology_t *topology);
+
 int topology_sockets(const topology_t *topology);
 int topology_cores(const topology_t *topology);
 void topology_cpu_name(const topology_t *topology, char *name, size_t name_size);

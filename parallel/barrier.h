@@ -20,7 +20,8 @@ void together_wait(together_t *together);
 /* Returns flag 0 or 1. Flags are 0 at first, and each is on a cache line of its own. */
 atomic_int *together_flag(together_t *together, int index);
 
-/* Spins until the flag has this value. Soon yields the core, which the process that sets it may need. */
+/* Spins until the flag has this value. After a while it yields the core, which the process that sets it may
+ * need. */
 void together_await(atomic_int *flag, int value);
 
 #endif

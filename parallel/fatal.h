@@ -17,6 +17,7 @@ void check_mpi(int code, const char *call, const char *file, int line);
 void check_gpu(pto_status_t status, const char *file, int line);
 extern pto_error_t gpu_error;
 
+/* Prints a message and ends the job. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* calloc that ends the job if memory runs out. A `count` of 0 returns a valid pointer. */

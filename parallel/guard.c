@@ -33,14 +33,16 @@ enum {
     LATE_SLEEPS = 3
 };
 
-/* A silent process, one without heartbeats, is probably why others make no progress. So it is reported
- * sooner: after this share of the time-out, but at least 2 s, as a busy machine may delay a thread by one. */
+/* A silent process, one without heartbeats, is probably the cause if others make no progress. So it is
+ * reported sooner: after this share of the time-out, but at least silence_min_s, as a busy machine may not
+ * run a thread for a second. */
 static const double silence_share = 0.75;
 static const double silence_min_s = 2.0;
 static const double sleep_max_s = 1.0;
 /* The minimum limit of MPI_Init: the processes of a job may start at very different times. */
 static const double start_min_s = 30.0;
-/* With several nodes, one without a silent process waits longer, so that a node with one reports it. */
+/* If there are several nodes, one without a silent process waits this much longer, so that a node with one
+ * reports it. */
 static const double no_culprit_delay_s = 2.0;
 
 /* A process of this node, in shared memory. `doing` may be read while it is written: it is for people. */
@@ -92,6 +94,7 @@ static struct {
 
 /* --- reports -------------------------------------------------------------------------------------------- */
 
+/* Appends that this process makes no progress. */
 static void append_own(pto_line_t *text, double stuck_s) {
     pto_line_add(text, "%s: ", guard.program);
     if (guard.rank >= 0)

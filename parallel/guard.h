@@ -14,7 +14,8 @@
 enum { GUARD_TIMEOUT_DEFAULT_S = 20 };
 
 /* Call it before MPI_Init, which is the first step that is watched. `program` begins each message and must
- * stay valid. A step may take `timeout_s` without progress, unless it has a limit of its own. */
+ * stay valid. `timeout_s` is the time that a step may take without progress, unless it has a limit of its
+ * own. */
 void guard_begin(const char *program, double timeout_s);
 
 /* Collective, after MPI_Init: from here on the processes of a node watch each other. */

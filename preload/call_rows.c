@@ -1,4 +1,5 @@
-/* Writes the file of PORTOLAN_REPORT. Rows are buffered until the buffer is full or the process ends. */
+/* Writes the file of PORTOLAN_REPORT. Rows are buffered, and written when the buffer is full or the process
+ * ends. */
 #include "call_rows.h"
 
 #include <errno.h>

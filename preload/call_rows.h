@@ -1,4 +1,5 @@
-/* The file of PORTOLAN_REPORT, by both drop-ins: a row for each call, with its route (docs/formats.md). */
+/* The file of PORTOLAN_REPORT, which both drop-ins (for MPI and for NCCL) write: a row for each call, with
+ * its route (docs/formats.md). */
 #ifndef PRELOAD_CALL_ROWS_H
 #define PRELOAD_CALL_ROWS_H
 

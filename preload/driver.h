@@ -31,10 +31,10 @@ const preload_driver_t *preload_driver(void);
 void *preload_context(void);
 /* Returns an identifier of this process's GPU `device`, the same in all processes of the node; 0: unknown. */
 uint64_t preload_gpu_id(int device);
-/* Makes a context the current one until preload_context_leave; may be nested. Meanwhile the thread is in
- * CUDA's relaxed capture mode: otherwise an allocation would fail while the program captures a stream, and
- * would invalidate the capture. The caller must not wait for a stream that is being captured. False: an
- * error. */
+/* Makes a context the current one until preload_context_leave. Calls may be nested. In between, the thread is
+ * in CUDA's relaxed capture mode: otherwise an allocation would fail while the program captures a stream, and
+ * would invalidate the capture. The caller must not wait for a stream that is being captured. False: the
+ * driver failed. */
 bool preload_context_enter(void *context);
 void preload_context_leave(void);
 

@@ -1,6 +1,7 @@
 /* Includes the file PRELOAD_LIST, a list of MPI's functions, twice: with int counts for MPI_NAME, and with
- * MPI_Count for MPI_NAME_c of MPI 4. Defines for it COUNT and DISPL (the types of counts and displacements),
- * SUFFIX, and usual parameters: a collective's input and output, with one count or one for each process. */
+ * MPI_Count for MPI_NAME_c of MPI 4. Defines for the list COUNT and DISPL (the types of counts and
+ * displacements), SUFFIX ("" or _c), and usual parameters: a collective's input and output, with one count or
+ * with counts for each process. */
 #define IN_PARAMS const void *in, COUNT in_count, MPI_Datatype in_type
 #define OUT_PARAMS void *out, COUNT out_count, MPI_Datatype out_type
 #define IN_COUNTS_PARAMS                                                                                     \

@@ -1,4 +1,5 @@
-/* Reads words and numbers from environment variables, and prints messages about those not understood. */
+/* Reads words and numbers from environment variables, and prints messages about values that are not
+ * understood. */
 #include "environment.h"
 
 #include <stdarg.h>

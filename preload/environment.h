@@ -20,7 +20,8 @@ const char *preload_text(const char *name);
 int preload_word(const char *name, const char *const *word, int count, int otherwise);
 /* Returns true for 1, yes, on and true, and false for 0, no, off and false. */
 bool preload_is_on(const char *name, bool otherwise);
-/* Returns the number that the variable contains, such as 1MiB. `least` is 0 or 1; `most` may be INT64_MAX. */
+/* Returns the number that the variable contains, such as 1MiB. `least` is 0 or 1; `most` is INT64_MAX for no
+ * limit. */
 int64_t preload_number(const char *name, int64_t least, int64_t most, int64_t otherwise);
 
 #endif

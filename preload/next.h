@@ -32,8 +32,8 @@ void preload_next(const char *name, void *function, size_t size);
 #define PRELOAD_TEXT_(name) #name
 #define PRELOAD_EACH(...) __VA_ARGS__
 
-/* Declares `next`, the next library's function of this name. The first call finds it and keeps it,
- * atomically. */
+/* Declares `next`, the next library's function of this name. The first call finds it, and keeps it
+ * atomically, as several threads may make that call. */
 #define PRELOAD_FIND(symbol, params)                                                                         \
     static int(*_Atomic kept) params; /* NOLINT(bugprone-macro-parentheses): a list of parameters */         \
     int(*next) params = kept;         /* NOLINT(bugprone-macro-parentheses) */                               \
@@ -42,7 +42,8 @@ void preload_next(const char *name, void *function, size_t size);
         kept = next;                                                                                         \
     }
 
-/* Defines the wrapper `symbol`, which calls the next function; `after` may use its result, `code`. */
+/* Defines the wrapper `symbol`, which calls the next function and executes statements before and after it.
+ * `after` may use its result, `code`. */
 #define PRELOAD_PASS(symbol, params, args, before, after)                                                    \
     PRELOAD_EXPORT int symbol params;                                                                        \
     PRELOAD_EXPORT int symbol params {                                                                       \

@@ -1,5 +1,6 @@
 /* Finds the memory space of a buffer: first among the memory that the program has declared, then by CUDA's
- * driver. The wrappers ask for each buffer of each call, so the common case does without the driver. */
+ * driver. The wrappers ask for each buffer of each call, so the common case is answered without the driver.
+ */
 #include "spaces.h"
 
 #include <link.h>

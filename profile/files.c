@@ -366,7 +366,8 @@ void prof_files_begin(void) {
 
 /* --- all processes -------------------------------------------------------------------------------------- */
 
-/* Process 0 appends the others' text by rank. An empty message asks for it, and an empty message ends it. */
+/* Process 0 appends the others' text in the order of their ranks. It asks each by an empty message, and an
+ * empty message ends the text. */
 static void relay_others(void) {
     for (int rank = 1; rank < prof.size; rank++) {
         int size = 1;

@@ -39,7 +39,8 @@ static void begin(int code) {
 
 PRELOAD_PASS_INIT(begin(code))
 
-/* Gives a new communicator its identifier now: the order of creation is the same on all its processes. */
+/* Gives a new communicator its identifier now, because the order of creation is the same on all its
+ * processes. */
 static void note_created(int code, const MPI_Comm *made) {
     if (!prof_enter(true))
         return;

@@ -47,6 +47,7 @@ static void note_send(const prof_call_t *call, int code, prof_request_t msg, con
 
 /* --- receives ------------------------------------------------------------------------------------------- */
 
+/* Counts a receive that has completed. */
 static void count_received(const prof_request_t *msg, const MPI_Status *status) {
     if (status->MPI_SOURCE != MPI_PROC_NULL)
         prof_count_received(msg->group, status->MPI_SOURCE, status->MPI_TAG, 1, (preload_space_t)msg->space,
@@ -59,7 +60,8 @@ static void note_recv(const prof_call_t *call, int code, prof_request_t msg, con
         count_received(&msg, status);
 }
 
-/* Declares `use`, a status for MPI's function: the program's or, instead of MPI_STATUS_IGNORE, our own. */
+/* Declares `use`, a status for MPI's function: the program's or, instead of MPI_STATUS_IGNORE, one of our
+ * own. */
 #define OWN_STATUS                                                                                           \
     MPI_Status own = {0};                                                                                    \
     MPI_Status *use = status == MPI_STATUS_IGNORE ? &own : status

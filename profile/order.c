@@ -1,8 +1,9 @@
 /* Finds the memory space into which each message was received. The sender counts messages, but only the
  * receiver knows their space. At the end, receivers report to senders. If a process received all messages of
  * a sender in one space, that bit is enough. Otherwise the sender matches messages with receives as MPI did:
- * with the same communicator and tag, they match receives in the order in which these were posted (MPI 3.1,
- * section 3.5). So both ends record that order, as runs of equal messages. */
+ * messages from one process to another with the same communicator and tag match receives in the order in
+ * which these were posted (MPI 3.1, section 3.5). So both ends record that order, as runs of equal messages.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ typedef struct {
     prof_key_t key; /* sent: of their cell; received: only `space` is used */
 } run_t;
 
-/* A channel: the messages to or from one process, on one communicator, with one tag, which are the key. */
+/* A channel: the messages to or from one process, on one communicator, with one tag. These are the key of
+ * this hash table entry. */
 typedef struct {
     uint64_t group;
     int32_t peer;
@@ -162,7 +164,8 @@ static channel_t *sort_channels(pto_slots_t *channels) {
     return channel;
 }
 
-/* Returns the runs to report, by process, and adds up their numbers by process. NULL: out of memory. */
+/* Returns the runs to report, sorted by process, and adds up their numbers by process. NULL: out of memory.
+ */
 static receive_run_t *collect(int *outgoing_counts) {
     size_t all = 0, written = 0;
     const channel_t *channel = sort_channels(&received);
@@ -198,7 +201,8 @@ static void send_runs(const receive_run_t *outgoing, const int *outgoing_counts,
     PMPI_Type_free(&type);
 }
 
-/* Collective: exchanges the runs of receives with all processes. False if one is out of memory. */
+/* Collective: sends the runs of receives to the senders, and gets those of this process's messages. False if
+ * a process is out of memory. */
 static bool exchange_runs(answers_t *answers) {
     size_t size = (size_t)prof.size;
     int *outgoing_counts = calloc(3 * size + 1, sizeof *outgoing_counts); /* one array for three */

@@ -72,7 +72,8 @@ static void record(const prof_group_t *group, part_t part) {
 }
 
 static void count_part(prof_routine_t routine, const prof_group_t *group, const part_t *part) {
-    /* Messages of a routine match only among themselves (order.c). Other tags are -1 or more. */
+    /* Messages of a routine match only among themselves (order.c). Tags of MPI are not negative, and -1 is
+     * none. */
     int tag = -2 - (int)routine;
     if (part->sends)
         prof_count_sent(routine, part->kind, group, part->peer, tag, part->messages, part->bytes,
@@ -125,8 +126,9 @@ void prof_note(const prof_collective_t *collective, prof_parts_of_t *parts) {
 
 /* --- exact ---------------------------------------------------------------------------------------------- */
 
-/* Every process exchanges directly with all others. It sends each its block of `sent` or, if sends_own, this
- * process's block. It receives from each the sender's block of the output or, if receives_own, its own. */
+/* Every process exchanges directly with all others. To each it sends that process's block of `sent` or, if
+ * sends_own, its own block. From each it receives that process's block of the output or, if receives_own, its
+ * own block. */
 static void exchange_with_all(const prof_collective_t *collective, const prof_group_t *group, int kind,
                               const prof_side_t *sent, bool sends_own, bool receives_own) {
     const int me = group->rank;

@@ -28,12 +28,14 @@ typedef struct {
 /* Counts the parts of a call, and the call. */
 typedef void prof_parts_of_t(const prof_collective_t *collective, const prof_group_t *group);
 
-/* For a persistent collective: records parts until prof_stop_recording, for prof_count_persistent. NULL: out
- * of memory; messages are counted as lost. Free it with prof_persistent_free. */
+/* For a persistent collective: records parts until prof_stop_recording instead of counting them. Each start
+ * then counts them by prof_count_persistent. NULL: out of memory; the messages are counted as lost. Free it
+ * with prof_persistent_free. */
 prof_persistent_t *prof_record_parts(void);
 void prof_stop_recording(void);
 
-/* Counts a call, and its parts by one of the functions below; NULL: it has none, as if it failed. */
+/* Counts a call, and its parts by one of the functions below; NULL: it has none, for example because it
+ * failed. */
 void prof_note(const prof_collective_t *collective, prof_parts_of_t *parts);
 
 /* gather, scatter, alltoall and neighbor_* also serve the v and w forms, scan also exscan. */

@@ -96,7 +96,8 @@ static bool add(list_t *list, prof_part_t part) {
     return true;
 }
 
-/* Lists the messages that a member sends or receives, in the order of the steps. False if out of memory. */
+/* Lists the messages that a member sends, or receives by `kind`, in the order of the plan's steps. False if
+ * out of memory. */
 static bool list_messages(const pto_plan_t *plan, pto_step_kind_t kind, int me, list_t *list) {
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);

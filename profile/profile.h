@@ -82,7 +82,8 @@ typedef struct {
     uint8_t peer_space; /* of the peer's buffer; of messages and parts unknown until prof_order_resolve */
 } prof_key_t;           /* never all zero: `kind` is not 0, or `peer_space` is PRELOAD_UNKNOWN */
 
-/* A cell of the traffic table: all messages to another process, or reads from there, with the same key. */
+/* A cell of the traffic table: the messages from this process to another one, or its reads from there, that
+ * have the same key. */
 typedef struct {
     prof_key_t key;
     int64_t messages;
@@ -118,7 +119,8 @@ typedef struct {
     uint8_t space;
 } prof_row_t;
 
-/* Rows are in chunks of a huge page, if there are such: a page fault costs as much as counting ten calls. */
+/* Rows are in chunks of a huge page, if the system has them: a page fault costs as much as counting ten
+ * calls. */
 enum { PROF_CHUNK_BYTES = 1 << 21, PROF_CHUNKS_MAX = 1 << 12 };
 enum { PROF_ROWS_PER_CHUNK = PROF_CHUNK_BYTES / sizeof(prof_row_t) };
 
@@ -172,17 +174,20 @@ int64_t prof_type_bytes(MPI_Datatype type);
 
 /* Record sent and received messages. MPI matches messages from one process to another with the same tag, in
  * the order in which they were sent, with receives in the order in which they were posted. `group`: the
- * communicator's id; `peer`: in MPI_COMM_WORLD; `post_index`: of the receive, from prof_order_post. */
+ * communicator's id; `peer`: in MPI_COMM_WORLD; `post_index`: from prof_order_post, which numbers the posted
+ * receives. */
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each);
 void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, preload_space_t space,
                          int64_t post_index);
 int64_t prof_order_post(void);
 /* Removes a receive that was counted when it was posted, and has been cancelled. */
 void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index);
-/* The number of posted receives whose message only their status tells: with a wildcard, or cancelled. */
+/* The number of posted receives with a wildcard, and of cancelled ones. Only their status tells which message
+ * they got, if any. */
 extern int prof_undetermined_receives;
 
-/* Collective. Returns the cells in a new array, split by the space at the receiver; NULL if out of memory. */
+/* Collective. Returns the cells in a new array, split by the memory space at the receiver. NULL: out of
+ * memory. */
 prof_cell_t *prof_order_resolve(size_t *count);
 
 /* --- requests (requests.c) ------------------------------------------------------------------------------ */
@@ -215,7 +220,8 @@ void prof_request_add(MPI_Request request, const prof_request_t *record);
 prof_request_t *prof_request_find(MPI_Request request);
 void prof_request_remove(prof_request_t *record);
 
-/* Keep a message that a matched probe has found until it is received. Taking: false if it is unknown. */
+/* Keep a message that a matched probe has found until it is received. Taking it returns false if it is
+ * unknown. */
 void prof_message_add(MPI_Message message, const prof_request_t *record);
 bool prof_message_take(MPI_Message message, prof_request_t *record);
 
@@ -240,7 +246,8 @@ typedef struct {
 const prof_parts_t *prof_plan_parts(pto_collective_t collective, int n, int me, int64_t bytes,
                                     int64_t element_bytes, preload_space_t space);
 void prof_plans_begin(void);
-/* The name of a kind's algorithm; "linear" for PROF_LINEAR: direct exchange between all processes. */
+/* The name of a kind's algorithm; "linear" for PROF_LINEAR: each process exchanges with every other one
+ * directly. */
 const char *prof_plan_name(int kind);
 enum { PROF_LINEAR = PROF_KIND_MAX };
 

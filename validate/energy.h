@@ -37,8 +37,9 @@ bool energy_any(const energy_job_t *job);
 /* Reads this process's counters; 0 for one that it does not read. */
 pto_status_t energy_read(const energy_job_t *job, double joules[ENERGY_COUNT], pto_error_t *err);
 
-/* Collective. Sums over all processes what each has measured, with result `status`. If any failed, all return
- * the error of the first one that did (agree_on_status), and `sum` is unset. */
+/* Collective. Sums over all processes what each has measured. `status` is the result of this process's
+ * measurement. If any failed, all return the error of the first one that did (agree_on_status), and `sum` is
+ * unset. */
 pto_status_t energy_add_up(const energy_job_t *job, pto_status_t status, const double mine[ENERGY_COUNT],
                            double sum[ENERGY_COUNT], pto_error_t *err);
 

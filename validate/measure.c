@@ -147,7 +147,8 @@ static pto_status_t enqueue(const process_t *process, int runs, pto_error_t *err
     return status;
 }
 
-/* Captures the runs of one graph. A run outside it comes first, so that NCCL can connect its members. */
+/* Captures the runs of one graph. A run outside the graph comes first, so that NCCL can connect its members.
+ */
 static pto_status_t make_graph(process_t *process, pto_error_t *err) {
     const pto_device_t *device = process->settings->device;
     const pto_device_bench_t *bench = device->bench;
@@ -181,13 +182,15 @@ static void free_stream(const process_t *process) {
         process->settings->device->stream_destroy(process->stream, NULL);
 }
 
-/* A repeat (cell_t): its number of runs, and the time of one call that enqueues a run or launches a graph. */
+/* A repeat (see cell_t): its number of runs, and the time of one call that enqueues a run or launches a
+ * graph. */
 typedef struct {
     int runs;
     double enqueue_s;
 } repeat_t;
 
-/* Enqueues the runs, or launches graphs, which may round their number up, and waits for their end. */
+/* Enqueues the runs, or launches graphs of several runs each, and waits for their end. Graphs may round the
+ * number of runs up. */
 static pto_status_t repeat_in_stream(const process_t *process, repeat_t *made, pto_error_t *err) {
     const settings_t *settings = process->settings;
     const int runs_per_launch = process->graph ? settings->options.graph : 1;
@@ -259,8 +262,9 @@ static pto_status_t time_repeat(const process_t *process, double max_s[TIME_COUN
     return status;
 }
 
-/* Times all repeats, after WARM_RUNS. A repeat for which a process was late is discarded and made again, but
- * at most as often as there are repeats: on a busy machine, some process may always be late. */
+/* Times all repeats, after WARM_RUNS that do not count. A repeat for which a process was late is discarded
+ * and made again, but at most as often as there are repeats: on a busy machine, some process may always be
+ * late. */
 static pto_status_t time_runs(const process_t *process, double *sample_s, double *enqueue_s,
                               pto_error_t *err) {
     const int repeats = process->settings->options.repeats;
@@ -328,7 +332,8 @@ static int additional_repeats(double window_s, double elapsed_s, int repeats) {
     return additional;
 }
 
-/* Measures the energy of repeats that fill the window. Each begins at a barrier, whose energy is included. */
+/* Measures the energy of enough repeats to fill the window. Each begins at a barrier, whose energy is
+ * included. */
 static pto_status_t measure_energy(const process_t *process, cell_t *cell, pto_error_t *err) {
     const energy_job_t *job = &process->settings->job;
     double before[ENERGY_COUNT] = {0}, used[ENERGY_COUNT] = {0};
@@ -359,7 +364,8 @@ static pto_status_t measure_energy(const process_t *process, cell_t *cell, pto_e
     return energy_add_up(job, status, used, cell->joules, err);
 }
 
-/* Sets the choices of the executor's policies since `earlier`, which may be NULL. Returns their number. */
+/* Sets the choices of the executor's policies since `earlier`; NULL: since the beginning. Returns the number
+ * of policies. */
 static int choices_since(const pto_exec_t *exec, const pto_exec_choices_t *earlier,
                          pto_exec_choices_t *chosen) {
     int count = 0;
@@ -391,7 +397,8 @@ static pto_status_t check_and_time(const process_t *process, uint64_t seed, cell
     return settings->options.energy ? measure_energy(process, cell, err) : PTO_OK;
 }
 
-/* Makes the executor. All processes begin together, and the slowest one counts. If one fails, all do. */
+/* Makes the executor. All processes begin together, and the slowest one counts, as in a run. If one fails,
+ * all do. */
 static pto_status_t make_executor(process_t *process, double *slowest_s, pto_error_t *err) {
     const settings_t *settings = process->settings;
     guard_step(local_limit_s(), "waiting for all processes to have their buffers");

@@ -36,7 +36,8 @@ void meter_host_id(const char *suffix, char *id);
 
 /* --- NVML ----------------------------------------------------------------------------------------------- */
 
-/* The functions of CUDA's driver and NVML that meter_nvml calls; all but `text` return 0 if they succeed. */
+/* The functions of CUDA's driver and of NVML that meter_nvml calls. All but `text` return 0 if they succeed.
+ */
 typedef struct {
     int (*cuda_init)(unsigned flags);
     int (*cuda_count)(int *count);

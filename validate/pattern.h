@@ -1,5 +1,6 @@
-/* Patterns: kernels of applications that are timed together with the communication that follows them. A step
- * enqueues the kernel in the pattern's stream and then runs the plan, which waits for that stream. */
+/* Patterns: kernels of applications that are timed together with the communication that follows them. What is
+ * timed are `steps` steps. Each step enqueues the kernel in the pattern's stream and then runs the plan,
+ * which waits for that stream. */
 #ifndef PTO_PATTERN_H
 #define PTO_PATTERN_H
 

@@ -128,6 +128,7 @@ static format_t format_of(pto_datatype_t datatype) {
 
 static bool is_16_bit(format_t format) { return format.fraction < 23; }
 
+/* Returns the smallest positive number. */
 static double smallest_of(format_t format) { return ldexp(1, 1 - format.bias - format.fraction); }
 
 /* Rounds a value to the format, without overflow. */
@@ -242,7 +243,8 @@ void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, in
 
 /* --- reductions ----------------------------------------------------------------------------------------- */
 
-/* A section of an owner's output: components of values if the collective reduces, else bytes. */
+/* A section of an owner's output that is compared. It consists of components of values if the collective
+ * reduces, else of bytes. */
 typedef struct {
     const pto_request_t *request;
     uint64_t seed;
@@ -314,7 +316,8 @@ static void multiply(long double *result, const double *value) {
     result[0] = real;
 }
 
-/* Updates what the tolerance of result `i` is relative to: of a sum, the sum of its values' magnitudes. */
+/* Updates the magnitude that the tolerance of result `i` is relative to: of a sum, the sum of its values'
+ * magnitudes; otherwise that of the result. */
 static void add_magnitude(bool is_sum, bool is_complex_product, int64_t i, const double *value,
                           const long double *expected, long double *magnitude) {
     if (is_sum)
@@ -438,12 +441,16 @@ static pto_status_t compare_messages(const output_t *output, pto_error_t *err) {
     return status;
 }
 
-/* --- halos ---------------------------------------------------------------------------------------------- */
+/* --- halos ----------------------------------------------------------------------------------------------
+ *
+ * The owners form a grid. Each has an array of its own cells, surrounded by a halo of copies of its
+ * neighbors'. */
 
-/* Finds, along dimension `d`, the source of the cell at coordinate `*cell` of an owner's array, which is at
- * coordinate `owner`. Returns the coordinate of the source's owner, and changes `*cell` to that in its array.
- * A cell beyond an edge that does not wrap around keeps its own value. Counts the dimensions in which the
- * cell is in the halo (`outside`), and in which it is another owner's (`moved`). */
+/* Finds, along dimension `d`, where the cell comes from that is at coordinate `*cell` of an owner's array.
+ * Returns the coordinate of that cell's owner, and changes `*cell` to the coordinate in its array. `owner` is
+ * the coordinate of the array's owner. A cell beyond an edge that does not wrap around keeps its own value.
+ * Counts the dimensions in which the cell is in the halo (`outside`), and in which it is another owner's
+ * (`moved`). */
 static int64_t cell_from(const pto_halo_t *grid, int d, int64_t owner, int64_t *cell, int *outside,
                          int *moved) {
     int64_t extent = grid->extent[d], inner = *cell - grid->width; /* without the halo */
@@ -462,7 +469,8 @@ static pto_status_t compare_cells(const output_t *output, const int64_t *cell, i
                                   pto_error_t *err) {
     const pto_request_t *request = output->request;
     const pto_halo_t *grid = &request->halo;
-    /* Indexes: of the first cell in this owner's array, of its source in that owner's, and of that owner. */
+    /* Indexes of the first cell in this owner's array, of its source in that owner's array, and of that
+     * owner. */
     int64_t index = 0, place = 0, from = 0;
     int64_t rest = output->owner, me[PTO_DIMS_MAX] = {0}; /* this owner's coordinates */
     int outside = 0, moved = 0;

@@ -1,5 +1,6 @@
 /* Reference results of collectives, computed independently of plans. Inputs are pseudo-random numbers from a
- * seed, so every process can generate the inputs of all, and compute its expected output by plain loops. */
+ * seed, so every process can generate the inputs of all owners, and compute its own expected output by plain
+ * loops. */
 #ifndef PTO_REFERENCE_H
 #define PTO_REFERENCE_H
 
@@ -30,7 +31,8 @@ typedef struct {
 pto_status_t reference_host_make(const pto_plan_t *plan, const pto_device_t *device, int64_t rank,
                                  reference_host_t *host, pto_error_t *err);
 void reference_host_free(const pto_device_t *device, reference_host_t *host);
-/* Fill the input and overwrite the output with wrong data; compare the output, as reference_compare. */
+/* Fill the input and overwrite the output with wrong data; compare the output. Errors: those of
+ * reference_compare. */
 void reference_host_fill(uint64_t seed, int64_t owner, const reference_host_t *host);
 pto_status_t reference_host_compare(const pto_request_t *request, uint64_t seed, int64_t owner,
                                     const reference_host_t *host, pto_error_t *err);

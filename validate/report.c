@@ -262,6 +262,7 @@ void report_point(FILE *file, const settings_t *settings, const pto_request_t *r
 
 void report_end(FILE *file, int64_t points) { fprintf(file, "# complete: %lld points\n", (long long)points); }
 
+/* Returns whether rows have a column for the algorithm. */
 static bool names_algorithms(const settings_t *settings) {
     return settings->exec.own_algorithms || settings->options.each_algorithm;
 }

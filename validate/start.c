@@ -1,7 +1,8 @@
 /* The common start of measured runs (start.h). The processes of one node use a barrier in shared memory. On
- * several nodes, they agree on a time in the future. The offsets of the nodes' clocks are estimated from
- * round trips (Cristian, Probabilistic Clock Synchronization, 1989; Hunold and Carpen-Amarie, Reproducible
- * MPI Benchmarking Is Still Not As Easy As You Think, 2016). The first node's clock is the reference. */
+ * several nodes, they agree on a time slightly in the future. The offsets of the nodes' clocks are estimated
+ * from round trips (Cristian, Probabilistic Clock Synchronization, 1989; Hunold and Carpen-Amarie,
+ * Reproducible MPI Benchmarking Is Still Not As Easy As You Think, 2016). The reference clock is that of the
+ * first node. */
 #include "start.h"
 
 #include <math.h>

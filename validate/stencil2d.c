@@ -112,6 +112,7 @@ static pto_status_t kernel(const work_t *work, pto_error_t *err) {
                                         (size_t)grid->extent[1], work->stream, err);
 }
 
+/* Compares a part of the field, with its halos. */
 static pto_status_t compare_part(const serial_t *serial, const double *actual, pto_error_t *err) {
     int64_t rows = serial->grid->extent[0] + 2, columns = serial->grid->extent[1] + 2;
     int64_t inset = serial->margin - 1;

@@ -134,6 +134,7 @@ static void predict(const pto_options_t *options, const settings_t *settings, co
     cell->predicted_s = price->seconds;
 }
 
+/* Returns whether the plan calls the MPI library's own collective. */
 static bool uses_library(const pto_plan_t *plan) {
     for (int n = 0; n < pto_plan_node_count(plan); n++)
         if (pto_plan_node(plan, n)->kind == PTO_NODE_COLLECTIVE &&
@@ -200,7 +201,8 @@ static void add_cell(cells_t *cells, cell_t cell) {
     cells->cell[cells->count++] = cell;
 }
 
-/* Adds a cell for each pair that is run. The pure ones come first: the others are compared with them. */
+/* Adds a cell for each pair that is run. The pure ones come first, because the others are compared with them.
+ */
 static void add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy, const pto_request_t *request,
                       cells_t *cells) {
     int64_t members = strategy->stages(request);
@@ -211,6 +213,7 @@ static void add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy,
                     add_cell(cells, (cell_t){.strategy = strategy, .staged_members = pair});
 }
 
+/* Adds a cell for each algorithm that the strategy may use. */
 static void add_algorithms(const pto_strategy_t *strategy, pto_collective_t collective, cells_t *cells) {
     for (int i = 0; i < pto_algorithm_count(); i++)
         if (pto_strategy_with(strategy, pto_algorithm_at(i)) & 1u << collective)
@@ -329,6 +332,7 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     return begun ? PTO_EXIT_OK : PTO_EXIT_ERROR;
 }
 
+/* Returns whether an option is on the command line. */
 static bool is_given(const pto_arguments_t *arguments, const char *name) {
     for (int i = 0; i < arguments->given_count; i++)
         if (strcmp(arguments->given[i].option->name, name) == 0)

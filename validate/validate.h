@@ -21,10 +21,12 @@ typedef struct {
     energy_job_t job; /* the energy counters, if energy or powers are measured */
 } settings_t;
 
-/* Maximum number of nodes of a plan at which a policy chooses at run time: a gather's and a broadcast's. */
+/* Maximum number of nodes of a plan at which a policy chooses at run time: one of a gather, one of a
+ * broadcast. */
 enum { CHOSEN_MAX = 2 };
 
-/* What is run, and its result. A repeat is one run, or several in a row, timed as one and averaged. */
+/* What is run, and its result. A repeat is what is timed as one: one run, or several in a row; its time is
+ * divided by their number. */
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
@@ -79,6 +81,7 @@ double energy_total(const settings_t *settings, const cell_t *cell);
 pto_status_t measure_powers(const settings_t *settings, const pto_options_t *options, FILE *file,
                             pto_error_t *err);
 
+/* Returns the name of the cell's strategy in tables and files. */
 const char *cell_name(const cell_t *cell);
 
 /* report.c, on rank 0. */

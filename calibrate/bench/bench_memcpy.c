@@ -11,7 +11,8 @@
 /* DETAIL_PEER_OR_PAGEABLE: between devices, the target device; otherwise whether host memory is pageable. */
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
-/* Returns the process of node 0, on the device's socket or off it, that uses it, else the first; -1: none. */
+/* Returns a process of node 0 on the device's socket, or off it: the process that uses the device if there is
+ * one, else the first; -1: none. */
 static int process_for(const job_t *job, int device, bool on_socket) {
     int first = -1;
     for (int rank = 0; rank < job->size; rank++) {

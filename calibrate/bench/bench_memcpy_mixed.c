@@ -36,6 +36,7 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, int procs, int by_i
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
+/* n = 2, 4, 8, ... and all. */
 static void list_cases(const job_t *job, case_list_t *list) {
     int max = 0;
     while (job_process_of_device(job, 0, max) >= 0)

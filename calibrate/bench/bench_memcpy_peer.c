@@ -1,4 +1,5 @@
-/* Peer copies: a process copies from its GPU to that of another process (both are in `pair`), by CUDA IPC. */
+/* Peer copies: a process copies from its GPU to that of another process, by CUDA IPC. The column `pair` has
+ * the two processes. */
 #include "ipc.h"
 #include "memcpy_common.h"
 

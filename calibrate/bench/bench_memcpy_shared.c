@@ -14,6 +14,7 @@ enum { DETAIL_KIND, DETAIL_PATTERN };
 
 typedef enum { CONTIGUOUS, STRIDED, DUPLEX } pattern_t;
 
+/* Returns the number of processes that every device has. */
 static int min_per_device(const job_t *job) {
     for (int count = 0;; count++) {
         for (int device = 0; device < job->device_count; device++)

@@ -83,7 +83,8 @@ static void use_bytes(const work_t *work, int64_t bytes) {
     state->count = (int)bytes;
 }
 
-/* Makes a datatype of rows as the executor does (hindexed), which may be slower than an MPI vector. */
+/* Makes a datatype of `rows` rows of `bytes`. It is an hindexed type, as the executor uses it, which may be
+ * slower than an MPI vector. */
 static void make_type(int rows, int bytes, MPI_Datatype *type) {
     int *lengths = must_allocate((size_t)rows, sizeof *lengths);
     MPI_Aint *displacements = must_allocate((size_t)rows, sizeof *displacements);

@@ -23,7 +23,8 @@ static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_sp
     return added;
 }
 
-/* Moves the processes whose GPUs can access that of ranks[0] up, to follow it; returns how many. */
+/* Moves the processes whose GPUs can access that of ranks[0] to the front, after ranks[0]; returns how many.
+ */
 static int select_openers(const job_t *job, int *ranks, int rank_count) {
     int count = 0;
     for (int i = 1; i < rank_count; i++) {

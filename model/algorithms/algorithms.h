@@ -22,8 +22,8 @@ int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_
 /* Returns the aligned run of `count` blocks or parts that contains the block or part of `slice`. */
 pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count);
 
-/* Returns the blocks or parts of a binomial subtree among n members: at most `count`, from `distance` after
- * the peer's. */
+/* Returns the blocks or parts of a binomial subtree among n members: at most `count`, beginning `distance`
+ * after the block of the peer. */
 pto_slice_t pto_slice_subtree(int buffer, int64_t n, pto_expr_t distance, pto_expr_t count);
 
 /* Returns the number of segments of a vector (or of a process's share of it): by the MPI library's

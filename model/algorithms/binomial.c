@@ -38,7 +38,8 @@ static void build_vector(pto_builder_t *builder, const pto_exchange_t *exchange,
         build_down(builder, exchange);
 }
 
-/* The edges of one length, and the number of blocks in the subtree below each; the last may have fewer. */
+/* The edges of one length, and the number of blocks in the subtree below each. The last subtree may have
+ * fewer. */
 typedef struct {
     pto_expr_t distance;
     pto_expr_t blocks;
@@ -46,7 +47,8 @@ typedef struct {
 
 /* Builds the messages along edges, `up` the tree or down. Members with a subtree hold its blocks in `inner`.
  * `lower` is the buffer of the lower ends: `inner`, or at edges to leaves the user's buffer of one block.
- * `below` is the slice at the lower ends, whose peer is the upper end; `above` is that at the upper ends. */
+ * `below` is the slice at the lower ends, whose peer is the upper end; `above` is the slice at the upper
+ * ends. */
 static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchange, bool up, int inner,
                            int lower, edges_t edges) {
     bool leaves = lower != inner;
@@ -68,7 +70,8 @@ static void build_copy(pto_builder_t *builder, const char *name, const pto_excha
     pto_build_local(builder, name, copy, source, target);
 }
 
-/* Builds the temporary of the blocks of subtrees, at all members with even numbers. `all` has all blocks. */
+/* Builds the temporary of the blocks of subtrees, at all members with even numbers. `all`: a buffer of all
+ * blocks. */
 static int build_inner(pto_builder_t *builder, int all) {
     pto_buffer_t inner = pto_temporary_like(builder, all, "subtree");
     inner.held_stride = 2;

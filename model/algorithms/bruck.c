@@ -8,7 +8,8 @@
  * index is 2^k lower. A block's position is the distance to its owner, until all are rotated at the end. */
 #include "algorithms.h"
 
-/* Returns the blocks whose number has bit k set: runs of 2^k, every 2^(k+1) blocks, from block 2^k on. */
+/* Returns the blocks whose number has bit k set: runs of 2^k blocks, every 2^(k+1) blocks, from block 2^k on.
+ */
 static pto_slice_t blocks_with_bit(int buffer, int64_t n) {
     return (pto_slice_t){.buffer = buffer,
                          .first = pto_power(1),

@@ -31,7 +31,8 @@ static pto_slice_t segment_of(const levels_t *levels) {
     return segment;
 }
 
-/* Each member reduces its part of all vectors but the leader's in its own memory, then into the leader's. */
+/* Each member reduces its part of the vectors of all but the leader in its own memory. It then reduces the
+ * sum into the leader's memory. */
 static void build_parts(const levels_t *levels) {
     const pto_exchange_t *node = &levels->node;
     pto_slice_t part = part_of(levels, PTO_ANCHOR_ME);

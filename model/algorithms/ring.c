@@ -15,7 +15,8 @@ static pto_slice_t build_round(pto_builder_t *builder, const pto_exchange_t *exc
     return received;
 }
 
-/* Passes parts around until every process has all of them. `own` is what a process has in round 0. */
+/* Passes parts around until every process has all of them. `own` is the part that a process has in round 0.
+ */
 static void build_passing(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t own) {
     own.offset.loop = -1;
     pto_build_loop(builder, 0, exchange->n - 1, false);
@@ -33,7 +34,8 @@ static void build_reducing(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_end(builder);
 }
 
-/* A process ends with its own block: it receives block me - 2 - k in round k, so it sends me - 1 first. */
+/* A process must end with its own block. It receives block me - 2 - k in round k, so it sends me - 1 first.
+ */
 static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_slice_t before = pto_slice_block(pto_build_sum(builder, exchange, exchange->n), PTO_ANCHOR_ME);
     before.offset = pto_constant(-1);

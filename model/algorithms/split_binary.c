@@ -84,7 +84,8 @@ static void build_down(const tree_t *tree) {
     }
 }
 
-/* Processes 1 and 2, 3 and 4, ... swap halves. A last one without neighbor gets its half from process 0. */
+/* Processes 1 and 2, 3 and 4, ... swap halves. A last one without a neighbor gets the second half from
+ * process 0. */
 static void build_swap(const tree_t *tree) {
     const int64_t n = tree->exchange->n;
     pto_slice_t own = half_of(tree, PTO_ANCHOR_ME), of_peer = half_of(tree, PTO_ANCHOR_PEER);

@@ -33,8 +33,8 @@ typedef struct {
     pto_export_algorithm_t algorithm[PTO_EXPORT_ALGORITHMS_MAX + 1];
 } pto_export_collective_t;
 
-/* A rule holds up to the next rule's size. The library decides if there is neither `algorithm` nor
- * `unpriced`. */
+/* A rule holds from its size up to the next rule's. If `algorithm` is NULL and `unpriced` is "", the library
+ * decides. */
 typedef struct {
     int64_t from_bytes;                      /* in portolan's sizes (docs/formats.md) */
     const pto_export_algorithm_t *algorithm; /* NULL: the library decides, or `unpriced` */
@@ -109,7 +109,8 @@ pto_status_t pto_openmpi_json_read(const pto_export_file_t *file, pto_export_t *
 /* The error message for a file of MCA parameters that was given in place of a file of rules. */
 extern const char pto_openmpi_parameter[];
 
-/* Returns the number of Open MPI 6.0's algorithm with this name or, if `name` is NULL, number; -1: none. */
+/* Returns the number of Open MPI 6.0's algorithm with this name or, if `name` is NULL, with this number; -1:
+ * it has no such algorithm. */
 int pto_openmpi_algorithm(const pto_export_collective_t *collective, const char *name, int64_t number);
 
 /* Reads a file for the export's target; the caller frees the text. Errors: those of reading a file. */
@@ -172,7 +173,9 @@ const pto_export_algorithm_t *pto_export_algorithm(const pto_export_collective_t
 const pto_export_algorithm_t *pto_export_algorithm_of_id(const pto_export_collective_t *collective,
                                                          int64_t id);
 
+/* Returns the rule for a size. */
 const pto_export_rule_t *pto_export_rule_at(const pto_export_table_t *table, int64_t bytes);
+
 /* Returns the library's size of a call: portolan's, or that of all ranks if the collective has `total`. */
 int64_t pto_export_size(const pto_export_table_t *table, int64_t bytes);
 

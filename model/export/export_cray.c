@@ -182,7 +182,8 @@ static pto_status_t read_variable(const pto_variable_t *variable, void *context)
     return PTO_OK;
 }
 
-/* Fills a table with the file's rules. Without USE_KERNEL the default applies, which differs by release. */
+/* Fills a table with the file's rules. Without USE_KERNEL the library decides: its default, which differs by
+ * release, is unknown. */
 static void fill_table(const pto_export_t *export, pto_export_table_t *table,
                        const int64_t value[VARIABLE_COUNT]) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;

@@ -10,7 +10,8 @@
 #include "portolan/units.h"
 #include "show/table.h"
 
-/* Returns the scenario of a table's communicator. It borrows `bytes`, `nodes` and the export's parts. */
+/* Returns the scenario of a table's communicator. It borrows `bytes`, `nodes` and all that the export owns.
+ */
 static pto_scenario_t scenario_at(const pto_export_t *export, const pto_export_table_t *table,
                                   pto_series_t bytes, pto_series_t nodes) {
     pto_scenario_t scenario = export->options.scenario;
@@ -37,7 +38,8 @@ pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err)
                : status;
 }
 
-/* Sets the seconds of a strategy with this algorithm (NULL: the cheapest); INFINITY if it does not apply. */
+/* Sets the seconds of a strategy with this algorithm (NULL: the cheapest) at a size; INFINITY if it does not
+ * apply. */
 static pto_status_t price_strategy(const pto_export_t *export, const pto_export_table_t *table,
                                    const char *strategy, const char *algorithm, int64_t bytes,
                                    double *seconds, pto_error_t *err) {
@@ -78,6 +80,7 @@ pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table
     return price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
 }
 
+/* Whether rules for this communicator may name an algorithm. */
 static bool may_run(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm) {
     if (algorithm->needs_commutative && !export->commutative)
@@ -110,7 +113,8 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
     return status;
 }
 
-/* Sets the price of an algorithm or (NULL) of the library's default: 0, so that it wins, if unknown. */
+/* Sets the price of an algorithm or (NULL) of the library's default: 0, so that it wins, if it is unknown.
+ * */
 static pto_status_t price_rule(const pto_export_t *export, const pto_export_table_t *table,
                                const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,
                                pto_error_t *err) {
@@ -120,8 +124,9 @@ static pto_status_t price_rule(const pto_export_t *export, const pto_export_tabl
     return algorithm ? pto_export_price(export, table, algorithm, bytes, seconds, err) : PTO_OK;
 }
 
-/* Finds, by bisection in (`slow`, `fast`] to 1/64 of the size, where a rule for `next` should replace one for
- * `last`: it is as fast or, if `last` is NULL, faster than the library's default. */
+/* Finds the size from which on a rule for `next` should replace one for `last`: by bisection in
+ * (`slow`, `fast`], to 1/64 of the size. `next` must be as fast as `last` or, if `last` is NULL, faster than
+ * the library's default. */
 static pto_status_t find_crossing(const pto_export_t *export, const pto_export_table_t *table,
                                   const pto_export_algorithm_t *last, const pto_export_algorithm_t *next,
                                   int64_t slow, int64_t fast, int64_t *crossing, pto_error_t *err) {
@@ -150,7 +155,8 @@ static pto_status_t add_rule(pto_export_table_t *table, int64_t from, const pto_
     return PTO_OK;
 }
 
-/* Sets whether the price of `last` is within the tolerance of the best, so that no new rule is needed. */
+/* Sets whether the price of `last` is within the tolerance of the best one, so that no new rule is needed;
+ * false if `last` is NULL. */
 static pto_status_t is_good_enough(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                    const pto_export_algorithm_t *last, double best_s, bool *is_enough,
                                    pto_error_t *err) {
@@ -160,7 +166,8 @@ static pto_status_t is_good_enough(const pto_export_t *export, const pto_export_
     return status;
 }
 
-/* Sets `*best` to NULL (the library decides) unless it is better than the library's known default. */
+/* Sets `*best` to NULL (the library decides) unless it is better than the library's default, if that is
+ * known. */
 static pto_status_t prefer_default(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                    const pto_export_algorithm_t **best, double best_s, pto_error_t *err) {
     if (!export->target->default_rule || !*best)
@@ -173,7 +180,8 @@ static pto_status_t prefer_default(const pto_export_t *export, const pto_export_
     return status;
 }
 
-/* Adds a rule from this size of the export on, if it is the first or the last rule is not good enough. */
+/* Adds a rule from this size of the export on, if it is the first one or the last rule is not good enough.
+ * */
 static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *table, int64_t index,
                               pto_error_t *err) {
     const bool is_first = index == 0;
@@ -197,7 +205,8 @@ static pto_status_t decide_at(const pto_export_t *export, pto_export_table_t *ta
     return status == PTO_OK ? add_rule(table, from, best, err) : status;
 }
 
-/* Inserts a rule that leaves sizes below the first priced one to the library, if they hold an element. */
+/* Inserts a rule that leaves the sizes below the first priced one to the library, unless they are smaller
+ * than an element. */
 static pto_status_t leave_smaller_sizes(const pto_export_t *export, pto_export_table_t *table,
                                         pto_error_t *err) {
     int64_t first_bytes = export->bytes.value[0];
@@ -330,6 +339,7 @@ static bool can_run(const pto_export_collective_t *collective, const pto_strateg
     return found;
 }
 
+/* Writes the lines of pto_export_write_missed about one table. */
 static pto_status_t write_table(const pto_export_t *export, const pto_export_table_t *table,
                                 const char *except, FILE *stream, pto_error_t *err) {
     int64_t nodes = table->nodes;

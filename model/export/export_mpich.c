@@ -163,7 +163,8 @@ static json_t *object_of(const char *key, json_t *child) {
     return node;
 }
 
-/* The node of a rule. `own` is MPICH's own branch, for calls that the algorithm cannot run. */
+/* The node of a rule. `own` is the collective's branch in MPICH's own tree, which is used again for calls
+ * that the algorithm cannot run. */
 static json_t *algorithm_node(const pto_export_collective_t *collective,
                               const pto_export_algorithm_t *algorithm, json_t *own) {
     char key[96] = "algorithm=";

@@ -64,8 +64,9 @@ static double price(const pto_export_t *export, const pto_export_table_t *table,
     return price_of(export, table, algorithm, bytes, export->check != NULL);
 }
 
-/* NCCL's own choice: the cheaper of ring and tree if NCCL knows all inputs of the prices. Otherwise it is
- * unknown, and the slower one is assumed, so that there is a rule where their prices differ. */
+/* NCCL's own choice. If NCCL knows all inputs of the prices, it chooses the cheaper of ring and tree.
+ * Otherwise its choice is unknown; the slower one is assumed, so that there is a rule where their prices
+ * differ. */
 static pto_export_rule_t choice_of_nccl(const pto_export_t *export, const pto_export_table_t *table,
                                         int64_t bytes) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;

@@ -278,6 +278,7 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, const cha
                             (int)(reader->at - reader->line_begin) + 1, "%s", message);
 }
 
+/* Skips blanks, comments and line ends. */
 static void skip_blanks(reader_t *reader) {
     for (;; reader->at++) {
         if (*reader->at == '#')

@@ -88,7 +88,8 @@ static bool is_printable(const char *name) {
     return *name == '\0';
 }
 
-/* Reads the algorithm of a rule into `parsed`. A collective without a name has no tables: only checks it. */
+/* Reads the algorithm of a rule of the file into `parsed`. A collective without a name has no tables; its
+ * rules are only checked. */
 static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
                                    const pto_export_collective_t *collective, pto_export_rule_t *parsed) {
     const json_t *value = json_object_get(rule, "alg"), *segment = json_object_get(rule, "seg_size");
@@ -119,6 +120,7 @@ static pto_status_t read_algorithm(const reader_t *reader, const json_t *rule,
     return PTO_OK;
 }
 
+/* Reads a list of at most PTO_EXPORT_RULES_MAX rules. */
 static pto_status_t read_entries(reader_t *reader, const json_t *list,
                                  const pto_export_collective_t *collective, pto_export_entry_t *entry,
                                  size_t *count) {
@@ -152,7 +154,8 @@ static bool applies(const pto_export_table_t *table, const pto_export_range_t *r
     return strcmp(distribution, "any") == 0 || table->nodes == table->ranks;
 }
 
-/* Reads an entry for communicators into the tables that no earlier entry has filled (`is_filled`). */
+/* Reads an entry for communicators into the tables that no earlier entry has filled (`is_filled`, by table).
+ * */
 static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_export_collective_t *collective,
                               pto_export_t *export, bool *is_filled) {
     pto_export_entry_t entry[PTO_EXPORT_RULES_MAX];

@@ -53,7 +53,8 @@ static const pto_export_rule_t *rule_for(const pto_export_entry_t *entry, size_t
     return &library_decides;
 }
 
-/* The least size above `bytes` at which an entry begins or has ended; INT64_MAX if there is none. */
+/* The least size above `bytes` at which an entry begins, or which follows the last size of one; INT64_MAX if
+ * there is none. */
 static int64_t next_limit(const pto_export_entry_t *entry, size_t count, int64_t bytes) {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < count; i++) {

@@ -42,6 +42,7 @@ static void add_range(pto_text_t *text, const pto_export_table_t *table, int rul
                  last_size(table, rule), table->ranks, table->ranks, by_broadcasts ? ":@bcast" : "");
 }
 
+/* Write the ranges of one layer as one line. */
 static pto_status_t write_layer(const pto_export_t *export, FILE *stream, const char *layer,
                                 pto_error_t *err) {
     pto_text_t text = {.text = NULL};
@@ -113,6 +114,7 @@ static bool may_apply(const pto_ucc_section_t *section, const pto_export_table_t
            pto_export_range_has(&section->ranks_per_node, table->ranks / table->nodes);
 }
 
+/* Whether a setting may apply to the table's collective and communicator. */
 static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
     const pto_ucc_rules_t *rules = reader->rules;
     bool has_team = setting->teams.begin == setting->teams.end;
@@ -153,6 +155,7 @@ static int64_t next_limit(const reader_t *reader, int64_t bytes) {
     return next;
 }
 
+/* The settings that apply from a size on to the next limit. */
 typedef struct {
     const pto_ucc_setting_t *setting[PTO_UCC_LAYER_COUNT]; /* NULL: none for this layer */
     bool is_any;                                           /* a layer or component has a setting */
@@ -211,8 +214,9 @@ static void name_layer(const reader_t *reader, const settings_t *settings, int l
                  algorithm);
 }
 
-/* Describes the choice if layers that may not be built in have the highest scores (`unsure`, 0 for others):
- * "CUDA or NCCL if built, else UCP". `best` is the layer with `sure_score`, or -1. */
+/* Describes the choice if layers that may not be built in have the highest scores: "CUDA or NCCL if built,
+ * else UCP". `unsure` has the scores of these layers, 0 for others; `best` is the layer with `sure_score`, or
+ * -1. */
 static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t sure_score, int best,
                         pto_export_rule_t *rule) {
     const pto_ucc_rules_t *rules = reader->rules;

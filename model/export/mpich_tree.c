@@ -72,7 +72,8 @@ static bool is_word(const subject_t *subject, const char *value) {
     return false;
 }
 
-/* Parses a key. False: MPICH 4.0 does not know it. Of `<` and `<=`, count and comm_avg_ppn have only `<=`. */
+/* Parses a key. Returns false if MPICH 4.0 does not know it. For count and comm_avg_ppn, it knows only `<=`
+ * (and `count<pow2`). */
 static bool read_condition(const char *key, condition_t *condition) {
     size_t length = strcspn(key, "<=");
     const subject_t *subject = subjects;
@@ -227,6 +228,7 @@ static int64_t value_of(const pto_mpich_call_t *call, const subject_t *subject) 
     return strcmp(subject->name, "total_msg_size") == 0 ? call->bytes * call->ranks : call->bytes;
 }
 
+/* Whether a condition with `=` holds. */
 static bool is_equal(const pto_mpich_call_t *call, const condition_t *condition) {
     const char *value = condition->value;
     bool is_split = call->ranks > call->nodes; /* by node, as several ranks share one */

@@ -27,8 +27,8 @@ pto_status_t pto_mpich_parse(const pto_export_file_t *file, const char *names, j
 /* Checks a tree that was read from `path`, or one that was built here (NULL), in the same way. */
 pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *names, pto_error_t *err);
 
-/* Returns the algorithm that MPICH runs, borrowed from a checked tree; "": the tree has no branch for the
- * call. */
+/* Returns the name of the algorithm that MPICH runs, borrowed from a tree that was checked; "" if the tree
+ * has no branch for the call. */
 const char *pto_mpich_algorithm(const json_t *tree, const pto_mpich_call_t *call);
 
 #endif

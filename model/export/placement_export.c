@@ -1,4 +1,5 @@
-/* Writes placements of `portolan map`: Open MPI's rankfile, Slurm's host file, and CUDA_VISIBLE_DEVICES. */
+/* Writes the placements that `portolan map` finds for launchers: Open MPI's rankfile, Slurm's host file, and
+ * CUDA_VISIBLE_DEVICES. */
 #include "placement_export.h"
 
 #include <stdint.h>

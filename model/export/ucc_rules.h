@@ -39,7 +39,8 @@ typedef enum {
     PTO_UCC_MEMORY_COUNT
 } pto_ucc_memory_t;
 
-/* A list of ranges: [begin, end) of pto_ucc_rules_t's `range`. An empty list means all values. */
+/* A list of ranges: the elements [begin, end) of pto_ucc_rules_t's `range`. An empty list means all values.
+ */
 typedef struct {
     int begin, end;
 } pto_ucc_ranges_t;

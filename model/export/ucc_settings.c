@@ -66,7 +66,8 @@ static pto_status_t setting_fault(const reader_t *reader, const char *at, const 
                             column_of(reader, at), "%s", message);
 }
 
-/* Returns the next part that is not empty, as a string, and moves `*rest` behind it; NULL: there is none. */
+/* Returns the next part of `*rest` that is not empty, terminated by a NUL, and moves `*rest` behind it; NULL
+ * if there is none. */
 static char *next_part(char **rest, const char *delimiter) {
     char *part = *rest + strspn(*rest, delimiter);
     if (!*part)

@@ -17,6 +17,7 @@ static pto_status_t fault(const pto_variables_t *variables, int column, const ch
                             message);
 }
 
+/* Rejects a text with a byte 0 in it. */
 static pto_status_t check_zero(pto_variables_t *variables, const char *text, size_t size) {
     const char *zero = memchr(text, '\0', size), *end;
     if (!zero)

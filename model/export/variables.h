@@ -67,14 +67,19 @@ typedef struct {
     int found_count;
 } pto_variables_t;
 
-/* Rewrites a line that sets a variable in another language than sh (fish, PowerShell, container files,
- * YAML, JSON, calls such as setenv("NAME", "VALUE")) as NAME=VALUE, and returns that; else returns the line
- * itself. `*item` is the `item` of pto_variables_t: of the line before, and on return of this line. */
+/* Rewrites a line that sets a variable in another language than sh (fish, PowerShell, container files, YAML,
+ * JSON, calls such as setenv("NAME", "VALUE")) as NAME=VALUE, and returns that; else returns the line itself.
+ * `*item` is the `item` of pto_variables_t: on entry the one of the line before, on return that of this line.
+ */
 char *pto_variables_as_shell(char *line, const char *prefix, char **item);
+
 /* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);
-/* Returns the first line, other than comments, with a name that begins with the prefix; 0: there is none. */
+
+/* Returns the number of the first line, other than comments, with a name that begins with the prefix; 0:
+ * there is none. */
 int pto_variables_find(const char *text, const char *prefix);
+
 /* Takes a variable. Reading ends if it fails. */
 typedef pto_status_t pto_variable_visit_t(const pto_variable_t *variable, void *context);
 

@@ -15,6 +15,7 @@
 /* FORMULAS_MAX: of a plan. STEPS: trials of each parameter alone. */
 enum { FORMULAS_MAX = 12, STEPS = 6, RANDOM_TRIALS = 24 };
 
+/* The state while the plans of a cell are visited. */
 typedef struct {
     const pto_machine_t *machine;
     const pto_formula_variable_t *variable;
@@ -41,6 +42,7 @@ static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *f
     return status;
 }
 
+/* Whether any formula of a plan holds at the trial's values. */
 static bool any_holds(const maker_t *maker, const pto_candidate_t *candidate) {
     const pto_formulas_t *formulas = &maker->cell.formulas;
     const size_t variables = (size_t)formulas->variable_count;

@@ -12,7 +12,8 @@ typedef pto_formula_sum_t sum_t;
 /* Longer prices are refused, as finding equal operations takes quadratic time. */
 enum { RECORDS_MAX = 20000, OPERATIONS_MAX = 4000 };
 
-/* A sum of two numbers of at most this fraction of the first counts as 0: the rest is rounding. */
+/* A result of adding two numbers that is at most this fraction of the first counts as 0: only rounding kept
+ * it from 0. */
 static const double cancelled = 1e-12;
 
 /* Reserves one more item in a table of pto_formulas_t. False, and sets `failed`, if memory runs out. */
@@ -147,8 +148,9 @@ static sum_t common_of(pto_formulas_t *formulas, sum_t a, sum_t b) {
     return common;
 }
 
-/* Returns the larger sum: a or b if one always is, else their common terms plus the maximum of the others.
- * Common terms stay out of the operation, so that more operations are equal. */
+/* Returns the larger sum: a or b if one is larger for all values of the variables; else their common terms
+ * plus the maximum of the others. Common terms are kept out of the operation so that more operations are
+ * equal. */
 static sum_t maximum(pto_formulas_t *formulas, sum_t a, sum_t b) {
     sum_t ahead = combine(formulas, b, a, -1);
     if (ahead.high <= 0)

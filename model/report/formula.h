@@ -20,8 +20,8 @@ typedef struct {
     double high;
 } pto_formula_variable_t;
 
-/* A multiple of a value. Values are the variables, then (from index variable_count on) the operations'
- * results. */
+/* A multiple of a value. Values are indexed: first the variables, then (from variable_count on) the results
+ * of operations. */
 typedef struct {
     int of;       /* the index of the value */
     double times; /* the factor */
@@ -91,11 +91,15 @@ typedef struct {
     bool failed; /* out of memory */
 } pto_formulas_t;
 
-/* Adds the formula of a tape's price. Errors: PTO_ERR_TOO_LARGE (too many operations); PTO_ERR_MEMORY. */
+/* Adds the formula of a tape's price. Errors: PTO_ERR_TOO_LARGE if it has too many operations;
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, pto_error_t *err);
 void pto_formulas_fini(pto_formulas_t *formulas);
-/* Computes the results of all operations, and stores them in `value` after the values of the variables. */
+
+/* Computes the results of all operations: `value` has the values of the variables, and gets the results after
+ * them. */
 void pto_formulas_operate(const pto_formulas_t *formulas, double *value);
+
 /* Computes the price by the formula with this index from these values; false if the formula does not hold. */
 bool pto_formula_price(const pto_formulas_t *formulas, int formula, const double *value, double *seconds);
 

@@ -28,6 +28,7 @@ typedef struct {
     const char *file; /* NULL if it is the machine's */
 } pto_report_param_t;
 
+/* A report that is being written. */
 typedef struct {
     FILE *stream;
     pto_machine_t *machine; /* its parameters are changed and restored */
@@ -76,7 +77,8 @@ typedef struct {
     const char *title;
     const pto_series_t *rows; /* the numbers of nodes */
     int sliders;              /* how many to choose, if none are chosen yet */
-    /* Finds a row's measurements; the caller frees them. PTO_ERR_NOT_FOUND: it has none. May be NULL. */
+    /* Finds the measurements of a row; the caller frees `*point`. PTO_ERR_NOT_FOUND if it has none. May be
+     * NULL. */
     pto_status_t (*points)(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
                            size_t *point_count, pto_error_t *err);
     void *context;

@@ -342,6 +342,7 @@ pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predi
 
 /* --- sliders -------------------------------------------------------------------------------------------- */
 
+/* A parameter, and how much it affects the picks. */
 typedef struct {
     const pto_param_t *param;
     double weight;
@@ -354,6 +355,7 @@ static double weight_of(const pto_sensitivity_t *item) {
     return item->elasticity + nearness;
 }
 
+/* Gives each parameter its largest weight so far. */
 static void weigh(const pto_sensitivities_t *found, weighed_t *weighed, int *count) {
     for (int i = 0; i < found->count; i++) {
         int at = 0;

@@ -49,7 +49,8 @@ static int longest_call(const pto_step_prediction_t *step) {
     return longest;
 }
 
-/* Chooses sliders by the longest call, on its machine, and sets the report's to the same parameters. */
+/* Chooses sliders by the longest call on its machine, and sets those of the report to the same parameters on
+ * the report's machine. */
 static pto_status_t choose_sliders(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
                                    pto_error_t *err) {
     int longest = longest_call(step);
@@ -149,7 +150,8 @@ pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *
     return status;
 }
 
-/* Writes an entry's calls as [column, times], and its computation. `*column`: that of the next call. */
+/* Writes the calls of an entry of the workload as [column, times], and its seconds of computation. `*column`
+ * is the column of the next call. */
 static void print_entry(FILE *stream, const pto_workload_t *workload, int entry, int *column) {
     double compute_s = 0;
     const char *between = "";

@@ -23,11 +23,15 @@ typedef struct {
 
 /* Adds the caveats of one prediction. Missing parameters are known only if it was explained. */
 void pto_caveats_add(pto_caveats_t *caveats, const pto_prediction_t *prediction);
+/* Adds the caveats of all strategies at all points. */
 void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predictions);
+
 /* Formats what a price was extrapolated from, such as "4 GPUs on 1 node". Returns false if it was not. */
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]);
+
 /* Returns whether a key of `not_priced` stands for an unknown MPI library. */
 bool pto_is_library_key(const char *key);
+
 /* Prints a note on the parameters that are missing; nothing if there are none. */
 void pto_print_unpriced(const pto_caveats_t *caveats);
 /* Prints this note, and one on extrapolated prices. */
@@ -39,10 +43,12 @@ typedef struct {
     bool extrapolated, unsure;
 } pto_marks_t;
 
+/* Returns the marks of the cheapest strategy at a point. */
 pto_marks_t pto_pick_marks(const pto_predictions_t *predictions, int64_t point);
 void pto_marks_add(pto_marks_t *marks, pto_marks_t more);
 /* Returns " *", " ?", " * ?" or "". */
 const char *pto_marks_text(pto_marks_t marks);
+/* Prints a note on each of the marks. */
 void pto_print_marks(pto_marks_t marks);
 
 #endif

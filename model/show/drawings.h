@@ -8,7 +8,8 @@
 #include "portolan/topology.h"
 #include "sweeps.h"
 
-/* Returns the drawing of a node: its devices, switches and links. It borrows the topology. */
+/* Returns the drawing of a node: its devices and switches, with the links between them. It borrows the
+ * topology. */
 pto_plot_t pto_topology_plot(const pto_topology_t *topology);
 
 /* Returns the drawing of two sweeps: above, the time of the cheapest strategy along each row; below, which

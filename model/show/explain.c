@@ -113,7 +113,8 @@ static void print_row(double share, const char *amount, double count, const char
     pto_print_wrapped(stdout, rest, REST_COLUMN, pto_terminal_width(stdout));
 }
 
-/* Whether a term has a row. The count is 0 if other processes determine the time of a shared resource. */
+/* Whether a term has a row. The count is 0 if other processes of the GPU determine the time of a shared
+ * resource. */
 static bool has_row(const pto_term_t *term) {
     return !term->param || (term->count != 0 && term->seconds != 0);
 }
@@ -132,6 +133,7 @@ static void explain_term(const explained_t *explained, const pto_term_t *term, d
     print_row(term->seconds / total_s, PTO_SECONDS_TEXT(term->seconds), term->count, rest);
 }
 
+/* Prints terms, with the name of each stage above its rows. */
 static void explain_terms(const explained_t *explained, const pto_term_t *term, int count, double total_s) {
     const char *stage = NULL;
     for (int t = 0; t < count; t++) {
@@ -252,6 +254,7 @@ static void explain_best_chunks(const pto_explanation_t *explanation, int64_t ch
                  ring ? "sqrt(s alpha / beta)" : "s / c*", (double)bytes / best);
 }
 
+/* Prints how many chunks a message is cut into, and why. */
 static void explain_chunks(const explained_t *explained, int64_t point, int strategy) {
     const pto_scenario_t *scenario = explained->predictions->scenario;
     const pto_prediction_t *prediction = pto_prediction_at(explained->predictions, point, strategy);

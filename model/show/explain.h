@@ -10,9 +10,12 @@ typedef struct {
     int count;
 } pto_flags_t;
 
-/* Returns the file's remark on why to doubt a parameter; NULL: none, or --what-if has set the parameter. */
+/* Returns the file's remark on why to doubt a parameter; NULL if there is none, or if --what-if has set the
+ * parameter. */
 const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param);
-/* Print for people, with the remarks on flagged parameters at the end; or as CSV, with a row per term. */
+
+/* Print to standard output: for people, with the remarks on flagged parameters once at the end; or as CSV,
+ * one row per term. */
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags);
 void pto_print_explanations_csv(const pto_predictions_t *predictions, const pto_flags_t *flags);
 

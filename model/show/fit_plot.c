@@ -37,12 +37,14 @@ typedef struct {
     double seconds[SIZES_MAX];
 } drawing_t;
 
+/* Finds the medians of a series; returns their number. */
 static size_t find_medians(drawing_t *drawing, const series_t *series) {
     const size_t count = pto_fit_medians(drawing->samples, series->benchmark, series->space, series->level,
                                          series->procs, SIZES_MAX, drawing->bytes, drawing->seconds);
     return count < SIZES_MAX ? count : SIZES_MAX;
 }
 
+/* Adds a series that has samples. */
 static void add_series(drawing_t *drawing, panel_t *panel, const series_t *series) {
     if (find_medians(drawing, series) > 0 && panel->count < SERIES_MAX)
         panel->series[panel->count++] = *series;
@@ -96,6 +98,7 @@ static void add_copies(drawing_t *drawing, panel_t *panel) {
     }
 }
 
+/* Creates all panels, and then keeps those that have samples. */
 static void create_panels(drawing_t *drawing) {
     static const char *const titles[PANELS] = {"messages, cpu", "messages, gpu", "injection, cpu",
                                                "injection, gpu", "copies"};

@@ -29,6 +29,7 @@ void pto_print_json_more_procs(const pto_predictions_t *predictions) {
                pto_field_if(*more->unpriced, pto_field_text("unpriced", more->unpriced)));
 }
 
+/* What more processes would save in a step. */
 typedef struct {
     int64_t procs_per_gpu; /* 0: nothing is saved */
     double saved_s;        /* by all calls */

@@ -19,9 +19,12 @@ typedef struct {
 } pto_plot_t;
 
 /* Draws into `path`, which must end in .svg or .png. A failure leaves no new file behind. Errors:
- * PTO_ERR_TYPE (another ending), PTO_ERR_IO (the file cannot be written, or gnuplot is missing). */
+ * PTO_ERR_TYPE (another ending), PTO_ERR_IO (the file cannot be written, or gnuplot is missing: the message
+ * says how to install it). */
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err);
-/* Returns -1 if --plot's file name is NULL or has a known ending; else the exit code after an error. */
+
+/* Returns -1 if --plot's file name has a known ending or is NULL; else prints an error and returns the exit
+ * code. */
 int pto_check_plot(const pto_syntax_t *syntax, const char *path);
 
 /* Writes the whole script. With it, gnuplot draws to standard output, in the format that `path` ends in.
@@ -36,6 +39,8 @@ const char *pto_plot_colour(int i);
  * programs register repeat the colours. */
 const char *pto_strategy_colour(const pto_strategy_t *strategy);
 const char *pto_strategy_ink(const pto_strategy_t *strategy);
+
+/* Write a text in gnuplot's quotes. */
 void pto_plot_quote(FILE *script, const char *text);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "portolan/samples.h"
 
+/* The measurements, and the predictions that they must match. */
 typedef struct {
     const pto_collectives_t *collectives;
     const pto_predictions_t *predictions;
@@ -49,7 +50,8 @@ static int64_t swept_value(const pto_predictions_t *predictions, const pto_colle
     return inside && !differs ? value : -1;
 }
 
-/* Whether a row's algorithm, unless it is the library's, is the predicted one at the swept value `at`. */
+/* Whether a row's algorithm is the predicted one at the swept value `at`. A row without an algorithm used the
+ * library's, and matches. */
 static bool is_same_algorithm(const matching_t *matching, const pto_collective_row_t *row, int strategy,
                               int64_t at) {
     const pto_predictions_t *predictions = matching->predictions;

@@ -65,7 +65,8 @@ static double cheapest_s(const pto_predictions_t *predictions, int64_t point) {
     return least_s;
 }
 
-/* Returns a strategy's least ratio to the cheapest price; INFINITY if it has no price that the axes show. */
+/* Returns the least ratio, over all points, of a strategy's price to the cheapest; INFINITY if it has no
+ * price that the axes show. */
 static double distance_of(const pto_predictions_t *predictions, int strategy) {
     double least = INFINITY;
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -200,6 +201,7 @@ static void write_points(FILE *script, const pto_predict_plot_t *plot, int strat
 
 /* --- the upper panel ----------------------------------------------------------------------------------- */
 
+/* Whether a strategy's price has an interval at any point. */
 static bool has_interval(const pto_predictions_t *predictions, int strategy) {
     for (int64_t point = 0; point < predictions->point_count; point++)
         if (pto_prediction_at(predictions, point, strategy)->price.has_interval)
@@ -309,7 +311,9 @@ static void write_title(FILE *script, const pto_predict_plot_t *plot) {
     fputc('\n', script);
 }
 
-/* Writes horizontal tics at up to TICS_MAX of the swept values; only the lower panel labels them. */
+/* Writes tics on the horizontal axis, at up to TICS_MAX of the swept values. Only the lower panel labels
+ * them.
+ */
 static void write_tics(FILE *script, const pto_predictions_t *predictions, bool labelled) {
     int64_t stride = (predictions->point_count + TICS_MAX - 1) / TICS_MAX;
     const char *comma = "set xtics (";

@@ -1,4 +1,5 @@
-/* `predict --plot`: a line with its interval for each strategy, measurements as points, picks below. */
+/* Drawing a prediction for `predict --plot`: a line with its interval for each strategy, measurements as
+ * points, and below them the picks. */
 #ifndef PTO_PREDICT_PLOT_H
 #define PTO_PREDICT_PLOT_H
 

@@ -44,8 +44,8 @@ static int column_width(const columns_t *columns, int strategy) {
                      columns->predictions->strategy[strategy]->name);
 }
 
-/* The last column: "dup_devptr (linear, 8 chunks) ?", without parentheses unless `details`; "" without a
- * pick. */
+/* The text of the last column: "dup_devptr (linear, 8 chunks) ?", without the parentheses unless `details`;
+ * "" if no strategy applies. */
 static const char *choice_text(const columns_t *columns, int64_t point, char text[PTO_ROUTE_TEXT_MAX]) {
     const pto_predictions_t *predictions = columns->predictions;
     int winner = pto_pick_at(predictions, point);
@@ -55,6 +55,7 @@ static const char *choice_text(const columns_t *columns, int64_t point, char tex
                                 columns->details, pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
+/* The width of a line without the strategies' columns. */
 static int width_without_costs(const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
     char text[PTO_ROUTE_TEXT_MAX];
@@ -76,8 +77,9 @@ static double least_ratio(const columns_t *columns, int strategy) {
     return least;
 }
 
-/* Shows the strategies of the least ratio: as many as fit, but at least one. A strategy is shown if its
- * column fits beside those of all with a lower ratio (of equal ones, the first). `ratio` is room for all. */
+/* Shows the strategies of the least ratio: as many as fit, but at least one. Each strategy is shown if its
+ * column fits together with those of all strategies of a lower ratio (of equal ones, the first). `ratio` has
+ * room for all strategies. */
 static void show_best(columns_t *columns, double *ratio, int width) {
     const int count = columns->predictions->strategy_count, rest = width_without_costs(columns);
     for (int i = 0; i < count; i++)
@@ -106,7 +108,8 @@ static int find_gap(const columns_t *columns, int width) {
     return used - gaps * (WIDE_GAP - 1) <= width ? 1 : 0;
 }
 
-/* Makes the columns that the user named fit: by narrow gaps, then without details; else lines are wide. */
+/* Makes the columns that the user named fit: by narrow gaps, then without details; else lines are too wide.
+ * */
 static void choose_gap(columns_t *columns, int width) {
     columns->gap = find_gap(columns, width);
     if (columns->gap > 0)

@@ -115,6 +115,7 @@ static inline pto_field_t pto_field_names(const char *name, const char *const *n
     return (pto_field_t){.name = name, .kind = PTO_RECORD_NAMES, .names = names, .count = count};
 }
 
+/* The parameters that are not priced. */
 static inline pto_field_t pto_field_unpriced(const char *name, const pto_caveats_t *caveats) {
     return pto_field_names(name, caveats->key, caveats->count);
 }
@@ -124,6 +125,7 @@ static inline pto_field_t pto_field_unpriced_if_any(const pto_caveats_t *caveats
     return pto_field_in_json(pto_field_if(caveats->count > 0, pto_field_unpriced("unpriced", caveats)));
 }
 
+/* What prices are extrapolated from, if they are. */
 static inline pto_field_t pto_field_extrapolated(const pto_caveats_t *caveats) {
     return pto_field_if(caveats->extrapolated_from[0],
                         pto_field_text("extrapolated_from", caveats->extrapolated_from));

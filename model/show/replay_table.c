@@ -24,7 +24,8 @@ static double cheapest_s(const pto_replayed_t *replayed, int i) {
     return pto_step_best(&replayed->step, i, &strategy)->price.seconds;
 }
 
-/* The seconds that all calls of a kind would save by their cheapest route; 0 if their own has no price. */
+/* The seconds that all calls of a kind would save by their cheapest route; 0 if the route that they took has
+ * no price. */
 static double saving_of(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
     if (!taken)
@@ -84,6 +85,7 @@ static void print_left_out(const pto_replayed_t *replayed) {
     }
 }
 
+/* Prints what had to be assumed, because the file does not say it. */
 static void print_assumed(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     const int64_t for_host = pto_replayed_for_host(replayed);
@@ -146,7 +148,8 @@ static void print_delay(const pto_delay_t *delay) {
                        delay->ratio, (long long)delay->calls);
 }
 
-/* Returns what follows in the line on the comparison of processes: no delay, or what is not known. */
+/* Returns the end of the line on the comparison of processes: that no delay was found, or what could not be
+ * determined. */
 static const char *verdict(const pto_delays_t *delays) {
     const bool is_named = delays->count > 0;
     if (delays->late_told && delays->slow_told)
@@ -219,7 +222,8 @@ static bool find_model(const char *gpu, char model[32]) {
     return false;
 }
 
-/* Returns whether a machine's name or source mentions a GPU's model, or the GPU's name has none. */
+/* Returns whether a machine's name or source mentions the model of a GPU; true if the GPU's name has no
+ * model. */
 static bool names_gpu(const pto_machine_t *machine, const char *gpu) {
     const char *source = pto_machine_source(machine);
     char model[32];
@@ -351,7 +355,8 @@ static void cost_text(const pto_replayed_t *replayed, const pto_recording_call_t
     pto_bandwidth_or_time(replayed->replay->options.bandwidth, &moved, seconds, text);
 }
 
-/* Formats both bandwidths: as measured or, without a measured time, as predicted by the route taken. */
+/* Formats the columns of both bandwidths: as measured or, without a measured time, as predicted by the route
+ * that was taken. */
 static const char *bandwidth_text(const pto_replayed_t *replayed, int i,
                                   char text[PTO_BANDWIDTH_COLUMNS_MAX]) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
@@ -429,6 +434,7 @@ static bool is_extrapolated(const pto_replayed_t *replayed, int i) {
            pto_step_best(&replayed->step, i, &strategy)->price.extrapolated.gpus > 0;
 }
 
+/* A kind of calls, and the seconds by which it is ranked. */
 typedef struct {
     int kind;
     double weight_s;
@@ -441,7 +447,8 @@ static int by_weight(const void *a, const void *b) {
     return one->kind < other->kind ? -1 : 1;
 }
 
-/* Ranks the priced kinds of calls by possible saving, or by time. Returns the number of those above 0. */
+/* Ranks the priced kinds of calls by possible saving, or by time, and leaves out those for which this is 0.
+ * Returns their number. */
 static int rank_kinds(const pto_replayed_t *replayed, bool by_saving, ranked_t *ranked) {
     int count = 0;
     for (int i = 0; i < replayed->trace.count; i++) {

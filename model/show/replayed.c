@@ -1,4 +1,5 @@
-/* Recorded calls and their predictions: the price of the route taken, and that of the cheapest route. */
+/* Recorded calls and their predictions: the prices of the route that a call took, and of the cheapest route.
+ */
 #include "replayed.h"
 
 #include <string.h>

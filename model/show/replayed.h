@@ -30,9 +30,12 @@ typedef struct {
 bool pto_replayed_is_priced(const pto_replayed_t *replayed, int i);
 /* Returns why a call is not priced, without the collective's name, with which the error may begin. */
 const char *pto_replayed_reason(const pto_replayed_t *replayed, int i);
-/* Returns the prediction of a call by the route that it took; NULL if no strategy of this name applies. */
+
+/* Returns the prediction of a call by the route that it took; NULL if that is not the name of a strategy that
+ * applies. */
 const pto_prediction_t *pto_replayed_taken(const pto_replayed_t *replayed, int i);
-/* Returns whether a measurement (0: none) was faster than the prediction of the cheapest route. */
+/* Returns whether a measurement refutes a prediction of the cheapest route, because it was faster. measured_s
+ * is 0 if nothing was measured. */
 static inline bool pto_is_refuted(double predicted_s, double measured_s) {
     return measured_s > 0 && measured_s < predicted_s;
 }

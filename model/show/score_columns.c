@@ -22,7 +22,8 @@ const char *score_filter_text(const pto_score_filter_t *filter, char *text, size
     return text;
 }
 
-/* Columns of the table of groups (pto_score_summary_t). Narrow terminals lack those of the highest rank. */
+/* Columns of the table of groups (pto_score_summary_t). A narrow terminal lacks those of the highest rank.
+ * */
 typedef enum {
     COLUMN_CELLS,
     COLUMN_RIGHT,
@@ -60,6 +61,7 @@ _Static_assert(sizeof columns / sizeof *columns == COLUMN_COUNT, "every column h
 
 enum { PICKER_WIDTH = 23 }; /* "  always staged_leaders" */
 
+/* Whether a column fits together with all columns of a lower rank. */
 static bool is_column_shown(const score_print_t *how, column_t column) {
     int used = PICKER_WIDTH;
     for (int other = 0; other < COLUMN_COUNT; other++)
@@ -68,7 +70,8 @@ static bool is_column_shown(const score_print_t *how, column_t column) {
     return how->all || used <= pto_terminal_width(stdout);
 }
 
-/* A fraction as "66.7%", with `sign` if positive; from 1000% on as a factor, "96.9x" for 9590% more. */
+/* A fraction as "66.7%", with `sign` if positive; from 1000% on as a shorter factor, "96.9x" for 9590% more.
+ * */
 static const char *more_text(double share, const char *sign, char text[16]) {
     if (share >= 10)
         snprintf(text, 16, share < 99 ? "%.1fx" : share < 99999 ? "%.0fx" : "%.0ex", 1 + share);
@@ -165,7 +168,8 @@ static const char *algorithm_text(const pto_score_cell_t *cell, int index, char 
     return text;
 }
 
-/* "best", or "picked, 31.0%" with how much longer the pick takes than the best. "~" marks a near-tie. */
+/* "best", "picked", or "picked, 31.0%" with the pick's regret: how much longer it takes than the best. "~"
+ * marks a near-tie. */
 static const char *pick_text(const pto_score_cell_t *cell, int index, char text[64]) {
     bool best = index == cell->best, picked = index == cell->picked;
     char regret[16] = "";

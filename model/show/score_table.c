@@ -142,7 +142,8 @@ static void print_record(const score_row_t *row, pto_format_t format) {
         pto_field_json_if(of_model, pto_field_count("right_no_ties", summary->right_no_ties)));
 }
 
-/* Prints a picker's row. An empty group has only the model's. `strategy`: of PTO_PICKER_ALWAYS, or NULL. */
+/* Prints a picker's row. In an empty group only the model has one. `strategy`: of PTO_PICKER_ALWAYS, or NULL.
+ * */
 static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filter, pto_picker_t picker,
                               const pto_strategy_t *strategy) {
     score_row_t row = {*filter, picker, strategy, {0}};
@@ -167,6 +168,7 @@ static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filt
     return PTO_OK;
 }
 
+/* Prints the rows of all pickers in a group. */
 static pto_status_t print_pickers(printer_t *printer, const pto_score_filter_t *filter) {
     pto_status_t status = print_row(printer, filter, PTO_PICKER_MODEL, NULL);
     if (status == PTO_OK)
@@ -195,6 +197,7 @@ static int64_t next_nodes(const printer_t *printer, const pto_score_filter_t *fi
     return next;
 }
 
+/* Prints the rows of a group and, with --by-nodes, those of its cells on each number of nodes. */
 static pto_status_t print_group(printer_t *printer, pto_score_filter_t filter) {
     pto_status_t status = print_pickers(printer, &filter);
     pto_score_filter_t on_nodes = filter;

@@ -18,6 +18,7 @@ typedef struct {
     bool in_sample;            /* the machine's terms were fitted to these cells */
 } score_print_t;
 
+/* How well a picker chose in a group of cells. */
 typedef struct {
     pto_score_filter_t filter; /* the group */
     pto_picker_t picker;

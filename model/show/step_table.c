@@ -74,6 +74,7 @@ static int along_width(const pto_workload_t *workload) {
     return width;
 }
 
+/* The sum of the times of all calls by their cheapest routes. */
 static double all_calls_s(const pto_step_prediction_t *step) {
     double sum = 0, seconds;
     for (int i = 0; i < step->workload->call_count; i++)
@@ -146,6 +147,7 @@ static void print_call(const pto_step_prediction_t *step, int i, double all_s) {
            all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
 }
 
+/* Whether the first table has room for the details of routes. */
 static bool has_room(const pto_step_prediction_t *step) {
     return name_width(step) + width_without_name(step, true) <= pto_terminal_width(stdout);
 }

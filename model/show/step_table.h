@@ -13,7 +13,9 @@ void pto_print_step(const pto_step_prediction_t *step, const pto_options_t *opti
 /* Compares two pto_step_route_t for qsort: routes that apply come first, by rising time of communication. */
 int pto_step_by_time(const void *a, const void *b);
 
-/* Totals of a step: 0 communication, 1 exposed (not hidden by computation), 2 the whole step. */
+/* The totals of a step by index: 0 communication, 1 exposed (communication that no computation hides), 2
+ * step.
+ */
 enum { PTO_STEP_TOTALS = 3 };
 const char *pto_step_total_name(int total);
 double pto_step_total(const pto_step_end_t *end, int total);
@@ -43,8 +45,11 @@ const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int cal
 const char *pto_step_unsure(const pto_step_prediction_t *step, int call);
 /* Returns whether the route of a call was chosen together with those of calls that run at the same time. */
 bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call);
+
+/* Returns the marks of the route of a call. */
 pto_marks_t pto_step_marks(const pto_step_prediction_t *step, int call);
-/* Adds the caveats of all calls' prices by one strategy (NULL: the cheapest mix), or by all strategies. */
+/* Adds the caveats of the prices of all calls by one strategy (NULL: by the cheapest mix), or by all
+ * strategies. */
 void pto_step_caveats_add(const pto_step_prediction_t *step, const pto_strategy_t *strategy,
                           pto_caveats_t *caveats);
 void pto_step_caveats_add_all(const pto_step_prediction_t *step, pto_caveats_t *caveats);

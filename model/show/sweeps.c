@@ -19,6 +19,7 @@ typedef struct {
     char unit[PTO_AXIS_LABEL_MAX / 2];
 } range_end_t;
 
+/* Reads "/2", "1.5" or "50 GB/s". */
 static pto_status_t read_end(const char *text, range_end_t *end, pto_error_t *err) {
     char number[PTO_AXIS_LABEL_MAX];
     *end = (range_end_t){.relation = ""};
@@ -72,12 +73,14 @@ static pto_status_t allocate_axis(pto_axis_t *axis, int count, pto_error_t *err)
     return axis->value ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sweep");
 }
 
+/* Sets the i-th value of an axis to PARAMETER=TEXT. */
 static void set_value(pto_axis_t *axis, int i, const char *text) {
     pto_axis_value_t *value = &axis->value[i];
     snprintf(value->label, sizeof value->label, "%s", text);
     snprintf(value->change, sizeof value->change, "%s=%s", axis->heading, text);
 }
 
+/* Reads values separated by commas. */
 static pto_status_t parse_list(pto_axis_t *axis, const char *text, pto_error_t *err) {
     int count = 1;
     for (const char *comma = text; (comma = strchr(comma, ',')); comma++)
@@ -288,7 +291,8 @@ static pto_status_t predict_run(pto_sweeps_run_t *run, pto_error_t *err) {
     return status;
 }
 
-/* Stores why a run has no prediction; `*first` is the first such fault. Fails if the fault ends all runs. */
+/* Stores why a run has no prediction, and `*first`, the fault of the first such run. Returns an error if the
+ * fault ends all runs. */
 static pto_status_t note_fault(pto_sweeps_t *sweeps, pto_sweeps_run_t *run, const pto_error_t *fault,
                                pto_error_t *first, pto_error_t *err) {
     const bool ends = fault->status == PTO_ERR_MEMORY || fault->status == PTO_ERR_TYPE;

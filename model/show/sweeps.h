@@ -54,8 +54,9 @@ typedef struct {
  * PTO_ERR_MEMORY. */
 pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps);
 
-/* Opens and predicts all runs, with one limit of work. A run that cannot be predicted has a reason. Errors:
- * PTO_ERR_MEMORY; PTO_ERR_TYPE for a malformed value; that of the first run if none can be predicted. */
+/* Opens and predicts all runs, with one limit of work for all. A run that cannot be predicted has a reason.
+ * Errors: PTO_ERR_MEMORY; PTO_ERR_TYPE for a malformed value; that of the first run if none can be predicted.
+ */
 pto_status_t pto_sweeps_predict(pto_sweeps_t *sweeps, const pto_arguments_t *arguments, pto_error_t *err);
 void pto_sweeps_fini(pto_sweeps_t *sweeps);
 int pto_sweeps_runs(const pto_sweeps_t *sweeps);

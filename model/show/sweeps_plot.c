@@ -25,6 +25,7 @@ static int height_px(const pto_sweeps_t *sweeps) {
     return MAP_BOTTOM_PX + map_px(sweeps) + BETWEEN_PX + LINES_PX + TITLE_PX;
 }
 
+/* Returns the pick of a cell; -1 if there is none. */
 static int pick_at(const pto_sweeps_t *sweeps, int row, int64_t column) {
     int64_t point;
     const pto_predictions_t *predictions = pto_sweeps_at(sweeps, row, column, &point);
@@ -67,7 +68,7 @@ static void write_margins(FILE *script, const pto_sweeps_t *sweeps, int bottom_p
             (bottom_px + panel_height_px) / height);
 }
 
-/* Writes the columns' tics, as many as fit with labels. */
+/* Writes the tics of the columns: as many as fit with labels. */
 static void write_columns(FILE *script, const pto_sweeps_t *sweeps, bool labelled) {
     enum { LABEL_CHARACTERS = 10 };
     char text[PTO_AXIS_LABEL_MAX];

@@ -13,6 +13,7 @@
 
 enum { LABEL_LEAST = 9, CELL_WIDTH = 11, CELL_MAX = 32 };
 
+/* Returns the width of the first column. */
 static int label_width(const pto_sweeps_t *sweeps) {
     int width = LABEL_LEAST;
     for (int row = 0; row < sweeps->row.count; row++)
@@ -118,6 +119,7 @@ static void add_line(pto_text_t *line, const pto_sweeps_t *sweeps, int row, int6
             add_cell(line, sweeps, row, column, legend);
 }
 
+/* Prints the columns [first, end) of all rows. */
 static void print_block(const pto_sweeps_t *sweeps, int64_t first, int64_t end, legend_t *legend) {
     for (int row = -1; row < sweeps->row.count; row++) {
         pto_text_t line = {0};
@@ -139,6 +141,7 @@ static void print_legend(const pto_sweeps_t *sweeps, const legend_t *legend) {
     pto_print_marks((pto_marks_t){.unsure = legend->unsure});
 }
 
+/* Prints why runs have no prediction, one note for each. */
 static void print_reasons(FILE *stream, const pto_sweeps_t *sweeps) {
     int columns = pto_sweeps_runs(sweeps) / sweeps->row.count;
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++)
@@ -149,6 +152,7 @@ static void print_reasons(FILE *stream, const pto_sweeps_t *sweeps) {
                            sweeps->run[i].reason);
 }
 
+/* Returns whether a what-if changes the layout from run to run. */
 static bool layouts_differ(const pto_sweeps_t *sweeps) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     const pto_layout_t *shown = &any->scenario->layout;
@@ -163,6 +167,7 @@ static bool layouts_differ(const pto_sweeps_t *sweeps) {
     return false;
 }
 
+/* Prints why runs have no prediction, and the caveats of the others. */
 static void print_notes(const pto_sweeps_t *sweeps) {
     pto_caveats_t caveats = {.count = 0};
     if (layouts_differ(sweeps))
@@ -175,6 +180,7 @@ static void print_notes(const pto_sweeps_t *sweeps) {
     pto_print_caveats(&caveats);
 }
 
+/* Prints the table in blocks of columns, each as wide as the terminal. */
 static void print_blocks(const pto_sweeps_t *sweeps) {
     legend_t legend = {.letter = calloc((size_t)pto_sweeps_any(sweeps)->strategy_count, 1)};
     const int64_t columns = pto_sweeps_columns(sweeps);
@@ -191,13 +197,15 @@ static void print_blocks(const pto_sweeps_t *sweeps) {
     free(legend.letter);
 }
 
+/* The name of the winner with its marks: "dup_devptr ?". */
 static const char *marked_pick(const pto_predictions_t *predictions, int64_t point, int winner,
                                char text[PTO_ROUTE_TEXT_MAX]) {
     return pto_route_text(predictions->strategy[winner], pto_prediction_at(predictions, point, winner), false,
                           pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
-/* Prints "12.3 us  dup_devptr ?", the name in `width`, and sets the cost. False: no strategy applies. */
+/* Prints "12.3 us  dup_devptr ?", and sets the cost. Returns false if no strategy applies. `width` is that of
+ * the name. */
 static bool print_least(const pto_predictions_t *predictions, int64_t point, int width, double *value) {
     char text[PTO_SECONDS_TEXT_MAX] = "-", pick[PTO_ROUTE_TEXT_MAX] = "";
     int winner;
@@ -279,7 +287,8 @@ pto_status_t pto_crossings_or_points(const pto_predictions_t *predictions, pto_c
     return PTO_OK;
 }
 
-/* Whether the pick at a point is a near-tie or unsure, by the range of picks with the point. */
+/* Whether the pick at a point of the sweep is a near-tie or unsure, by the range of picks that contains it.
+ */
 static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) {
     for (int64_t i = 0; i < count; i++)
         if (point >= range[i].point_first && point < range[i].point_first + range[i].point_count)
@@ -287,8 +296,9 @@ static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) 
     return false;
 }
 
-/* Adds the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". The i-th
- * pick holds between crossings i - 1 and i. Without a point of the sweep there, it is not marked. */
+/* Adds the picks along the scenario's own sweep: "three_step~ below 2.1 KiB, then dup_devptr". The i-th pick
+ * holds between crossings i - 1 and i. If there is no point of the sweep between these, its doubt is unknown.
+ */
 static pto_status_t add_sweep_picks(pto_text_t *line, const pto_predictions_t *predictions, bool *doubtful,
                                     pto_error_t *err) {
     pto_range_t *range = NULL;

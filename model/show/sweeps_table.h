@@ -6,7 +6,8 @@
 #include "sweeps.h"
 
 /* Prints a row for each value of the first axis, a column for each of the second, in blocks as wide as the
- * terminal: the least cost and a letter for its strategy; with --compare, both machines side by side. */
+ * terminal: the least cost and a letter for its strategy. With --compare, both machines side by side instead.
+ */
 void pto_print_sweeps(const pto_sweeps_t *sweeps);
 
 /* Prints a line for each row: which strategy is the cheapest up to which value, also between the sweep's

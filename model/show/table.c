@@ -325,6 +325,7 @@ static bool is_hidden_for(const pto_predictions_t *predictions, int strategy, co
     return own && strcmp(own, reason) == 0;
 }
 
+/* Prints one note for each reason to hide strategies. */
 static void print_hidden(const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         const char *reason = reason_to_hide(predictions, i);
@@ -342,7 +343,8 @@ static void print_hidden(const pto_predictions_t *predictions) {
     }
 }
 
-/* Says that a strategy which divides the work during the run is priced as `fixed` with the best division. */
+/* Says that the price of a strategy which divides the work during the run is a bound: that of the strategy
+ * `fixed` with the best division. */
 static void print_bound(const pto_predictions_t *predictions, int index) {
     const pto_strategy_t *strategy = predictions->strategy[index];
     if (strategy->fixed)

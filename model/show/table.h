@@ -27,9 +27,12 @@ enum { PTO_LAYOUT_TEXT_MAX = 128 };
 
 /* Returns "6 GPUs a node, 1 process a GPU", or "64 processes a node, data in host memory", in `text`. */
 const char *pto_node_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
+
 /* Returns this text after "1 node, " or "2 nodes, ". */
 const char *pto_nodes_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
-/* Returns "2 nodes x 6 GPUs = 12 GPUs, 1 process a GPU", or the same for data in host memory. */
+
+/* Returns "2 nodes x 6 GPUs = 12 GPUs, 1 process a GPU", or "2 nodes x 64 processes = 128, data in host
+ * memory". */
 const char *pto_layout_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
 
 /* Walks the changes of pto_machine_what_if, one per line: sets `*length` to that of the first line and
@@ -47,6 +50,8 @@ void pto_print_json_start(const pto_machine_t *machine);
 /* Prints the next members: the collective, the layout (without the nodes if these are swept), and the
  * parameters that plans use and the machine lacks. */
 void pto_print_json_question(const pto_predictions_t *predictions);
+
+/* Prints the layout as members of a JSON object. */
 void pto_print_json_layout(const pto_layout_t *layout, bool with_nodes);
 
 /* Prints a whole JSON object with an array `name` of all cells. `print` adds the fields of a cell that
@@ -54,9 +59,11 @@ void pto_print_json_layout(const pto_layout_t *layout, bool with_nodes);
 void pto_print_json_cells(const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context);
 
-/* Prints the JSON members of a cell: strategy, then algorithm and seconds or why it does not apply. */
+/* Prints the JSON members of a cell: its strategy with its algorithm and seconds, or with the reason why it
+ * does not apply. */
 void pto_print_json_strategy(const pto_predictions_t *predictions, int64_t cell);
-/* Prints the members after these: chunks, staged members, interval and caveats. */
+/* Prints the members that follow these: the strategy's chunks and staged members, the interval and the
+ * caveats. */
 void pto_print_json_price(const pto_predictions_t *predictions, int64_t cell);
 
 /* Prints the heading of a table of cells: a command's own `columns` between those that all commands have. It
@@ -75,12 +82,14 @@ void pto_print_csv_changes(const pto_machine_t *machine);
 /* Returns "64 B" or "8 KiB", in `text`. */
 const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 
-/* Return a size, or a point of the sweep, in three digits, "5.37 KiB": for values between such points. */
+/* Return a size, or a point of the sweep, in three digits, "5.37 KiB": for values between the sweep's points.
+ * */
 const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
-/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy, its choices if `details`, marks (caveats.h). */
+/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy; if `details`, its algorithm and chunks; and the
+ * marks of caveats.h. */
 enum { PTO_ROUTE_TEXT_MAX = 160 };
 const char *pto_route_text(const pto_strategy_t *strategy, const pto_prediction_t *prediction, bool details,
                            const char *marks, char text[PTO_ROUTE_TEXT_MAX]);
@@ -125,14 +134,22 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
  * each; and the footer. If the terminal is too narrow, the most expensive strategies are left out, unless the
  * scenario names them or --all is given. */
 void pto_print_table(const char *command, const pto_predictions_t *predictions, const pto_options_t *options);
+
 /* Checks that the machine file has powers, which energies need. Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_need_powers(const pto_machine_t *machine, pto_error_t *err);
+
 /* Prints a comment line if energies are those of the GPUs alone. */
 void pto_print_energy_note(const pto_predictions_t *predictions);
+
+/* Heading of a table's first column. */
 const char *pto_sweep_heading(pto_sweep_kind_t sweep);
+
+/* Returns a path's last part. */
 const char *pto_file_name(const char *path);
+
 /* A CSV field, quoted if necessary. */
 void pto_print_csv_text(FILE *stream, const char *text);
+
 /* A string with JSON's quotes; NULL: null. */
 void pto_print_json_string(FILE *stream, const char *text);
 

@@ -61,7 +61,8 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     return PTO_OK;
 }
 
-/* Returns the index of a span's thread within its node, and sets the thread's name. */
+/* Returns the index of a span's thread within its node, and sets the thread's name. `index` of a span is that
+ * of the rank or GPU. */
 static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char *name, size_t name_size) {
     int64_t ranks = trace->layout.gpus_per_node * trace->layout.procs_per_gpu;
     const char *text = pto_resource_name(span->resource);
@@ -85,6 +86,7 @@ static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char 
 
 static void begin_event(pto_trace_t *trace) { fputs(trace->written++ ? ",\n" : "\n", trace->file); }
 
+/* Writes the name of a node or of one of its threads, if `*named` is false. */
 static void name_once(pto_trace_t *trace, bool *named, const char *what, int64_t node, int64_t thread,
                       const char *name) {
     if (*named)

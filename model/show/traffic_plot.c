@@ -38,7 +38,8 @@ static void write_cells(FILE *script, const pto_traffic_map_t *map) {
     fputs("e\n", script);
 }
 
-/* Writes margins by which cells are whole pixels, so that all have the same size and sharp edges. */
+/* Writes margins with which a cell is a whole number of pixels, so that all have the same size and sharp
+ * edges. */
 static void write_margins(FILE *script, int64_t order) {
     const int64_t cell_px = SIDE_PX / order;
     const double side_px = (double)(cell_px * order);

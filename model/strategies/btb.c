@@ -22,7 +22,8 @@ static pto_slice_t block(int buffer, int64_t index) {
     return slice;
 }
 
-/* Copies by the lower or upper ends of the edges of length `distance`, with the other ends as peers. */
+/* Copies by the lower and by the upper ends of the edges of length `distance`, with the other ends as peers.
+ */
 static pto_step_t children(const pto_exchange_t *members, pto_expr_t distance) {
     return pto_build_tree_ends(PTO_STEP_COPY, members, true, distance);
 }
@@ -31,7 +32,8 @@ static pto_step_t parents(const pto_exchange_t *members, pto_expr_t distance) {
     return pto_build_tree_ends(PTO_STEP_COPY, members, false, distance);
 }
 
-/* The parents of a level reduce block 1 into block 0. At the last level, the root reduces into the result. */
+/* The parents of a level reduce block 1 into block 0. At the last level the root reduces both into the
+ * result. */
 static void build_reduce(const reduction_t *reduction, pto_expr_t distance, bool last) {
     pto_step_t step = parents(reduction->members, distance);
     step.kind = PTO_STEP_REDUCE;

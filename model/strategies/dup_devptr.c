@@ -4,7 +4,8 @@
  * its input may be read, and finishes once all have signalled that its output is written.
  *
  * In a halo exchange, the processes divide the cells of each border among themselves. If the exchange has
- * several phases, each phase does all of this, because processes send corners that others received. */
+ * several phases, each phase does all of this, because one process sends corners that another one has
+ * received. */
 #include "plan/sides.h"
 #include "staging.h"
 
@@ -20,7 +21,8 @@ typedef struct {
 } phase_t;
 
 /* Adds a border, of which each process moves one unit (pto_halo_units). All units of equal size are one entry
- * of `side`. A smaller last unit has an entry of its own. Units are packed from `first_cell` on. */
+ * of `side`. The last unit has an entry of its own if it is smaller. The units are packed from cell
+ * `first_cell` on. */
 static void share_border(pto_builder_t *builder, phase_t *phase, const int *shift, int64_t first_cell) {
     const pto_request_t *request = pto_builder_request(builder);
     int64_t parts = request->layout.procs_per_gpu;

@@ -1,7 +1,8 @@
 /* Building blocks of the gas strategies, whose kernels use each other's memory (gas.h). */
 #include "gas.h"
 
-/* Two kernels on one GPU that wait for each other would be time-sliced, so each would poll in vain. */
+/* Two kernels on one GPU that wait for each other would be time-sliced, so each would poll in vain for a
+ * whole time slice. */
 pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,

@@ -2,7 +2,8 @@
  * the output of all others (section 4 of the paper cited in gas.h, figure 3b).
  *
  * In an allreduce a GPU that stores has already received the root's result of the previous run, so the root's
- * buffer is free. In a reduce it receives nothing, so the root signals first that the buffer is free. */
+ * buffer is free. In a reduce it receives nothing from the root, so the root signals first that the buffer is
+ * free. */
 #include "gas.h"
 
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *members, int out) {

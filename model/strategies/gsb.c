@@ -23,7 +23,8 @@ void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *members, int 
         pto_flag_to_root(builder, "copied", members);
 }
 
-/* Returns the root's buffer of all members' blocks. It is complete when the root has seen all flags. */
+/* Returns the root's buffer with the blocks of all members. It is complete when the root has seen all flags.
+ */
 static int gather(pto_builder_t *builder, const pto_exchange_t *members, int source, pto_run_order_t runs) {
     int gathered = pto_intranode_buffer(builder, members, source, "gathered",
                                         members->n * blocks_of(builder, source), members->n);

@@ -155,6 +155,7 @@ static void exchange_in_node(const context_t *context, pto_slice_t own_source, p
     pto_build_end(context->builder);
 }
 
+/* The exchange with the counterparts. */
 static void build_on_rail(const context_t *context, int in, int out, int64_t bundle) {
     pto_exchange_t exchange = {.group = pto_build_group(context->builder, PTO_GROUP_RAIL, 0),
                                .core_count = context->node.core_count,

@@ -34,7 +34,8 @@ extern const pto_intranode_t pto_intranode_gsb, pto_intranode_btb, pto_intranode
 /* All members copy `source` by CUDA IPC into their blocks of member 0's `gathered`, which is complete when
  * member 0 has seen their flags. */
 void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *members, int source, int gathered);
-/* Member 0 reduces the blocks of `gathered` into `into` or, if -1, into a temporary. Returns this buffer. */
+/* Member 0 reduces the blocks of `gathered` into `into` or, if that is -1, into a temporary. Returns the
+ * buffer of the result. */
 int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *members, int source, int gathered,
                     int into);
 /* All members copy member 0's `source` into `target`; only their own block, if `source` has one for each. */
@@ -51,7 +52,8 @@ pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err);
 /* pto_strategy_t.stages of mix: the number of processes that hold data, of which some stage. */
 int64_t pto_mix_members(const pto_request_t *request);
 
-/* Builds a temporary of `blocks` blocks like those of buffer `like`, at members 0, stride, ... */
+/* Builds a temporary of `blocks` blocks like those of buffer `like`, at the members whose index is a multiple
+ * of `stride`. */
 int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *members, int like, const char *name,
                          int64_t blocks, int64_t stride);
 

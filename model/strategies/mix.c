@@ -54,7 +54,8 @@ static pto_exchange_t direct_members(const mix_t *mix) {
     return members;
 }
 
-/* The body of a loop over the staging members: the root waits for a block and copies it to its GPU. */
+/* The body of a loop over the staging members: the root waits for a member's block and copies it to its GPU.
+ */
 static void collect_block(const mix_t *mix, const inputs_t *inputs, int flag) {
     pto_slice_t staged = pto_slice_block(inputs->host, PTO_ANCHOR_ABSOLUTE);
     pto_slice_t place = pto_slice_block(inputs->gathered, PTO_ANCHOR_ABSOLUTE);

@@ -48,7 +48,8 @@ static void build_phase(pto_builder_t *builder, const phase_t *phase) {
     pto_build_end(builder);
 }
 
-/* Returns an upper bound of the packed cells: all halo cells, corners once for each dimension. */
+/* Returns an upper bound of the packed cells: all halo cells, with corners counted once for each dimension.
+ */
 static int64_t packed_cells_max(const pto_halo_t *halo) {
     int64_t cells = 0;
     for (int d = 0; d < halo->dim_count; d++)

@@ -43,7 +43,8 @@ static void take_credit(pto_builder_t *builder, const ring_t *ring) {
     flag_stage(builder, "take a credit", ring->sends, PTO_STEP_WAIT, ring->empty);
 }
 
-/* One chunk passes the ring. `credit`: its slot has been used before, so the sender takes a credit. */
+/* One chunk passes the ring. `credit`: its slot has been used before, so the sender waits until it is empty.
+ */
 static void pass(pto_builder_t *builder, const ring_t *ring, bool credit, bool last) {
     if (credit)
         take_credit(builder, ring);

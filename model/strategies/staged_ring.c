@@ -55,7 +55,8 @@ static const pto_peers_t next = {.kind = PTO_PEERS_SHIFT,
                                  .until = {.constant = 2},
                                  .sign = 1};
 
-/* Builds the last stages of a pipeline and ends it: it forwards and copies chunks, `ahead` first. */
+/* Builds the last stages of a pipeline and ends it: complete chunks are forwarded, chunk `ahead` first, and
+ * copied to the device. */
 static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ahead) {
     pto_slice_t received = chunk(builder, ring, ring->host, ahead + ring->chunks);
     pto_build_sendrecv(builder, "round", &ring->members, next, chunk(builder, ring, ring->host, ahead),

@@ -9,14 +9,15 @@
 /* Returns an exchange among all owners (a pair has two) from the user's input to the user's output. The
  * buffers are in GPU memory unless all data are in host memory; a pair's are where its ends say. */
 pto_exchange_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
-/* The same for collectives in place in `out`. In a reduction to one owner, that of others is a temporary. */
+/* The same for collectives that work in place in `out`. In a reduction to one owner, the `out` of the other
+ * owners is a temporary. */
 pto_exchange_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request);
 
 /* Returns PTO_ERR_NOT_APPLICABLE with the message "STRATEGY reason". */
 pto_status_t pto_route_refuse(const pto_request_t *request, const char *reason, pto_error_t *err);
 
-/* Builds a stage with a copy by one end of a pair, or by both. Its peer is set only if a slice is the peer's.
- */
+/* Builds a stage with a copy by one end of a pair, or by both. The step has a peer only if a slice is in the
+ * peer's memory. */
 void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t step, pto_slice_t source,
                          pto_slice_t target);
 
@@ -44,7 +45,8 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
                               const pto_exchange_t *user);
 
 /* Returns the bytes of the buffer `whole`, which holds every block, that belong to the acting process
- * (PTO_SHARE_MINE) or to its peer (PTO_SHARE_PEERS). `shared` is the share buffer at the other end. */
+ * (PTO_SHARE_MINE) or to its peer (PTO_SHARE_PEERS). `shared` is the share buffer at the other end of the
+ * transfer. */
 pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                      int shared, pto_share_t whose);
 

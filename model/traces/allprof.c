@@ -52,7 +52,8 @@ static bool is_administration(const char *routine) {
     return false;
 }
 
-/* Reads three numbers, "2,4,4", as of a type, its size and its extent. */
+/* Reads three numbers, "2,4,4": a type, its size and extent, or a communicator, the rank and its processes.
+ */
 static bool read_three(char *text, double number[3]) {
     char *end = text;
     for (int i = 0; i < 3; i++) {

@@ -1,6 +1,7 @@
 /* What the readers of benchmarks' outputs share: the processes that a file lists, the rows of tables, and
- * logs of several programs. lines.c passes each line to pto_bench_line, which passes it to the benchmark's
- * reader (osu.c, nccl_tests.c, imb.c, ucc_perftest.c, ucx_perftest.c). That adds rows by pto_bench_row. */
+ * logs with outputs of several programs. lines.c passes each line to pto_bench_line, which passes it to the
+ * reader of the benchmark (osu.c, nccl_tests.c, imb.c, ucc_perftest.c, ucx_perftest.c). That one adds rows by
+ * pto_bench_row. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,8 @@ pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, con
     return PTO_OK;
 }
 
-/* Returns how many nodes are listed; -1 if their numbers of processes differ, 0 if a host is unknown. */
+/* Returns how many nodes are listed; -1 if their numbers of processes differ, 0 if a host's name is unknown.
+ */
 static int64_t listed_nodes(const pto_recording_listed_t *listed) {
     for (int i = 0; i < listed->hosts.count; i++) {
         if (listed->hosts.text[i][0] == '\0')
@@ -122,8 +124,9 @@ static pto_status_t fail_missing(pto_recording_reader_t *reader) {
                               (long long)listed->last_rank, (long long)missing);
 }
 
-/* Sets the numbers of processes and nodes. PTO_ERR_NOT_APPLICABLE, without a message, if the options' nodes
- * do not fit the processes that the file states. */
+/* Sets the number of processes, which the file or the options give, and of their nodes.
+ * PTO_ERR_NOT_APPLICABLE, without a message, if the options' nodes do not fit the processes that the file
+ * states. */
 static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const pto_recording_options_t *options = reader->options;
     const pto_recording_listed_t *listed = &reader->listed;
@@ -282,6 +285,7 @@ static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t 
     return (elements / procs + (rest > 0 && !benchmark->rounds_down)) * element;
 }
 
+/* Counts a row whose collective portolan has. */
 static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind_t *kind, int64_t bytes,
                               double value) {
     const pto_bench_t *benchmark = &reader->benchmark;
@@ -416,6 +420,7 @@ pto_status_t pto_bench_table_row(pto_recording_reader_t *reader, char *line) {
 static const pto_bench_format_t *const formats[] = {&pto_osu_format, &pto_nccl_tests_format, &pto_imb_format,
                                                     &pto_ucc_format, &pto_ucx_format};
 
+/* The characters that headings begin with. */
 static const char first_characters[] = "#CSs|";
 
 enum { FORMAT_COUNT = (int)(sizeof formats / sizeof *formats) };

@@ -1,5 +1,6 @@
 /* Counts nodes of Chakra execution traces (MLCommons), each of which is of one process. As in ASTRA-sim and
- * in Chakra's converter, `comm_size` is what the process contributes: a vector, or one or more blocks. */
+ * in Chakra's converter, `comm_size` is what the process contributes: its vector, its block of a gather, or
+ * its blocks for all. */
 #include "chakra.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Reads nodes of execution traces in JSON for json.c: of Chakra's `workload_graph`, of Chakra's protobuf as
- * protobuf's tools convert it, and of PyTorch's observer, from which Chakra's converter starts. */
+/* Reads nodes of execution traces in JSON, which json.c passes: of Chakra's `workload_graph`; of Chakra's
+ * protobuf, as protobuf's tools convert it to JSON; and of the trace of PyTorch's observer, from which
+ * Chakra's converter starts. */
 #include <string.h>
 
 #include "chakra.h"

@@ -1,5 +1,6 @@
-/* Counts the calls that traces of other tools describe by a pto_recorded_call_t. Finds the collective of a
- * name, and converts sizes to those of scenarios. */
+/* Counts the calls that traces of other tools describe. The reader of each format fills a
+ * pto_recorded_call_t. This file converts it to the collective, bytes and distance of a scenario, and finds
+ * collectives and types by name. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +100,8 @@ int pto_recording_element_bytes(const char *type) {
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-/* Returns the bytes as in scenarios: of a vector or, of blocks, of one block. Negative if unknown. */
+/* Returns the bytes as in scenarios: of a process's vector or, if the data are blocks, of one block. Negative
+ * if unknown. */
 static double scenario_bytes(const pto_recorded_call_t *call, int64_t procs) {
     const double in = call->input_bytes, out = call->output_bytes;
     switch (pto_collective_data(call->collective)) {

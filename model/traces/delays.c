@@ -58,8 +58,9 @@ static bool is_message(const pto_timed_t *timed) {
     return timed->way == PTO_TIMED_SEND || timed->way == PTO_TIMED_RECEIVE;
 }
 
-/* Calls with the same key happen in the same order on all their processes, so the n-th calls belong together.
- * The key is the group (communicator and routine) and, of a message, its sender, receiver and tag. */
+/* Calls with the same key happen in the same order on all their processes, so the n-th calls of the processes
+ * belong together. The key is the group (communicator and routine) and, of a message, its sender, receiver
+ * and tag. */
 enum { KEYS = 4 };
 
 static void key_of(const pto_timed_t *timed, int32_t key[KEYS]) {
@@ -104,7 +105,8 @@ static int by_call(const void *left, const void *right) {
     return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Numbers the calls of each key on each process, unless the trace does. Then sorts all calls by_call. */
+/* Numbers the calls of each key on each process, unless the trace has done so. Then sorts all calls by_call.
+ */
 static void number_calls(pto_timeline_t *timeline) {
     pto_timed_t *timed = timeline->timed;
     if (timeline->count == 0)
@@ -165,6 +167,7 @@ static void match_calls(const pto_timeline_t *timeline, pto_comparison_t *compar
 
 /* --- clocks --------------------------------------------------------------------------------------------- */
 
+/* Returns the shortest time that a process spent in a call. */
 static double shortest(const pto_matched_t *matched) {
     double least_s = HUGE_VAL;
     for (int i = 0; i < matched->procs; i++)
@@ -174,8 +177,9 @@ static double shortest(const pto_matched_t *matched) {
 
 enum { QUALITY_MAX = 3 };
 
-/* Returns how well a call synchronizes clocks; 0 if not at all. Best are calls of the whole job, then others
- * in which each process waits for all, then calls from a root. Senders to a root need not leave together. */
+/* Returns how well a kind of call synchronizes clocks; 0 if not at all. Best are calls of the whole job, then
+ * others in which each process waits for all, then calls from a root. Processes that only send to a root need
+ * not leave together. */
 static int clock_quality(const pto_comparison_t *comparison, const pto_matched_t *matched) {
     if (is_message(matched->timed) || matched->timed->only_duration ||
         matched->timed->way == PTO_TIMED_TO_ROOT)
@@ -252,7 +256,8 @@ static bool median_end(const pto_comparison_t *comparison, const pto_matched_t *
     return count > 0;
 }
 
-/* Fits the clock of one process. Keys of `item` are its exit times, values their differences from others'. */
+/* Fits the clock of one process. The keys of `item` are its exit times in order, the values their differences
+ * from the others'. */
 static void fit_clock(pto_process_clock_t *clock, pto_item_t *item, size_t count, double *scratch) {
     enum { DRIFT_COUNT_MIN = 12 };
     const size_t third = count / 3;
@@ -347,7 +352,8 @@ static bool waits_for_others(const pto_timed_t *timed) {
 }
 
 /* A message takes at least as long as the shorter of its two calls. If most messages between two processes
- * seem to take less, processes leave calls further apart than assumed, and exit_skew_s becomes larger. */
+ * seem to take less, then processes leave calls further apart than assumed, and exit_skew_s becomes larger.
+ */
 static void widen_exit_skew(pto_comparison_t *comparison, double *scratch) {
     enum { CALLS_MIN = 5 };
     for (size_t first = 0, end; first < comparison->count; first = end) {
@@ -393,8 +399,8 @@ static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matc
 }
 
 /* Sets the time of a call's transfer: the longest time from when a process and all that it waits for have
- * arrived until it leaves. It is as uncertain as two clocks, but not below the shortest duration of a
- * process. */
+ * arrived until it leaves. It is as uncertain as two clocks. But it is not below the shortest duration of any
+ * process, which is that of the last to arrive. */
 static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *matched) {
     static const double half_us = 5e-7;
     double clock_s, least_s = HUGE_VAL, most_s = 0, transfer_s = 0;
@@ -475,8 +481,9 @@ static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t
 
 /* --- finding delays ------------------------------------------------------------------------------------- */
 
-/* Drops the first `late` delays, which are those of late processes, if they may have another reason: messages
- * over a slow link that the files do not show delay a process as if it computed longer. */
+/* Drops the first `late` delays, which are those of late processes, if they may have another reason. A slow
+ * link may delay a process by messages that the files do not show, and the process looks as if it computed
+ * longer. */
 static void drop_ambiguous(const pto_comparison_t *comparison, int late) {
     pto_delays_t *found = comparison->found;
     if (!(found->only_durations || found->hides_messages) || found->count == late)
@@ -496,7 +503,8 @@ static bool find_delays(pto_comparison_t *comparison) {
     return true;
 }
 
-/* Finds the delays of the matched calls, of `timed` calls of single processes. False if out of memory. */
+/* Synchronizes clocks, times the transfers of all matched calls, and finds delays. `timed`: number of calls
+ * of single processes. False if out of memory. */
 static bool compare(pto_comparison_t *comparison, size_t timed) {
     bool *is_chosen = calloc(comparison->count + 1, sizeof *is_chosen);
     pto_item_t *item = malloc((timed + 1) * sizeof *item);

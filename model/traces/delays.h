@@ -16,7 +16,8 @@ typedef struct {
     bool shows_lateness;  /* late.c can use the call to find which process is late */
 } pto_matched_t;
 
-/* The clock of a process: at its own time t, it is ahead by offset_s + drift * (t - middle_s). */
+/* The clock of a process. At its own time t, it is offset_s + drift * (t - middle_s) ahead of the common one.
+ */
 typedef struct {
     bool is_known;
     int part; /* clocks are comparable only within a part of the job, whose processes have calls together */

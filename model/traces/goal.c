@@ -51,6 +51,7 @@ static pto_status_t read_size(pto_recording_reader_t *reader, words_t *words, in
                : pto_recording_fail(reader, PTO_ERR_SYNTAX, "'%s' instead of a size such as 1024b", word);
 }
 
+/* Skips tag, cpu and nic, in any order. */
 static pto_status_t read_options(pto_recording_reader_t *reader, words_t *words) {
     pto_status_t status = PTO_OK;
     int64_t number;

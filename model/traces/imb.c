@@ -1,5 +1,6 @@
 /* Reads the Intel MPI Benchmarks: "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions
- * t_min[usec] t_max[usec] t_avg[usec]". oneCCL's prints the same with "# Benchmarking: allreduce". */
+ * t_min[usec] t_max[usec] t_avg[usec]". oneCCL's benchmark prints the same with colons: "# Benchmarking:
+ * allreduce". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* Sizes are bytes of a vector or of a block; of a block of Reduce_scatter, too, unless IMB is IMB2018. */
+/* Sizes are bytes of a vector or of one block. Those of Reduce_scatter, too, are of a block, unless IMB was
+ * built as IMB2018. */
 #define TEST(id, name, in, routine, ...) PTO_BENCH_TEST_##in(id, routine, false)
 static const pto_bench_test_t tests[] = {
     PTO_COLLECTIVE_TABLE(TEST) /* */

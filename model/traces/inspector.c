@@ -37,7 +37,8 @@ static bool is_in_blocks(pto_collective_t collective) {
            collective == PTO_COLLECTIVE_ALLTOALL;
 }
 
-/* Returns the bytes of one block. If that is a guess, adds 1 to `*assumed`, which may be NULL. */
+/* Returns the bytes of one block, by a call's recorded bytes and time. If this is a guess, adds 1 to
+ * `*assumed`, which may be NULL. */
 static double block_bytes(const json_t *call, double bytes, double us, double procs, int64_t *assumed) {
     double moved_bytes = number_of(call, "coll_algobw_gbs") * 1e3 * us; /* GB/s are 1e3 bytes/us */
     if (!(moved_bytes > 0 && moved_bytes < 1e18) || bytes <= 0) {

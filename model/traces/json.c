@@ -102,6 +102,7 @@ const char *pto_json_text(const json_t *object, const char *key) {
 
 /* --- the structure around the events -------------------------------------------------------------------- */
 
+/* Reads an element of an array. */
 typedef pto_status_t element_t(pto_recording_reader_t *reader, const json_t *element);
 /* Returns whether reading an element with this text can have an effect. */
 typedef bool may_matter_t(const char *text);
@@ -178,6 +179,7 @@ static pto_status_t read_array(pto_recording_reader_t *reader, element_t *elemen
     return status;
 }
 
+/* Reads a key and the colon after it. */
 static pto_status_t read_key(pto_recording_reader_t *reader, json_t **key) {
     *key = NULL;
     if (next_byte(reader->source) != '"')
@@ -190,6 +192,7 @@ static pto_status_t read_key(pto_recording_reader_t *reader, json_t **key) {
     return status;
 }
 
+/* Reads the value of an object's member. */
 typedef pto_status_t member_t(pto_recording_reader_t *reader, const char *key, void *context);
 
 static pto_status_t read_object(pto_recording_reader_t *reader, member_t *member, void *context) {
@@ -267,7 +270,8 @@ static pto_status_t read_job(pto_recording_reader_t *reader, const char *key, co
     return PTO_OK;
 }
 
-/* Reads a member of a document: an array of events, or one of stored_members, which goes into `context`. */
+/* Reads a member of a document: reads arrays of events, stores stored_members in the object `context`, skips
+ * the others. */
 static pto_status_t read_member(pto_recording_reader_t *reader, const char *key, void *context) {
     json_t *record = context, *value = NULL;
     int first = next_byte(reader->source);
@@ -321,7 +325,8 @@ static pto_status_t read_document(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* Returns whether an array has documents: a document's member comes before any "ph" of a Kineto event. */
+/* Returns whether an array has documents, and not Kineto's events: a document's member comes before the first
+ * "ph" (phase), which all these events have. */
 static bool has_documents(pto_source_t *source) {
     static const char *const members[] = {"\"traceEvents\"", "\"results\"", "\"coll_perf\"", "\"p2p_perf\"",
                                           "\"workload_graph\""};

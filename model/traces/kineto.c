@@ -1,7 +1,8 @@
 /* Reads traces of PyTorch's profiler (Kineto), in the JSON of Chrome's trace viewer. json.c passes each event
  * that may matter. The `args` of a collective's kernel have what PyTorch's ParamCommsDebugInfo records: the
- * collective, its elements in and out, their type, and the process group with its ranks. If a trace has no
- * kernels, the CPU's calls that launch them (`record_param_comms`) count instead, without times. */
+ * collective, its numbers of elements in and out, their type, and the process group with its ranks. `dur` is
+ * in microseconds. If a trace has no kernels, the CPU's calls that launch them (`record_param_comms`) count
+ * instead, without times. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,8 @@ static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *arg
 
 /* --- times ---------------------------------------------------------------------------------------------- */
 
-/* Names a process group the same on all its processes; PyTorch's name alone may mean different groups. */
+/* Makes a name of a process group that is the same on all its processes and differs from other groups'.
+ * PyTorch's name alone may mean different groups. */
 static void name_group(const json_t *args, int64_t procs, char name[192]) {
     const char *ranks = pto_json_text(args, "Process Group Ranks");
     snprintf(name, 192, "%.128s %lld %lld %lld %016llx", pto_json_text(args, "Process Group Name"),
@@ -77,7 +79,8 @@ static int32_t rank_of_member(const json_t *args, int64_t member) {
     return number >= 0 && number < PTO_TIMED_RANKS_MAX ? (int32_t)number : -1;
 }
 
-/* Adds the times of a kernel, by its host's clock. Its origin is unknown; delays.c synchronizes clocks. */
+/* Adds the times of a kernel. They are by the host's clock, from an unknown origin; delays.c synchronizes
+ * clocks. */
 static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
                               const pto_recorded_call_t *call, const char *name) {
     const json_t *begin = json_object_get(event, "ts");
@@ -171,7 +174,8 @@ static pto_status_t store_operator(pto_recording_reader_t *reader, const json_t 
     return PTO_OK;
 }
 
-/* Counts a kernel of an operator. Its group is assumed to be all processes of the node, its largest reach. */
+/* Counts a kernel of an operator. Its group is assumed to be all processes of the node, because symmetric
+ * memory does not reach beyond a node. */
 static pto_status_t count_launched(pto_recording_reader_t *reader, const json_t *event,
                                    const operator_t *launched_by) {
     const int64_t node = reader->options->gpus_per_node;

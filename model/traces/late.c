@@ -39,7 +39,8 @@ typedef struct {
 
 /* --- the calls of each process -------------------------------------------------------------------------- */
 
-/* Statistics of all values but one use all values in order, and the index of the one that is left out. */
+/* Statistics of all values but one are computed from an array of all values in order, and the index of that
+ * one. */
 
 /* Returns element `i` of `sorted` without its element `left_out`. */
 static double other(const double *sorted, size_t left_out, size_t i) {
@@ -93,7 +94,8 @@ static double smaller_magnitude(double a, double b) {
     return fabs(a) < fabs(b) ? a : b;
 }
 
-/* Writes an item for each process of a call that others wait for: its lateness; key 1 if it came last. */
+/* Writes an item for each process of a call that others wait for: its lateness, with key 1 if it arrived
+ * last, else 0. Returns how many. */
 static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *matched, double *scratch,
                        pto_item_t *item) {
     double *arrival = scratch, *outside = scratch + matched->procs; /* of all processes, sorted */
@@ -129,8 +131,9 @@ static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *
     return added;
 }
 
-/* Summarizes the items of each process of a group; returns how many processes. Then replaces each item by its
- * distance from the process's median, and drops those of exactly 0, which would hide the noise. */
+/* Summarizes the items of each process of a group; returns how many processes. Then each item is replaced by
+ * its distance from the process's median. Items of exactly 0 are dropped, because they would hide the noise.
+ */
 static size_t summarize(pto_item_t *item, size_t *count, process_t *process) {
     size_t procs = 0, kept = 0;
     for (size_t first = 0, end; first < *count; first = end) {
@@ -158,7 +161,8 @@ static double median_outside(const pto_matched_t *matched, double *scratch) {
     return gsl_stats_median(scratch, 1, (size_t)matched->procs);
 }
 
-/* Returns the median time from the end of the previous collective to that of a call that shows lateness. */
+/* Returns the median time from the end of the previous collective to the end of a call that shows lateness.
+ */
 static double find_period(const pto_matched_t *matched, size_t calls, double *scratch) {
     size_t count = 0;
     for (size_t i = 0; i < calls; i++)
@@ -170,6 +174,7 @@ static double find_period(const pto_matched_t *matched, size_t calls, double *sc
     return gsl_stats_median(scratch, 1, count);
 }
 
+/* Returns the median of the transfers' times. */
 static double find_transfer(const pto_matched_t *matched, size_t calls, double *scratch) {
     for (size_t i = 0; i < calls; i++)
         scratch[i] = matched[i].transfer_s;
@@ -201,7 +206,8 @@ static void choose_calls(pto_matched_t *matched, size_t calls, double *scratch) 
 
 /* --- who is reported ------------------------------------------------------------------------------------ */
 
-/* What all groups show of a process. From inside_s to share: calls of which only durations are known. */
+/* What all groups show of a process. The second to fourth member are of calls of which only durations are
+ * known. */
 typedef struct {
     process_t late;        /* in the group in which its weight is largest */
     double inside_s;       /* its time in these calls */
@@ -287,7 +293,8 @@ static pto_delay_t delay_of(const process_t *process) {
                          .noise_s = process->noise_s};
 }
 
-/* Makes one delay of the node of processes `first` to `end` - 1. False if they are not late together. */
+/* Makes one delay of a node, whose processes are from `first` to before `end`. False if they are not late
+ * together (joined_min). */
 static bool join_node(const evidence_t *evidence, int first, int end, int64_t node, pto_delay_t *delay) {
     double weight = 0;
     *delay = delay_of(&evidence[first].late);

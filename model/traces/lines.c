@@ -128,6 +128,7 @@ int pto_recording_split(char *line, const char *separators, bool joined,
     return count;
 }
 
+/* Reads the first line of calls.csv, which names the columns. */
 static pto_status_t read_columns(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
     bool found[FIELD_COUNT] = {false};
@@ -161,7 +162,8 @@ static int32_t small_number(const char *text) {
     return text && pto_recording_whole(text, &number) && number < INT32_MAX ? (int32_t)number : -1;
 }
 
-/* Returns whether the row's `bytes` are those of a block for each process; in a scatter, only the root's. */
+/* Returns whether the row's `bytes` are those of a block for each process. In a scatter only the root's are.
+ */
 static bool has_all_blocks(size_t routine, char *const value[FIELD_COUNT]) {
     return routines[routine].by_block && (routines[routine].way != PTO_TIMED_FROM_ROOT ||
                                           small_number(value[PEER]) == small_number(value[RANK]));
@@ -197,6 +199,7 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
     return pto_recording_add(reader, &kind, routines[routine].enqueues ? 0 : seconds);
 }
 
+/* Adds the times of a call to the timeline. */
 static pto_status_t time_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], size_t routine,
                               double begin_s, double end_s) {
     int64_t bytes;
@@ -313,7 +316,8 @@ void pto_recording_replace_blanks(char *line) {
         at[0] = at[1] = ' ';
 }
 
-/* Reads a line that a program may have overwritten, like a progress bar, by carriage returns. */
+/* Reads a line that a program may have overwritten, as progress bars do: each part between carriage returns
+ * is read as a line. */
 static pto_status_t read_overwritten(pto_recording_reader_t *reader, char *line) {
     pto_status_t status = PTO_OK;
     pto_drop_escapes(line);

@@ -18,6 +18,7 @@ typedef struct {
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if none is given, or if the name is unknown */
 } measured_t;
 
+/* Reads "2x4"; false if the text is not such. */
 static bool read_shape(const char *text, measured_t *measured) {
     char copy[48], *cross;
     if ((size_t)snprintf(copy, sizeof copy, "%s", text) >= sizeof copy || !(cross = strchr(copy, 'x')))
@@ -73,6 +74,7 @@ static void add_remarks(const pto_recording_t *trace, pto_text_t *text) {
         pto_text_add(text, "# %s=%s\n", remark_key, pto_recording_non_blocking);
 }
 
+/* Writes a row of collectives.csv for each size. */
 static void write_rows(const pto_recording_t *trace, pto_text_t *text) {
     add_remarks(trace, text);
     pto_text_add(text,

@@ -1,5 +1,6 @@
 /* Reads the output of nccl-tests and rccl-tests: tables or, with -J, JSON. Lines above a table list the
- * processes and name the columns. The program's name is there, in the shell's command, or missing. */
+ * processes and name the columns. The program's name is in a line of its own, in the shell's command, or
+ * missing. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,8 +105,9 @@ static const char *value_of(const char *line, const char *label) {
     return found + strspn(found, " ");
 }
 
-/* Reads a process: "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". A torn
- * line may lack letters: a lost rank is assumed to be the next one, and a lost host is unknown. */
+/* Reads a process: "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200". If the
+ * line was torn, letters may be lost. A lost rank is then assumed to be the next one, and a lost host is
+ * unknown. */
 static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) {
     pto_recording_listed_t *listed = &reader->listed;
     const bool is_torn = listed->torn_at > 0;
@@ -177,6 +179,7 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
                : PTO_OK;
 }
 
+/* Returns whether a text may be the beginning of a process's line. */
 static bool may_be_rank(const char *line) {
     const char *word = line + 1 + strspn(line + 1, " ");
     return is_rank(line) || (*line == '#' && strncmp(word, "Rank ", strlen(word)) == 0);
@@ -192,7 +195,8 @@ static pto_status_t end_rank(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* Keeps a part of a process's line that debug lines of NCCL interrupt. Returns whether `line` is one. */
+/* Keeps a part of a process's line that debug lines of NCCL interrupt. Returns whether the line is such a
+ * part. */
 static bool store_rank(pto_recording_reader_t *reader, char *line, pto_status_t *status) {
     pto_recording_listed_t *listed = &reader->listed;
     const size_t length = strlen(line);

@@ -32,8 +32,8 @@ static void write_link(pto_text_t *text, const char *from, int from_number, cons
                  to_number, 1e-9 / gb_per_s, comment);
 }
 
-/* Returns the socket or numbered switch above a place, or NULL, and the rate of the slowest link to it, or
- * INFINITY. */
+/* Returns the socket or numbered switch above a place; NULL if there is none. Sets the rate of the slowest
+ * link up to there; INFINITY if unknown. */
 static const pto_tree_place_t *parent_of(const pto_node_tree_t *tree, const pto_tree_place_t *place,
                                          double *gb_per_s) {
     *gb_per_s = INFINITY;

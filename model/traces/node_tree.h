@@ -1,5 +1,6 @@
-/* The PCI tree of a node and the links of its GPUs. topology_text.c and topology_xml.c read it from output of
- * other tools; node_tree.c writes it as a topology. Rates are GB/s (10^9 bytes) in each direction. */
+/* The PCI tree of a node and the links of its GPUs. topology_text.c and topology_xml.c read it from the
+ * output of other tools; node_tree.c writes it as a topology. Rates are in GB/s (10^9 bytes) in each
+ * direction. */
 #ifndef PTO_TRACES_NODE_TREE_H
 #define PTO_TRACES_NODE_TREE_H
 
@@ -34,7 +35,8 @@ typedef struct {
     int gpu[PTO_TREE_GPUS_MAX]; /* the place of each GPU, by number */
     const char *source;         /* the tool that the topology is from */
     const char *link_name;      /* of the GPUs' own links, for comments: "NVLink" or "xGMI" */
-    /* Rates of the GPUs' own links, by GPU: to other GPUs, to NVSwitches, and to the CPU; 0: no link. */
+    /* Rates of the GPUs' own links, by GPU: to other GPUs, to NVSwitches, and to the CPU; 0 if there is none.
+     */
     double between[PTO_TREE_GPUS_MAX][PTO_TREE_GPUS_MAX];
     double to_switch[PTO_TREE_GPUS_MAX], to_cpu[PTO_TREE_GPUS_MAX];
 } pto_node_tree_t;
@@ -48,7 +50,8 @@ int pto_node_tree_socket(const pto_node_tree_t *tree, int place);
 /* Writes the text of a topology file. */
 void pto_node_tree_write(const pto_node_tree_t *tree, const char *name, const char *source, pto_text_t *text);
 
-/* Makes the topology of a tree that was read from `path`. `name` may be "". Errors: pto_topology_create's. */
+/* Makes the topology of a tree, whose name may be "", that was read from `path`. Errors: those of
+ * pto_topology_create. */
 pto_status_t pto_node_tree_topology(const pto_node_tree_t *tree, const char *name, const char *path,
                                     pto_topology_t **topology, pto_error_t *err);
 

@@ -48,6 +48,7 @@ static bool is_columns(const char *line) {
            (strstr(line, "(us)") || strstr(line, "MB/s"));
 }
 
+/* Returns whether a line is a heading of columns in another unit. */
 static bool has_other_unit(const char *line) {
     line += strspn(line, "#" PTO_BENCH_BLANKS);
     return pto_text_begins(line, "Size") && strchr(line, '(') && !strstr(line, "(us)") &&

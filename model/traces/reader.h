@@ -33,7 +33,8 @@ typedef struct {
     int blanks; /* how many follow the prefix */
 } pto_prefix_t;
 
-/* The processes that a benchmark's output lists, one line for each. For torn lines see pto_bench_t. */
+/* The processes that a benchmark's output lists, one line for each. A line is called torn if other output has
+ * interrupted it, as described at pto_bench_t. */
 typedef struct {
     pto_recording_members_t processes;
     int64_t last_rank; /* the highest */
@@ -209,7 +210,8 @@ pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
 /* The characters that separate columns, in tables as printed and as copied into other documents. */
 #define PTO_BENCH_BLANKS " \t\r|,;"
 
-/* A test of a benchmark. Sizes are bytes of a vector, of a block or, if `is_total`, of all blocks. */
+/* A test of a benchmark. Its sizes are bytes of a vector or of one block or, if `is_total`, of the blocks of
+ * all processes together. */
 typedef struct {
     const char *name;
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT if portolan does not have it */
@@ -259,15 +261,19 @@ pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test);
 /* Adds a row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
-/* Reads a line of a table that may be a part of a torn row. Adds the row once it is whole. */
+/* Reads a line of a table that may be a part of a torn row, or have separators of PTO_BENCH_BLANKS. Adds the
+ * row once it is whole. */
 pto_status_t pto_bench_table_row(pto_recording_reader_t *reader, char *line);
-/* Reads a whole row whose columns are separated by blanks, and adds it; without size or time, as skipped. */
+/* Reads a whole row whose columns are separated by blanks, and adds it. Without size or time it is counted as
+ * skipped. */
 pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line);
-/* Returns where a debug line of NCCL ("HOST:PID:TID [GPU] NCCL INFO ...") begins in a line; NULL: nowhere. */
+/* Returns where a debug line of NCCL ("HOST:PID:TID [GPU] NCCL INFO ...") begins, even within a row; NULL if
+ * there is none. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
 /* Returns a line without the debug line of NCCL in it, which may be before, within or after a row. */
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
-/* Returns whether a field is a number, with or without a unit, or stands for a missing one ("N/A"). */
+/* Returns whether a field of a row is a number, with or without a unit, or stands for a missing one ("N/A").
+ */
 bool pto_bench_is_numeric(const char *field);
 /* Begins a table whose rows have no words. For the other parameters see the members of pto_bench_t. */
 void pto_bench_begin_table(pto_bench_t *benchmark, int columns, int columns_min, int whole_columns);
@@ -278,6 +284,7 @@ int pto_bench_decimals(const char *line);
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
 /* Drops the torn row, whose rest is missing, and counts it. */
 void pto_bench_drop_torn(pto_recording_reader_t *reader);
+/* Fails because the file does not name its collective. */
 pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader);
 /* Adds a process that the file lists. `host` has `length` characters; 0 if its name is unknown. */
 pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, const char *host, size_t length);

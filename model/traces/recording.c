@@ -68,6 +68,7 @@ bool pto_recording_takes_nodes(pto_recording_format_t format) {
     return formats[format].properties & LACKS_PROCS;
 }
 
+/* Fails if an option is given that the format has no use for. */
 static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_format_t format) {
     const pto_recording_options_t *options = reader->options;
     const struct {

@@ -131,7 +131,8 @@ static int cell_number(sets_t *sets, const pto_matched_t *matched, const set_t *
     return number;
 }
 
-/* Numbers the sets and cells of all timed calls, and stores the calls' bounds. False if out of memory. */
+/* Numbers the sets and cells of all timed calls, and stores the bounds of their times. False if out of
+ * memory. */
 static bool collect(sets_t *sets) {
     for (size_t i = 0; i < sets->comparison->count; i++) {
         const pto_matched_t *matched = &sets->comparison->matched[i];
@@ -281,7 +282,8 @@ static int count_explained(const sets_t *sets, const pto_delay_t *delay) {
 }
 
 /* Finds the node or link of a set that explains most slow sets, and how many others explain as many
- * (`*ties`). Returns how many sets it explains. Of a link and a node that explain as many, it is the link. */
+ * (`*ties`). Returns how many sets it explains. Of a link and a node that explain as many, the link is the
+ * answer. */
 static int find_best(const sets_t *sets, const set_t *set, pto_delay_t *best, int *ties) {
     int most = 0;
     *ties = 0;

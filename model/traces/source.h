@@ -21,7 +21,8 @@ typedef struct {
     int64_t column;
     int64_t offset; /* of the next byte, uncompressed */
     int64_t items;  /* lines, JSON values and protobuf messages so far; readers count them */
-    /* A limit of bytes plus PTO_SOURCE_ITEM_BYTES for each item, as items take time, too; 0: a default. */
+    /* A limit of the work: bytes, plus PTO_SOURCE_ITEM_BYTES for each item, as even short ones take time. 0:
+     * a default of about a minute. */
     int64_t limit;
     char *text; /* the last line */
     size_t text_room;
@@ -40,6 +41,7 @@ void pto_source_close(pto_source_t *source);
 size_t pto_source_fill(pto_source_t *source);
 /* Reads more bytes after those in the buffer; false if it is full, at the end, or after an error. */
 bool pto_source_extend(pto_source_t *source);
+/* Skips bytes of the buffer. */
 void pto_source_skip(pto_source_t *source, size_t size);
 /* Returns the next byte without skipping it; -1 at the end or after an error. */
 int pto_source_peek(pto_source_t *source);

@@ -200,7 +200,8 @@ bool pto_timeline_set_member(pto_timeline_t *timeline, const char *communicator,
     return true;
 }
 
-/* Returns the communicator with most processes and, of several, with most known ones (`known`); -1: none. */
+/* Returns the communicator with most processes and, of several, with most known ones; -1 if there is none.
+ * `known` is zeroed, with an element for each name. */
 static int largest_communicator(const pto_timeline_t *timeline, int *known) {
     int largest = -1, procs = 0;
     for (int i = 0; i < timeline->memberships.count; i++)
@@ -221,7 +222,8 @@ static int32_t job_rank(const pto_membership_t *membership, int largest, const i
     return membership->communicator == largest ? membership->rank : rank[membership->process];
 }
 
-/* Sets the ranks of a call's process and peer. False if one is unknown. `rank`: by process. */
+/* Sets the ranks of a call's process and peer. False if one is unknown. `rank`: by process, as in job_rank.
+ */
 static bool set_call_ranks(const pto_timeline_t *timeline, int largest, const int32_t *rank,
                            pto_timed_t *timed) {
     char name[32];

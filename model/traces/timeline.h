@@ -19,7 +19,8 @@ typedef enum {
     PTO_TIMED_RECEIVE
 } pto_timed_way_t;
 
-/* A call of one process. Functions below set routine, group, call, order and outside_s; readers the rest. */
+/* A call of one process. Readers set the members; pto_recording_time and pto_timeline_add set routine, group,
+ * call, order and outside_s. */
 typedef struct {
     pto_timed_way_t way;
     int32_t rank;
@@ -100,7 +101,8 @@ bool pto_timeline_set_member(pto_timeline_t *timeline, const char *communicator,
                              const char *process, pto_timed_t *timed);
 /* Adds a call, and sets its `order` and `outside_s`. False if out of memory. */
 bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed);
-/* Begin and end a file. At the end, `call` becomes the recording's call; -1 if call_of_kind is NULL. */
+/* Begin and end a file. At the end, `call` becomes the index of the recording's call, by the number of its
+ * kind; -1 if call_of_kind is NULL. */
 void pto_timeline_begin_file(pto_timeline_t *timeline);
 void pto_timeline_end_file(pto_timeline_t *timeline, const int *call_of_kind);
 /* Sets the ranks of processes that have memberships to their ranks in the largest communicator, and drops the

@@ -26,7 +26,8 @@ enum {
 /* Nearness of two devices over PCIe, from near to far. Paths up to ON_SWITCH do not cross a CPU. */
 enum { ON_BRIDGE, ON_SWITCH, ON_HOST_BRIDGE, ON_SOCKET, ON_NODE, NEARNESS_COUNT };
 
-/* The matrix that is being read: nvidia-smi's only one, or rocm-smi's. It has bit 1 << matrix in bit sets. */
+/* The matrix that is being read: nvidia-smi's only one, or rocm-smi's of hops or of kinds of links. Matrix m
+ * has bit 1 << m in `rows` and `matrices`. */
 typedef enum { ONLY, HOPS, KINDS, NO_MATRIX = 4 } matrix_t;
 
 typedef struct {
@@ -128,6 +129,7 @@ static pto_status_t end_row(import_t *import, int from, matrix_t matrix) {
     return PTO_OK;
 }
 
+/* Fails if a matrix lacks the row of a device. */
 static pto_status_t check_rows(const import_t *import) {
     int missing = 0, first = 0;
     for (int i = import->devices - 1; i >= 0; i--)
@@ -235,7 +237,8 @@ static pto_status_t read_rocm_row(import_t *import, matrix_t matrix, char **word
     return end_row(import, from, matrix);
 }
 
-/* Sets `links` to 1 for direct xGMI links, else 0. Needs the matrix of hops, unless there are two GPUs. */
+/* Sets `links` to 1 for direct xGMI links, else 0. That needs the matrix of hops, unless there are two GPUs.
+ */
 static pto_status_t resolve_rocm_links(import_t *import) {
     const bool has_hops = import->matrices & 1U << HOPS, has_kinds = import->matrices & 1U << KINDS;
     const int wanted = (has_hops ? HOPS : 0) | (has_kinds ? KINDS : 0);
@@ -303,8 +306,9 @@ static void find_groups(import_t *import) {
         }
 }
 
-/* Fills the tree: sockets, then a switch for each device, then devices. A device is below the switch of its
- * group's first device. pto_node_tree_number_switches ignores switches with fewer than two devices. */
+/* Fills the tree: sockets, then a switch for each device, then devices. Each device is below the switch of
+ * the first device of its group. pto_node_tree_number_switches ignores switches with fewer than two devices.
+ */
 static void build_tree(const import_t *import, double pcie_gb_per_s, pto_node_tree_t *tree) {
     const int switches = tree->sockets, devices = switches + import->devices;
     for (int i = 0; i < tree->sockets; i++)

@@ -11,8 +11,9 @@ typedef struct {
     double pcie_gb_per_s;
 } pto_link_rates_t;
 
-/* Reads the output of either command. NICs near a GPU share its PCI switch. Errors: those of reading a file;
- * PTO_ERR_SYNTAX with the line if a row is incomplete; _NOT_APPLICABLE if there are no GPUs, or too many. */
+/* Reads the output of either command. NICs near a GPU share its PCI switch. Errors: those of reading the
+ * file; PTO_ERR_SYNTAX with the line if a row is incomplete; PTO_ERR_NOT_APPLICABLE if the text has no GPU,
+ * or more devices than a node can have. */
 pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pto_topology_t **topology,
                                     pto_error_t *err);
 

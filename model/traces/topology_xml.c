@@ -1,8 +1,9 @@
 /* Reads hwloc's objects, or NCCL's `cpu`, `pci` and `gpu` elements, into a PCI tree (node_tree.h). Place i of
- * the tree is XML element i.
+ * the tree is XML element i, with the same parent.
  *
  * NCCL (src/graph/xml.cc) writes the number of a GPU's links to each peer, NVSwitch or CPU, with the PCI
- * class of that target. Their rate follows from the GPU's architecture. NUMA nodes are taken for sockets. */
+ * class of that target. Their rate follows from the GPU's architecture. Its NUMA nodes are taken for sockets.
+ */
 #include "topology_xml.h"
 
 #include <ctype.h>
@@ -146,8 +147,9 @@ static int find_object(const import_t *import, const char *word) {
 
 enum { MATRIX_MAX = 2 * PTO_TREE_GPUS_MAX };
 
-/* Returns the role of the GPU or socket that a matrix's object belongs to, and sets its number. GPUs are
- * named by one of the OS devices below them. PTO_TREE_OTHER for other objects, which are NVSwitches. */
+/* Returns the role of the GPU or socket that a matrix's object belongs to, and sets its number. A matrix
+ * names a GPU by one of its OS devices, which are below it in the tree. PTO_TREE_OTHER for other objects,
+ * which are NVSwitches. */
 static pto_tree_role_t role_of(const import_t *import, int element, int *number) {
     for (; element >= 0; element = import->tree->place[element].parent) {
         const pto_tree_place_t *place = &import->tree->place[element];
@@ -175,7 +177,8 @@ static void store_value(import_t *import, const int *object, int64_t index, int6
             gb_per_s;
 }
 
-/* Reads a matrix of the rates of GPUs' links in MB/s: objects in `indexes`, rates in `u64values`. */
+/* Reads a matrix of the rates of GPUs' links in MB/s. Elements `indexes` name its objects; elements
+ * `u64values` have its values. */
 static void read_matrix(import_t *import, int matrix) {
     int object[MATRIX_MAX];
     int64_t objects = 0, values = 0;

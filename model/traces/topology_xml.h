@@ -12,13 +12,15 @@
  * GPU, GPUs of several hosts, or links of unknown rate. */
 pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, pto_error_t *err);
 
-/* Makes only the tree; changes texts in `xml`. Messages call the file `path`. Errors: as above. */
+/* Makes only the tree, from the elements of `xml`, whose texts it changes. Messages call it `path`. Errors:
+ * as above. Free it with pto_node_tree_destroy. */
 pto_status_t pto_node_tree_create(pto_xml_t *xml, const char *path, pto_node_tree_t **tree, pto_error_t *err);
 
 /* Returns whether the rates of NICs' links take the network's rate into account. It is unknown to hwloc,
  * nvidia-smi and rocm-smi, but known to NCCL's and RCCL's files and those written by hand. */
 bool pto_topology_has_nic_rates(const pto_topology_t *topology);
 
+/* Returns whether the GPUs have AMD's links. */
 bool pto_topology_has_xgmi(const pto_topology_t *topology);
 
 #endif

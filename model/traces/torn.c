@@ -214,8 +214,9 @@ int pto_bench_decimals(const char *line) {
     return point && point[1 + digits + strspn(point + 1 + digits, " \t\r")] == '\0' ? (int)digits : 0;
 }
 
-/* Returns the length of the beginning of a line that can be of a row: up to the first field that is not
- * numeric, with the digits it begins with. Words after a whole row do not count as other output. */
+/* Returns the length of that beginning of a line that can be of a row: up to the first field that is not
+ * numeric, but with the digits that this field begins with. Words after a whole row do not count as other
+ * output. */
 static size_t row_length(const pto_bench_t *benchmark, const char *line) {
     const size_t numbers = strspn(line, "0123456789. \t");
     const char *at = line + strspn(line, PTO_BENCH_BLANKS);
@@ -267,7 +268,8 @@ static bool is_within_size(const char *torn) {
     return torn[strcspn(torn, PTO_BENCH_BLANKS)] == '\0';
 }
 
-/* Returns whether two joined parts are a row of the table. With digits of other output they would not be. */
+/* Returns whether two joined parts are a row of the table. Digits of other output in it would give it another
+ * size or other decimals than expected. */
 static bool fits_table(const pto_bench_t *benchmark, const char *joined, shape_t shape) {
     const bool in_size = is_within_size(benchmark->torn);
     if (!shape.is_row || (benchmark->columns > 0 && shape.count != benchmark->columns) ||
@@ -278,8 +280,9 @@ static bool fits_table(const pto_bench_t *benchmark, const char *joined, shape_t
     return !in_size || is_next(benchmark, joined, benchmark->rows > 1);
 }
 
-/* Returns whether a line continues the torn row. A line that is a whole row by itself does so only if it
- * cannot be the next row or, before the first row, if the parts touch within a number. */
+/* Returns whether a line of this shape continues the torn row. If the line is a whole row by itself, it does
+ * so only if it cannot be the next row or, while there are no sizes to compare with, if the parts touch
+ * within a number. */
 static bool continues_torn(const pto_bench_t *benchmark, const char *line, shape_t shape) {
     if (!shape.is_row || !is_next(benchmark, line, false))
         return true;

@@ -1,6 +1,7 @@
 /* Reads ucx_perftest's messages between two processes. A frame has "| Test: ...", "| Message size: ..." and
- * "| Window size: ...". Of the rows, only the last one, "Final: ...", counts. Its MB/s are 2^20 bytes per
- * second. Batches of several tests (-b) are not read: they have no sizes. */
+ * "| Window size: ...". Rows while it measures ("[thread 0] ...") are ignored; the last one, "Final: ...",
+ * has the result. Its MB/s are 2^20 bytes per second. Batches of several tests (-b) are not read: they have
+ * no sizes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static const pto_bench_test_t tests[] = {
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
 /* The numbers of a row: count, time (percentile, average, overall), rate (average, overall), message rate
- * (average, overall). With several threads only the count and the overall ones. TIME and RATE are overall. */
+ * (average, overall). With several threads only the count and the overall ones. TIME and RATE are indexes of
+ * overall ones. */
 enum { NUMBERS = 8, TIME = 3, RATE = 5, NUMBERS_OF_THREADS = 4, TIME_OF_THREADS = 1, RATE_OF_THREADS = 2 };
 
 static const double mebi = 1.048576; /* 2^20 / 10^6 */
@@ -54,7 +56,8 @@ static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) 
     return pto_bench_name(reader, name, test);
 }
 
-/* Reads where the buffers of the sender or receiver are. They are on the host only if both are. */
+/* Reads where the buffers of the sender or, in the line after it, of the receiver are. They count as on the
+ * host only if both are. */
 static void read_memory(pto_recording_reader_t *reader, const char *send, const char *receive) {
     pto_bench_t *benchmark = &reader->benchmark;
     const bool is_host = pto_text_begins(send ? send : receive, "host");

@@ -11,6 +11,7 @@
 
 enum { FILE_BYTES_MAX = 16 << 20, ELEMENTS_MAX = 1 << 17, DEPTH_MAX = 256 };
 
+/* The state of parsing a file. */
 typedef struct {
     pto_xml_t *xml;
     XML_Parser parser;

@@ -20,7 +20,8 @@ typedef struct {
     int count;
 } pto_xml_t;
 
-/* Reads a file. Errors: PTO_ERR_IO, _TOO_LARGE, _MEMORY; _SYNTAX with the place, also for entities. */
+/* Reads a file. Errors: PTO_ERR_IO, _TOO_LARGE, _MEMORY; PTO_ERR_SYNTAX with the place, also for entities
+ * that the file defines. */
 pto_status_t pto_xml_read(const char *path, pto_xml_t *xml, pto_error_t *err);
 
 /* Parses a text; messages call it `path`. Errors: as above. */

@@ -5,7 +5,8 @@
 #include "base/names.h"
 
 /* After an array `built_in` of pointers to descriptors of `type`: define PREFIX_count and PREFIX_at, and the
- * static functions name_at (a pto_name_at_t), is_full (none can be registered) and keep (registers one). */
+ * static functions name_at (a pto_name_at_t), is_full (no more can be registered) and keep (registers one).
+ */
 #define PTO_REGISTRY(prefix, type, built_in, registered_max)                                                 \
     enum { BUILT_IN_COUNT = (int)(sizeof(built_in) / sizeof *(built_in)) };                                  \
     static const type *registered[registered_max];                                                           \

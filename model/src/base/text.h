@@ -7,7 +7,8 @@
 
 #include "portolan/api.h"
 
-/* A growable text. Start with a zeroed one; free `text`. After out_of_memory, nothing more is added. */
+/* A growable text. Start with a zeroed one; free `text`. When memory runs out, out_of_memory is set and
+ * nothing more is added. */
 typedef struct {
     char *text;
     size_t length;

@@ -13,8 +13,8 @@ typedef struct {
 
 enum { PTO_CSV_UNQUOTED_MAX = 256 };
 
-/* The caller sets `next` to a line's first character, `end` past its last one (no line ending), the rest to
- * 0. */
+/* The caller initialises `next` to the first character of a line and `end` past its last one, without the
+ * line ending, and the rest to 0. */
 typedef struct {
     const char *next; /* the next field; NULL past the last one */
     const char *end;

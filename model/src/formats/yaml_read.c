@@ -1,4 +1,5 @@
-/* Reads YAML mappings by tables of their keys (yaml_read.h); and readers of common kinds of values. */
+/* Reads YAML mappings by tables of their keys (yaml_read.h), and has the readers of the kinds of values that
+ * several files use. */
 #include "formats/yaml_read.h"
 
 #include <stdarg.h>
@@ -233,7 +234,8 @@ pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *
     return fault.status == PTO_OK ? PTO_OK : pto_read_fail_as(reader, node, &fault);
 }
 
-/* Reads a name (PTO_NAME_BYTES_MAX), or a longer text in which line breaks and tabs become blanks. */
+/* Reads a name (PTO_NAME_BYTES_MAX) or a longer text (PTO_TEXT_BYTES_MAX), in which line breaks and tabs
+ * become blanks. */
 static pto_status_t read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, size_t bytes_max,
                               char **slot) {
     pto_error_t fault = {.status = PTO_OK};

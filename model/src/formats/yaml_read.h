@@ -99,11 +99,13 @@ pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *li
 #define PTO_READ_ROWS(reader, list, wanted, row, rows, count)                                                \
     pto_read_rows(reader, list, wanted, row, sizeof **(rows), rows, count)
 
-/* Reports a fault of the file `path`, which a node names: at the node if it cannot be read, else in it. */
+/* Reports a fault of the file `path`, which a node names: at the node if it cannot be read, else in the file.
+ * */
 pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
                               const pto_error_t *fault);
 
-/* Values of `read`. Each comment has the slot's type; `argument` is unused unless mentioned. */
+/* Values of `read` in a field. Each comment gives the slot's type first; `argument` is unused unless
+ * mentioned. */
 /* char *, which the caller frees: a name, checked by pto_name_check */
 pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
 /* char *, which the caller frees: longer, and line breaks and tabs become blanks */

@@ -181,7 +181,8 @@ static pto_status_t build(builder_t *builder, const yaml_event_t *event, int dep
 }
 
 /* Skips the start of the stream and of the document, and the end of the document. Sets `*event` to the next
- * one (the first of a value, or the end of the stream), and `*in_document` if a document has started. */
+ * one: the first of a value, or the end of the stream; and `*in_document` to whether a document has started.
+ */
 static pto_status_t next_content(builder_t *builder, yaml_event_t *event, bool *in_document) {
     int documents = 0;
     for (;;) {

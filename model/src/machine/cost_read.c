@@ -1,7 +1,8 @@
 /* Reads the values of parameters in a machine file: numbers, postal costs and rows of costs
  * (docs/formats.md). Rows are checked for gaps and overlaps of their ranges of bytes. Functions with `slot`
  * and `argument` are readers of a table of fields (formats/yaml_read.h): `slot` is the address of the member
- * that they fill, `argument` is the number in the table's row. finish_ functions check whole mappings. */
+ * that they fill, `argument` is the number in the table's row. Functions named finish_ check a whole mapping.
+ */
 #include "machine/cost_read.h"
 
 #include <stdio.h>
@@ -170,7 +171,8 @@ static const struct {
 
 enum { WORD_MAX = 96, EXTRA_FIELDS = 2 /* the last of bytes_fields */ };
 
-/* Writes, for messages, what else rows differ by than bytes: " of {gpus: 4, nodes: 2}", or nothing. */
+/* Writes for messages which rows share ranges: " of {gpus: 4, nodes: 2}"; empty if rows differ only in their
+ * bytes. */
 static void describe(pto_rows_by_t by, const pto_cost_row_t *row, char *text) {
     text[0] = '\0';
     if (by == PTO_ROWS_BY_PROCS)

@@ -21,7 +21,8 @@ static void add_param(uint64_t *hash, const pto_param_t *param) {
         add(hash, value, sizeof value);
 }
 
-/* Only known parameters count, so that a new parameter does not change the digests of existing files. */
+/* Only known parameters count, so a parameter added to the program leaves existing files' digests as they
+ * are. */
 static void add_parameters(uint64_t *hash, const pto_machine_t *machine) {
     pto_machine_param_t *param;
     int count;

@@ -28,7 +28,8 @@ static bool is_among(const char *key, const char *const *name) {
     return *name != NULL;
 }
 
-/* Removes and returns the first child for which fits(child, given) holds; NULL: none. The caller owns it. */
+/* Removes and returns the first child for which fits(child, given) holds; NULL if there is none. The caller
+ * owns it. */
 static pto_yaml_node_t *take(pto_yaml_node_t *parent,
                              bool (*fits)(const pto_yaml_node_t *node, const void *given),
                              const void *given) {
@@ -132,6 +133,7 @@ static void keep_node(pto_yaml_node_t *root) {
     drop(root, is_empty, NULL);
 }
 
+/* Keeps what concerns the network between nodes. */
 static void keep_network(pto_yaml_node_t *root) {
     static const char *const whole[] = {"messages", "gap", "injection", "network", "fabric", NULL};
     static const char *const spaces[] = {"cpu", "gpu", NULL};
@@ -193,7 +195,8 @@ static pto_status_t find(const pto_reader_t *reader, const pto_yaml_node_t *node
 static pto_status_t inherit(pto_machine_files_t *files, pto_yaml_node_t *root, const chain_t *chain,
                             pto_error_t *err);
 
-/* Parses the last of `files` into `*root`, with what it inherits. `named` is the YAML node that names it. */
+/* Parses the last of `files` into `*root`, with what it inherits. `named` is the YAML node of the reader's
+ * file that names it. */
 static pto_status_t load(pto_machine_files_t *files, const chain_t *chain, const pto_reader_t *reader,
                          const pto_yaml_node_t *named, pto_yaml_node_t **root) {
     const int number = files->count - 1;
@@ -248,7 +251,8 @@ static bool is_reference(const pto_yaml_node_t *node, const void *key) {
     return is_key(node, key) && (node->kind == PTO_YAML_SCALAR || is_key(node, "inherits"));
 }
 
-/* Merges the files that `root` names. `node` and `network` take precedence over `inherits`. */
+/* Merges the files that `root` names. `node` and `network` come before `inherits`, which supplies what is
+ * still missing. */
 static pto_status_t inherit(pto_machine_files_t *files, pto_yaml_node_t *root, const chain_t *chain,
                             pto_error_t *err) {
     static const struct {

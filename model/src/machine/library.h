@@ -12,7 +12,8 @@ enum { PTO_LIBRARY_RULES_MAX = 256 };
 /* The keys of a row of `library` and of `tuning`. */
 extern const pto_yaml_table_t pto_library_row, pto_tuning_row;
 
-/* Reads a list of rows with these keys. The caller frees `*rule` with pto_library_rules_free. */
+/* Reads a list of rows with these keys. On success the caller owns `*rule`: free it with
+ * pto_library_rules_free. */
 pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
                             const pto_yaml_table_t *row, pto_library_rule_t **rule, int *rule_count);
 /* Copies `count` rows. `*to_count` must be 0 and becomes the number of rows to be freed. Returns false when

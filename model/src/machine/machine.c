@@ -7,7 +7,8 @@
 #include "machine/registry.h"
 #include "machine/topology_internal.h"
 
-/* Returns the row for these bytes, among rows that differ only in bytes; the last has no limit; or NULL. */
+/* Returns the row for these bytes, among rows that differ only in bytes; the last row has no limit. NULL: the
+ * table is empty. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
     int i = 0;
     while (i < cost->count - 1 && bytes >= cost->row[i].below_bytes)

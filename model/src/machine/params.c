@@ -74,7 +74,8 @@ static void add_row(list_t *list, const pto_cell_t *cell, const char *key, pto_c
         add(list, place, "below_bytes")->number = &row->below_bytes;
 }
 
-/* Adds all rows of a cost, or if it has none, its placeholder (pto_machine_make_room). */
+/* Adds all rows of a cost. If it has none, but a placeholder (pto_machine_make_room), adds the placeholder.
+ */
 static void add_rows(list_t *list, const pto_cell_t *cell, const char *key) {
     const pto_cost_table_t *cost = cell->at;
     for (int i = 0; i < cost->count || (i == 0 && cost->row); i++)

@@ -40,7 +40,8 @@ static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_nod
     return status;
 }
 
-/* A fabric's first level is the link of a node, as is `injection`. Both would charge the same bytes. */
+/* The first level of a fabric is the link of a node, and so is `injection`. Both would charge the same bytes.
+ */
 static pto_status_t check_fabric(const pto_reader_t *reader, const pto_yaml_node_t *root,
                                  const pto_machine_t *machine) {
     const pto_param_t *injection = machine->injection_s_per_byte;

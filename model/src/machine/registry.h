@@ -111,6 +111,7 @@ typedef struct {
  * known to contain the path. A word that families share is found for each of them. False after the last. */
 bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *word);
 
+/* Returns whether the machine has a value of this cell. */
 bool pto_cell_known(const pto_cell_t *cell);
 
 /* Copies a cell's value to the same cell of another machine. Returns false when out of memory. */

@@ -85,6 +85,7 @@ static bool forwards(const pto_topology_t *topology, int vertex) {
     return (vertex >= sockets && vertex < nics) || vertex >= pto_topology_devices(topology);
 }
 
+/* Finds the best paths from a device to all vertices. */
 static void find_paths(const pto_topology_t *topology, int from, path_t *path) {
     for (int vertex = 0; vertex < topology->vertex_count; vertex++)
         path[vertex] = (path_t){.cost = vertex == from ? 0 : INFINITY, .link = -1};

@@ -25,6 +25,7 @@ struct pto_topology {
     pto_route_t *route; /* [from][to] of devices */
 };
 
+/* Returns the number of devices of all kinds. */
 int pto_topology_devices(const pto_topology_t *topology);
 pto_route_t *pto_topology_route_of(const pto_topology_t *topology, int from, int to);
 
@@ -35,7 +36,8 @@ int pto_topology_vertex_add(pto_topology_t *topology, const char *name);
 int pto_topology_link_between(const pto_topology_t *topology, int from, int to);
 
 /* Compute the routes that are not known: those with the smallest sum of s_per_byte, then with the fewest
- * links, then with the links named first. False: out of memory. Routes that do not exist stay unknown. */
+ * links, then with the links named first. Returns false when out of memory. Routes that do not exist stay
+ * unknown. */
 bool pto_topology_find_routes(pto_topology_t *topology);
 
 /* Read a topology from a YAML mapping. The caller frees `*topology` with pto_topology_destroy. */

@@ -418,7 +418,8 @@ static void put_fabric(pto_text_t *writer, const pto_fabric_t *fabric) {
     }
 }
 
-/* Writes a comment of one or more lines. Unprintable characters become question marks. */
+/* Writes a comment of one or more lines. Comments have no escapes: unprintable characters become question
+ * marks. */
 static void put_comment(pto_text_t *writer, const char *comment) {
     bool at_line_start = true;
     while (*comment != '\0') {

@@ -26,7 +26,8 @@ static uint64_t fnv1a_text(uint64_t hash, const char *text) {
     return hash;
 }
 
-/* Adds a number that is set (above `unset`), with its name, which distinguishes such numbers. */
+/* Adds a number and its name if the number is set, that is, above `unset`. The name distinguishes such
+ * numbers from each other. */
 static uint64_t fnv1a_set(uint64_t hash, const char *name, int64_t value, int64_t unset) {
     return value > unset ? fnv1a(fnv1a_text(hash, name), (uint64_t)value) : hash;
 }
@@ -230,7 +231,8 @@ static matrix_users_t matrix_users_of(const pto_plan_t *plan, int64_t rank) {
     return (matrix_users_t){first, first + owners, procs};
 }
 
-/* Returns the bytes of a pair times a hash of the pair. A sum of these changes if two numbers are swapped. */
+/* Returns the bytes of a pair times a hash of the pair. The sum over pairs then changes if two numbers trade
+ * places. */
 static uint64_t weighted_bytes(const pto_request_t *request, bool host, int64_t source, int64_t destination) {
     uint64_t weight = pto_mix(((uint64_t)source << 32) + (uint64_t)destination + PTO_GOLDEN_GAMMA);
     int64_t bytes = host ? pto_request_host_bytes(request, source, destination)

@@ -133,7 +133,8 @@ static cells_t shifted_cells(const pto_halo_t *grid, int d, int shift, bool insi
     return (cells_t){inside ? grid->width : 0, grid->width};
 }
 
-/* Returns the cells along a dimension with a shift of 0: its own, with the halo `before` and `after`. */
+/* Returns the cells along a dimension in which the shift is 0: the process's own, with the halo `before` and
+ * `after` them. */
 static cells_t unshifted_cells(const pto_halo_t *grid, int d, bool before, bool after) {
     return (cells_t){before ? 0 : grid->width, grid->extent[d] + (before + after) * grid->width};
 }
@@ -152,7 +153,8 @@ static void find_side(const pto_halo_t *grid, const int *shift, bool inside, cel
 }
 
 /* How the cells of a side are divided into units for several processes. The cut is along the first dimension
- * with at least one cell for each unit, so that rows stay long; else along the longest one. */
+ * with at least one cell for each unit, since rows (the last dimension) should stay long; else along the
+ * longest one. */
 typedef struct {
     int dim;
     int64_t length; /* of each unit but the last, in cells along that dimension */

@@ -109,8 +109,8 @@ static bool needs_no_flags(const analysis_t *analysis, int64_t peer) {
 }
 
 /* Returns whether the plan may contain this step if `buffer` is in line format. Only copies from other
- * buffers may write it. No other one may be double-buffered: the addresses of its loads would depend on the
- * run. */
+ * buffers may write it. No other buffer may be double-buffered, since the addresses of its loads would depend
+ * on the run. */
 static bool allows_lines(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
     const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
     for (int i = 0; i < 2; i++)
@@ -162,7 +162,8 @@ static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action,
     return single;
 }
 
-/* Returns whether an action copies or reduces whole blocks, from or to ranges of the same lengths. */
+/* Returns whether an action copies or reduces whole blocks of the buffer, from or to ranges of the same
+ * lengths. */
 static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     if (is_by_pair(plan, buffer))
         return by_single_blocks(plan, action, buffer);

@@ -9,7 +9,8 @@ int64_t pto_buffer_block_bytes(const pto_plan_t *plan, int buffer, int64_t rank,
     return pto_held_block_bytes(&held, block);
 }
 
-/* Blocks that are dealt out are stored in the order of their distance; those of other cores keep offset 0. */
+/* Fills `offsets`, by block. Blocks that are dealt out are stored in the order of their distance; those of
+ * other cores keep the offset 0. */
 static void fill_offsets(const pto_held_t *held, int64_t *offsets) {
     const pto_buffer_t *buffer = held->buffer;
     bool dealt = buffer->cyclic != PTO_CYCLIC_NONE;

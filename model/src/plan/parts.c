@@ -1,4 +1,5 @@
-/* Accessors of a plan's nodes, stages, steps, buffers and groups (portolan/plan.h), and two of its traits. */
+/* Accessors of a plan's nodes, stages, steps, buffers and groups (portolan/plan.h), and two properties of the
+ * whole plan. */
 #include "plan/plan_internal.h"
 
 const pto_request_t *pto_plan_request(const pto_plan_t *plan) { return &plan->request; }

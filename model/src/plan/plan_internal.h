@@ -85,6 +85,7 @@ static inline bool pto_expr_is(const pto_expr_t *expr, int64_t constant) {
     return expr->constant == constant && pto_expr_is_constant(expr);
 }
 
+/* Returns whether two expressions are equal. */
 static inline bool pto_expr_same(const pto_expr_t *a, const pto_expr_t *b) {
     return a->constant == b->constant && a->loop == b->loop && a->power == b->power &&
            a->inverse == b->inverse && a->core == b->core && a->peer == b->peer;
@@ -153,7 +154,8 @@ int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t k
 /* Processes of one GPU that are members of any group of the kind. */
 int64_t pto_group_ranks_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind);
 
-/* Index arithmetic of folded groups: the index before folding, and the reverse (-1: folded away). */
+/* Index arithmetic of folded groups: the member before folding, and the reverse (-1 for a member folded
+ * away). */
 static inline int64_t pto_fold_out(int64_t fold, int64_t index) {
     return index < fold ? 2 * index + 1 : index + fold;
 }
@@ -162,7 +164,8 @@ int64_t pto_fold_in(int64_t fold, int64_t base_index);
 /* Returns whether the body of this kind of node is executed for each k in [from, to). */
 bool pto_node_repeats(pto_node_kind_t kind);
 
-/* Checks that nodes are nested as plan.h allows, and have few enough lanes. PTO_ERR_INVALID_PLAN. */
+/* Checks that nodes are nested as plan.h allows, and that no node has too many lanes. Errors:
+ * PTO_ERR_INVALID_PLAN. */
 pto_status_t pto_lanes_check(const pto_plan_t *plan, pto_error_t *err);
 
 /* Returns whether a buffer's blocks differ in size, following the user's byte counts. */
@@ -170,7 +173,7 @@ static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
 
-/* Returns the mean of the bytes that owners contribute to an allgatherv. */
+/* Returns the mean of the bytes that each owner contributes to an allgatherv. */
 double pto_request_mean_bytes(const pto_request_t *request);
 
 /* Finds the number of processes of a request's first collective node, and the bytes of the first block of its
@@ -181,12 +184,13 @@ bool pto_request_first_call(const pto_request_t *request, int64_t *procs, int64_
 /* Returns whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
-/* Returns whether all nodes of the layout do the same in a step (symmetry.c). `ordered`: in the same order of
- * peers. */
+/* Returns whether all nodes of the layout do the same in a step (symmetry.c). `ordered`: the peers must come
+ * in the same order, too. */
 bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered);
 
 /* Enumerates the actions of a step that have `rank` as a peer, and makes it their current peer. Call with
- * `*next` 0 first, until it returns false. They are in rank order if all members are peers of all. */
+ * `*next` 0 first, until it returns false. Actions are in rank order if all members are peers of each other.
+ */
 bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                             int64_t *next, pto_action_t *action);
 
@@ -199,15 +203,19 @@ pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, 
 /* Returns the slice whose bytes a step moves: its source, or its target if it has none. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
-/* Returns whether a step copies a process's input to its output, and both are one buffer (in_place). */
+/* Returns whether a step copies from the user's input to the output within a process, and both are one buffer
+ * (a request in place). */
 bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Returns the bytes that a copy moves: 0 if source and target are the same memory (a request in place). */
+/* Returns the bytes that a copy moves: 0 if its source and target are the same memory (a request in place).
+ */
 int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
 
+/* Returns the kind of a copy step, by the spaces of its buffers. */
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Returns whether a copy's bytes are non-contiguous for every process, as with shares of several blocks. */
+/* Returns whether a copy's bytes are non-contiguous on one side for every process, as with shares of several
+ * blocks. */
 bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core);
 
 /* Returns the number of pieces of a copy of non-contiguous blocks, such as blocks that are dealt out. */
@@ -216,6 +224,7 @@ int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core);
 /* Returns the number of rows of a halo exchange's copy; 1 for other copies, whose pieces are large. */
 int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step);
 
+/* Returns whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
 /* pto_buffer_bytes, or a faster function with the same result. */

@@ -91,6 +91,7 @@ static double median_s(const pto_policy_t *policy, int h) {
     return sorted[(count - 1) / 2];
 }
 
+/* Returns the h of the next run. */
 static int choose(const pto_policy_t *policy) {
     int untried = 0, tries = 0, best = 0;
     for (int h = 0; h <= policy->members; h++) {

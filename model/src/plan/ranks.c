@@ -58,7 +58,8 @@ static int64_t first_shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, 
     return j;
 }
 
-/* Sets the peer to the neighbor at shift j, if any. Signals and waits count it at the first of its shifts. */
+/* Sets the peer to the neighbor at shift j; false if there is none. A signal or wait counts a neighbor only
+ * at the first of its shifts. */
 static bool find_neighbor(const pto_halo_t *grid, pto_action_t *action, int64_t j) {
     int shift[PTO_DIMS_MAX];
     action->peer = pto_halo_shift(grid, j, shift) ? pto_halo_peer(grid, action->me, shift) : -1;
@@ -104,7 +105,8 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     return action->peer != action->me;
 }
 
-/* Returns the term that leads to this peer of the acting rank; -1: none. It need not be in the peer set. */
+/* Returns the term of the peer set that is this peer of the acting rank; -1: none. It need not be in the set.
+ */
 static int64_t term_of_peer(const pto_plan_t *plan, const pto_group_t *group, const pto_action_t *action,
                             int64_t peer) {
     const pto_peers_t *peers = &action->step->peers;

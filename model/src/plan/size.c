@@ -72,7 +72,8 @@ static bool varies_equally(const pto_expr_t *a, const pto_expr_t *b) {
     return a->loop == b->loop && a->power == b->power && a->inverse == b->inverse;
 }
 
-/* Returns whether shifts up to `until` stay inside the group in all iterations; the last has the largest. */
+/* Returns whether shifts up to `until` stay inside the group in all iterations of a loop; they are largest in
+ * the last one. */
 static bool stays_inside(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     const pto_expr_t *until = &step->peers.until;
     if (until->loop < 0 || until->power != 0 || until->inverse != 0 || until->core < 0)
@@ -91,11 +92,13 @@ static bool peers_vary(const pto_plan_t *plan, const pto_step_t *step, const pto
     return varies(&peers->until) && peers->kind == PTO_PEERS_SHIFT && !stays_inside(plan, step, loop);
 }
 
+/* Returns whether the number of a step's actions may depend on the loop's iteration. */
 static bool step_varies(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     return varies(&step->who_first) || varies(&step->who_stride) || varies(&step->who_until) ||
            peers_vary(plan, step, loop);
 }
 
+/* Returns whether the actions of a loop may depend on the iteration. */
 static bool loop_varies(const pto_plan_t *plan, int loop) {
     for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
         const pto_node_t *node = pto_node_at(plan, i);

@@ -46,7 +46,8 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     return held;
 }
 
-/* Returns the distance or number of a block: modulo cyclic_count, the core to which it is dealt out. */
+/* Returns the distance, or the number, of a block: modulo cyclic_count, it is the core to which the block is
+ * dealt out (pto_cyclic_t). */
 static int64_t deal_distance(const pto_held_t *held, int64_t block) {
     if (held->buffer->cyclic == PTO_CYCLIC_ORDINAL)
         return block;
@@ -205,7 +206,8 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
 
 _Thread_local int64_t pto_blocks_summed;
 
-/* Returns the bytes of all blocks of a buffer. If they are dealt out by distance, visits only the core's. */
+/* Returns the bytes of all blocks of a buffer. If they are dealt out by distance, only those of the rank's
+ * core are visited. */
 static int64_t all_blocks_bytes(const pto_held_t *held) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t members = held->members, total = 0;
@@ -326,6 +328,7 @@ int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core,
     return pto_run_values(first, run, stride, until) * (slice->repeat > 1 ? slice->repeat : 1);
 }
 
+/* Returns a slice's share of a block (pto_share_t). */
 static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t *action,
                                    const pto_held_t *held, pto_extent_t extent) {
     if (slice->share == PTO_SHARE_ALL)
@@ -482,7 +485,8 @@ void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, co
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }
 
-/* Returns the bytes of the parts of consecutive indices, which may wrap around. Visits each block once. */
+/* Returns the bytes of the parts of consecutive indices, which may wrap around. It visits each block once,
+ * not each part. */
 static int64_t parts_bytes(const pto_slice_t *slice, const pto_action_t *action, const pto_held_t *held,
                            int64_t index, int64_t count) {
     int64_t parts = slice->parts, indices = parts * held->buffer->block_count, total = 0;
@@ -535,8 +539,8 @@ static int64_t blocks_from(const pto_slice_t *slice, const pto_held_t *held, int
     return blocks;
 }
 
-/* Adds up the blocks that pto_slice_visit would visit, without their offsets, which would walk a table again.
- */
+/* Adds up the sizes of the blocks that pto_slice_visit would visit. This needs no offsets, whose computation
+ * would walk a table once more. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;

@@ -103,7 +103,8 @@ int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
     return source > target ? source : target;
 }
 
-/* Returns the number of rows of a slice of a halo exchange. Its expressions are constants; `first` is 0. */
+/* Returns the number of contiguous rows of a slice of a halo exchange. Its expressions are constants, and
+ * `first` is 0. */
 static int64_t row_count(const pto_slice_t *slice) {
     int64_t run = slice->run.constant, stride = slice->stride.constant, until = slice->until.constant;
     int64_t rows = run < stride && until > 0 ? (until - 1) / stride + 1 : 1;

@@ -1,7 +1,8 @@
 /* Walks a plan's stages in order, iteration by iteration (pto_walk_t). Says which earlier stages a stage
  * waits for (pto_walk_after), and checks how nodes are nested. Every interpreter reads plans by this walk. A
  * node's body follows it in the list of nodes, so the walk is a position in this list, with the innermost
- * enclosing node of each kind. `loop` is a loop, pipeline or either node; these do not nest. */
+ * enclosing node of each kind. Loops, pipelines and either nodes do not nest in each other: `loop` is any of
+ * these. */
 #include "plan/plan_internal.h"
 #include "portolan/policy.h"
 
@@ -51,6 +52,7 @@ static void close_loop(pto_walk_t *walk) {
     walk->k = 0;
 }
 
+/* Leaves the nodes that end here. */
 static void close_nodes(pto_walk_t *walk) {
     if (walk->collective >= 0 && walk->next == walk->collective_end)
         walk->collective = -1;

@@ -23,13 +23,15 @@ int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t sour
 /* Returns the maximum number of owners that pto_counts_peers lists. */
 int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count);
 
-/* Like pto_counts_read_matrix, but only rows of a traffic file with this source_space; -1: all rows. */
+/* Like pto_counts_read_matrix, but of a traffic file only the rows whose bytes are sent from this memory
+ * space; -1: all rows. */
 pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *counts, pto_error_t *err);
 
 /* Returns whether the first line that is not a comment begins with the column `source`. */
 bool pto_pair_rows_begin(const char *text, size_t text_size);
 
-/* Like pto_counts_parse_matrix for a file of rows (with this source_space; -1: all). Sets no path. */
+/* Like pto_counts_parse_matrix, for a file of rows. Only rows whose `source_space` is `space` count; -1: all.
+ * Sets no path in `counts`. */
 pto_status_t pto_pair_rows_parse(const char *text, size_t text_size, const char *path, int space,
                                  pto_counts_t *counts, pto_error_t *err);
 

@@ -171,7 +171,8 @@ static pto_status_t keep_path(pto_counts_t *parsed, const char *path, pto_counts
     return PTO_OK;
 }
 
-/* Parses a square of numbers, or a row for each pair (pair_rows.c; only those of `space`; -1: all). */
+/* Parses a square of numbers, or a file with a row for each pair (pair_rows.c), of which only the rows of a
+ * memory space count; -1: all. */
 static pto_status_t parse_space(const char *text, size_t text_size, const char *path, int space,
                                 pto_counts_t *counts, pto_error_t *err) {
     const char *start = text + pto_byte_order_mark(text, text_size), *end = text + text_size;

@@ -51,7 +51,8 @@ static int64_t largest_factor(int64_t number) {
 }
 
 /* Distributes the prime factors of `members` over the open dimensions: the largest
- * factor first, each to the dimension that is smallest so far. Then sorts them, largest first. */
+ * factor first, each to the dimension that is smallest so far. Then sorts these dimensions, the largest
+ * first. */
 static void distribute_factors(pto_halo_t *grid, const bool *open, int64_t members) {
     for (int d = 0; d < grid->dim_count; d++)
         grid->dims[d] = open[d] ? 1 : grid->dims[d];

@@ -102,6 +102,7 @@ static pto_status_t find_order(const pto_csv_origin_t *origin, const char *path,
     return pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1, "the file has no rows and no line with ranks=");
 }
 
+/* Adds up the rows in a matrix. */
 static pto_status_t fill(const rows_t *rows, const char *path, pto_counts_t *counts, pto_error_t *err) {
     int64_t total = 0;
     int64_t *matrix = calloc((size_t)(rows->order * rows->order), sizeof *matrix);

@@ -1,6 +1,7 @@
 /* Byte counts on a grid of processes, by arithmetic: between neighbors (stencil), or among the processes of a
  * line along one dimension (groups), as in Faraji's thesis (section 6.4.1). Also properties of all kinds of
- * counts. Processes are numbered in row-major order. Functions named _one ignore counts->host. */
+ * counts. Processes are numbered in row-major order. The functions named _one ignore the second pattern, in
+ * host memory (counts->host). */
 #include "base/checked.h"
 #include "base/text.h"
 #include "scenario/check.h"
@@ -16,7 +17,8 @@ static int64_t adjacency(const pto_grid_t *grid, int d, int64_t difference) {
     return (distance == 1) + (grid->wrap[d] && distance == grid->dim[d] - 1);
 }
 
-/* Removes the coordinate of the last dimension, of this size, from both numbers. Returns their difference. */
+/* Removes the coordinate of the last dimension, of this size, from both numbers. Returns the difference of
+ * the two coordinates. */
 static int64_t take_difference(int64_t size, int64_t *from, int64_t *to) {
     int64_t difference = *to % size - *from % size;
     *from /= size;

@@ -74,7 +74,8 @@ static pto_status_t out_of_range(const change_t *change, double value, const cha
 
 /* --- whole numbers: the layout, the node, limits of byte ranges ----------------------------------------- */
 
-/* Sets `*number` to what a change makes of `before`. `bytes`: it may have a suffix. */
+/* Sets `*number` to what a change makes of `before`. `bytes`: it is a number of bytes, which may have a
+ * suffix. */
 static pto_status_t new_number(const change_t *change, int64_t before, bool bytes, int64_t *number,
                                pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -227,7 +228,8 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
     return false;
 }
 
-/* Removes a key's unit: beta_s_per_byte becomes beta. injection.cpu.s_per_byte becomes injection.cpu.beta. */
+/* Removes a key's unit: beta_s_per_byte becomes beta. A unit alone, as in injection.cpu.s_per_byte, becomes
+ * beta, too. */
 static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
     static const struct {
         const char *end, *name;

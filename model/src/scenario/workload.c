@@ -92,7 +92,8 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
 
 /* --- communicators -------------------------------------------------------------------------------------- */
 
-/* How a call's communicators are spread over nodes. A run: one communicator's members on one node. */
+/* How a call's communicators are spread over nodes. A run consists of the members of one communicator on one
+ * node. */
 typedef struct {
     int64_t on_node;   /* members of the latest run; of all runs unless `uneven`; 0: no run yet */
     int64_t on_socket; /* minimum over the runs of the members on the socket of the run's first member */
@@ -166,8 +167,8 @@ static node_runs_t find_runs(const pto_workload_t *workload, unsigned along, int
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Sets `layout` to that of a call's communicators, and `call->communicators`. PTO_ERR_RANGE if these differ.
- */
+/* Sets `layout` to that of each of a call's communicators, and `call->communicators`. Errors: PTO_ERR_RANGE
+ * if their layouts differ. */
 static pto_status_t find_layout(const pto_workload_t *workload, pto_workload_call_t *call,
                                 pto_layout_t *layout, pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), size = 1;

@@ -65,7 +65,8 @@ static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
-/* A call that is being read. Its scenario comes first: the table of a scenario's keys applies. */
+/* A call that is being read. Its scenario comes first, so that the table of a scenario's keys applies to it.
+ */
 typedef struct {
     pto_workload_call_t call;
     const pto_workload_t *workload;
