@@ -4,8 +4,6 @@
 #include "dropin.h"
 #include "spaces.h"
 
-/* --- datatypes and operations --------------------------------------------------------------------------- */
-
 /* Size of an element of a predefined datatype without gaps; 0 for any other datatype. The last one is cached:
  * predefined datatypes are never freed. */
 static int64_t plain_bytes(MPI_Datatype type) {
@@ -110,8 +108,6 @@ static pto_datatype_t number_type(MPI_Datatype type, int64_t bytes, pto_op_t op)
     return pto_op_takes(op, datatype, NULL) == PTO_OK ? datatype : PTO_DATATYPE_COUNT;
 }
 
-/* --- buffers -------------------------------------------------------------------------------------------- */
-
 static bool is_on_gpu(const void *memory) {
     if (!drop.device || drop.assumes_host)
         return false;
@@ -135,8 +131,6 @@ static bool has_in(const drop_call_t *call, int rank) {
 static bool has_out(const drop_call_t *call, int rank) {
     return call->collective != PTO_COLLECTIVE_REDUCE || rank == call->root;
 }
-
-/* --- counts and displacements --------------------------------------------------------------------------- */
 
 int64_t drop_peer_count(const drop_counts_t *counts, int peer) {
     return counts->large ? (int64_t)((const MPI_Count *)counts->count)[peer]
@@ -184,8 +178,6 @@ static uint64_t counts_digest(const drop_call_t *call, int size) {
     }
     return digest | 1;
 }
-
-/* --- the key -------------------------------------------------------------------------------------------- */
 
 /* Returns whether the input has the size that the output requires. */
 static bool sends_whole_blocks(const drop_call_t *call, int rank, int64_t bytes) {

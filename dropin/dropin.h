@@ -27,8 +27,6 @@
 #include "portolan/exec_mpi.h"
 #include "portolan/pick.h"
 
-/* --- settings.c: the environment ------------------------------------------------------------------------ */
-
 typedef struct {
     bool on;                 /* from MPI_Init to MPI_Finalize; the same on all processes */
     bool any_gpu;            /* some process has a GPU */
@@ -63,8 +61,6 @@ extern drop_settings_t drop;
 void drop_begin(void);
 
 typedef struct drop_comm drop_comm_t;
-
-/* --- call.c: one call ----------------------------------------------------------------------------------- */
 
 /* Counts and displacements, by rank, of one side of an alltoallv or of an allgatherv's output: arrays of int,
  * or of MPI_Count and MPI_Aint (`large`). A reduce_scatter has counts without displacements. */
@@ -124,8 +120,6 @@ int64_t drop_peer_offset(const drop_counts_t *counts, MPI_Datatype type, int pee
 /* Returns whether the blocks of a side (0: input, 1: output) are contiguous, as an executor needs them. */
 bool drop_call_packed(const drop_call_t *call, int side, int size);
 
-/* --- agree.c: all processes or none --------------------------------------------------------------------- */
-
 /* The votes of a node's processes, in shared memory. */
 typedef struct drop_board drop_board_t;
 
@@ -147,8 +141,6 @@ bool drop_board_vote(drop_board_t *board, MPI_Comm comm, drop_vote_t vote, bool 
 void drop_board_decline(drop_board_t *board, MPI_Comm comm);
 bool drop_messages_vote(MPI_Comm comm, drop_vote_t vote, bool *have_plan);
 
-/* --- layouts -------------------------------------------------------------------------------------------- */
-
 /* How the processes of a communicator are spread over nodes and GPUs. For buffers in host memory, each
  * process counts as a GPU. A process's place is its number when they are sorted by node and GPU. */
 typedef struct {
@@ -161,8 +153,6 @@ typedef struct {
     int *rank_at;  /* by place */
     bool in_order; /* ranks and places are the same */
 } drop_layout_t;
-
-/* --- route.c: how calls of a key are executed ----------------------------------------------------------- */
 
 /* MPI on the program's buffers, MPI on copies in host memory, or a plan. */
 typedef enum { DROP_BY_MPI, DROP_STAGED, DROP_BY_PLAN } drop_method_t;
@@ -212,8 +202,6 @@ void drop_route_leave(drop_route_t *route);
 /* Collective. */
 void drop_route_destroy(drop_route_t *route);
 
-/* --- trial.c: the plan or MPI --------------------------------------------------------------------------- */
-
 typedef enum { DROP_NO_TRIAL, DROP_TURN_PLAN, DROP_TURN_MPI } drop_turn_t;
 
 bool drop_trial_is_on(const drop_route_t *route);
@@ -221,8 +209,6 @@ bool drop_trial_is_on(const drop_route_t *route);
 drop_turn_t drop_trial_begin(const drop_comm_t *comm, drop_route_t *route);
 /* Collective, after that call. After the last one, the route is left to MPI if the plan was slower. */
 void drop_trial_end(const drop_comm_t *comm, drop_route_t *route);
-
-/* --- comm.c: communicators ------------------------------------------------------------------------------ */
 
 /* What host.c keeps for a communicator. */
 typedef struct drop_host drop_host_t;
@@ -275,8 +261,6 @@ int drop_layout_blocks(const drop_layout_t *layout, int size, int place, int *ra
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table);
 bool drop_comms_begin(void);
 
-/* --- host.c: host buffers ------------------------------------------------------------------------------- */
-
 /* Returns whether this job prices calls on host buffers: the environment allows it, and the machine file says
  * which algorithms the MPI library uses for them. */
 bool drop_host_begin(void);
@@ -302,12 +286,8 @@ void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call);
  * lower end of MPI's. The predictions are explained ones of one size. */
 bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions);
 
-/* --- foreign.c: other GPUs ------------------------------------------------------------------------------ */
-
 /* Returns the library of AMD's or Intel's GPUs that this process has loaded; NULL: none. */
 const char *drop_foreign_runtime(void);
-
-/* --- gpu.c: the context of a GPU's memory --------------------------------------------------------------- */
 
 /* Make the memory's context the current one, until drop_gpu_leave; `*gpu` identifies the GPU on its node. */
 bool drop_gpu_enter(const void *memory, uint64_t *gpu);
@@ -316,8 +296,6 @@ void drop_gpu_leave(void);
 void *drop_gpu_context(void);
 /* Make this context the current one, until drop_gpu_leave. False: there is none. */
 bool drop_gpu_enter_again(void *context);
-
-/* --- take.c --------------------------------------------------------------------------------------------- */
 
 /* An intercepted call while it is in progress. */
 typedef struct {
@@ -336,8 +314,6 @@ typedef struct {
 void drop_take(drop_task_t *task);
 /* After MPI's function, or in its place. Returns the code for the program. */
 int drop_finish(drop_task_t *task, int code);
-
-/* --- report.c ------------------------------------------------------------------------------------------- */
 
 void drop_report_begin(void);
 void drop_report(const drop_task_t *task, double ended_s);

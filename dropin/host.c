@@ -134,8 +134,6 @@ static double vote_s(const drop_comm_t *comm) {
     return comm->host_state->vote_s;
 }
 
-/* --- prices --------------------------------------------------------------------------------------------- */
-
 static bool cost_of(const pto_predictions_t *predictions, const char *name, pto_cost_t *cost) {
     for (int i = 0; i < predictions->strategy_count; i++)
         if (strcmp(predictions->strategy[i]->name, name) == 0)
@@ -243,8 +241,6 @@ static answer_t ask_process_0(const drop_comm_t *comm, pto_collective_t collecti
 static int size_class_of(int64_t bytes) {
     return SIZE_CLASSES - 1 - __builtin_clzll((unsigned long long)bytes);
 }
-
-/* --- kinds of calls ------------------------------------------------------------------------------------- */
 
 static uint64_t kind_of(const drop_call_t *call, int64_t bytes) {
     uint64_t kind = pto_hash_add(pto_hash_add(PTO_HASH_START, (uint64_t)call->collective), (uint64_t)bytes);

@@ -76,8 +76,6 @@ pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_key_t *k
     return pto_bind_cell(&ask, drop.machine, scenario, err);
 }
 
-/* --- the plan and the executor of a strategy ------------------------------------------------------------ */
-
 static int64_t user_bytes(const pto_plan_t *plan, int64_t logical, int side) {
     return pto_exec_user_bytes(plan, logical, side == 0 ? PTO_ROLE_IN : PTO_ROLE_OUT);
 }
@@ -241,8 +239,6 @@ static double copies_s(const drop_comm_t *comm, const drop_route_t *route) {
     }
     return seconds;
 }
-
-/* --- the choice ----------------------------------------------------------------------------------------- */
 
 enum { STRATEGIES_MAX = 256 };
 

@@ -88,8 +88,6 @@ static void mark_shared_in_stage(pto_exec_t *exec, const pto_stage_t *stage) {
     }
 }
 
-/* --- this process's own memory ------------------------------------------------------------------------- */
-
 int64_t pto_exec_memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
     int64_t bytes = pto_buffer_bytes(exec->plan, buffer, rank);
     int64_t lines_bytes = 0;
@@ -249,8 +247,6 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
     return status;
 }
 
-/* --- the segment of the node ---------------------------------------------------------------------------- */
-
 /* The segment has a row of counters for each sending process, by flag and receiver, in its own cache
  * lines. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
@@ -353,8 +349,6 @@ static void leave_segment(pto_exec_t *exec) {
     if (exec->segment)
         (exec->segment_own ? pto_shared_destroy : pto_shared_close)(exec->segment, &exec->segment_handle);
 }
-
-/* --- all buffers --------------------------------------------------------------------------------------- */
 
 pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err) {
     exec->bound = calloc((size_t)pto_plan_buffer_count(exec->plan), sizeof *exec->bound);

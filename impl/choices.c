@@ -14,8 +14,6 @@ static pto_exec_choice_t *choice_at(const pto_exec_t *exec, int index) {
     return (pto_exec_choice_t *)exec->choices.item + index;
 }
 
-/* --- building the schedule ------------------------------------------------------------------------------ */
-
 static pto_status_t add_choice(pto_schedule_t *builder, const pto_node_t *node, int64_t member) {
     pto_exec_t *exec = builder->exec;
     const pto_group_t *group = pto_plan_group(exec->plan, node->group);
@@ -64,8 +62,6 @@ int pto_choice_of(const pto_schedule_t *builder, int lane) {
     const pto_exec_either_t *either = pto_choices_last(builder);
     return either->first + (either->chooses ? lane - 1 : 0);
 }
-
-/* --- choosing, at member 0 ------------------------------------------------------------------------------ */
 
 static void signal(atomic_uint_fast64_t *counter) {
     atomic_fetch_add_explicit(counter, 1, memory_order_release);
@@ -159,8 +155,6 @@ void pto_choices_end(pto_exec_t *exec) {
         either->chosen_early = true;
     }
 }
-
-/* --- executing the chosen branch ------------------------------------------------------------------------ */
 
 /* Finds whether member 0 has chosen. In each run, only one of the two counters gets a signal. */
 static void poll_choice(pto_exec_choice_t *choice) {

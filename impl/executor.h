@@ -15,8 +15,6 @@
 #include "portolan/policy.h"
 #include "shm.h"
 
-/* --- the schedule -------------------------------------------------------------------------------------- */
-
 typedef enum {
     PTO_TASK_POST,   /* start requests */
     PTO_TASK_FINISH, /* wait for them */
@@ -130,8 +128,6 @@ typedef struct {
     pto_nccl_block_t *blocks; /* alltoall(v): blocks to send, then blocks to receive */
     void *window[2];          /* of the input and output, where they are symmetric windows */
 } pto_exec_nccl_t;
-
-/* --- the executor -------------------------------------------------------------------------------------- */
 
 typedef struct {
     char *memory; /* this process's memory for the buffer when the executor was made; NULL: none */

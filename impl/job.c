@@ -19,8 +19,6 @@ pto_status_t pto_job_is_balanced(pto_job_t *job, uint64_t share, pto_error_t *er
                          "the processes were given different plans: some have other byte counts than others");
 }
 
-/* --- placement ----------------------------------------------------------------------------------------- */
-
 /* Process i of real node j becomes process i of node j in the plan. Every real node must have as many
  * processes as a node of the layout. All processes find the same error. */
 static pto_status_t place_by_nodes(const pto_layout_t *layout, pto_location_t *locations, int size,
@@ -96,8 +94,6 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
     job->locations = NULL;
     return status;
 }
-
-/* --- the whole job -------------------------------------------------------------------------------------- */
 
 void pto_job_init(const pto_team_t *team, pto_wait_t wait, pto_job_t *job) {
     const pto_team_t *node = team->node ? team->node : team;

@@ -11,8 +11,6 @@
 enum { PATIENCE_MAX_S = 30 * 24 * 3600 };
 enum { SLICES_MAX = 64 }; /* each slice costs flags and microseconds */
 
-/* --- how many blocks ----------------------------------------------------------------------------------- */
-
 static bool has_kernels(const pto_plan_t *plan) {
     for (int n = 0; n < pto_plan_node_count(plan); n++)
         if (pto_plan_node(plan, n)->kind == PTO_NODE_KERNEL)
@@ -120,8 +118,6 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* --- creating ------------------------------------------------------------------------------------------ */
-
 /* Returns the kernel before this one that the process takes part in. */
 static const void *kernel_before(const pto_exec_t *exec, const pto_exec_kernel_t *kernel) {
     const pto_exec_kernel_t *first = exec->kernels.item;
@@ -201,8 +197,6 @@ void pto_kernels_free(pto_exec_t *exec) {
     }
     free(exec->kernels.item);
 }
-
-/* --- running ------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
     void *kernel = ((pto_exec_kernel_t *)exec->kernels.item)[index].handle;

@@ -48,8 +48,6 @@ static bool others_use_buffers(const pto_exec_t *exec) {
     return false;
 }
 
-/* --- exchanging handles --------------------------------------------------------------------------------- */
-
 static bool was_offered(const pto_exec_t *exec, const pto_memory_handle_t *handle) {
     const pto_memory_handle_t *offered = exec->offered.item;
     for (int i = 0; i < exec->offered.count; i++)
@@ -223,8 +221,6 @@ static pto_status_t exchange(pto_exec_t *exec, const rebind_message_t *mine, pto
     return status;
 }
 
-/* --- relocating addresses ------------------------------------------------------------------------------- */
-
 static void add_relocation(pto_relocations_t *relocations, const void *from, int64_t bytes, const void *to) {
     if (!from || bytes == 0 || from == to)
         return;
@@ -311,8 +307,6 @@ static pto_status_t relocate_all(pto_exec_t *exec, const pto_relocations_t *relo
     return status;
 }
 
-/* --- registered memory ---------------------------------------------------------------------------------- */
-
 /* Returns whether this process accesses other processes' buffers of a side. */
 static bool accesses_others(const pto_exec_t *exec, int side) {
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
@@ -356,8 +350,6 @@ static pto_status_t use_common_place(const pto_exec_t *exec, int side, const voi
         return refuse_place(side, "the others' are not known to be at the same place", err);
     return find_peer_memory(exec, side, &place, err);
 }
-
-/* --- rebinding ------------------------------------------------------------------------------------------ */
 
 static void reset_next_peer_memory(const pto_exec_t *exec) {
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;

@@ -37,8 +37,6 @@ int pto_side_of(const pto_exec_t *exec, int buffer) {
     return role == PTO_ROLE_OUT ? PTO_SIDE_OUT : -1;
 }
 
-/* --- places --------------------------------------------------------------------------------------------- */
-
 pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, int64_t bytes) {
     const char *from = memory;
     for (int i = 0; i < exec->registrations.count && from; i++) {
@@ -105,8 +103,6 @@ static pto_status_t make_mailboxes(pto_exec_t *exec, pto_error_t *err) {
     exec->mailbox_memory = memory;
     return PTO_OK;
 }
-
-/* --- registering ---------------------------------------------------------------------------------------- */
 
 static pto_status_t check_register(pto_exec_t *exec, const char *memory, int64_t bytes, pto_error_t *err) {
     pto_status_t status = pto_exec_check_idle(exec, err);
@@ -189,8 +185,6 @@ pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *reg
         *registration = exec->registrations.count - 1;
     return status;
 }
-
-/* --- unregistering -------------------------------------------------------------------------------------- */
 
 static bool is_in(const pto_exec_t *exec, int number, const void *memory) {
     return pto_register_place(exec, memory, 1).registration == number;

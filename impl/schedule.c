@@ -13,8 +13,6 @@
 #include "schedule.h"
 #include "schedule_items.h"
 
-/* --- stages -------------------------------------------------------------------------------------------- */
-
 /* Appends the items of one action: of what this process does in a step with one peer. */
 typedef pto_status_t (*build_t)(pto_schedule_t *builder, const pto_action_t *action);
 
@@ -154,8 +152,6 @@ static pto_status_t build_collective(pto_schedule_t *builder) {
     builder->collective = builder->walk->collective;
     return pto_walk_in_nccl(builder->walk) ? build_nccl(builder) : build_call(builder);
 }
-
-/* --- lanes ---------------------------------------------------------------------------------------------- */
 
 /* Returns the index of the first of `count` new events; -1: out of memory. */
 static int new_events(pto_schedule_t *builder, int count) {

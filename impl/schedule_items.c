@@ -11,8 +11,6 @@ pto_status_t pto_schedule_out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a schedule");
 }
 
-/* --- byte ranges --------------------------------------------------------------------------------------- */
-
 static bool add_range(pto_byte_ranges_t *ranges, int64_t offset_bytes, int64_t bytes) {
     pto_byte_range_t *range = pto_vector_add(&ranges->list, sizeof *range);
     ranges->failed = !range;
@@ -67,8 +65,6 @@ static bool in_device(const pto_schedule_t *builder, const pto_slice_t *slice) {
     return pto_plan_buffer(builder->exec->plan, slice->buffer)->space == PTO_SPACE_GPU;
 }
 
-/* --- tasks --------------------------------------------------------------------------------------------- */
-
 static pto_vector_t *tasks_of(const pto_schedule_t *builder) {
     return &builder->exec->lane[builder->walk->lane].tasks;
 }
@@ -114,8 +110,6 @@ static pto_spot_t spot_at(const pto_byte_ranges_t *ranges, char *at) {
 static pto_byte_range_t rest_of(const pto_byte_ranges_t *ranges, pto_byte_range_t range, int64_t bytes) {
     return (pto_byte_range_t){range.at + (ranges->lines ? 0 : bytes), range.bytes - bytes};
 }
-
-/* --- copies and reductions ----------------------------------------------------------------------------- */
 
 pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device,
                                int64_t divisor) {

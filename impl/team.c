@@ -60,8 +60,6 @@ pto_status_t pto_team_barrier(const pto_team_t *team, pto_error_t *err) {
     return pto_team_least(team, &none, 1, err);
 }
 
-/* --- agreement ------------------------------------------------------------------------------------------ */
-
 /* Returns this process's error as all processes report it. If a call failed, the message names the rank. */
 static pto_error_t own_error(const pto_team_t *team, pto_status_t status, const pto_error_t *err) {
     pto_error_t named = *err;

@@ -73,8 +73,6 @@ static bool meet_in_shared_memory(tap_comm_t *comm, pto_error_t *err) {
     return all;
 }
 
-/* --- making --------------------------------------------------------------------------------------------- */
-
 typedef struct {
     uint64_t gpu;
     uint64_t process;
@@ -200,8 +198,6 @@ void tap_comm_begin_split(tap_comm_t *parent, uint64_t split, int color, void *h
     uint64_t id = pto_hash_add(pto_hash_add(parent->id, split), (uint64_t)color);
     begin(handle, id, size, rank);
 }
-
-/* --- ending --------------------------------------------------------------------------------------------- */
 
 static tap_comm_t *remove_comm(void *handle) {
     pthread_mutex_lock(&comms_lock);

@@ -45,8 +45,6 @@ void tap_next(const char *name, void *function, size_t size) {
     if (!next)                                                                                               \
     return TAP_INVALID_USAGE
 
-/* --- the next functions --------------------------------------------------------------------------------- */
-
 /* function_list.h is expanded three times in this file: into a table of names, into the switch that calls
  * NCCL, and into the wrappers. EACH strips the parentheses of a list. */
 #define IN_OUT const void *in, void *out, size_t count, int datatype
@@ -76,8 +74,6 @@ int tap_pass(const tap_call_t *call) {
     return TAP_INVALID_USAGE;
 }
 #undef FUNCTION
-
-/* --- groups --------------------------------------------------------------------------------------------- */
 
 /* The group that this thread has open. All processes have the same collectives of a communicator in the
  * group, but their messages may differ (decision 65). So whether a call runs here must not depend on
@@ -222,8 +218,6 @@ EXPORT(int ncclGroupEnd(void)) {
         return group.depth == 0 ? do_outside_group(call) : call_in_group(call);                              \
     }
 #include "function_list.h"
-
-/* --- communicators -------------------------------------------------------------------------------------- */
 
 /* The beginning of ncclConfig_t, as of NCCL 2.14. */
 typedef struct {

@@ -15,8 +15,6 @@
 enum { SENDING, RECEIVING, DIRECTIONS };
 _Static_assert(2 * TAP_SIZE_MAX <= PTO_PIPES_MAX, "a pipe to each process and from it must fit");
 
-/* --- memory --------------------------------------------------------------------------------------------- */
-
 /* Allocates the pipes' ends, at the same offset on all processes. Without room, messages are left to NCCL. */
 void tap_messages_begin(tap_comm_t *comm) {
     const pto_device_t *device = tap_settings()->device;
@@ -77,8 +75,6 @@ static int pipe_number(tap_comm_t *comm, tap_pipes_t *pipes, int direction, int 
     return *number;
 }
 
-/* --- the decision --------------------------------------------------------------------------------------- */
-
 static int64_t bytes_of(const tap_call_t *call) {
     const int64_t each = tap_element_bytes(call->datatype);
     return each > 0 && call->count <= (size_t)(INT64_MAX / each) ? (int64_t)call->count * each : 0;
@@ -109,8 +105,6 @@ bool tap_takes_message(const tap_call_t *call) {
     tap_leave(comm);
     return taken;
 }
-
-/* --- passing -------------------------------------------------------------------------------------------- */
 
 typedef struct {
     pto_messages_t args;

@@ -9,8 +9,6 @@
 #include "portolan/pick.h"
 #include "tap.h"
 
-/* --- NCCL's datatypes and operations -------------------------------------------------------------------- */
-
 enum { NCCL_FLOAT8_FIRST = 10, NCCL_FLOAT8_LAST = 11 };
 
 /* Returns PTO_DATATYPE_COUNT if there is none. */
@@ -70,8 +68,6 @@ static bool equal_keys(const tap_key_t *a, const tap_key_t *b) {
     return a->collective == b->collective && a->datatype == b->datatype && a->op == b->op &&
            a->root == b->root && a->bytes == b->bytes;
 }
-
-/* --- choosing ------------------------------------------------------------------------------------------- */
 
 /* Returns whether a plan is a candidate. The collectives on vectors may be in place on some processes only,
  * so their plans must work in place and out of place. */

@@ -52,8 +52,6 @@ static pto_status_t blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks
     return status;
 }
 
-/* --- a team without communication ----------------------------------------------------------------------- */
-
 static pto_status_t no_allgather(void *context, const void *mine, size_t bytes, void *all, pto_error_t *err) {
     (void)context, (void)mine, (void)all;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its processes exchange %zu bytes when it is made",
@@ -85,8 +83,6 @@ static void *reach(void *context, int rank, const void *memory) {
     const tap_symmetric_t *in = context;
     return in->at[rank] + ((const char *)memory - in->own);
 }
-
-/* --- creation ------------------------------------------------------------------------------------------- */
 
 static pto_status_t clear(const tap_symmetric_t *made, pto_error_t *err) {
     void *zeros = calloc(1, ZEROS_BYTES);

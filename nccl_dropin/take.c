@@ -6,8 +6,6 @@
 #include "environment.h"
 #include "tap.h"
 
-/* --- the communicator's order --------------------------------------------------------------------------- */
-
 /* NCCL executes the calls of a communicator one after another, in whatever streams they are. But NCCL does
  * not know the calls that run here. So a call in another stream than the communicator's last call waits for
  * an event of that call. Within a capture, calls are ordered among themselves only. */
@@ -56,8 +54,6 @@ void tap_before_pass(const tap_call_t *call) { in_order(call, tap_follow_last); 
 
 void tap_after_pass(const tap_call_t *call) { in_order(call, tap_record_last); }
 
-/* --- buffers -------------------------------------------------------------------------------------------- */
-
 /* Returns the call with NULL for a buffer that this process does not use, such as the output of a reduce. */
 static tap_call_t without_unused_buffers(const tap_call_t *call, const tap_pick_t *pick) {
     tap_call_t used_call = *call;
@@ -82,8 +78,6 @@ static pto_status_t copy(void *to, const void *from, int64_t bytes, void *stream
     const pto_move_t move = {to, from, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
     return tap_settings()->device->copy(&move, stream, err);
 }
-
-/* --- executors ------------------------------------------------------------------------------------------ */
 
 /* The time-out of kernels is longer than any job: only aborting the communicator ends those that wait. */
 static const double patience_s = 30.0 * 24 * 3600;
@@ -180,8 +174,6 @@ static pto_status_t enqueue(const tap_pick_t *pick, tap_run_t *run, const tap_ca
     }
     return status == PTO_OK ? pto_exec_enqueue_on(run->exec, in, call->out, call->stream, err) : status;
 }
-
-/* --- calls ---------------------------------------------------------------------------------------------- */
 
 bool tap_takes(const tap_call_t *call) {
     tap_comm_t *comm = tap_comm_of(call->comm);

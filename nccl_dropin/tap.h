@@ -28,8 +28,6 @@
 #include "portolan/machine.h"
 #include "portolan/scenario.h"
 
-/* --- settings.c ----------------------------------------------------------------------------------------- */
-
 typedef struct {
     bool on;
     bool explains; /* PORTOLAN_EXPLAIN: a summary when a communicator ends */
@@ -49,8 +47,6 @@ typedef struct {
 const tap_settings_t *tap_settings(void);
 
 typedef struct tap_comm tap_comm_t;
-
-/* --- calls ---------------------------------------------------------------------------------------------- */
 
 #define FUNCTION(name, ...) TAP_##name,
 typedef enum {
@@ -85,16 +81,12 @@ static inline bool tap_is_message(const tap_call_t *call) {
     return tap_collective_of(call) == PTO_COLLECTIVE_MESSAGES;
 }
 
-/* --- intercept.c ---------------------------------------------------------------------------------------- */
-
 /* Call NCCL's own function. */
 int tap_pass(const tap_call_t *call);
 /* Find the next function of this name: in the libraries behind this one, or in libnccl.so.2. NULL: none. */
 void tap_next(const char *name, void *function, size_t size);
 /* NCCL's results. */
 enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
-
-/* --- symmetric.c ---------------------------------------------------------------------------------------- */
 
 enum { TAP_SIZE_MAX = 8 };
 
@@ -121,8 +113,6 @@ void tap_symmetric_free(tap_symmetric_t *made);
 /* In between, allocations of `block_device` by this thread come from this block. */
 void tap_symmetric_enter(tap_symmetric_t *entered);
 void tap_symmetric_leave(void);
-
-/* --- pick.c --------------------------------------------------------------------------------------------- */
 
 /* What makes calls of one kind. */
 typedef struct {
@@ -169,8 +159,6 @@ void tap_picks_free(tap_comm_t *comm);
 /* Returns the size of an element of NCCL's datatype of this number; 0: unknown. */
 int64_t tap_element_bytes(int number);
 
-/* --- messages.c ----------------------------------------------------------------------------------------- */
-
 /* Pipes from one process to another: one for messages that are not captured, and one for each capture. */
 enum { TAP_PIPES_MAX = 32 };
 
@@ -201,8 +189,6 @@ bool tap_takes_message(const tap_call_t *call);
  * stream, or in a stream of their own. Returns NCCL's result. */
 int tap_do_messages(tap_call_t *first, const tap_call_t *calls, int count, bool in_side_stream);
 
-/* --- doors.c -------------------------------------------------------------------------------------------- */
-
 enum { TAP_DOORS = 4096 };          /* of a communicator; each executor takes one */
 typedef struct tap_door tap_door_t; /* a one-shot barrier in shared memory */
 
@@ -210,8 +196,6 @@ size_t tap_doors_bytes(void);
 /* Collective, at the communicator's next door: returns whether all processes come to it with the same digest,
  * which is not 0. A process waits at most `patience_s`. The result is the same on all, even on late ones. */
 bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s);
-
-/* --- comm.c --------------------------------------------------------------------------------------------- */
 
 struct tap_comm {
     tap_comm_t *next;
@@ -258,8 +242,6 @@ void tap_comm_end(void *handle);
 /* End kernels that wait for other processes. Their memory is not freed. */
 void tap_comm_abort(void *handle);
 
-/* --- gpu.c ---------------------------------------------------------------------------------------------- */
-
 /* There is no driver: the device is the host. */
 bool tap_gpu_is_host(void);
 /* The current context; NULL: none. */
@@ -273,8 +255,6 @@ void tap_gpu_leave(void);
 void tap_gpu_advance(void);
 /* Sets `*capture` to the identifier of the capture that the stream is in; 0: none. False: unknown. */
 bool tap_gpu_capture(void *stream, uint64_t *capture);
-
-/* --- take.c --------------------------------------------------------------------------------------------- */
 
 /* Returns whether the collective is taken; all processes decide the same. */
 bool tap_takes(const tap_call_t *call);
@@ -296,8 +276,6 @@ pto_status_t tap_begin_side_stream(void **stream, const void *comm, const tap_ca
 /* Before and after a call that NCCL runs: keep it in the communicator's order. */
 void tap_before_pass(const tap_call_t *call);
 void tap_after_pass(const tap_call_t *call);
-
-/* --- report.c ------------------------------------------------------------------------------------------- */
 
 /* Returns whether there is a report. The first call opens the file, under the process's rank according to its
  * launcher, or else under its rank in the communicator. */

@@ -92,8 +92,6 @@ static struct {
     _Atomic double limit_s;         /* of the current step */
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .rank = -1};
 
-/* --- reports -------------------------------------------------------------------------------------------- */
-
 /* Appends that this process makes no progress. */
 static void append_own(pto_line_t *text, double stuck_s) {
     pto_line_add(text, "%s: ", guard.program);
@@ -164,8 +162,6 @@ static void end_job(double stuck_s, bool stuck) {
     guard_abort(1);
 }
 
-/* --- watching ------------------------------------------------------------------------------------------- */
-
 /* Releases the lock and sleeps; the lock is held again after it. Returns the seconds to count. */
 static double sleep_unlocked(double *woke_s) {
     struct timespec until;
@@ -224,8 +220,6 @@ static void *watch(void *ignored) {
     pthread_mutex_unlock(&guard.lock);
     return ignored;
 }
-
-/* --- functions of the main thread ----------------------------------------------------------------------- */
 
 void guard_begin(const char *program, double timeout_s) {
     guard.program = program;

@@ -42,8 +42,6 @@ int64_t prof_type_bytes(MPI_Datatype type) {
     return (int64_t)bytes;
 }
 
-/* --- cells ---------------------------------------------------------------------------------------------- */
-
 _Static_assert(sizeof(prof_key_t) == sizeof(uint64_t), "a key is one word");
 
 prof_cell_t *prof_find_cell(const prof_key_t *key) { return pto_slots_find(&prof.cells, key); }
@@ -96,8 +94,6 @@ void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t m
     if (prof.ordered)
         prof_order_received(world, group->id, tag, messages, space, post_index);
 }
-
-/* --- calls ---------------------------------------------------------------------------------------------- */
 
 /* Allocate the next chunk of rows. NULL: out of memory, or too many rows. */
 static prof_row_t *new_chunk(void) {

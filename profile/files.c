@@ -17,8 +17,6 @@
 enum { TEXT_MAX = 1 << 15, LINE_MAX = 512, PATH_ROOM = 4096, TAG = 32000 };
 enum { ROWS_DEFAULT = 1000000 };
 
-/* --- text ----------------------------------------------------------------------------------------------- */
-
 /* The destination of text: a file, or process 0, which writes it to a file. */
 typedef struct {
     bool to_process_0;
@@ -105,8 +103,6 @@ static void end_line_with(int64_t inside, int64_t waiting) {
     put_time(waiting);
     end_line();
 }
-
-/* --- tables --------------------------------------------------------------------------------------------- */
 
 static const char *const space_names[PRELOAD_SPACE_COUNT] = {[PRELOAD_CPU] = "cpu",
                                                              [PRELOAD_GPU] = "gpu",
@@ -271,8 +267,6 @@ static void write_heading(const table_t *table, bool complete) {
     end_line();
 }
 
-/* --- files of one process that ends early --------------------------------------------------------------- */
-
 enum { TO_WRITE, IS_WRITING, IS_WRITTEN };
 static atomic_int written;
 static pid_t process; /* forked children must not write */
@@ -363,8 +357,6 @@ void prof_files_begin(void) {
     catch_signals();
     atexit(prof_write_own);
 }
-
-/* --- all processes -------------------------------------------------------------------------------------- */
 
 /* Process 0 appends the others' text in the order of their ranks. It asks each by an empty message, and an
  * empty message ends the text. */

@@ -6,8 +6,6 @@
 
 #include "intercept.h"
 
-/* --- sends ---------------------------------------------------------------------------------------------- */
-
 /* Describes a message by the arguments of its call. */
 static prof_request_t message_of(prof_routine_t routine, const void *buffer, MPI_Count count,
                                  MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
@@ -44,8 +42,6 @@ static void note_send(const prof_call_t *call, int code, prof_request_t msg, con
     if (request && msg.sends && *request != MPI_REQUEST_NULL)
         prof_request_add(*request, &msg);
 }
-
-/* --- receives ------------------------------------------------------------------------------------------- */
 
 /* Counts a receive that has completed. */
 static void count_received(const prof_request_t *msg, const MPI_Status *status) {
@@ -85,8 +81,6 @@ static void note_irecv(const prof_call_t *call, int code, prof_request_t msg, co
     prof_request_add(*request, &msg);
 }
 
-/* --- send and receive in one call ----------------------------------------------------------------------- */
-
 static void note_sendrecv(const prof_call_t *call, int code, prof_request_t out, prof_request_t in,
                           const MPI_Status *status) {
     note_send(call, code, out, NULL);
@@ -110,8 +104,6 @@ static void note_isendrecv(const prof_call_t *call, int code, prof_request_t out
     prof_request_add(*request, &in);
 }
 #endif
-
-/* --- persistent requests -------------------------------------------------------------------------------- */
 
 static void note_init(const prof_call_t *call, int code, prof_request_t msg, bool receives,
                       const MPI_Request *request) {
@@ -145,8 +137,6 @@ static void note_start(const prof_call_t *call, int code, const MPI_Request *req
 PROF_SIMPLE(Start, (MPI_Request * request), (request), note_start(&call, code, request, 1))
 PROF_SIMPLE(Startall, (int count, MPI_Request request[]), (count, request),
             note_start(&call, code, request, count))
-
-/* --- completion ----------------------------------------------------------------------------------------- */
 
 /* Number of requests that needs no allocation. */
 enum { FEW = 32 };
@@ -274,8 +264,6 @@ PROF_BOTH(Testsome, true,
           WAITING(count, requests, statuses, MPI_STATUSES_IGNORE),
           wait_end(&waiting, &call, code, *done, indices))
 
-/* --- freed and cancelled requests ----------------------------------------------------------------------- */
-
 static void forget(prof_request_t *msg) {
     prof_undetermined_receives -= (msg->active && msg->is_wildcard) + msg->cancelled;
     prof_request_remove(msg);
@@ -299,8 +287,6 @@ static void on_request(MPI_Request request, void (*act)(prof_request_t *msg)) {
 
 PRELOAD_PASS_BOTH(Request_free, (MPI_Request * request), (request), on_request(*request, forget), (void)0)
 PRELOAD_PASS_BOTH(Cancel, (MPI_Request * request), (request), on_request(*request, mark_cancelled), (void)0)
-
-/* --- probes --------------------------------------------------------------------------------------------- */
 
 static void note_probe(const prof_call_t *call, int peer, int tag, MPI_Comm comm) {
     prof_count_call(call, prof_group_of(comm), peer, tag, 0, PRELOAD_CPU);
@@ -343,8 +329,6 @@ PROF_BOTH(Improbe, false,
           (int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
           (peer, tag, comm, flag, message, status), (peer, tag, comm, flag, message, use), OWN_STATUS,
           note_mprobe(&call, code, peer, tag, comm, *flag != 0, *message, use))
-
-/* --- functions with counts ------------------------------------------------------------------------------ */
 
 #define SEND_PARAMS const void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 #define SEND_ARGS buffer, count, type, peer, tag, comm

@@ -5,8 +5,6 @@
 
 #include "intercept.h"
 
-/* --- windows -------------------------------------------------------------------------------------------- */
-
 /* A window. MPI keeps it as an attribute of the handle, and frees it by `forget`. */
 typedef struct {
     const prof_group_t *group;
@@ -81,8 +79,6 @@ static const window_t *window_of(MPI_Win handle) {
 
 /* The memory of a dynamic window is attached later. */
 static preload_space_t dynamic_space(void) { return prof.has_spaces ? PRELOAD_UNKNOWN : PRELOAD_CPU; }
-
-/* --- accesses ------------------------------------------------------------------------------------------- */
 
 /* This process's side of an access. */
 typedef struct {
@@ -163,8 +159,6 @@ PROF_SIMPLE(Compare_and_swap,
             (const void *buffer, const void *compared, void *result, SINGLE_PARAMS, MPI_Win window),
             (buffer, compared, result, type, peer, displacement, window),
             note_access(&call, code, SIDE(buffer, 2, type), SIDE(result, 1, type), peer, window, NULL))
-
-/* --- synchronization, of which only the time is counted ------------------------------------------------- */
 
 static void note_sync(const prof_call_t *call, MPI_Win handle) {
     const window_t *window = window_of(handle);

@@ -43,8 +43,6 @@ int prof_undetermined_receives;
 
 int64_t prof_order_post(void) { return posted++; }
 
-/* --- recording ------------------------------------------------------------------------------------------ */
-
 static channel_t *channel_of(pto_slots_t *channels, int32_t peer, uint64_t group, int32_t tag) {
     const channel_t key = {.group = group, .peer = peer, .tag = tag};
     channel_t *channel = pto_slots_add(channels, &key);
@@ -110,8 +108,6 @@ void prof_order_cancel(int peer, uint64_t group, int tag, int64_t post_index) {
             return;
         }
 }
-
-/* --- reports to the senders ----------------------------------------------------------------------------- */
 
 /* A run of receives in one space, as reported to the sender. */
 typedef struct {
@@ -227,8 +223,6 @@ static bool exchange_runs(answers_t *answers) {
     free(outgoing_counts);
     return all && answers->runs;
 }
-
-/* --- matching ------------------------------------------------------------------------------------------- */
 
 /* The messages of a cell that were received in one space. */
 typedef struct {

@@ -8,8 +8,6 @@
 
 #include "base/grow.h"
 
-/* --- sides ---------------------------------------------------------------------------------------------- */
-
 static bool is_in_place(const prof_side_t *side) { return side->buffer == MPI_IN_PLACE; }
 
 /* Returns the bytes of block `i`, the one for process `i`. */
@@ -30,8 +28,6 @@ static int64_t sum_of(const prof_side_t *side, int n) {
         sum += bytes_for(side, i);
     return sum;
 }
-
-/* --- parts ---------------------------------------------------------------------------------------------- */
 
 /* A part: equal messages to or from one peer. */
 typedef struct {
@@ -124,8 +120,6 @@ void prof_note(const prof_collective_t *collective, prof_parts_of_t *parts) {
         count_call(collective, group, 0, PRELOAD_CPU);
 }
 
-/* --- exact ---------------------------------------------------------------------------------------------- */
-
 /* Every process exchanges directly with all others. To each it sends that process's block of `sent` or, if
  * sends_own, its own block. From each it receives that process's block of the output or, if receives_own, its
  * own block. */
@@ -171,8 +165,6 @@ void prof_parts_of_gather(const prof_collective_t *collective, const prof_group_
 void prof_parts_of_scatter(const prof_collective_t *collective, const prof_group_t *group) {
     exchange_with_root(collective, group, false);
 }
-
-/* --- by plan -------------------------------------------------------------------------------------------- */
 
 /* Adds the parts by the plan of a collective, whose member 0 is the root. `bytes` are those of a vector or of
  * one block, `contributed_bytes` those of all data that this process contributes, which calls.csv has. */
@@ -228,8 +220,6 @@ void prof_parts_of_reduce_scatter_block(const prof_collective_t *collective, con
     reduce_by_plan(collective, group, PTO_COLLECTIVE_REDUCE_SCATTER, group->size);
 }
 
-/* --- linear --------------------------------------------------------------------------------------------- */
-
 /* Every process sends its block to all others. */
 void prof_parts_of_allgatherv(const prof_collective_t *collective, const prof_group_t *group) {
     exchange_with_all(collective, group, PROF_LINEAR, &collective->out, true, false);
@@ -250,8 +240,6 @@ void prof_parts_of_scan(const prof_collective_t *collective, const prof_group_t 
         receive_part(collective, group, group->rank - 1, 1, bytes, space_of(&collective->out));
     count_call(collective, group, bytes, space);
 }
-
-/* --- neighbors ------------------------------------------------------------------------------------------ */
 
 /* The neighbors of this process. MPI_PROC_NULL, a negative number, may be among them. */
 typedef struct {

@@ -31,8 +31,6 @@ typedef enum {
  * the kind tells which algorithm (prof_plan_name). */
 enum { PROF_MESSAGE, PROF_WRITE, PROF_READ, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_MAX = 255 };
 
-/* --- time ---------------------------------------------------------------------------------------------- */
-
 /* Times are ticks of a CPU counter, which is cheaper to read than a clock. They are converted at the end. */
 #if defined(__x86_64__)
 static inline int64_t prof_ticks(void) { return (int64_t)__builtin_ia32_rdtsc(); }
@@ -45,8 +43,6 @@ static inline int64_t prof_ticks(void) {
 #else
 static inline int64_t prof_ticks(void) { return pto_now_ns(); }
 #endif
-
-/* --- communicators (groups.c) --------------------------------------------------------------------------- */
 
 /* A communicator. It is kept until the program ends, even after MPI_Comm_free. */
 typedef struct {
@@ -64,8 +60,6 @@ const prof_group_t *prof_group_of(MPI_Comm comm);
 static inline int prof_world_rank(const prof_group_t *group, int rank) {
     return group && rank >= 0 && rank < group->size ? group->world[rank] : -1;
 }
-
-/* --- counting (count.c) --------------------------------------------------------------------------------- */
 
 /* One call of MPI. */
 typedef struct {
@@ -170,8 +164,6 @@ prof_cell_t *prof_find_cell(const prof_key_t *key);
 
 int64_t prof_type_bytes(MPI_Datatype type);
 
-/* --- the order of messages (order.c) -------------------------------------------------------------------- */
-
 /* Record sent and received messages. MPI matches messages from one process to another with the same tag, in
  * the order in which they were sent, with receives in the order in which they were posted. `group`: the
  * communicator's id; `peer`: in MPI_COMM_WORLD; `post_index`: from prof_order_post, which numbers the posted
@@ -189,8 +181,6 @@ extern int prof_undetermined_receives;
 /* Collective. Returns the cells in a new array, split by the memory space at the receiver. NULL: out of
  * memory. */
 prof_cell_t *prof_order_resolve(size_t *count);
-
-/* --- requests (requests.c) ------------------------------------------------------------------------------ */
 
 /* The parts of a persistent collective, which are counted each time it is started (parts.c). */
 typedef struct prof_persistent prof_persistent_t;
@@ -225,8 +215,6 @@ void prof_request_remove(prof_request_t *record);
 void prof_message_add(MPI_Message message, const prof_request_t *record);
 bool prof_message_take(MPI_Message message, prof_request_t *record);
 
-/* --- collectives (parts.c, plans.c) --------------------------------------------------------------------- */
-
 /* Messages of equal size to or from one member in an algorithm. */
 typedef struct {
     int peer; /* number of the member; the root is 0 */
@@ -250,8 +238,6 @@ void prof_plans_begin(void);
  * directly. */
 const char *prof_plan_name(int kind);
 enum { PROF_LINEAR = PROF_KIND_MAX };
-
-/* --- files (files.c) ------------------------------------------------------------------------------------ */
 
 /* Collective: merge and write. */
 void prof_write_all(void);

@@ -34,8 +34,6 @@ extern const meter_source_t meter_rapl;
  * name, the boot id is the same in all containers and network namespaces. */
 void meter_host_id(const char *suffix, char *id);
 
-/* --- NVML ----------------------------------------------------------------------------------------------- */
-
 /* The functions of CUDA's driver and of NVML that meter_nvml calls. All but `text` return 0 if they succeed.
  */
 typedef struct {

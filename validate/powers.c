@@ -100,8 +100,6 @@ static pto_status_t prepare(const settings_t *settings, int64_t gpu, workload_t 
     return status;
 }
 
-/* --- one state ------------------------------------------------------------------------------------------ */
-
 static pto_status_t measure_window(const settings_t *settings, const workload_t *workload, state_t state,
                                    double watts[ENERGY_COUNT], pto_error_t *err) {
     double before[ENERGY_COUNT] = {0}, after[ENERGY_COUNT] = {0}, mine_w[ENERGY_COUNT] = {0};
@@ -138,8 +136,6 @@ static pto_status_t measure_state(const settings_t *settings, const workload_t *
     }
     return status;
 }
-
-/* --- printing ------------------------------------------------------------------------------------------- */
 
 static void print_power(FILE *file, const char *before, const char *key, double mean_w, double half_w) {
     fprintf(file, "%s%s: %.4g, %s_95: [%.4g, %.4g]", before, key, mean_w, key, fmax(mean_w - half_w, 0),

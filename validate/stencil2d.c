@@ -28,8 +28,6 @@ static size_t local_bytes(const settings_t *settings, const pto_request_t *reque
     return (size_t)pto_halo_cells(&request->halo) * sizeof(double);
 }
 
-/* --- the serial field ----------------------------------------------------------------------------------- */
-
 /* A part of the field, computed serially: the cells of an owner and `margin` more on every side. */
 typedef struct {
     const pto_halo_t *grid;
@@ -96,8 +94,6 @@ static void step_part(serial_t *serial, int64_t done) {
     serial->now = serial->next;
     serial->next = now;
 }
-
-/* --- the pattern ---------------------------------------------------------------------------------------- */
 
 static pto_status_t fill(const work_t *work, uint64_t seed, pto_error_t *err) {
     serial_t part;

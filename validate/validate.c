@@ -12,8 +12,6 @@
 #include "start.h"
 #include "validate.h"
 
-/* --- options -------------------------------------------------------------------------------------------- */
-
 /* Returns the time-out, which is needed before the other options are applied. */
 static double timeout_s(const pto_arguments_t *arguments, int code) {
     double seconds = GUARD_TIMEOUT_DEFAULT_S;
@@ -61,8 +59,6 @@ static int apply_on_all(const pto_arguments_t *arguments, settings_t *settings) 
         pto_options_fini(&settings->options.shared);
     return worst;
 }
-
-/* --- all cells ------------------------------------------------------------------------------------------ */
 
 /* An error on one process ends the job, as the others may be in a run. Equal errors are printed once. */
 static void end_job(const pto_error_t *err) {

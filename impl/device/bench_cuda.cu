@@ -10,8 +10,6 @@ enum { THREADS = 256, BLOCKS_PER_SM = 8, IN_FLIGHT = 4 };
 
 static cudaStream_t as_stream(void *stream) { return static_cast<cudaStream_t>(stream); }
 
-/* --- GPUs ----------------------------------------------------------------------------------------------- */
-
 #define TEXT_OF(value) #value
 #define VERSION_TEXT(major, minor) "with CUDA " TEXT_OF(major) "." TEXT_OF(minor)
 
@@ -95,8 +93,6 @@ static pto_status_t cuda_copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, voi
     return CUDA_DO(cudaMemcpy(target, source, bytes, direction), err);
 }
 
-/* --- launches ------------------------------------------------------------------------------------------- */
-
 /* A namespace for kernels: else the linker merges templates' instances of one name from two files. */
 namespace bench {
 
@@ -132,8 +128,6 @@ static pto_status_t cuda_graph_destroy(void *graph, pto_error_t *err) {
 static pto_status_t cuda_graph_launch(void *graph, void *stream, pto_error_t *err) {
     return CUDA_DO(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), as_stream(stream)), err);
 }
-
-/* --- moves ---------------------------------------------------------------------------------------------- */
 
 namespace bench {
 
@@ -181,8 +175,6 @@ static pto_status_t cuda_move(void *target, const void *source, size_t count, in
     }
 }
 
-/* --- stores to all other GPUs -------------------------------------------------------------------------- */
-
 namespace bench {
 
 struct targets {
@@ -213,8 +205,6 @@ static pto_status_t cuda_store_all(void *const *target, int target_count, const 
         all, target_count, static_cast<const uint4 *>(source), bytes / sizeof(uint4));
     return check(cudaGetLastError(), "launch of stores to all", err);
 }
-
-/* --- flags ---------------------------------------------------------------------------------------------- */
 
 namespace bench {
 
@@ -314,8 +304,6 @@ static pto_status_t cuda_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     return check(cudaGetLastError(), "launch of a ping-pong", err);
 }
 
-/* --- sums ----------------------------------------------------------------------------------------------- */
-
 namespace bench {
 
 enum { SUM_THREADS = 1024, SUM_BLOCKS_MAX = 128, SUM_EACH = 4096 };
@@ -370,8 +358,6 @@ static pto_status_t cuda_sum(double *target, const double *source, size_t count,
     bench::sum<<<blocks, bench::SUM_THREADS, 0, as_stream(stream)>>>(target, source, count);
     return check(cudaGetLastError(), "launch of a sum", err);
 }
-
-/* --- a stencil ------------------------------------------------------------------------------------------ */
 
 namespace bench {
 

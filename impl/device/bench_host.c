@@ -89,8 +89,6 @@ static pto_status_t host_store_all(void *const *target, int target_count, const 
     return status;
 }
 
-/* --- ping-pong ------------------------------------------------------------------------------------------ */
-
 /* Memory of one side. */
 typedef struct {
     _Alignas(64) atomic_uint flag;

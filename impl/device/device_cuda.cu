@@ -25,8 +25,6 @@ static bool cuda_mpi_reaches(void) {
     return query != nullptr && query() == 1;
 }
 
-/* --- memory -------------------------------------------------------------------------------------------- */
-
 static pto_status_t cuda_allocate(size_t bytes, void **memory, pto_error_t *err) {
     return CUDA_DO(cudaMalloc(memory, bytes > 0 ? bytes : 1), err);
 }
@@ -81,8 +79,6 @@ static pto_status_t cuda_poll(void *stream, bool *finished, pto_error_t *err) {
     return error == cudaErrorNotReady ? PTO_OK : check(error, "cudaStreamQuery", err);
 }
 
-/* --- events --------------------------------------------------------------------------------------------- */
-
 static pto_status_t cuda_event_create(void **event, pto_error_t *err) {
     cudaEvent_t made = nullptr;
     pto_status_t status = CUDA_DO(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), err);
@@ -108,8 +104,6 @@ static pto_status_t cuda_event_follow(void *event, void *stream, pto_error_t *er
     return CUDA_DO(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0),
                    err);
 }
-
-/* --- between processes --------------------------------------------------------------------------------- */
 
 static_assert(sizeof(cudaIpcMemHandle_t) <= PTO_HANDLE_BYTES, "an allocation must fit into a handle");
 
@@ -210,8 +204,6 @@ static pto_status_t cuda_close(void *memory, pto_error_t *err) {
     free(opened);
     return status;
 }
-
-/* --- reductions ---------------------------------------------------------------------------------------- */
 
 enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8 };
 
@@ -326,8 +318,6 @@ static pto_status_t cuda_reduce(void *target, const void *source, size_t count, 
                                 pto_op_t op, void *stream, pto_error_t *err) {
     return cuda_reduce_many(target, false, &source, 1, count, datatype, op, stream, err);
 }
-
-/* --- averages ------------------------------------------------------------------------------------------ */
 
 /* The divisor of integers has type `By`, of 64 bits, since it need not fit into theirs. */
 template <typename T, typename By>

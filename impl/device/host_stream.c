@@ -347,8 +347,6 @@ pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) 
     return PTO_OK;
 }
 
-/* --- graphs -------------------------------------------------------------------------------------------- */
-
 static atomic_uint_fast64_t captures;
 
 pto_status_t pto_host_graph_begin(void *stream, pto_error_t *err) {

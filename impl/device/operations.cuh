@@ -7,8 +7,6 @@
 #include "combine.h"
 #include "portolan/exec.h"
 
-/* --- widening of 16-bit floating point ------------------------------------------------------------------ */
-
 /* The type in which elements of type T are combined. */
 template <typename T> struct wide { using type = T; };
 template <> struct wide<pto_half_t> { using type = float; };
@@ -49,8 +47,6 @@ static __device__ void narrow(float value, pto_bfloat16_t &into) {
     into = pto_bfloat16_narrow(value);
 #endif
 }
-
-/* --- operations that are known when a kernel is compiled ------------------------------------------------ */
 
 /* Integer sums and products are instantiated for the unsigned type, so that they wrap around. */
 struct sum {
@@ -199,8 +195,6 @@ static __device__ unsigned element_bytes(op_choice choice) {
         return 1;
     }
 }
-
-/* --- from datatype and operation to template arguments -------------------------------------------------- */
 
 /* `T` is the type for minimum and maximum, `Wraps` the type for sum and product. */
 template <typename T, typename Wraps, typename Visitor>

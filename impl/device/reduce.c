@@ -107,8 +107,6 @@ void pto_copy_host(const pto_move_t *move) {
 /* Tiles fit in the first-level cache, so that the target is not loaded from memory again for each source. */
 enum { TILE_BYTES = 16384, TILE_FLOATS = TILE_BYTES / sizeof(float) };
 
-/* --- 16-bit floating point ------------------------------------------------------------------------------ */
-
 static bool is_narrow(pto_datatype_t datatype) {
     return datatype == PTO_DATATYPE_HALF || datatype == PTO_DATATYPE_BFLOAT16;
 }
@@ -170,8 +168,6 @@ void pto_reduce_host(void *target, const void *source, size_t count, pto_datatyp
     pto_reduce_many_host(target, false, &source, 1, count, datatype, op);
 }
 
-/* --- averages ------------------------------------------------------------------------------------------- */
-
 /* A type takes no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define DIVISION(type, wide)                                                                                 \
     static void divide_##type(void *target, const void *source, size_t count, int64_t divisor) {             \
@@ -219,8 +215,6 @@ void pto_divide_host(void *target, const void *source, size_t count, pto_datatyp
     else
         loop[datatype](target, source, pairs ? 2 * count : count, divisor);
 }
-
-/* --- operations ----------------------------------------------------------------------------------------- */
 
 enum {
     INTEGERS = 1 << PTO_NUMBER_SIGNED | 1 << PTO_NUMBER_UNSIGNED,

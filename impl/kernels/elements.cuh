@@ -62,8 +62,6 @@ template <typename T> static __device__ void store_unit(char *vector, size_t i, 
     reinterpret_cast<uint4 *>(vector)[i] = bits;
 }
 
-/* --- single elements ------------------------------------------------------------------------------------ */
-
 /* Returns the bytes of an element. */
 template <typename T, typename Op> static __device__ size_t element_size(Op) { return sizeof(T); }
 template <> __device__ size_t element_size<untyped, op_choice>(op_choice choice) {

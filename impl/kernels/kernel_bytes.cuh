@@ -6,8 +6,6 @@
 #include "elements.cuh"
 #include "kernel_program.cuh"
 
-/* --- copies -------------------------------------------------------------------------------------------- */
-
 /* Copies the bytes of a part from byte `first` on, one at a time. */
 static __device__ void copy_rest(const part &source, const part &target, size_t first) {
 #pragma unroll 1
@@ -97,8 +95,6 @@ static __device__ void move(const part *operands, const op &now) {
         finish_copy(operands[2 * pair], operands[2 * pair + 1], now.width);
 }
 
-/* --- copies of rows ------------------------------------------------------------------------------------- */
-
 /* Returns the address of byte `offset` of a part in rows, counted without the gaps. */
 static __device__ char *in_rows(const part &own, uint32_t offset) {
     const uint32_t at = own.offset_bytes + offset, row = at / own.rows.bytes;
@@ -181,8 +177,6 @@ static __device__ void spread(const part *operands, const op &now) {
     for (unsigned k = 1; k < now.count; k++)
         finish_copy(source, operands[k], now.width);
 }
-
-/* --- reductions ---------------------------------------------------------------------------------------- */
 
 template <typename T, typename Op>
 static __device__ void copy_element(const char *from, char *to, size_t i, Op) {

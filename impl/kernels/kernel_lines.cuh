@@ -69,8 +69,6 @@ static __device__ line_part line_part_of(const line_operand &whole, unsigned par
     return own;
 }
 
-/* --- plain data ---------------------------------------------------------------------------------------- */
-
 /* Returns the used bytes of unit or line `i`. */
 static __device__ unsigned bytes_in(const line_part &own, unsigned i) {
     return own.rest_bytes > 0 && i == own.count - 1 ? own.rest_bytes : unsigned(PTO_LINE_BYTES);
@@ -114,8 +112,6 @@ static __device__ void store_data(const line_part &own, unsigned i, bool wide, u
     else
         store_narrow(at, data, bytes);
 }
-
-/* --- lines --------------------------------------------------------------------------------------------- */
 
 /* A line as loaded, with its tag. */
 struct tagged {
@@ -167,8 +163,6 @@ static __device__ uint4 await_line(tagged now, const line_part &source, unsigned
     memcpy(&data, half, sizeof data);
     return data;
 }
-
-/* --- ops ----------------------------------------------------------------------------------------------- */
 
 /* Loads of lines or units that a thread keeps in flight. */
 enum { LINES_IN_FLIGHT = 4 };

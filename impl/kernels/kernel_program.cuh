@@ -11,8 +11,6 @@
 
 enum { THREADS = 512 }; /* of a block, in programs with flags */
 
-/* --- a program, as the parameter of the kernel --------------------------------------------------------- */
-
 /* How an operand lies in memory: contiguous, in line format, or (not double-buffered) as rows. */
 enum form : uint8_t { FORM_PLAIN, FORM_LINES, FORM_ROWS };
 

@@ -114,8 +114,6 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
     return bits % sizeof(uint32_t) == 0 ? sizeof(uint32_t) : 1;
 }
 
-/* --- exchanges ------------------------------------------------------------------------------------------ */
-
 /* A vector that is copied into lines, or out of lines, or summed out of lines. */
 struct lines_vector {
     const pto_operand_t *lines;

@@ -124,8 +124,6 @@ bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes
     return add_operand(program, contiguous(source, bytes));
 }
 
-/* --- forwarding: reading data at their source instead of from lines ------------------------------------- */
-
 static pto_kernel_op_t *op_at(const pto_program_t *program, int index) {
     return (pto_kernel_op_t *)program->ops.item + index;
 }
@@ -224,8 +222,6 @@ void pto_program_forward(pto_program_t *program) {
         }
     remove_empty_ops(program);
 }
-
-/* --- fusing: storing a result to several targets -------------------------------------------------------- */
 
 /* Returns whether two operands have the same alignment: one op on both needs no narrower accesses. */
 static bool equally_aligned(const pto_operand_t *one, const pto_operand_t *other) {

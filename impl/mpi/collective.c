@@ -8,8 +8,6 @@
 #include "part.h"
 #include "schedule_items.h"
 
-/* --- reductions ----------------------------------------------------------------------------------------- */
-
 /* Operations that MPI lacks or gets wrong. It has no 16-bit floating point, so an integer type of that size
  * carries the bits. Sums and products of short integers must wrap around: Open MPI's saturate on CPUs with
  * AVX. Wrapped around, those of signed and of unsigned integers have the same bits. */
@@ -89,8 +87,6 @@ void pto_mpi_reduction_free(pto_mpi_reduction_t *reduction) {
     reduction->own_op = false;
 }
 
-/* --- arguments ----------------------------------------------------------------------------------------- */
-
 static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_TOO_LARGE, "MPI counts are limited to %d, but a buffer has %lld bytes",
                          INT_MAX, (long long)bytes);
@@ -153,8 +149,6 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
         status = fill_counts(exec, &slices->out, members, call->receive_counts, call->receive_displs, err);
     return status;
 }
-
-/* --- neighbors of a halo exchange ----------------------------------------------------------------------- */
 
 /* Joins the last neighbor's block to that of neighbor `first`, which is the same process. */
 static pto_status_t join_last(pto_neighbors_t *neighbors, int first, pto_error_t *err) {
@@ -257,8 +251,6 @@ static void free_neighbors(pto_neighbors_t *neighbors) {
                 MPI_Type_free(&neighbors[side].type[i]);
     free(neighbors);
 }
-
-/* --- calls --------------------------------------------------------------------------------------------- */
 
 /* Sets all arguments but the communicator. */
 static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t members,

@@ -12,8 +12,6 @@
     (message)->at, (message)->count, (message)->type, (message)->peer, (message)->tag,                       \
         pto_comm_of((exec)->job.team), (request)
 
-/* --- requests ------------------------------------------------------------------------------------------- */
-
 static int length_count(const pto_byte_ranges_t *ranges) {
     const pto_byte_range_t *range = ranges->list.item;
     int count = 0;
@@ -89,8 +87,6 @@ pto_status_t pto_mpi_message(pto_schedule_t *builder, bool sends, const pto_byte
     pto_status_t status = pto_ranges_type(ranges, &type, builder->err);
     return status == PTO_OK ? add_request(builder, sends, ranges->base, 1, type, peer) : status;
 }
-
-/* --- sending and receiving ------------------------------------------------------------------------------ */
 
 static pto_status_t message_error(const pto_exec_t *exec, const pto_task_t *task, int code,
                                   pto_error_t *err) {

@@ -31,8 +31,6 @@ pto_status_t pto_mpi(int code, const char *call, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_IO, "%.*s: %s", name, call, text);
 }
 
-/* --- the functions of a team ---------------------------------------------------------------------------- */
-
 /* The context is a link_t. */
 static MPI_Comm comm_of(const void *context) { return ((const link_t *)context)->comm; }
 
@@ -73,8 +71,6 @@ static pto_status_t rest(void *context, pto_error_t *err) {
 static void abandon(void *context) { ((link_t *)context)->abandoned = true; }
 
 static void end(void *context) { MPI_Abort(comm_of(context), 1); }
-
-/* --- teams of a group's members ------------------------------------------------------------------------- */
 
 /* The color of a group is the rank of its first member. */
 pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
@@ -127,8 +123,6 @@ static const struct pto_mpi_part mpi_part = {.prepare = pto_mpi_prepare,
                                              .members = members,
                                              .members_free = pto_team_mpi_destroy,
                                              .free = free_calls_and_messages};
-
-/* --- creating ------------------------------------------------------------------------------------------- */
 
 /* Finds the lowest rank on this process's node. */
 static pto_status_t first_on_node(const comms_t *comms, int *first, pto_error_t *err) {
@@ -227,8 +221,6 @@ void pto_team_mpi_destroy(pto_team_t *team) {
     free_comms(comms);
     free(comms);
 }
-
-/* --- communicators without a team ----------------------------------------------------------------------- */
 
 /* Makes a temporary team of a communicator. It has nothing to free. */
 static pto_status_t team_for(MPI_Comm comm, comms_t *on, pto_error_t *err) {

@@ -77,8 +77,6 @@ static pto_status_t available(const pto_exec_t *exec, pto_error_t *err) {
     return status == PTO_OK ? exec->device->nccl->available(err) : status;
 }
 
-/* --- symmetric windows ---------------------------------------------------------------------------------- */
-
 static pto_status_t check_windows(const pto_exec_t *exec, pto_error_t *err) {
     if (exec->shadow_in || exec->shadow_out)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
@@ -138,8 +136,6 @@ static void free_windows(const pto_exec_t *exec, pto_exec_nccl_t *nccl) {
         if (nccl->window[side] && !exec->failed)
             exec->device->nccl->window_destroy(nccl->group, nccl->window[side], NULL);
 }
-
-/* --- creating and running ------------------------------------------------------------------------------- */
 
 /* Collective: finds or creates the team of the members. Without MPI, the members must be all processes. */
 static pto_status_t find_team(const pto_exec_t *exec, const pto_membership_t *member, pto_exec_nccl_t *nccl,

@@ -46,8 +46,6 @@ static void nccl_destroy(void *group, bool failed) {
         (failed ? library->ncclCommAbort : library->ncclCommDestroy)(group);
 }
 
-/* --- symmetric windows ---------------------------------------------------------------------------------- */
-
 static pto_status_t library_with_windows(const pto_nccl_library_t **library, pto_error_t *err) {
     pto_status_t status = pto_nccl_library(library, err);
     return status == PTO_OK ? pto_nccl_has_windows(*library, err) : status;
@@ -88,8 +86,6 @@ static pto_status_t nccl_window_destroy(void *group, void *window, pto_error_t *
     pto_status_t status = library_with_windows(&library, err);
     return status == PTO_OK ? PTO_NCCL(library, ncclCommWindowDeregister(group, window), err) : status;
 }
-
-/* --- collectives ---------------------------------------------------------------------------------------- */
 
 /* Sends a block to a member and receives one from it. */
 static pto_status_t exchange(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,

@@ -21,8 +21,6 @@ static pto_status_t replace_text(char **target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* --- words that options accept: NULL after the last one ------------------------------------------------- */
-
 static PTO_WORD_LIST(spaces_at, "gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu");
 static PTO_WORD_LIST(format_at, "table", "csv", "json");
 static PTO_WORD_LIST(model_at, "full", "published");
@@ -36,8 +34,6 @@ static const char *library_at(int i) {
         return "best";
     return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
 }
-
-/* --- how options are applied ---------------------------------------------------------------------------- */
 
 /* A number of nodes or messages; accepts 1K for 1024. */
 static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
@@ -310,8 +306,6 @@ pto_status_t pto_option_apply_progress(void *target, const char *text, pto_error
     pto_progress_watch();
     return PTO_OK;
 }
-
-/* --- the tables ---------------------------------------------------------------------------------------- */
 
 #define STORE(form, member) PTO_STORE(form, pto_options_t, member)
 #define OVERRIDES(field) .overrides = (1 + PTO_FIELD_##field)

@@ -10,8 +10,6 @@ static const char usage[] =
     "  mpirun -n 8 --map-by ppr:8:socket --bind-to core portolan-validate alltoall-summit --nodes 1 "
     "--gpus-per-node 2 --procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
 
-/* --- words that options accept: NULL after the last one ------------------------------------------------- */
-
 static PTO_WORD_LIST(device_at, "host", "cuda");
 
 static PTO_WORD_LIST(op_at, "sum", "prod", "min", "max", "avg", "land", "lor", "lxor", "band", "bor", "bxor");
@@ -21,8 +19,6 @@ static PTO_WORD_LIST(wait_at, "yield", "spin", "sleep");
 static PTO_WORD_LIST(pattern_at, "collective", "global_sum", "stencil2d");
 
 static PTO_WORD_LIST(placement_at, "nodes", "identity");
-
-/* --- the table ------------------------------------------------------------------------------------------ */
 
 #define STORE(form, member) PTO_STORE(form, pto_validate_options_t, member)
 

@@ -303,8 +303,6 @@ static double gpu_miss(const trials_t *trials, const choice_t *choice, int64_t *
     return *count > 0 ? sum / (double)*count : 0;
 }
 
-/* --- into the machine ---------------------------------------------------------------------------------- */
-
 pto_status_t library_add_row(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
                              const pto_library_rule_t *rule, pto_error_t *err) {
     const char *name = pto_collective_name(collective);

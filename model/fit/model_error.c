@@ -39,8 +39,6 @@ static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a model's error");
 }
 
-/* --- residuals ------------------------------------------------------------------------------------------ */
-
 static int64_t candidate_total(const pto_score_t *score) {
     int64_t total = 0;
     for (int64_t i = 0; i < score->cell_count; i++)
@@ -126,8 +124,6 @@ static pto_status_t score_once(work_t *work, const pto_machine_t *machine,
     return status == PTO_ERR_NOT_APPLICABLE && !known ? PTO_OK : status; /* a single node count */
 }
 
-/* --- quantiles ------------------------------------------------------------------------------------------ */
-
 static double to_digits(double value) { return round(value * 1000) / 1000; }
 
 /* The row of a strategy (NULL: all), from residuals without an extrapolation. */
@@ -171,8 +167,6 @@ static pto_status_t summarise(work_t *work) {
     free(scratch);
     return status;
 }
-
-/* --- into the machine ----------------------------------------------------------------------------------- */
 
 static int64_t count_left_out(const work_t *work) {
     int64_t count = 0;

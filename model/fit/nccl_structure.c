@@ -70,8 +70,6 @@ static cells_t find_cells(fit_work_t *work) {
     return cells;
 }
 
-/* --- pairs of jobs -------------------------------------------------------------------------------------- */
-
 /* A cell, and its price from the rows of a job with fewer GPUs on as many nodes. */
 typedef struct {
     pto_nccl_route_t route;
@@ -124,8 +122,6 @@ static double error_per_doubling(const cell_t *cell, const pair_t *pair, int whi
     (void)which;
     return fabs(log(cell->seconds / pair->seconds)) / log2((double)cell->job.gpus / from);
 }
-
-/* --- the parameters ------------------------------------------------------------------------------------- */
 
 /* Add the median slope to the parameter's value, which the pairs' prices already contain. */
 static void keep_slope(fit_work_t *work, double *slope, size_t count, double least_s, pto_param_t *param) {

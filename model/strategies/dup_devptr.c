@@ -9,8 +9,6 @@
 #include "plan/sides.h"
 #include "staging.h"
 
-/* --- halos ---------------------------------------------------------------------------------------------- */
-
 typedef struct {
     pto_exchange_t members;        /* in, out: a process's units of borders and of halos, one after another */
     int field;                     /* the user's buffer */

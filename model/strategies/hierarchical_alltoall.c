@@ -80,8 +80,6 @@ static void build_exchange(const context_t *context, pto_exchange_t exchange) {
                        pto_slice_all(builder, out));
 }
 
-/* --- by leaders ----------------------------------------------------------------------------------------- */
-
 /* The buffers of the leaders' exchange, and one process's parts of them. */
 typedef struct {
     int gathered;       /* what the node's processes send */
@@ -140,8 +138,6 @@ static void build_by_leaders(pto_builder_t *builder, const pto_request_t *reques
                                                                          : leaders_of_alltoall(&context);
     build_through_leaders(&context, &leaders);
 }
-
-/* --- by counterparts ------------------------------------------------------------------------------------ */
 
 /* Each process copies its own part, then a part to or from each other process in rounds. In round k its peer
  * is the process whose index is k higher, so no two processes have the same peer. */

@@ -77,8 +77,6 @@ static void build_ring(pto_builder_t *builder, const ring_t *ring) {
     pto_build_end(builder);
 }
 
-/* --- a pair --------------------------------------------------------------------------------------------- */
-
 /* Builds slots at the receiver of a pair. */
 static int build_slots(pto_builder_t *builder, const pto_exchange_t *user, int64_t sender, const char *name,
                        int64_t count, int64_t bytes) {
@@ -139,8 +137,6 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     }
     pto_build_end(builder);
 }
-
-/* --- halos ---------------------------------------------------------------------------------------------- */
 
 /* Names of buffers and flags for each shift, indexed by its number (pto_halo_shift). */
 #define PLANE(name, x)                                                                                       \

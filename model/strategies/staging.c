@@ -86,8 +86,6 @@ void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t st
     pto_build_local(builder, name, step, source, target);
 }
 
-/* --- chunks --------------------------------------------------------------------------------------------- */
-
 /* Maximum number of chunks in progress: enough that no stage of a pipeline of three or four waits for a slot,
  * and few enough that the slots stay in the CPU's cache. */
 enum { SLOTS = 4 };
@@ -132,8 +130,6 @@ void pto_route_end_chunks(pto_builder_t *builder, int64_t chunks) {
     if (chunks > 1)
         pto_build_end(builder);
 }
-
-/* --- shares --------------------------------------------------------------------------------------------- */
 
 /* Builds a buffer for a process's share of `whole`; with several chunks, for those in progress. */
 static int build_share(pto_builder_t *builder, const pto_request_t *request, pto_shares_t *shares, int whole,

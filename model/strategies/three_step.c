@@ -61,8 +61,6 @@ static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     build_halo_copies(builder, &exchange, "copy to device", user.out, false);
 }
 
-/* --- an alltoall in several chunks ---------------------------------------------------------------------- */
-
 typedef struct {
     int64_t others;     /* number of all processes but this one */
     int64_t groups;     /* of destinations */

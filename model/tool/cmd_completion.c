@@ -61,8 +61,6 @@ static void print_with_programs(const char *text) {
     fputs(list + 1, stdout);
 }
 
-/* --- bash ---------------------------------------------------------------------------------------------- */
-
 /* Print the cases of a command's options: the words and files that complete the value of each. */
 static void bash_values(const pto_command_t *command) {
     const pto_option_t *option;
@@ -148,8 +146,6 @@ static void print_bash(void) {
     }
     print_with_programs(bash_tail);
 }
-
-/* --- zsh ----------------------------------------------------------------------------------------------- */
 
 /* Print text for within single quotes, with `special` characters, which _arguments interprets, escaped. */
 static void zsh_text(const char *text, const char *special) {
@@ -254,8 +250,6 @@ static void print_zsh(void) {
     print_with_programs(zsh_tail);
 }
 
-/* --- the man page -------------------------------------------------------------------------------------- */
-
 static void roff_text(const char *text) {
     for (; *text; text++)
         printf("%s%c", strchr("-\\", *text) ? "\\" : "", *text);
@@ -349,8 +343,6 @@ static pto_status_t print_man(const char *program, pto_error_t *err) {
         roff_scenario_options(syntax, false);
     return PTO_OK;
 }
-
-/* --- the command --------------------------------------------------------------------------------------- */
 
 enum { BASH, ZSH, MACHINES, SCENARIOS, WORKLOADS, MAN };
 

@@ -80,8 +80,6 @@ static const pto_option_t map_options[] = {
 static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan map", usage, PTO_NAMES_SCENARIOS,
                                                        {"options", map_options}, {NULL, pto_work_options});
 
-/* --- what is asked for ---------------------------------------------------------------------------------- */
-
 /* Whether a comma-separated list of names contains this one. */
 static bool has_name(const char *list, const char *name) {
     const size_t length = strlen(name);
@@ -147,8 +145,6 @@ static pto_status_t read_request(map_options_t *options, const pto_mapper_t **ma
             options->phases && has_name(options->phases, pto_phase_name((pto_phase_t)phase));
     return status;
 }
-
-/* --- the result ----------------------------------------------------------------------------------------- */
 
 static void print_head(const map_options_t *options, const pto_map_result_t *result) {
     const pto_scenario_t *scenario = &options->shared.scenario;

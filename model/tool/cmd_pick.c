@@ -207,8 +207,6 @@ static void print_table(const picks_t *picks) {
     pto_print_footer(predictions);
 }
 
-/* --- csv ------------------------------------------------------------------------------------------------ */
-
 /* The columns bytes, nodes and messages; the swept one is empty. The name "fixed" is not printed in csv. */
 static void print_csv_fixed(const pto_predictions_t *predictions, const pto_range_t *range) {
     pto_request_t request =
@@ -270,8 +268,6 @@ static void print_csv(const picks_t *picks) {
         print_csv_range(picks, &picks->range[i]);
 }
 
-/* --- json ----------------------------------------------------------------------------------------------- */
-
 static void print_json_crossings(const picks_t *picks) {
     printf("\n], \"crossings\": [");
     for (int64_t i = 0; i < picks->crossing_count; i++) {
@@ -298,8 +294,6 @@ static void print_json(const picks_t *picks) {
     }
     print_json_crossings(picks);
 }
-
-/* --- the command ---------------------------------------------------------------------------------------- */
 
 /* Find the picks and where they change, then print them. */
 static pto_status_t pick(const pto_predictions_t *predictions, pto_format_t format, pto_error_t *err) {

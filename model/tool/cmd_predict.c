@@ -232,8 +232,6 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     return status;
 }
 
-/* --- two sweeps ----------------------------------------------------------------------------------------- */
-
 static pto_status_t print_run(pto_sweeps_run_t *run, pto_error_t *err) {
     return print_prices(run->options, &run->predictions, err);
 }

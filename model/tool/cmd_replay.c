@@ -105,8 +105,6 @@ static const pto_syntax_t syntax = {.program = "portolan replay",
                                                  {NULL, replay_options}, {NULL, pto_change_options}),
                                     .operand = "FILE"};
 
-/* --- csv and json --------------------------------------------------------------------------------------- */
-
 /* What the two prices of a row leave out: that of the call's own route and that of the cheapest. */
 static pto_caveats_t caveats_of(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
@@ -223,8 +221,6 @@ static void print_json(const pto_replayed_t *replayed) {
             print_json_total(replayed, &replayed->step.route[r], ",\n  ");
     printf("\n]}\n");
 }
-
-/* --- the command ---------------------------------------------------------------------------------------- */
 
 /* Complete the layout that the options leave open. The places of a node are its GPUs, or its cores for data
  * in host memory; each is taken by one process. */

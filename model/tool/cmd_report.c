@@ -177,8 +177,6 @@ static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t
     return status;
 }
 
-/* --- strategies whose prices would take too long -------------------------------------------------------- */
-
 /* The work of pricing a strategy at all points. */
 static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t *strategy) {
     int64_t work = 0;
@@ -250,8 +248,6 @@ static pto_status_t leave_out(pto_options_t *options, int64_t times, char **note
     free(strategy);
     return status;
 }
-
-/* --- the command ---------------------------------------------------------------------------------------- */
 
 static pto_status_t write_page(void *context, FILE *stream, pto_error_t *err) {
     (void)err;

@@ -40,8 +40,6 @@ typedef struct {
     score_print_t print;
 } arguments_t;
 
-/* --- options ------------------------------------------------------------------------------------------- */
-
 static PTO_NAME_LIST(statistic_at, pto_statistic_t, 0, PTO_STATISTIC_COUNT, pto_statistic_name);
 
 static pto_status_t parse_implementation(const char *text, size_t size, pto_implementation_t *found,
@@ -159,8 +157,6 @@ static int apply(const pto_arguments_t *given, arguments_t *arguments) {
         code = pto_usage_error(&syntax, "--bandwidth is for the table of --cells");
     return code;
 }
-
-/* --- scoring ------------------------------------------------------------------------------------------- */
 
 static pto_score_options_t score_options(const arguments_t *arguments, const pto_collectives_t *collectives) {
     pto_score_options_t options = pto_score_defaults(collectives);

@@ -151,8 +151,6 @@ static void print_json(const answer_t *answer) {
     printf("]}");
 }
 
-/* --- the command ---------------------------------------------------------------------------------------- */
-
 static widths_t find_widths(const pto_predictions_t *predictions, const pto_sensitivities_t *found,
                             int64_t count, bool all) {
     widths_t widths = {pto_wider(0, "Becomes"), pto_wider(0, "Parameter"), all};

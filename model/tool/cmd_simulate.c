@@ -46,8 +46,6 @@ static const pto_syntax_t syntax =
     PTO_SCENARIO_SYNTAX("portolan simulate", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
                         {NULL, own_options}, {NULL, pto_work_options});
 
-/* --- for people ---------------------------------------------------------------------------------------- */
-
 /* "BUSY/WAITING": how long the busiest resource of a kind was busy, and how long the one with the longest
  * wait waited, in percent of the time. */
 static const char *use_text(const pto_resource_use_t *use, double seconds, char text[32]) {
@@ -142,8 +140,6 @@ static void print_where(const pto_predictions_t *predictions, const pto_simulati
     }
 }
 
-/* --- for programs -------------------------------------------------------------------------------------- */
-
 static void print_csv(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
     char columns[2048] = "";
     pto_line_t line = {.text = columns, .size = sizeof columns};
@@ -197,8 +193,6 @@ static void print_json_cell(int64_t cell, const void *context) {
             print_json_use((pto_resource_t)i, &simulation->use[i], printed++ ? ",\n    " : "\n    ");
     putchar(']');
 }
-
-/* --- the command --------------------------------------------------------------------------------------- */
 
 /* Check that --trace is for a single simulation. */
 static int check_options(const pto_options_t *options) {

@@ -49,8 +49,6 @@ static const pto_syntax_t syntax = {.program = "portolan topology",
                                     .set = PTO_SETS({"options", topology_options}),
                                     .operand = "*.yaml"};
 
-/* --- opening a topology --------------------------------------------------------------------------------- */
-
 static pto_status_t open_topology_of(const char *name, pto_machine_t **machine, pto_error_t *err) {
     char *path = NULL;
     pto_status_t status = pto_find_machine(name, NULL, &path, err);
@@ -90,8 +88,6 @@ static pto_status_t open_operand(const char *name, pto_topology_t **topology, pt
     free(path);
     return status;
 }
-
-/* --- printing a topology -------------------------------------------------------------------------------- */
 
 static double gb_per_s(double s_per_byte) { return s_per_byte > 0 ? 1e-9 / s_per_byte : 0; }
 
@@ -198,8 +194,6 @@ static pto_status_t show(const pto_topology_t *topology, const arguments_t *argu
     const pto_plot_t plot = pto_topology_plot(topology);
     return pto_plot_draw(&plot, arguments->plot, err);
 }
-
-/* --- the command ---------------------------------------------------------------------------------------- */
 
 static int run(const pto_arguments_t *given) {
     arguments_t arguments = {0};

@@ -14,8 +14,6 @@
 #include "portolan/units.h"
 #include "traces/topology_xml.h"
 
-/* --- by name -------------------------------------------------------------------------------------------- */
-
 enum { NO_SWITCH_GPUS_MAX = 4 }; /* nodes of up to four V100s, A100s or H100s have no switch */
 
 static const struct {
@@ -106,8 +104,6 @@ pto_status_t pto_link_read_nic(void *target, const char *text, pto_error_t *err)
     return status == PTO_OK ? check_rate(text, link, "NIC", 100, err) : status;
 }
 
-/* --- switch and mesh ------------------------------------------------------------------------------------ */
-
 /* Divide the links of each GPU among its peers in a mesh. Links that are left over stay unused. */
 static pto_status_t divide_links(pto_node_links_t *links, pto_error_t *err) {
     pto_link_product_t *gpu = &links->gpu;
@@ -139,8 +135,6 @@ pto_status_t pto_node_links_complete(pto_node_links_t *links, pto_error_t *err) 
         links->joined_by = PTO_JOINED_BY_SWITCH;
     return status;
 }
-
-/* --- the topology of a mesh ----------------------------------------------------------------------------- */
 
 /* Write "gpu.0", or "gpu.0-3", for the devices from `first` to before `until`. */
 static void put_range(FILE *stream, const char *kind, int64_t first, int64_t until) {
@@ -197,8 +191,6 @@ void pto_node_links_write(FILE *stream, const pto_node_links_t *links) {
                  " # inferred: what the GPUs of a socket send to the host");
     }
 }
-
-/* --- a topology that was read --------------------------------------------------------------------------- */
 
 pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto_topology_t **topology,
                                    pto_error_t *err) {

@@ -104,8 +104,6 @@ static const char *default_route(const pto_pick_options_t *options, const pto_pr
     return is_symmetric ? "symmetric" : "NCCL";
 }
 
-/* --- prices --------------------------------------------------------------------------------------------- */
-
 typedef struct {
     const char *name;
     double seconds; /* INFINITY: no price */
@@ -217,8 +215,6 @@ static void print_table(const pto_pick_options_t *options, const pto_predictions
     pto_print_note(stdout, "NCCL_GRAPH_MIXING_SUPPORT=0: NCCL's calls in a graph take less; it forbids "
                            "captured and other calls of a communicator at the same time");
 }
-
-/* --- csv and json --------------------------------------------------------------------------------------- */
 
 static pto_field_t time_field(const char *name, double seconds) {
     return pto_field_or_null(isfinite(seconds), pto_field_number(name, seconds));

@@ -24,8 +24,6 @@ static double micros_of(const json_t *value) {
 /* Returns a node's type; -1 for types that are not read. */
 static int type_of(double number) { return number <= PTO_CHAKRA_COLLECTIVE ? (int)number : -1; }
 
-/* --- workload_graph ------------------------------------------------------------------------------------- */
-
 pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t *object) {
     pto_chakra_node_t node = pto_chakra_node();
     const char *key;
@@ -41,8 +39,6 @@ pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t 
     }
     return pto_chakra_count(reader, &node);
 }
-
-/* --- protobuf in JSON ----------------------------------------------------------------------------------- */
 
 static int type_named(const char *name) {
     return strcmp(name, "COMM_SEND_NODE") == 0   ? PTO_CHAKRA_SEND
@@ -73,8 +69,6 @@ pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *rec
     }
     return status == PTO_OK ? pto_chakra_count(reader, &node) : status;
 }
-
-/* --- PyTorch's execution trace -------------------------------------------------------------------------- */
 
 /* Returns the bytes of nested lists of tensors: [id, storage, offset, elements, element's bytes, device]. */
 static double tensor_bytes(const json_t *value, int depth) {

@@ -8,8 +8,6 @@
 
 #include "reader.h"
 
-/* --- names ---------------------------------------------------------------------------------------------- */
-
 /* Writes a name in lower case, without underscores, hyphens and the first prefix of a library or kernel. */
 static void plain_name(const char *name, char *plain, size_t size) {
     static const char *const fronts[] = {"c10d::", "nccl:",    "ncclkernel", "nccldevkernel",
@@ -97,8 +95,6 @@ int pto_recording_element_bytes(const char *type) {
             return known[i].bytes;
     return 0;
 }
-
-/* --- calls ---------------------------------------------------------------------------------------------- */
 
 /* Returns the bytes as in scenarios: of a process's vector or, if the data are blocks, of one block. Negative
  * if unknown. */

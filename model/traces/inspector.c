@@ -50,8 +50,6 @@ static double block_bytes(const json_t *call, double bytes, double us, double pr
     return is_of_all ? ceil(bytes / procs) : bytes;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------- */
-
 /* Returns when the last channel's kernel stopped, in microseconds of the host's clock; 0 if the dump is not
  * verbose (NCCL_INSPECTOR_DUMP_VERBOSE). The kernel's start time is not used, because a proxy thread notes it
  * late: the stop time minus the GPU's own duration is more exact. */
@@ -93,8 +91,6 @@ static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *reco
         return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for the times of calls");
     return pto_recording_time(reader, id, pto_collective_name(counted->collective), &timed);
 }
-
-/* --- records -------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record) {
     const json_t *header = json_object_get(record, "header"), *call = json_object_get(record, "coll_perf");

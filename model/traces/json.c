@@ -9,8 +9,6 @@
 
 enum { VALUE_MAX = 4 << 20, PROCS_MAX = 1 << 24 };
 
-/* --- values --------------------------------------------------------------------------------------------- */
-
 /* The source of one value for jansson. feed_some passes bytes only up to the next place where the value may
  * end, so that jansson never takes bytes that follow it. */
 typedef struct {
@@ -99,8 +97,6 @@ const char *pto_json_text(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
 }
-
-/* --- the structure around the events -------------------------------------------------------------------- */
 
 /* Reads an element of an array. */
 typedef pto_status_t element_t(pto_recording_reader_t *reader, const json_t *element);
@@ -218,8 +214,6 @@ static pto_status_t skip_value(pto_recording_reader_t *reader, const char *key, 
     json_decref(value);
     return status;
 }
-
-/* --- documents ------------------------------------------------------------------------------------------ */
 
 /* Arrays of events, by their key. */
 static const struct {

@@ -20,8 +20,6 @@ static int64_t whole_of(const json_t *object, const char *key) {
                                                                                             : -1;
 }
 
-/* --- process groups ------------------------------------------------------------------------------------- */
-
 /* Adds the ranks of a group to its communicator: "[0, 1, 2]" or, if the list is long and ends in "...", those
  * by start and stride. `*number` is left unchanged if the trace has neither. */
 static pto_status_t add_members(pto_recording_reader_t *reader, const json_t *args, const char *group,
@@ -57,8 +55,6 @@ static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *arg
     *number = pto_recording_known_communicator(reader, group);
     return *number < 0 ? add_members(reader, args, group, procs, number) : PTO_OK;
 }
-
-/* --- times ---------------------------------------------------------------------------------------------- */
 
 /* Makes a name of a process group that is the same on all its processes and differs from other groups'.
  * PyTorch's name alone may mean different groups. */
@@ -109,8 +105,6 @@ static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *even
     return pto_recording_time(reader, group, pto_collective_name(call->collective), &timed);
 }
 
-/* --- events --------------------------------------------------------------------------------------------- */
-
 /* Counts a collective or message of a process group, and times it if it is a kernel. */
 static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
                                const char *name, bool is_launch) {
@@ -141,8 +135,6 @@ static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *eve
         status = pto_recording_count(reader, &call);
     return status == PTO_OK && !is_launch ? time_call(reader, event, args, &call, name) : status;
 }
-
-/* --- kernels of symmetric memory ------------------------------------------------------------------------ */
 
 /* An operator of symmetric memory (symm_mem::...). Its kernels have the same "External id", but only the
  * operator has the tensor. A trace has all operators before its kernels. */

@@ -37,8 +37,6 @@ typedef struct {
     bool only_duration; /* of pto_timed_t */
 } process_t;
 
-/* --- the calls of each process -------------------------------------------------------------------------- */
-
 /* Statistics of all values but one are computed from an array of all values in order, and the index of that
  * one. */
 
@@ -203,8 +201,6 @@ static void choose_calls(pto_matched_t *matched, size_t calls, double *scratch) 
         matched[i].shows_lateness = matched[i].transfer_s >= 0 && matched[i].transfer_s <= transfer_s &&
                                     (only_duration || median_outside(&matched[i], scratch) >= least_s);
 }
-
-/* --- who is reported ------------------------------------------------------------------------------------ */
 
 /* What all groups show of a process. The second to fourth member are of calls of which only durations are
  * known. */

@@ -48,8 +48,6 @@ bool pto_recording_seconds(const char *text, double *value) {
     return end != text && *end == '\0' && isfinite(*value) && *value >= 0 && *value < 1e12;
 }
 
-/* --- calls.csv ------------------------------------------------------------------------------------------ */
-
 typedef enum {
     RANK,
     BEGIN,
@@ -253,8 +251,6 @@ static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
     }
     return status == PTO_OK && is_timed ? time_call(reader, value, routine, begin_s, end_s) : status;
 }
-
-/* --- all formats ---------------------------------------------------------------------------------------- */
 
 /* Recognizes the format by the first line that only one format has; lines before it are ignored. */
 static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {

@@ -189,8 +189,6 @@ bool pto_recording_contradicts(const char *path, pto_status_t status) {
            (has_shape && *measured.named && measured.collective == PTO_COLLECTIVE_COUNT);
 }
 
-/* --- what a file is ------------------------------------------------------------------------------------- */
-
 pto_status_t pto_recording_explain(const char *path, bool is_recording, pto_status_t status,
                                    pto_error_t *err) {
     const char *what = NULL;

@@ -61,8 +61,6 @@ const char *pto_nccl_tests_command(const char *line) {
     return NULL;
 }
 
-/* --- the table ------------------------------------------------------------------------------------------ */
-
 static const char starting[] = "# Collective test starting: ";
 
 /* Returns whether a text begins with a word, and not with a longer one. */
@@ -234,8 +232,6 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
 
 const pto_bench_format_t pto_nccl_tests_format = {PTO_RECORDING_NCCL_TESTS, tests, TEST_COUNT, is_heading,
                                                   read_line};
-
-/* --- JSON ----------------------------------------------------------------------------------------------- */
 
 static pto_status_t name_experiment(pto_recording_reader_t *reader, const char *name) {
     int i = 0;

@@ -145,8 +145,6 @@ pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_f
 /* Stores the name of a GPU of the machine that the file is from: the first one that is not too long. */
 void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name);
 
-/* --- calls ---------------------------------------------------------------------------------------------- */
-
 /* Counts a call of this kind that took `seconds`; 0 if unknown. */
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds);
@@ -188,8 +186,6 @@ pto_timed_way_t pto_recording_way(pto_collective_t collective, const char *name)
 /* Returns the bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0 if unknown. */
 int pto_recording_element_bytes(const char *type);
 
-/* --- texts ---------------------------------------------------------------------------------------------- */
-
 /* Replaces non-breaking spaces, as in text copied from web pages, by plain ones. */
 void pto_recording_replace_blanks(char *line);
 /* Splits a line at separators; if `joined`, several in a row count as one. Returns the number of fields. */
@@ -202,8 +198,6 @@ bool pto_recording_whole(const char *text, int64_t *value);
 bool pto_recording_size(const char *text, int64_t *bytes);
 /* Reads a finite number from 0 to 1e12, in any unit of time; false if the text is not one. */
 bool pto_recording_seconds(const char *text, double *value);
-
-/* --- formats -------------------------------------------------------------------------------------------- */
 
 /* Reads a file of any format in lines of text. */
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);

@@ -60,8 +60,6 @@ typedef struct {
     double *scratch;
 } sets_t;
 
-/* --- sets and kinds ------------------------------------------------------------------------------------- */
-
 static int by_place(const void *left, const void *right) {
     const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
     return (a > b) - (a < b);
@@ -152,8 +150,6 @@ static bool collect(sets_t *sets) {
     }
     return true;
 }
-
-/* --- what is usual -------------------------------------------------------------------------------------- */
 
 /* Summarizes the lower bounds of a cell's calls; of messages, those of the slower direction. */
 static void find_lows(cell_t *cell, pto_item_t *item, size_t count, double *scratch) {
@@ -248,8 +244,6 @@ static void classify_sets(sets_t *sets) {
                          set->uncontended_high_s <= margin * set->uncontended_usual_s;
     }
 }
-
-/* --- explanations --------------------------------------------------------------------------------------- */
 
 static bool has_place(const set_t *set, int64_t place) {
     for (int i = 0; i < set->count; i++)
@@ -352,8 +346,6 @@ static bool explain_next(sets_t *sets, pto_delay_t *delay) {
     mark_explained(sets, delay);
     return true;
 }
-
-/* --- finding what is slow ------------------------------------------------------------------------------- */
 
 bool pto_find_slow(pto_comparison_t *comparison) {
     sets_t sets = {.comparison = comparison,

@@ -61,8 +61,6 @@ int pto_timeline_name(pto_timeline_t *timeline, const char *text) {
 
 size_t pto_timeline_count(const pto_timeline_t *timeline) { return timeline->count; }
 
-/* --- adding --------------------------------------------------------------------------------------------- */
-
 /* Halves the number of calls that are stored of each process at most. */
 static void halve_calls(pto_timeline_t *timeline) {
     int32_t most = 0;
@@ -125,8 +123,6 @@ bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed) {
     return true;
 }
 
-/* --- files ---------------------------------------------------------------------------------------------- */
-
 void pto_timeline_begin_file(pto_timeline_t *timeline) {
     timeline->file_first = timeline->count;
     timeline->is_unordered = false;
@@ -174,8 +170,6 @@ void pto_timeline_end_file(pto_timeline_t *timeline, const int *call_of_kind) {
     if (timeline->is_unordered)
         sort_calls(timeline);
 }
-
-/* --- memberships ---------------------------------------------------------------------------------------- */
 
 static void name_membership(char name[32], int communicator, int rank) {
     snprintf(name, 32, "%d %d", communicator, rank);

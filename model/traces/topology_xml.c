@@ -92,8 +92,6 @@ static pto_status_t add_socket(import_t *import, int element) {
     return PTO_OK;
 }
 
-/* --- hwloc ---------------------------------------------------------------------------------------------- */
-
 static pto_status_t read_object(import_t *import, int element) {
     pto_tree_place_t *place = &import->tree->place[element];
     pto_pci_t pci = {.gb_per_s = atof(attribute(import, element, "pci_link_speed"))};
@@ -214,8 +212,6 @@ static pto_status_t import_hwloc(import_t *import) {
     return status;
 }
 
-/* --- NCCL ----------------------------------------------------------------------------------------------- */
-
 /* Returns the GB/s of a PCIe link, such as "16.0 GT/s PCIe" with 16 lanes. Of 130 bits, 128 are data; up to
  * generation 2 (5 GT/s), 8 of 10 bits. */
 static double pci_rate(const import_t *import, int element) {
@@ -331,8 +327,6 @@ static pto_status_t import_nccl(import_t *import) {
     }
     return status;
 }
-
-/* --- reading -------------------------------------------------------------------------------------------- */
 
 static pto_status_t import_all(import_t *import) {
     const bool nccl = is_named(import, 0, "system");

@@ -198,8 +198,6 @@ static bool join_row(pto_recording_reader_t *reader, char *line, char row[PTO_BE
     return shape.is_row;
 }
 
-/* --- tables of only numbers ----------------------------------------------------------------------------- */
-
 void pto_bench_begin_table(pto_bench_t *benchmark, int columns, int columns_min, int whole_columns) {
     benchmark->columns = columns;
     benchmark->columns_min = columns_min;

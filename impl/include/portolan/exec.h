@@ -29,8 +29,6 @@
 
 PTO_API_BEGIN
 
-/* --- devices ------------------------------------------------------------------------------------------ */
-
 /* A device is where `gpu` buffers are, with the operations on them: one table per backend, behind which
  * nothing in the executor depends on the backend. */
 
@@ -138,8 +136,6 @@ pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_
 pto_status_t pto_device_copy(const pto_device_t *device, void *target, const void *source, size_t bytes,
                              pto_error_t *err);
 
-/* --- teams -------------------------------------------------------------------------------------------- */
-
 /* A team is the processes that create an executor together, with the functions by which they exchange data,
  * as a communicator has. After that, runs of plans of kernels do not use the team.
  *
@@ -189,8 +185,6 @@ size_t pto_team_shared_bytes(int size);
 pto_status_t pto_team_shared_create(void *memory, int rank, int size, double timeout_s, pto_team_t **team,
                                     pto_error_t *err);
 void pto_team_shared_destroy(pto_team_t *team); /* NULL is legal */
-
-/* --- executors ---------------------------------------------------------------------------------------- */
 
 typedef struct pto_exec pto_exec_t;
 

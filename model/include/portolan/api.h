@@ -29,8 +29,6 @@
 
 PTO_API_BEGIN
 
-/* --- statuses and errors ------------------------------------------------------------------------------ */
-
 /* Errors: PTO_OK is 0 and errors are negative. A fallible function returns a pto_status_t and takes, as its
  * last argument, a caller-owned pto_error_t that may be NULL. The first function that detects the error fills
  * it; callers only pass it on. Outputs are set only on PTO_OK.
@@ -97,8 +95,6 @@ pto_status_t pto_error_set_at(pto_error_t *err, pto_status_t status, const char 
 
 /* Write "file:line:column: message" (or just the message) into `text`, always terminated. */
 void pto_error_format(const pto_error_t *err, char *text, size_t text_size);
-
-/* --- version ------------------------------------------------------------------------------------------ */
 
 /* The version of these headers; pto_version returns that of the library that the program runs with. */
 #define PTO_VERSION_MAJOR 0

@@ -68,8 +68,6 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touc
  * lanes; PTO_ERR_MEMORY. */
 pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_error_t *err);
 
-/* --- printing ----------------------------------------------------------------------------------------- */
-
 /* Longer lists are truncated, and the text says how much was omitted. */
 enum {
     PTO_PRINT_PEERS_MAX = 6,       /* peers of one step */

@@ -97,8 +97,6 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
                        pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
                        double *seconds);
 
-/* --- fitting to collectives ---------------------------------------------------------------------------- */
-
 /* About how many prices of each measured cell a fit to collectives needs, together with the fits that leave
  * one node count out and share prices with it (pto_fit_prices_t). For estimates of work. */
 enum { PTO_FIT_PRICES = 500 };

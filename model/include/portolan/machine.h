@@ -288,8 +288,6 @@ const pto_model_term_t *pto_model_term_at(int index);
  * removes all but those. Errors: PTO_ERR_NOT_FOUND, with the nearest known name, PTO_ERR_MEMORY. */
 pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto_error_t *err);
 
-/* --- writing machine files ---------------------------------------------------------------------------- */
-
 /* Format the text of a machine file, which pto_machine_open reads back unchanged. The caller frees it.
  * `comment` (may be NULL) precedes the machine, with each of its lines after a '#'. Numbers are printed with
  * the fewest digits that read back as the same number. Errors: PTO_ERR_MEMORY. */

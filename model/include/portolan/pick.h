@@ -254,8 +254,6 @@ const char *pto_choice_unpriced(const pto_predictions_t *predictions, int64_t po
 pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,
                       pto_error_t *err);
 
-/* --- estimates ---------------------------------------------------------------------------------------- */
-
 /* Estimates: a table of prices from which the cost and the best strategy of a collective of any size on one
  * layout are looked up in well under a microsecond. For compilers and schedulers, which ask often and have no
  * communicator.

@@ -99,8 +99,6 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err);
 
-/* --- set-up ------------------------------------------------------------------------------------------- */
-
 /* setup: the one-time cost of a plan before its first run, in seconds, from the machine file's `setup`
  * (docs/model.md, 'Setup').
  *
@@ -132,8 +130,6 @@ typedef struct {
  * represents all. Errors: PTO_ERR_MEMORY. A cost that the machine lacks is not an error. */
 pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto_setup_t *setup,
                        pto_error_t *err);
-
-/* --- energy ------------------------------------------------------------------------------------------- */
 
 /* energy: the cost of a plan in joules, from the machine's powers and the plan's price (docs/model.md,
  * 'Energy').

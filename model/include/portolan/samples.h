@@ -172,8 +172,6 @@ void pto_samples_fini(pto_samples_t *samples);
 /* The first file's value of a provenance key; NULL if no file has it. */
 const char *pto_samples_provenance(const pto_samples_t *samples, const char *key);
 
-/* --- collectives -------------------------------------------------------------------------------------- */
-
 /* Measured collectives: the rows of collectives.csv (docs/formats.md), written by portolan-validate or
  * another benchmark. Several files may be read into one table if machine and MPI library are the same. */
 

@@ -117,8 +117,6 @@ bool pto_request_cuts_inside(const pto_request_t *request);
  * PTO_ERR_NOT_APPLICABLE with a reason for the user. */
 pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err);
 
-/* --- building plans ----------------------------------------------------------------------------------- */
-
 /* Building plans: the functions that `build` of a strategy or an algorithm calls (docs/examples/strategy.c is
  * an example).
  *

@@ -88,8 +88,6 @@ enum { PTO_WORKLOAD_ALONG_MAX = 160 };
 const char *pto_workload_along_text(const pto_workload_t *workload, unsigned along,
                                     char text[PTO_WORKLOAD_ALONG_MAX]);
 
-/* --- prediction --------------------------------------------------------------------------------------- */
-
 /* The prediction of a workload: the cost of each call by each strategy while all communicators make the call,
  * and the exposed part of the communication (docs/model.md, 'A step of an application'). */
 

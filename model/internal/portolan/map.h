@@ -15,8 +15,6 @@
 
 PTO_C_BEGIN
 
-/* --- traffic between processes -------------------------------------------------------------------------- */
-
 /* One process's traffic with a peer, in each direction. */
 typedef struct {
     int64_t peer;
@@ -38,8 +36,6 @@ enum { PTO_FLOWS_MAX = 1 << 24 };
 pto_status_t pto_flows_make(const pto_counts_t *counts, int64_t bytes, int64_t count, pto_flows_t *flows,
                             pto_error_t *err);
 void pto_flows_fini(pto_flows_t *flows);
-
-/* --- places --------------------------------------------------------------------------------------------- */
 
 /* Places are numbered by node, GPU and core. All nodes are equal, and so are the cores of a GPU. Level l of
  * the fabric divides the nodes into groups of group_nodes[l]. A byte between two nodes costs off_node[l],
@@ -68,8 +64,6 @@ static inline double pto_places_off_node(const pto_places_t *places, int64_t nod
 }
 double pto_places_cost(const pto_places_t *places, int64_t from, int64_t to);
 void pto_places_fini(pto_places_t *places);
-
-/* --- mappings ------------------------------------------------------------------------------------------- */
 
 /* The objective of a mapping, to be minimised. */
 typedef enum {
@@ -112,8 +106,6 @@ pto_status_t pto_mapper_register(const pto_mapper_t *mapper, pto_error_t *err);
 pto_status_t pto_mapper_run(const pto_mapper_t *mapper, const pto_map_problem_t *problem, int64_t *place,
                             pto_error_t *err);
 
-/* --- the places of a layout ----------------------------------------------------------------------------- */
-
 /* What the cost of a byte between two places is. The first three are the metrics of Faraji's thesis (6.3.1),
  * as costs: SCOTCH and every mapper here minimise volume times cost. */
 typedef enum {
@@ -137,8 +129,6 @@ pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *l
 int pto_map_link_count(const pto_machine_t *machine);
 void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
                    const int64_t *place, double *load);
-
-/* --- choosing ------------------------------------------------------------------------------------------- */
 
 /* The phases of a mapping in phases (thesis, 6.3.2): processes are divided among nodes, then those of each
  * node among its sockets, then those of each socket among its GPUs. */

@@ -134,8 +134,6 @@ pto_status_t pto_recording_read(const char *path, const pto_recording_options_t 
                                 pto_recording_t *trace, pto_error_t *err);
 void pto_recording_fini(pto_recording_t *trace);
 
-/* --- delays --------------------------------------------------------------------------------------------- */
-
 typedef enum {
     PTO_DELAY_LATE,       /* a process or node that others wait for */
     PTO_DELAY_SLOW,       /* a node whose transfers take longer than those of others */

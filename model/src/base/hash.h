@@ -19,8 +19,6 @@ static inline uint64_t pto_hash_bytes(uint64_t hash, const void *bytes, size_t s
     return hash;
 }
 
-/* --- splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators) -------------------- */
-
 #define PTO_GOLDEN_GAMMA UINT64_C(0x9e3779b97f4a7c15)
 
 /* The output function of the generator. */

@@ -251,8 +251,6 @@ int64_t pto_check_touched_bytes(const pto_touches_t *touches);
 /* Records an access to a shared buffer. */
 bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch);
 
-/* --- plans that may run in place (in_place.c) --- */
-
 /* Returns the first buffer of a role; -1: none. */
 int pto_check_role(const pto_plan_t *plan, pto_role_t role);
 /* Finds the user's two buffers that may be one. */

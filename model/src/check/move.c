@@ -7,8 +7,6 @@
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
-/* --- accesses to shared memory -------------------------------------------------------------------------- */
-
 /* Records an access to a shared buffer, and reports a race. */
 static bool access_shared(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
     pto_conflict_t conflict;
@@ -70,8 +68,6 @@ static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t
     return true;
 }
 
-/* --- the order of combination --------------------------------------------------------------------------- */
-
 /* Sets the order and base of `present` to those of the result of combining it with `arrived`: the same for
  * a op b and b op a. So the operands are first sorted: by `order`; if that is equal, so that the second base
  * follows the first by at most half of the owners (cyclically). */
@@ -97,8 +93,6 @@ static void combine_orders(const pto_checker_t *checker, pto_content_t *present,
     present->base = base;
 }
 
-/* --- elements ------------------------------------------------------------------------------------------- */
-
 /* A reduction's operand, which is in checker->moved, must consist of whole elements. */
 static bool are_elements(pto_checker_t *checker, int64_t rank, const pto_touch_t *operand) {
     int64_t element = pto_datatype_bytes(checker->request->datatype), bytes = operand->end - operand->begin;
@@ -111,8 +105,6 @@ static bool are_elements(pto_checker_t *checker, int64_t rank, const pto_touch_t
                           (long long)origin, (long long)(origin + bytes - 1),
                           pto_datatype_name(checker->request->datatype), (long long)element);
 }
-
-/* --- reading and writing contents ----------------------------------------------------------------------- */
 
 /* Returns whether each byte of a buffer may be written only once. */
 static bool is_written_once(const pto_checker_t *checker, int buffer) {
@@ -213,8 +205,6 @@ static pto_content_t shifted(pto_content_t span, int64_t by) {
     return span;
 }
 
-/* --- moves and reductions of steps ---------------------------------------------------------------------- */
-
 /* MOVE_FIRST: the first piece of a reduction that overwrites its target. */
 typedef enum { MOVE_COPY, MOVE_FIRST, MOVE_REDUCE } move_t;
 
@@ -287,8 +277,6 @@ bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, 
     return access_all(checker, reader->rank, source) && access_all(checker, writer->rank, target);
 }
 
-/* --- moves and reductions of collectives ---------------------------------------------------------------- */
-
 bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target) {
     if (!move_piece(checker, source->holder, target->holder, source, target, MOVE_COPY))
         return false;
@@ -320,8 +308,6 @@ bool pto_check_write_vector(pto_checker_t *checker, const pto_contents_t *result
     pto_check_overwrite(checker, vector);
     return true;
 }
-
-/* --- what is expected ----------------------------------------------------------------------------------- */
 
 /* "owner 3's bytes from 16 on", "the sum of 4 owners' bytes from 0 on" or "nothing". */
 static void describe(const pto_checker_t *checker, const char *contributor, const pto_content_t *span,

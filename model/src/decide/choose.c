@@ -12,8 +12,6 @@
 #include "price/bounded.h"
 #include "scenario/check.h"
 
-/* --- one plan ------------------------------------------------------------------------------------------- */
-
 static bool is_within(const pto_param_t *limit, double bytes) {
     return !pto_param_known(limit) || bytes <= limit->value;
 }
@@ -56,8 +54,6 @@ static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t 
     *plan = result;
     return PTO_OK;
 }
-
-/* --- numbers that a request leaves open ----------------------------------------------------------------- */
 
 /* The open numbers of a request, which are searched. Each in turn is set to the cheapest of its values, from
  * `first` to `last`. If there are two, the first one is searched again with the cheapest value of the second.
@@ -150,8 +146,6 @@ const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_
     return text;
 }
 
-/* --- candidates ----------------------------------------------------------------------------------------- */
-
 /* Visits the plans of all values of `number`, or the only plan if `number` is NULL. After the first value,
  * the search ends when a plan or `visit` returns an error that only excludes a cell (pto_leaves_cell_out). */
 static pto_status_t visit_values(const pto_scenario_cell_t *cell, const open_numbers_t *search,
@@ -203,8 +197,6 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
     }
     return PTO_OK;
 }
-
-/* --- the cheapest --------------------------------------------------------------------------------------- */
 
 /* A request's cheapest plan so far. */
 typedef struct {

@@ -29,8 +29,6 @@ pto_score_options_t pto_score_defaults(const pto_collectives_t *collectives) {
                                  .clear_margin = 0.1};
 }
 
-/* --- which rows are compared ---------------------------------------------------------------------------- */
-
 /* A row that is compared. */
 typedef struct {
     const pto_collective_row_t *row;
@@ -137,8 +135,6 @@ static pto_status_t select_rows(collecting_t *collecting) {
     }
     return status;
 }
-
-/* --- which rows are in a cell --------------------------------------------------------------------------- */
 
 static int order_of(int64_t a, int64_t b) { return (a > b) - (a < b); }
 

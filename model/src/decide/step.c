@@ -15,8 +15,6 @@
 #include "portolan/progress.h"
 #include "scenario/check.h"
 
-/* --- resources that calls at the same time share -------------------------------------------------------- */
-
 /* The resources that calls share. Each term of a price occupies one (resource_of). */
 typedef enum {
     RESOURCE_OUT, /* copies from the GPU to the host */
@@ -78,8 +76,6 @@ static double least_seconds(const demand_t *demand) {
     return seconds;
 }
 
-/* --- the calls of an entry ------------------------------------------------------------------------------ */
-
 /* Calls are in the order of their entries. */
 pto_step_calls_t pto_step_calls(const pto_workload_t *workload, int entry) {
     int low = 0, high = workload->call_count;
@@ -94,8 +90,6 @@ pto_step_calls_t pto_step_calls(const pto_workload_t *workload, int entry) {
         high++;
     return (pto_step_calls_t){low, high};
 }
-
-/* --- the step by one strategy --------------------------------------------------------------------------- */
 
 /* Returns the index of a strategy among a call's predictions; strategy_count if it is not among them. */
 static int find_strategy(const pto_predictions_t *predictions, const pto_strategy_t *strategy) {
@@ -217,8 +211,6 @@ static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_stra
     return route;
 }
 
-/* --- the cheapest mix ----------------------------------------------------------------------------------- */
-
 /* Changes the strategy of one call at a time, as long as the entry gets faster. Returns its time. */
 static double improve(pto_step_prediction_t *step, int entry) {
     const pto_step_calls_t range = pto_step_calls(step->workload, entry);
@@ -286,8 +278,6 @@ static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
         restore_choice(step, entry, chosen);
     }
 }
-
-/* --- the whole step ------------------------------------------------------------------------------------- */
 
 static pto_status_t predict_call(const pto_workload_t *workload, const pto_workload_call_t *call,
                                  const pto_machine_t *machine, pto_step_call_t *result, pto_error_t *err) {

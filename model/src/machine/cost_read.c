@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- numbers -------------------------------------------------------------------------------------------- */
-
 enum { ABOVE_ZERO = 0x100 };
 
 /* Fills a pto_param_t; `argument` is its unit, with ABOVE_ZERO if it may not be 0. */
@@ -77,8 +75,6 @@ pto_status_t pto_settle_param(const pto_reader_t *reader, const pto_yaml_node_t 
         param->low, param->high, param->value);
 }
 
-/* --- postal costs --------------------------------------------------------------------------------------- */
-
 static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_postal_t *postal = target;
     if (postal->alpha_s.value <= 0 && postal->beta_s_per_byte.value <= 0)
@@ -109,8 +105,6 @@ static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_nod
 static const pto_yaml_field_t postal_fields[] = {POSTAL_FIELDS(0)};
 static const pto_yaml_table_t postal_table = {
     .what = "a cost", PTO_YAML_FIELDS(postal_fields), .finish = finish_postal};
-
-/* --- rows ----------------------------------------------------------------------------------------------- */
 
 static PTO_NAME_LIST(protocol_at, pto_protocol_t, 0, PTO_PROTOCOL_COUNT, pto_protocol_name);
 

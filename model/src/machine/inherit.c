@@ -116,8 +116,6 @@ static void merge(pto_yaml_node_t *own, pto_yaml_node_t *other) {
     own->child_count += count;
 }
 
-/* --- parts of machines ---------------------------------------------------------------------------------- */
-
 /* Keeps what concerns a single node. NCCL's times depend on the links between nodes, too, and are dropped. */
 static void keep_node(pto_yaml_node_t *root) {
     static const char *const whole[] = {"node",   "mps",    "runs",     "messages", "gap",    "copies",
@@ -153,8 +151,6 @@ static void keep_parameters(pto_yaml_node_t *root) {
     static const char *const own[] = {"machine", "fitted_to", "model_error", "tuning", NULL};
     drop(root, has_key_among, own);
 }
-
-/* --- files ---------------------------------------------------------------------------------------------- */
 
 /* A file that is being read, linked to the file that names it, up to the machine file. Finds cycles. */
 typedef struct chain {

@@ -11,8 +11,6 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, INHERITED_MAX = 4 };
 
-/* --- tables --------------------------------------------------------------------------------------------- */
-
 /* What read_library_space fills: a table of this collective in the machine. */
 typedef struct {
     pto_machine_t *machine;
@@ -82,8 +80,6 @@ static pto_status_t read_library_collective(const pto_reader_t *reader, const pt
 static const pto_yaml_field_t library_fields[] = {PTO_COLLECTIVE_TABLE(FIELD)};
 const pto_yaml_table_t pto_library_table = {
     .what = "'library'", PTO_YAML_FIELDS(library_fields), .nonempty = true};
-
-/* --- files ---------------------------------------------------------------------------------------------- */
 
 static pto_machine_find_t find_by_name;
 

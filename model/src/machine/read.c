@@ -13,8 +13,6 @@
 
 enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
-/* --- the topology of a node ----------------------------------------------------------------------------- */
-
 static pto_machine_find_t find_by_name;
 
 void pto_topology_find_by(pto_machine_find_t find) { find_by_name = find; }
@@ -66,8 +64,6 @@ static pto_status_t check_topology(const pto_reader_t *reader, const pto_yaml_no
                          (long long)machine->node.gpus, (long long)machine->node.sockets);
 }
 
-/* --- choices that override predictions ------------------------------------------------------------------ */
-
 static const char *const tuned_collective[] = {"allreduce", "allgather"};
 enum { TUNED_COLLECTIVE_COUNT = sizeof tuned_collective / sizeof *tuned_collective };
 
@@ -92,8 +88,6 @@ static const pto_yaml_field_t tuning_fields[] = {
 };
 static const pto_yaml_table_t tuning_table = {
     .what = "'tuning'", PTO_YAML_FIELDS(tuning_fields), .nonempty = true};
-
-/* --- sections ------------------------------------------------------------------------------------------- */
 
 static const char interval_suffix[] = "_95";
 

@@ -24,8 +24,6 @@ static const size_t size_of_form[] = {[PTO_FORM_WHOLE] = sizeof(int64_t),
                                       [PTO_FORM_POSTAL] = sizeof(pto_postal_t),
                                       [PTO_FORM_COST] = sizeof(pto_cost_table_t)};
 
-/* --- dimensions ----------------------------------------------------------------------------------------- */
-
 static PTO_NAME_LIST(space_at, pto_space_t, 0, PTO_SPACE_COUNT, pto_space_name);
 static PTO_NAME_LIST(level_at, pto_level_t, 0, PTO_LEVEL_COUNT, pto_level_name);
 static PTO_NAME_LIST(copy_at, pto_copy_kind_t, 0, PTO_COPY_COUNT, pto_copy_kind_name);
@@ -81,8 +79,6 @@ static void append_word(pto_line_t *line, const char *word) {
     pto_line_add(line, "%s%s", *word ? "." : "", word);
 }
 
-/* --- families ------------------------------------------------------------------------------------------- */
-
 int pto_parameter_count(void) { return FAMILY_COUNT; }
 
 static const char *unit_text(const pto_family_t *family) {
@@ -109,8 +105,6 @@ pto_parameter_t pto_parameter_at(int index) {
     append_key(&line, family, family->dim);
     return parameter;
 }
-
-/* --- cells ---------------------------------------------------------------------------------------------- */
 
 /* Restricts a dimension to one name; false: it has no such name. */
 static bool narrow(pto_dim_t *dim, const char *name, size_t length) {

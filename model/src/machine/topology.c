@@ -69,8 +69,6 @@ double pto_topology_route_s_per_byte(const pto_topology_t *topology, int from, i
     return slowest;
 }
 
-/* --- routes --------------------------------------------------------------------------------------------- */
-
 /* The best path to a vertex from the device whose routes are being found. */
 typedef struct {
     double cost; /* sum of s_per_byte of its links; INFINITY: unreachable */

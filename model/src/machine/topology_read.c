@@ -11,8 +11,6 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, LINKS_MAX = 2048 };
 
-/* --- vertices ------------------------------------------------------------------------------------------- */
-
 /* A name with a range of numbers: gpu.0-3. */
 typedef struct {
     char word[PTO_VERTEX_NAME_MAX];
@@ -103,8 +101,6 @@ static pto_status_t read_between(const pto_reader_t *reader, const pto_yaml_node
     return status == PTO_OK ? read_range(reader, node->child->next, &range[1]) : status;
 }
 
-/* --- links ---------------------------------------------------------------------------------------------- */
-
 /* A row of `links`, which describes several links if an end is a range. */
 typedef struct {
     range_t end[2];
@@ -179,8 +175,6 @@ static pto_status_t read_row(const pto_reader_t *reader, const pto_yaml_node_t *
         status = add_link(reader, node, topology, &row, i);
     return status;
 }
-
-/* --- routes --------------------------------------------------------------------------------------------- */
 
 /* A row of `routes`: a route given by the file. */
 typedef struct {
@@ -346,8 +340,6 @@ pto_status_t pto_read_topology(const pto_reader_t *reader, const pto_yaml_node_t
         pto_topology_destroy(made);
     return status;
 }
-
-/* --- between nodes -------------------------------------------------------------------------------------- */
 
 static const pto_yaml_field_t level_fields[] = {
     {.key = "nodes",

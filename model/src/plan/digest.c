@@ -201,8 +201,6 @@ static uint64_t digest_plan(const pto_plan_t *plan, bool matrix) {
 uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan, true); }
 uint64_t pto_plan_digest_of_form(const pto_plan_t *plan) { return digest_plan(plan, false); }
 
-/* --- matrices of byte counts ---------------------------------------------------------------------------- */
-
 /* The processes of one GPU or of one node, which use the same rows and columns of the matrix. */
 typedef struct {
     int64_t first; /* their owners are [first, until): the rows and columns */

@@ -86,8 +86,6 @@ void pto_build_end_messages(pto_builder_t *builder) {
         pto_build_end(builder);
 }
 
-/* --- slices --------------------------------------------------------------------------------------------- */
-
 /* Cells [first, first + count) along a dimension, counted from the first halo cell. */
 typedef struct {
     int64_t first, count;
@@ -217,8 +215,6 @@ pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int
 pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]) {
     return unit_slice(builder, buffer, shift, false, 1, pto_constant(0));
 }
-
-/* --- all neighbors in one phase ------------------------------------------------------------------------- */
 
 pto_peers_t pto_peers_grid(void) {
     return (pto_peers_t){

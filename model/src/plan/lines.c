@@ -190,8 +190,6 @@ static bool plan_allows_lines(const pto_plan_t *plan, int64_t rank, int buffer) 
     return allows;
 }
 
-/* --- whether each byte is written once, and read -------------------------------------------------------- */
-
 /* A range of the rank's own buffer, in bytes. */
 typedef struct {
     int64_t begin;

@@ -27,8 +27,6 @@ void pto_policy_init(pto_policy_t *policy, pto_policy_kind_t kind, int members, 
     *policy = (pto_policy_t){.kind = kind, .members = members, .first = first < members ? first : members};
 }
 
-/* --- doubling ------------------------------------------------------------------------------------------- */
-
 /* Decides that the next `count` members to arrive take this branch. */
 static void order(pto_policy_t *policy, pto_branch_t branch, int count) {
     for (; count > 0 && policy->ordered < policy->members; count--)
@@ -58,8 +56,6 @@ static bool can_tell_next(const pto_policy_t *policy) {
     bool first_two_arrived = policy->arrived >= 2 || policy->members < 2;
     return first_two_arrived && policy->next < policy->arrived && policy->next < policy->ordered;
 }
-
-/* --- learning ------------------------------------------------------------------------------------------- */
 
 /* h is the number of members that take branch B: the last h. */
 enum {

@@ -25,8 +25,6 @@ struct pto_summed {
     int64_t follower;         /* the latest process to have followed its latest sender; -1: none */
 };
 
-/* --- whether messages can be charged by sums ------------------------------------------------------------ */
-
 /* Returns whether the blocks are distributed cyclically over the cores of a GPU. */
 static bool is_cyclic(const pto_messages_t *messages) { return messages->buffer->cyclic != PTO_CYCLIC_NONE; }
 
@@ -93,8 +91,6 @@ static bool is_summed(const pto_pricing_t *pricing, int node) {
     }
     return all;
 }
-
-/* --- messages between nodes ----------------------------------------------------------------------------- */
 
 static int64_t messages_of_part(const pto_messages_t *messages, int64_t line, int64_t part) {
     const pto_sum_t *sum = pto_table_off_node(messages->sums, line, part);
@@ -254,8 +250,6 @@ static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *m
     }
 }
 
-/* --- the latest sender ---------------------------------------------------------------------------------- */
-
 static latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t *messages,
                               int64_t first_rank) {
     latest_t latest = {.known = true, .unique = true, .rank = first_rank};
@@ -313,8 +307,6 @@ static void find_latest(const pto_pricing_t *pricing, const pto_messages_t *mess
             *last = ledger;
     }
 }
-
-/* --- the stage ------------------------------------------------------------------------------------------ */
 
 static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *first = pto_step_at(pricing->plan, pricing->at.stage->step_first);

@@ -21,8 +21,6 @@ typedef struct {
     bool needs_one_range; /* some step is the same only if all GPUs are in one range */
 } survey_t;
 
-/* --- members -------------------------------------------------------------------------------------------- */
-
 static bool is_numbered_by_gpu(pto_group_kind_t kind) { return pto_group_traits[kind].index & PTO_BY_GPU; }
 
 static void split_before_gpu(survey_t *survey, int64_t gpu) {
@@ -51,8 +49,6 @@ static bool split_around_members(survey_t *survey, const pto_group_t *group, con
     split_at_member(survey, group->kind, until->constant);
     return true;
 }
-
-/* --- peers ---------------------------------------------------------------------------------------------- */
 
 static bool reaches_all(const pto_peers_t *peers, const pto_group_t *group) {
     return pto_range_is_constant(&peers->first, &peers->stride, &peers->until) &&
@@ -109,8 +105,6 @@ static void split_at_sockets(survey_t *survey) {
     for (int64_t gpu = 0; gpu < layout->gpus_per_node; gpu += layout->gpus_per_socket)
         split_before_gpu(survey, gpu);
 }
-
-/* --- slices --------------------------------------------------------------------------------------------- */
 
 /* Splits the ranges where shares change size. The last one may take bytes that do not fill a grain. Shares of
  * a GPU's own processes are the same on all GPUs. False: there are fewer shares than members. */
@@ -186,8 +180,6 @@ static bool survey_slices(survey_t *survey, const pto_group_t *group, const pto_
            survey_slice(survey, group, &step->target);
 }
 
-/* --- steps ---------------------------------------------------------------------------------------------- */
-
 /* If actors are not exact, only their participation depends on the GPU. */
 static void split_by_participation(survey_t *survey, int step) {
     const pto_pricing_t *pricing = survey->pricing;
@@ -234,8 +226,6 @@ static bool find_ranges(survey_t *survey) {
         ranges += survey->begins[gpu];
     return ranges == 1 || (!survey->needs_one_range && ranges * ranges <= plan->request.layout.gpus_per_node);
 }
-
-/* --- the actors that are priced ------------------------------------------------------------------------- */
 
 static bool price_all(pto_pricing_t *pricing) {
     pricing->actors.priced = malloc((size_t)pricing->actors.count * sizeof *pricing->actors.priced);

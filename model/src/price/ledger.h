@@ -232,8 +232,6 @@ pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_spac
 void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              pto_reduction_parts_t parts);
 
-/* --- kernel.c ------------------------------------------------------------------------------------------- */
-
 /* Charges the launch of a kernel. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine);
 /* Charges a wait for a flag: between processes or, in a kernel, between GPUs. */
@@ -254,8 +252,6 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
 /* Charges a reduction, or a copy of `bytes`, in the memory of a kernel's own GPU: without a start. */
 void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction);
 void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes);
-
-/* --- ledger.c: totals ----------------------------------------------------------------------------------- */
 
 static inline bool pto_charge_has_messages(const pto_charge_t *charge) {
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
@@ -310,8 +306,6 @@ static inline bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *f
 bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
                       double times);
 
-/* --- copies.c: queues ----------------------------------------------------------------------------------- */
-
 /* A copy that counts as active until a time. */
 typedef struct {
     int64_t actor;
@@ -342,8 +336,6 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t actor, const pto_ledg
  * and `before`, [actor]. Returns false when out of memory. */
 bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
                           double times);
-
-/* --- report.c ------------------------------------------------------------------------------------------- */
 
 /* Widens a price's interval by the machine's model error, if it has one. */
 void pto_price_widen(const pto_request_t *request, const pto_machine_t *machine, pto_price_t *price);

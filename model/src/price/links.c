@@ -6,8 +6,6 @@
 
 #include "price/pricing.h"
 
-/* --- allocation ----------------------------------------------------------------------------------------- */
-
 static bool any_xor(const pto_plan_t *plan) {
     for (int i = 0; i < plan->steps.count; i++)
         if (pto_plan_step(plan, i)->peers.kind == PTO_PEERS_XOR)
@@ -55,8 +53,6 @@ void pto_links_begin(pto_pricing_t *pricing) {
     for (int64_t i = 0; loads->fabric && i < pto_fabric_link_count(loads->fabric, nodes); i++)
         loads->fabric_bytes[i] = 0;
 }
-
-/* --- counting ------------------------------------------------------------------------------------------- */
 
 static int64_t ranks_per_node(const pto_pricing_t *pricing) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
@@ -196,8 +192,6 @@ void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
                                                   pto_slice_bytes(plan, &step->source, action),
                                                   pto_slice_bytes(plan, &step->target, action)));
 }
-
-/* --- charging ------------------------------------------------------------------------------------------- */
 
 static void update_busiest(double bytes, const pto_param_t *s_per_byte, pto_busiest_t *busiest) {
     pto_time_t time = pto_time_of(s_per_byte, bytes);

@@ -185,8 +185,6 @@ extern _Thread_local int64_t pto_price_visits;
 /* For tests: prices the actors of every GPU of a node, even if another GPU does the same (gpus.c). */
 extern _Thread_local bool pto_price_each_gpu;
 
-/* --- price.c -------------------------------------------------------------------------------------------- */
-
 /* A way to price a node of a plan, if it applies to it. `k` is the iteration of its loop. Errors: those of
  * pto_price. */
 typedef struct {
@@ -203,8 +201,6 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k);
 /* Prices nodes [first, first + count) in iteration k. Errors: those of pto_price. */
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
 
-/* --- loops.c -------------------------------------------------------------------------------------------- */
-
 /* Iterations [uniform_from, uniform_to) of a loop or pipeline: each `period` of them cost the same. */
 typedef struct {
     int64_t uniform_from;
@@ -219,8 +215,6 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times);
 
-/* --- lanes.c -------------------------------------------------------------------------------------------- */
-
 /* Copies `demand` to `demand_before`. */
 void pto_lanes_remember_demand(pto_pricing_t *pricing);
 /* Adds `times` the growth of `demand` since pto_lanes_remember_demand. */
@@ -232,8 +226,6 @@ void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t 
                      const pto_charge_t *charge, pto_time_t time);
 /* Records that an actor has ended a stage, or a part of one, in a branch. */
 void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
-
-/* --- occupied.c ----------------------------------------------------------------------------------------- */
 
 /* These do nothing if no explanation is wanted. pto_occupied_allocate returns false when out of memory. */
 bool pto_occupied_allocate(pto_pricing_t *pricing);
@@ -250,8 +242,6 @@ void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double se
 /* Reports how long the busiest actor and the busiest node are occupied: at most `seconds`, the price. */
 void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation);
 
-/* --- flags.c -------------------------------------------------------------------------------------------- */
-
 /* Raises the step's flag at all its peers, at the actor's current time. */
 void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
 /* Waits for the step's flag from all its peers. */
@@ -261,8 +251,6 @@ int64_t pto_raises_pending(const pto_pricing_t *pricing);
 /* Postpones the raises of the last `period` rounds by `times` what their actors gained since the snapshot. */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
 void pto_raises_fini(const pto_pricing_t *pricing);
-
-/* --- gpus.c --------------------------------------------------------------------------------------------- */
 
 /* Finds the GPUs of a node that do the same, so that one of them is priced for all. Call it after
  * pto_actors_find_participation. Returns false when out of memory. */
@@ -278,8 +266,6 @@ static inline int64_t pto_actor_priced(const pto_pricing_t *pricing, int64_t act
 
 /* If GPUs represent others, counts the copies of the processes of all other GPUs at each priced GPU. */
 void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
-
-/* --- actors.c ------------------------------------------------------------------------------------------ */
 
 /* Returns the kind of actors that a plan requires. */
 pto_actor_kind_t pto_actors_of(const pto_plan_t *plan);
@@ -362,8 +348,6 @@ static inline void pto_pricing_save(pto_pricing_t *pricing, pto_ledger_t *copies
     }
 }
 
-/* --- links.c ------------------------------------------------------------------------------------------- */
-
 /* These do nothing if no link is known to be shared. pto_links_allocate returns false when out of memory. */
 bool pto_links_allocate(pto_pricing_t *pricing);
 void pto_links_release(const pto_shared_t *shared);
@@ -407,8 +391,6 @@ pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_ki
 
 /* Charges the time of the busiest link that exceeds `own`, the time of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
-
-/* --- by_rank.c, by_class.c ------------------------------------------------------------------------------ */
 
 /* How the messages of actors are counted and charged. */
 struct pto_message_rules {

@@ -37,8 +37,6 @@ static void temporary_bytes(const survey_t *survey, int64_t rank, int64_t bytes[
     }
 }
 
-/* --- sums of costs -------------------------------------------------------------------------------------- */
-
 static const char *const allocation_stage[PTO_SPACE_COUNT] = {
     [PTO_SPACE_CPU] = "allocate host memory", [PTO_SPACE_GPU] = "allocate GPU memory"};
 
@@ -137,8 +135,6 @@ static void bill_allocations(const survey_t *survey, const pto_machine_t *machin
     }
     add_allocations(bill, machine, known ? longest : lacking);
 }
-
-/* --- other processes' memory ---------------------------------------------------------------------------- */
 
 /* Allocations of a process: one for its GPU temporaries, then one for each buffer of the user. */
 enum { TEMPORARIES, FIRST_BUFFER };

@@ -18,8 +18,6 @@ void pto_text_rank(pto_text_t *text, const pto_plan_t *plan, int64_t rank) {
                  (long long)place.gpu, (long long)place.core);
 }
 
-/* --- expressions ---------------------------------------------------------------------------------------- */
-
 /* Adds a term of a sum: `coefficient` times `unit`, after its sign. `begun`: the sum already has terms. */
 static void add_term(pto_text_t *text, int64_t coefficient, const char *unit, bool *begun) {
     if (coefficient == 0)
@@ -84,8 +82,6 @@ static void add_range(pto_text_t *text, const pto_peers_t *peers, int64_t core) 
     add_expr(text, last, core);
     add_every(text, peers->stride, core);
 }
-
-/* --- peers ---------------------------------------------------------------------------------------------- */
 
 const char *pto_text_member(const pto_group_t *group) {
     return pto_group_traits[group->kind].member[group->fold > 0];
@@ -181,8 +177,6 @@ void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t
         break;
     }
 }
-
-/* --- slices --------------------------------------------------------------------------------------------- */
 
 static PTO_NAME_FUNCTION(anchor_name, pto_anchor_t, PTO_ANCHOR_COUNT, "",
                          {[PTO_ANCHOR_ABSOLUTE] = "",

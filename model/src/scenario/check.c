@@ -24,8 +24,6 @@ pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_fi
 #define REFUSE(field, status, ...)                                                                           \
     pto_scenario_refuse(scenario, PTO_FIELD_##field, PTO_ERR_##status, err, __VA_ARGS__)
 
-/* --- fields that the collective does not use ------------------------------------------------------------ */
-
 static bool has_grid(const pto_scenario_t *scenario) {
     const pto_halo_t *grid = &scenario->halo;
     return grid->dim_count > 0 || grid->width != 1 || grid->corners != PTO_CORNERS_TWO_PHASE ||
@@ -84,8 +82,6 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
                       pto_collective_name(collective));
     return PTO_OK;
 }
-
-/* --- sizes ---------------------------------------------------------------------------------------------- */
 
 /* A series of values, and what to check of it. */
 typedef struct {
@@ -226,8 +222,6 @@ static pto_status_t check_grid(const pto_scenario_t *scenario, pto_error_t *err)
         return PTO_OK;
     return pto_scenario_refuse(scenario, PTO_FIELD_HALO, fault.status, err, "%s", fault.message);
 }
-
-/* --- layouts -------------------------------------------------------------------------------------------- */
 
 static int64_t largest_size(const pto_scenario_t *scenario) {
     if (!pto_counts_scale(&scenario->counts))

@@ -18,8 +18,6 @@ enum { FILE_BYTES_MAX = 4 << 20, STRATEGIES_MAX = 256, QUOTE_MAX = 40 };
 
 #define AT(member) PTO_YAML_AT(pto_scenario_t, member)
 
-/* --- series --------------------------------------------------------------------------------------------- */
-
 typedef struct {
     int64_t from;
     int64_t to;
@@ -90,8 +88,6 @@ static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_
     return pto_series_one(value, series, reader->err);
 }
 
-/* --- pairs and grids ------------------------------------------------------------------------------------ */
-
 /* Reads [from, to]. */
 static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                 int argument) {
@@ -134,8 +130,6 @@ static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t 
     }
     return status;
 }
-
-/* --- placement ------------------------------------------------------------------------------------------ */
 
 /* Reads [node, gpu] or [node, gpu, core]. */
 static pto_status_t read_place(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_placed_t *at) {
@@ -180,8 +174,6 @@ static pto_status_t read_placement(const pto_reader_t *reader, const pto_yaml_no
     return status;
 }
 
-/* --- strategies and the library ------------------------------------------------------------------------- */
-
 static pto_status_t check_new_strategy(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                        const pto_scenario_t *scenario) {
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "the name of a strategy");
@@ -218,8 +210,6 @@ static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node
     library->best = strcmp(node->text, "best") == 0;
     return library->best ? PTO_OK : pto_read_text(reader, node, &library->name, argument);
 }
-
-/* --- scenario files ------------------------------------------------------------------------------------- */
 
 static const pto_yaml_field_t layout_fields[] = {
     {.key = "nodes", .read = read_series, AT(nodes), .argument = SERIES_COUNTS, .required = true},

@@ -72,8 +72,6 @@ static pto_status_t out_of_range(const change_t *change, double value, const cha
                          value, expected);
 }
 
-/* --- whole numbers: the layout, the node, limits of byte ranges ----------------------------------------- */
-
 /* Sets `*number` to what a change makes of `before`. `bytes`: it is a number of bytes, which may have a
  * suffix. */
 static pto_status_t new_number(const change_t *change, int64_t before, bool bytes, int64_t *number,
@@ -121,8 +119,6 @@ static pto_status_t change_number(const change_t *change, pto_machine_t *machine
     return out_of_range(change, (double)changed_to, "a limit between those of the rows before and after",
                         err);
 }
-
-/* --- parameters ----------------------------------------------------------------------------------------- */
 
 /* Returns whether a key is a parameter of the network between nodes (keep_network in machine/inherit.c). */
 static bool is_of_network(const char *key) {
@@ -371,8 +367,6 @@ pto_status_t pto_machine_set(pto_machine_t *machine, const char *key, double val
     snprintf(change.key, sizeof change.key, "%s", key);
     return change_machine(&change, machine, err);
 }
-
-/* --- the layout ----------------------------------------------------------------------------------------- */
 
 /* Checks all node counts before the first one is changed. An absolute value replaces the whole series. */
 static pto_status_t change_nodes(const change_t *change, pto_scenario_t *scenario, pto_error_t *err) {

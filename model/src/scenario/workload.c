@@ -90,8 +90,6 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* --- communicators -------------------------------------------------------------------------------------- */
-
 /* How a call's communicators are spread over nodes. A run consists of the members of one communicator on one
  * node. */
 typedef struct {

@@ -7,8 +7,6 @@
 #include "simulate/moves.h"
 #include "simulate/size.h"
 
-/* --- signals -------------------------------------------------------------------------------------------- */
-
 /* Returns the counter of pending signals from `from` to `to`. */
 static int32_t *raised(const pto_sim_t *sim, int flag, int64_t from, int64_t to) {
     size_t row = (size_t)flag * sim->ranks + (size_t)to;
@@ -41,8 +39,6 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
                 pto_sim_set(sim, to + lane * sim->ranks, PTO_SLOT_RUN, sim->now_s);
     }
 }
-
-/* --- local steps ---------------------------------------------------------------------------------------- */
 
 /* Returns the local step at `position`, or NULL: none is due there. In a sequence, the positions are those of
  * the steps. Otherwise each step has two positions, `position` and `position` + count: waits are due at the
@@ -208,8 +204,6 @@ void pto_sim_find_only_local(pto_sim_t *sim, uint32_t rank, pto_behind_t behind,
     move->behind = behind;
     move->known = true;
 }
-
-/* --- stages --------------------------------------------------------------------------------------------- */
 
 /* Raises the flags that come first. A message or a signal drains a stream of copies. */
 static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
@@ -385,8 +379,6 @@ static void report_deadlock(pto_sim_t *sim) {
     else
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "sends a message whose receive is never posted");
 }
-
-/* --- the simulation ------------------------------------------------------------------------------------- */
 
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
     pto_agenda_t agenda = {0};

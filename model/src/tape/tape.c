@@ -27,8 +27,6 @@ struct pto_tape {
 
 _Thread_local pto_tape_t *pto_tape_recording;
 
-/* --- recording ------------------------------------------------------------------------------------------ */
-
 static bool same_number(double a, double b) {
     uint64_t a_bits, b_bits;
     memcpy(&a_bits, &a, sizeof a);
@@ -126,8 +124,6 @@ bool pto_time_same(pto_time_t a, pto_time_t b) {
     return same;
 }
 
-/* --- tapes ---------------------------------------------------------------------------------------------- */
-
 pto_tape_t *pto_tape_begin(void) {
     pto_tape_t *tape = calloc(1, sizeof *tape);
     if (!tape || !PTO_RESERVE(tape->record, tape->capacity, 1)) {
@@ -217,8 +213,6 @@ bool pto_tape_replay(const pto_tape_t *tape, double *seconds) {
     *seconds = tape->value[tape->result];
     return true;
 }
-
-/* --- short tapes ---------------------------------------------------------------------------------------- */
 
 /* An operation on two places. */
 typedef struct {

@@ -43,8 +43,6 @@ typedef struct {
     double number; /* as pto_tape_op_t says; of a comparison: its result, 0 or 1 */
 } pto_tape_record_t;
 
-/* --- times ---------------------------------------------------------------------------------------------- */
-
 /* Record the operations of the functions below, which compute the results `s` and `holds`. */
 pto_time_t pto_tape_param(const pto_param_t *param, double count);
 pto_time_t pto_tape_scale(pto_time_t time, double times, double s);
@@ -106,8 +104,6 @@ static inline bool pto_time_positive(pto_time_t time) { return pto_time_less((pt
 #define PTO_TIME_ROUNDING 1e-9
 bool pto_time_same(pto_time_t a, pto_time_t b);
 
-/* --- tapes ---------------------------------------------------------------------------------------------- */
-
 /* Records the prices of this thread until pto_tape_end. NULL: out of memory. */
 pto_tape_t *pto_tape_begin(void);
 /* Ends the recording. Returns the tape if exactly one plan was priced and a replay gives exactly `seconds`;
@@ -124,8 +120,6 @@ void pto_tape_result(pto_time_t price);
 /* Computes the price with the parameters' current values. The recorded parameters must still be at their
  * addresses. False: a comparison has another result. */
 bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
-
-/* --- short tapes ---------------------------------------------------------------------------------------- */
 
 /* A tape reduced to a few parameters that vary. All others keep the values of the tape's last replay
  * (pto_tape_end does one). A short tape has only the operations that depend on the few parameters. The other
