@@ -13,9 +13,8 @@ void pto_print_step(const pto_step_prediction_t *step, const pto_options_t *opti
 /* Compares two pto_step_route_t for qsort: routes that apply come first, by rising time of communication. */
 int pto_step_by_time(const void *a, const void *b);
 
-/* The totals of a step by index: 0 communication, 1 exposed (communication that no computation hides), 2
- * step.
- */
+/* The totals of a step, by index: 0 communication, 1 exposed (communication that no computation hides),
+ * 2 the whole step. */
 enum { PTO_STEP_TOTALS = 3 };
 const char *pto_step_total_name(int total);
 double pto_step_total(const pto_step_end_t *end, int total);
@@ -27,8 +26,8 @@ void pto_print_step_simulations(const pto_step_prediction_t *step, const pto_ste
 /* Returns the machine that the workload's computation times are for; NULL if it is that of --machine. */
 const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_options_t *options);
 
-/* Returns the origin of the computation times if they are scaled or for another machine; else NULL. */
 enum { PTO_STEP_COMPUTE_TEXT_MAX = 320 };
+/* Returns the origin of the computation times if they are scaled or for another machine; else NULL. */
 const char *pto_step_compute_text(const pto_step_prediction_t *step, const pto_options_t *options,
                                   char text[PTO_STEP_COMPUTE_TEXT_MAX]);
 /* Prints this text as a comment line, with advice on how to change the times; nothing if it is NULL. */
@@ -48,10 +47,10 @@ bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call);
 
 /* Returns the marks of the route of a call. */
 pto_marks_t pto_step_marks(const pto_step_prediction_t *step, int call);
-/* Adds the caveats of the prices of all calls by one strategy (NULL: by the cheapest mix), or by all
- * strategies. */
+/* Adds the caveats of the prices of all calls by one strategy (NULL: each by its cheapest). */
 void pto_step_caveats_add(const pto_step_prediction_t *step, const pto_strategy_t *strategy,
                           pto_caveats_t *caveats);
+/* The same for all strategies. */
 void pto_step_caveats_add_all(const pto_step_prediction_t *step, pto_caveats_t *caveats);
 
 #endif

@@ -46,7 +46,7 @@ typedef struct {
     int at_row, at_column; /* of the run that is being opened */
     size_t options_size;   /* of the command's own struct, which begins with a pto_options_t */
     pto_sweeps_run_t *run; /* by row, then by column of a second range */
-    bool by_option;        /* the by_option of the first run that failed */
+    bool by_option;        /* pto_options_t's, of the run whose error is reported */
 } pto_sweeps_t;
 
 /* Returns the hook for pto_options_t: it finds the axes among the options the first time, and sets the
@@ -60,6 +60,7 @@ pto_variant_t pto_sweeps_variant(pto_sweeps_t *sweeps);
 pto_status_t pto_sweeps_predict(pto_sweeps_t *sweeps, const pto_arguments_t *arguments, pto_error_t *err);
 void pto_sweeps_fini(pto_sweeps_t *sweeps);
 int pto_sweeps_runs(const pto_sweeps_t *sweeps);
+/* `column`: of a second range; 0 if there is none. */
 const pto_sweeps_run_t *pto_sweeps_run(const pto_sweeps_t *sweeps, int row, int column);
 /* The number of columns: points of the scenario's own sweep, or values of a second range. */
 int64_t pto_sweeps_columns(const pto_sweeps_t *sweeps);

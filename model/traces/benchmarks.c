@@ -15,7 +15,7 @@
 /* --- processes that a file lists ------------------------------------------------------------------------ */
 
 enum { HOST_NAME_MAX_BYTES = 64, HOSTS_MAX = 1 << 14, RANKS_MAX = 1 << 20 };
-enum { RANKS_PER_ITEM = 256 }; /* clearing so many takes as long as an item of pto_source_t */
+enum { RANKS_PER_ITEM = 256 }; /* clearing this many counts as one of pto_source_t's `items` */
 
 void pto_bench_forget_processes(pto_recording_reader_t *reader) {
     pto_recording_listed_t *listed = &reader->listed;
@@ -66,8 +66,7 @@ pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, con
     return PTO_OK;
 }
 
-/* Returns how many nodes are listed; -1 if their numbers of processes differ, 0 if a host's name is unknown.
- */
+/* Returns the number of listed hosts; -1 if their numbers of processes differ, 0 if a name is unknown. */
 static int64_t listed_nodes(const pto_recording_listed_t *listed) {
     for (int i = 0; i < listed->hosts.count; i++) {
         if (listed->hosts.text[i][0] == '\0')
@@ -124,8 +123,8 @@ static pto_status_t fail_missing(pto_recording_reader_t *reader) {
                               (long long)listed->last_rank, (long long)missing);
 }
 
-/* Sets the number of processes, which the file or the options give, and of their nodes.
- * PTO_ERR_NOT_APPLICABLE, without a message, if the options' nodes do not fit the processes that the file
+/* Sets the kind's `procs` and `nodes` from the file or, where it does not state them, from the options.
+ * PTO_ERR_NOT_APPLICABLE, without a message, if the options' nodes cannot have the processes that the file
  * states. */
 static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_recording_kind_t *kind) {
     const pto_recording_options_t *options = reader->options;
@@ -146,8 +145,8 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
     return fits ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-/* Skips a row of another number of processes than the options' nodes have: a log may have runs of several
- * numbers. Fails instead if the file lists its processes, and so is of one run. */
+/* Skips a row whose number of processes differs from the options', as a log may have runs of several numbers.
+ * Fails instead if the file lists its processes, as the output of one run does. */
 static pto_status_t skip_procs(pto_recording_reader_t *reader, int64_t stated) {
     pto_bench_t *benchmark = &reader->benchmark;
     if (reader->listed.processes.count > 0)
@@ -182,10 +181,10 @@ static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
     return pto_collective_blocks_in(kind->call.collective, procs) > 1 ? bytes * (double)(procs - 1) : bytes;
 }
 
-/* Fails if a time is shorter than the fastest link needs, as where each process ran as a job of its own. */
+/* Fails if a time is shorter than the fastest link needs, as when each process ran as a job of its own. */
 static pto_status_t check_rate(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds) {
-    /* If the file does not say how many processes there were, the options may name any number. */
+    /* If the file does not state the number of processes, the options' may be wrong: assume the fewest, 2. */
     const bool is_stated = reader->listed.processes.count > 0 || reader->benchmark.procs > 0;
     const double rate = seconds > 0 ? least_sent(kind, is_stated ? kind->procs : 2) / seconds : 0;
     const double most = fastest_link(reader->trace->gpu);
@@ -214,6 +213,7 @@ pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_for
                                   pto_recording_format_name(format->format),
                                   format == &pto_nccl_tests_format ? "have" : "has",
                                   pto_collective_name(asked));
+    /* Until a line of the file names the program, the options do. */
     return pto_bench_name(reader, pto_collective_name(asked), test);
 }
 
@@ -317,7 +317,7 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
     pto_recording_skipped_t *skipped = &reader->trace->skipped;
     pto_recording_kind_t kind = {.communicator = -1};
     if (options->shape_unknown) {
-        skipped->sizeless += benchmark->collective != PTO_COLLECTIVE_COUNT;
+        skipped->sizeless += benchmark->collective != PTO_COLLECTIVE_COUNT; /* for pto_bench_end */
         return PTO_OK;
     }
     if (benchmark->collective == PTO_COLLECTIVE_COUNT) {
@@ -357,7 +357,7 @@ pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line) {
     pto_recording_skipped_t *skipped = &reader->trace->skipped;
     const int column = benchmark->column, count = pto_recording_split(line, " \t\r", true, field);
     int64_t bytes;
-    double us;
+    double value;
     for (int i = 0; i < 2; i++)
         if (count < 2 || !isdigit((unsigned char)*field[i]) || !pto_bench_is_numeric(field[i]))
             return PTO_OK;
@@ -365,29 +365,32 @@ pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line) {
         return pto_bench_fail_nameless(reader);
     if (benchmark->size_column >= count || !pto_recording_size(field[benchmark->size_column], &bytes))
         bytes = -1;
-    if (column > 0 && column < count && bytes >= 0 && pto_recording_seconds(field[column], &us))
-        return pto_bench_row(reader, bytes, us);
-    if (column > 0 && column < count)
+    const bool has_column = column > 0 && column < count;
+    if (has_column && bytes >= 0 && pto_recording_seconds(field[column], &value))
+        return pto_bench_row(reader, bytes, value);
+    if (has_column)
         skipped->timeless++;
-    else /* a barrier has no bytes; a row may be cut */
-        ++*(benchmark->collective == PTO_COLLECTIVE_COUNT ? &skipped->others : &skipped->torn);
+    else if (benchmark->collective == PTO_COLLECTIVE_COUNT)
+        skipped->others++; /* such as a barrier, which has no bytes */
+    else
+        skipped->torn++; /* the row is cut */
     return PTO_OK;
 }
 
-/* Fails if a row has decimal commas: blanks separate its columns, and commas are between digits. */
+/* Fails if a row has decimal commas: a comma is between digits, and other columns are separated by blanks. */
 static pto_status_t check_commas(pto_recording_reader_t *reader, const char *row) {
-    bool has_decimal_comma = false, by_blanks = false;
+    bool has_decimal_comma = false, has_blanks = false;
     for (const char *at = row + strspn(row, PTO_BENCH_BLANKS); *at;) {
         const size_t field = strcspn(at, PTO_BENCH_BLANKS), between = strspn(at + field, PTO_BENCH_BLANKS);
         const char *next = at + field + between;
         const bool has_comma = memchr(at + field, ',', between) != NULL;
         const bool is_in_number =
-            between == 1 && isdigit((unsigned char)next[-2]) && isdigit((unsigned char)*next);
+            between == 1 && isdigit((unsigned char)at[field - 1]) && isdigit((unsigned char)*next);
         has_decimal_comma = has_decimal_comma || (has_comma && is_in_number);
-        by_blanks = by_blanks || (!has_comma && *next);
+        has_blanks = has_blanks || (!has_comma && *next);
         at = next;
     }
-    return has_decimal_comma && by_blanks
+    return has_decimal_comma && has_blanks
                ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
                                     "a comma within a number: run the benchmark with LC_ALL=C, "
                                     "which writes decimal points")
@@ -443,7 +446,7 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
     return NULL;
 }
 
-/* Returns the heading that follows a debug line of NCCL on the same line; the whole line if there is none. */
+/* Returns the heading that follows NCCL's debug output on the same line; the whole line if there is none. */
 static char *after_debug(char *line) {
     char *at = strstr(line, " NCCL ");
     for (at = at ? strchr(at, '#') : NULL; at; at = strchr(at + 1, '#'))
@@ -474,7 +477,7 @@ static bool is_unfinished(pto_recording_reader_t *reader, const char *row) {
 }
 
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
-    const pto_bench_format_t *format = NULL; /* of the file; headings of others begin foreign tables */
+    const pto_bench_format_t *format = NULL; /* the file's; a heading of another begins a foreign table */
     line = after_debug(line);
     const char first = line[strspn(line, " \t")];
     const int heading = first && strchr(first_characters, first) ? heading_at(line) : -1;
@@ -508,8 +511,8 @@ pto_status_t pto_bench_end(pto_recording_reader_t *reader) {
         reader->line = benchmark->unfit_line;
         return fail_processes(reader, benchmark->unfit_procs);
     }
-    const bool has_others = reader->kinds.count > 0 || skipped->on_host > 0 || skipped->sizeless > 0;
-    if (has_others || !*benchmark->program || benchmark->collective != PTO_COLLECTIVE_COUNT)
+    const bool has_other_rows = reader->kinds.count > 0 || skipped->on_host > 0 || skipped->sizeless > 0;
+    if (has_other_rows || !*benchmark->program || benchmark->collective != PTO_COLLECTIVE_COUNT)
         return PTO_OK;
     return pto_recording_fail(reader, PTO_ERR_NOT_FOUND, "portolan has no collective for %s%s",
                               benchmark->program,

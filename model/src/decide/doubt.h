@@ -15,9 +15,10 @@ typedef struct {
     double regret; /* expected share by which the pick is slower than the other */
 } pto_doubt_t;
 
-/* Compares the pick with another prediction. It is doubtful if the other is cheaper with a probability of a
- * third or, without a model error, if the margin is inside the 95 percent interval of the parameters. A
- * doubtful pick is a near-tie if the margin is at most 10 percent and the model's error explains it. */
+/* Compares the pick with another prediction. The pick is doubtful if the other is cheaper with a probability
+ * of at least a third or, if the model's error is unknown, if the margin is inside the 95 percent interval of
+ * the parameters. A doubtful pick is a near-tie if the margin is at most 10 percent and, if the model's error
+ * is known, that error alone would make the pick doubtful. */
 pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *other, pto_by_t by);
 
 /* Returns the measurement that would settle a doubtful pick. */

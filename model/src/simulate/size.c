@@ -7,7 +7,8 @@
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
 
-/* A rank takes about 1 KiB, so the default limit on work allows about 1.5 GiB. */
+/* The limit on work allows one rank for each 64 units. A rank takes about 1 KiB of memory, so the default
+ * limit allows about 1.5 GiB. */
 enum { WORK_PER_RANK = 64 };
 
 /* How much of a plan is simulated. */
@@ -31,8 +32,9 @@ static int64_t limit_of(const pto_simulate_options_t *options) {
     return options->limit > 0 ? options->limit : PTO_SIMULATE_LIMIT;
 }
 
-/* The maximum number of ranks, for their memory: it grows with the limit on work. An agenda's slots have
- * 32-bit numbers: see allocate_shared in memory.c. */
+/* The maximum number of ranks. Their memory may grow with the limit on work. The event queue's slots have
+ * 32-bit numbers (allocate_shared in memory.c): a rank has its own, and at most those of a GPU and of a node;
+ * one is spare. */
 static int64_t max_ranks(int64_t limit) {
     int64_t by_memory = (limit > PTO_SIMULATE_LIMIT ? limit : PTO_SIMULATE_LIMIT) / WORK_PER_RANK;
     int64_t by_slots = UINT32_MAX / (PTO_SLOTS_PER_RANK + 1 + PTO_LINKS_PER_NODE + 1);
