@@ -26,16 +26,16 @@ void samples_provenance(samples_t *samples, const char *key, const char *format,
 void provenance_write(samples_t *samples, const job_t *job, const pto_calibrate_options_t *options, int argc,
                       char **argv);
 
-/* Ends the provenance: the line that says whether the file is complete, and the names of the columns. */
+/* Ends the provenance: writes `# complete=`, which samples_close rewrites, and the names of the columns. */
 void samples_begin(samples_t *samples);
 
-/* Writes `count` rows of a point. `benchmark` is the name of the case or of one of its parts. `earlier`
- * samples of the point were written before. */
+/* Writes `count` rows of a point. `benchmark` is the name of the case or of one of its parts; `earlier`, the
+ * number of rows of the point that were written before. */
 void samples_point(samples_t *samples, const case_t *bench_case, const char *benchmark, int64_t bytes,
                    int earlier, const double *seconds, int count);
 
-/* Ends the file and frees the samples. `left_out`: the number of points beyond the budget. Returns false if
- * the file could not be written whole. */
+/* Ends the file and frees the samples. `left_out`: the number of points that --budget left no time for.
+ * Returns false if the file could not be written whole. */
 bool samples_close(samples_t *samples, int left_out);
 
 #endif

@@ -31,9 +31,9 @@ static void list_cases(const job_t *job, case_list_t *list) {
 static void copy_once(const work_t *work, int64_t bytes) {
     const copying_t *copying = work->state;
     int64_t row_bytes = work->bench_case->messages;
+    size_t rows = (size_t)(bytes / row_bytes);
     size_t pitch = (size_t)pitch_of(row_bytes);
-    copy_and_wait((pto_move_t){copying->target, copying->source, (size_t)row_bytes,
-                               (size_t)(bytes / row_bytes), pitch, pitch});
+    copy_and_wait((pto_move_t){copying->target, copying->source, (size_t)row_bytes, rows, pitch, pitch});
 }
 
 const benchmark_t bench_memcpy_strided = {
