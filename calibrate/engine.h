@@ -7,7 +7,8 @@
 #include "command_line/calibrate_options.h"
 #include "samples.h"
 
-/* Collective. `samples` is NULL except at rank 0. Returns, at rank 0, the points that lacked time. */
+/* Collective. `samples` is NULL except at rank 0. Returns, at rank 0, the number of points left out for
+ * lack of time. */
 int engine_run(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                const case_list_t *list, samples_t *samples);
 

@@ -55,11 +55,11 @@ int job_processes_on(const job_t *job, int node);
 int job_process_of_device(const job_t *job, int device, int index);
 
 /* Returns the level of a pair of processes: by their own sockets for the space `cpu`, by those of their GPUs
- * for `gpu`. An unknown socket differs from each known one. */
+ * for `gpu`. Two unknown sockets count as the same one, an unknown and a known one as different. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
-/* Return whether a process of node 0 and a device, or two devices, share a socket. Unknown counts as shared.
- * */
+/* Return whether a process of node 0 and a device, or two devices, share a socket. An
+ * unknown socket counts as shared here. */
 bool job_on_socket(const job_t *job, int rank, int device);
 bool job_devices_share_socket(const job_t *job, int device, int other);
 /* Returns why messages between buffers of `space` can't be measured; NULL: they can. */

@@ -15,7 +15,7 @@ double start_together(void);
  * measurement for which a process was late. The next time is agreed further ahead. */
 double start_late_s(void);
 
-/* Collective, before MPI_Finalize. */
+/* Frees what start_together has created. Collective, before MPI_Finalize. */
 void start_end(void);
 
 #endif

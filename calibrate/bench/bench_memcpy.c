@@ -8,7 +8,8 @@
 #include "memory.h"
 #include "pairs.h"
 
-/* DETAIL_PEER_OR_PAGEABLE: between devices, the target device; otherwise whether host memory is pageable. */
+/* The details of a case. DETAIL_KIND is set by copying_case. DETAIL_PEER_OR_PAGEABLE: between devices, the
+ * target device; otherwise whether host memory is pageable. */
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
 /* Returns a process of node 0 on the device's socket, or off it: the process that uses the device if there is
@@ -79,11 +80,11 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-/* Allocates memory on a device, which becomes the selected one and may access `other`'s memory. */
-static void *memory_reached_by(const work_t *work, int device, int other) {
+/* Selects a device, allocates memory on it, and lets it access the memory of `peer`. */
+static void *memory_with_peer(const work_t *work, int device, int peer) {
     gpu_select(device);
     void *memory = memory_buffer(work, PTO_SPACE_GPU, work->max_bytes);
-    GPU_DO(gpu.bench->reach(other, &gpu_error));
+    GPU_DO(gpu.bench->reach(peer, &gpu_error));
     return memory;
 }
 
@@ -93,8 +94,9 @@ static void open_case(const work_t *work) {
     pto_copy_kind_t kind = (pto_copy_kind_t)detail[DETAIL_KIND];
     int device = detail[DETAIL_DEVICE];
     if (kind == PTO_COPY_D2D) {
-        copying->target = memory_reached_by(work, detail[DETAIL_PEER_OR_PAGEABLE], device);
-        copying->source = memory_reached_by(work, device, detail[DETAIL_PEER_OR_PAGEABLE]);
+        int target_device = detail[DETAIL_PEER_OR_PAGEABLE];
+        copying->target = memory_with_peer(work, target_device, device);
+        copying->source = memory_with_peer(work, device, target_device);
     } else {
         gpu_select(device);
         copying_make(work, kind, detail[DETAIL_PEER_OR_PAGEABLE] != 0);
