@@ -22,8 +22,8 @@ pto_status_t pto_output_open(const char *path, bool force, pto_output_t **output
 
 /* Open a file that grows over a long time and whose contents are useful even if the program is interrupted. A
  * new file has its own name from the start. An existing file keeps its contents until pto_output_close: the
- * new contents are in FILE.part-..., beside it, and stay there if they cannot replace it. With `force` a new
- * file is also begun beside its name, in case another program creates one meanwhile. */
+ * new contents are in FILE.part-..., beside it, and stay there if they cannot replace it. With `force`, the
+ * contents are in FILE.part-... even if FILE does not exist, because another program may create it. */
 pto_status_t pto_output_open_growing(const char *path, bool force, pto_output_t **output, pto_error_t *err);
 
 /* The file that holds the bytes until pto_output_close; owned by the output. */

@@ -138,7 +138,6 @@ static const char suffix_letters[] = "KMGTPE";
 /* The factor of a suffix: "64K", "64k" and "64KiB" are powers of two, as in OSU's benchmarks and nccl-tests;
  * "80GB" is one of ten, as in datasheets. 0: unknown. */
 static int64_t suffix_factor(const char *suffix) {
-    static const char decimal_letters[] = "kMGTPE";
     if (*suffix == '\0' || strcmp(suffix, "B") == 0)
         return 1;
     const char *letter = strchr(suffix_letters, toupper((unsigned char)*suffix));
@@ -147,7 +146,8 @@ static int64_t suffix_factor(const char *suffix) {
     const int power = (int)(letter - suffix_letters) + 1;
     if (suffix[1] == '\0' || strcmp(suffix + 1, "iB") == 0)
         return (int64_t)1 << 10 * power;
-    if (strcmp(suffix + 1, "B") != 0 || (*suffix != *letter && *suffix != decimal_letters[power - 1]))
+    const bool is_decimal_prefix = *suffix == *letter || *suffix == 'k'; /* not the m of "mB" */
+    if (strcmp(suffix + 1, "B") != 0 || !is_decimal_prefix)
         return 0;
     int64_t factor = 1;
     for (int i = 0; i < power; i++)
@@ -176,7 +176,7 @@ pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err)
     return PTO_OK;
 }
 
-/* A power of ten or of two by its letters; NULL letters end a list. */
+/* A prefix of a unit, such as k or Mi, and its factor; NULL letters end a list. */
 typedef struct {
     const char *letters;
     double factor;
@@ -191,23 +191,23 @@ static const prefix_t large_prefixes[] = {{"", 1},        {"k", 1e3},     {"K", 
 static const prefix_t bit_prefixes[] = {
     {"", 1},     {"k", 1e3},  {"K", 1e3},     {"m", 1e6},     {"M", 1e6},     {"g", 1e9},     {"G", 1e9},
     {"t", 1e12}, {"T", 1e12}, {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {NULL, 0}};
-static const prefix_t power_prefixes[] = {{"", 1}, {"m", 1e-3}, {"k", 1e3}, {NULL, 0}};
+static const prefix_t watt_prefixes[] = {{"", 1}, {"m", 1e-3}, {"k", 1e3}, {NULL, 0}};
 
-/* One way to write a unit: one of the prefixes and these letters. */
+/* One way to write a unit: one of the prefixes, then these letters. */
 typedef struct {
     const char *letters;
     const prefix_t *prefix;
-    bool is_rate; /* the reciprocal of the unit */
-    double divisor;
+    bool is_rate;   /* bytes or bits per second: the reciprocal of s/B */
+    double divisor; /* 8 for bits, else 1 */
 } spelling_t;
 
 static const spelling_t time_spellings[] = {{"s", small_prefixes, false, 1}, {NULL, NULL, false, 0}};
-static const spelling_t rate_spellings[] = {
+static const spelling_t per_byte_spellings[] = {
     {"s/B", small_prefixes, false, 1}, {"B/s", large_prefixes, true, 1},
     {"Bps", large_prefixes, true, 1},  {"bit/s", bit_prefixes, true, 8},
     {"bits/s", bit_prefixes, true, 8}, {"b/s", bit_prefixes, true, 8},
     {"bps", bit_prefixes, true, 8},    {NULL, NULL, false, 0}};
-static const spelling_t power_spellings[] = {{"W", power_prefixes, false, 1}, {NULL, NULL, false, 0}};
+static const spelling_t watt_spellings[] = {{"W", watt_prefixes, false, 1}, {NULL, NULL, false, 0}};
 
 /* Returns the factor of a unit's text, and sets whether it is a rate; 0: it is not one of the spellings. */
 static double unit_factor(const char *text, const spelling_t *spelling, bool *is_rate) {
@@ -239,13 +239,14 @@ static pto_status_t parse_with_unit(const char *text, const char *end, const spe
         status = pto_error_set(err, PTO_ERR_RANGE, "'%.*s': a rate must be above 0", QUOTE_MAX, text);
     if (status != PTO_OK)
         return status;
-    const double made = is_rate ? 1 / (plain * factor) : plain * factor;
-    if (!isfinite(made) || (made == 0 && plain != 0)) {
-        bool is_large = is_rate ? made == 0 : made != 0; /* what the user wrote, before the reciprocal */
+    const double converted = is_rate ? 1 / (plain * factor) : plain * factor;
+    if (!isfinite(converted) || (converted == 0 && plain != 0)) {
+        const bool is_zero = converted == 0;                /* otherwise it is infinite */
+        const bool is_large = is_rate ? is_zero : !is_zero; /* a rate that is too large has reciprocal 0 */
         return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too %s", QUOTE_MAX, text,
                              is_large ? "large" : "small");
     }
-    *value = made;
+    *value = converted;
     return PTO_OK;
 }
 
@@ -255,8 +256,8 @@ pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value
         const char *wanted;
     } known[PTO_UNIT_COUNT] = {
         [PTO_UNIT_S] = {time_spellings, "a time, such as 5e-6 or 5 us"},
-        [PTO_UNIT_S_PER_BYTE] = {rate_spellings, "seconds per byte, such as 2e-11, 20 ps/B or 50 GB/s"},
-        [PTO_UNIT_W] = {power_spellings, "a power, such as 400 or 400 W"}};
+        [PTO_UNIT_S_PER_BYTE] = {per_byte_spellings, "seconds per byte, such as 2e-11, 20 ps/B or 50 GB/s"},
+        [PTO_UNIT_W] = {watt_spellings, "a power, such as 400 or 400 W"}};
     const char *end = skip_decimal(text);
     if (unit == PTO_UNIT_BYTES) {
         int64_t bytes = 0;

@@ -33,7 +33,7 @@ typedef struct {
     const char *key;
     pto_yaml_read_t read;
     size_t offset; /* of the slot in the table's target */
-    int argument;  /* of `read` */
+    int argument;  /* for `read` or `name_at` */
     bool required;
     const pto_yaml_table_t *table; /* a nested mapping, whose target is the slot */
     pto_name_at_t name_at;         /* a name: the slot, an enum or int, gets `argument` + the name's index */
@@ -71,18 +71,19 @@ pto_status_t pto_read_field(const pto_reader_t *reader, const pto_yaml_node_t *n
 pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
                            const char *format, ...) PTO_PRINTF_LIKE(4, 5);
 
-/* Reports the fault of a function that knows no line, at the node's line and after its key. */
+/* Reports `fault`, which has no line yet, at the node's line. The message begins with the node's key. */
 pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_error_t *fault);
 
-/* PTO_ERR_TYPE unless the node is of this kind; a scalar must also not be empty. */
+/* PTO_ERR_TYPE unless the node is of this kind; a scalar must also not be empty. The message says that
+ * `wanted` was expected. */
 pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_yaml_kind_t kind,
                              const char *wanted);
 
 /* PTO_ERR_RANGE unless the node is a list of 1 to `most` items, which the message calls `items`. */
 pto_status_t pto_read_expect_list(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *wanted,
                                   const char *items, int most);
-/* PTO_ERR_RANGE unless it is a list of at least one. */
+/* PTO_ERR_RANGE unless the node is a list of at least one item. */
 pto_status_t pto_read_expect_some(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                   const char *wanted);
 
@@ -92,23 +93,23 @@ pto_status_t pto_read_room(const pto_reader_t *reader, const pto_yaml_node_t *li
                            void *items);
 #define PTO_READ_ROOM(reader, list, items) pto_read_room(reader, list, sizeof **(items), items)
 
-/* Reads a list of mappings into an array that it allocates by pto_read_room. `*count`, which must be 0,
- * becomes the number of items, with one whose reading failed. */
+/* Reads a list of mappings into an array that it allocates by pto_read_room (`rows` is its `items`). `*count`
+ * must be 0. It becomes the number of items begun: on an error, the last one may be incomplete. */
 pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *list, const char *wanted,
                            const pto_yaml_table_t *row, size_t row_size, void *rows, int *count);
 #define PTO_READ_ROWS(reader, list, wanted, row, rows, count)                                                \
     pto_read_rows(reader, list, wanted, row, sizeof **(rows), rows, count)
 
-/* Reports a fault of the file `path`, which a node names: at the node if it cannot be read, else in the file.
- * */
+/* Reports a fault of the file `path`, which a node names. If the file cannot be read, the fault is reported
+ * at the node, otherwise at its place in the file. */
 pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
                               const pto_error_t *fault);
 
-/* Values of `read` in a field. Each comment gives the slot's type first; `argument` is unused unless
+/* Functions for `read` of a field. Each comment gives the slot's type first; `argument` is unused unless
  * mentioned. */
 /* char *, which the caller frees: a name, checked by pto_name_check */
 pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
-/* char *, which the caller frees: longer, and line breaks and tabs become blanks */
+/* char *, which the caller frees: as above, but may be longer; line breaks and tabs become blanks */
 pto_status_t pto_read_remark(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument);
 /* bool: true or false */
@@ -116,7 +117,7 @@ pto_status_t pto_read_bool(const pto_reader_t *reader, const pto_yaml_node_t *no
 /* int64_t, at least `argument` */
 pto_status_t pto_read_count(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                             int argument);
-/* int64_t with an optional binary suffix, at least `argument` */
+/* int64_t, at least `argument`, with an optional suffix as in pto_bytes_parse */
 pto_status_t pto_read_bytes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                             int argument);
 /* double, 0 or more, in the unit `argument` (pto_unit_t) */
