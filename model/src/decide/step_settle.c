@@ -1,5 +1,5 @@
-/* Settles the mix of an entry, a strategy for each of its calls, which run at the same time: of the few mixes
- * that are the cheapest by price (step.c), the one that is the fastest by simulation is chosen. */
+/* Settles the mix of each entry of a step (step.c). A mix is a strategy for each of the entry's calls, which
+ * run at the same time. Of the few cheapest mixes by price, the fastest in simulation is chosen. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct {
     pto_step_prediction_t *step;
     int entry;
     int call_count;
-    int *call; /* the calls of the workload that are the entry's */
+    int *call; /* the entry's calls, as indices of the workload's calls */
     int mix_count;
     mix_t mix[PTO_STEP_SETTLED]; /* the predicted one, then the cheapest by price */
 } settling_t;
@@ -50,8 +50,7 @@ static pto_status_t begin(settling_t *settling, pto_step_prediction_t *step, int
     return PTO_OK;
 }
 
-/* Returns the strategy that is chosen now for the entry's call `i`, by its index in the call's predictions.
- */
+/* Returns where the strategy of the entry's i-th call is stored: an index in the call's predictions. */
 static int *choice_of(const settling_t *settling, int i) {
     return &settling->step->call[settling->call[i]].best;
 }
@@ -85,7 +84,9 @@ static void consider(settling_t *settling) {
         place--;
     if (place == PTO_STEP_SETTLED)
         return;
-    int last = settling->mix_count < PTO_STEP_SETTLED ? settling->mix_count++ : PTO_STEP_SETTLED - 1;
+    if (settling->mix_count < PTO_STEP_SETTLED)
+        settling->mix_count++;
+    const int last = settling->mix_count - 1;
     result.choice = settling->mix[last].choice; /* reuse the array of the mix that drops out */
     memmove(&settling->mix[place + 1], &settling->mix[place], (size_t)(last - place) * sizeof result);
     settling->mix[place] = result;
