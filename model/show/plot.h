@@ -1,5 +1,5 @@
-/* Drawing with gnuplot into an SVG or a PNG file. A command makes a pto_plot_t (drawings.h, predict_plot.h,
- * traffic_plot.h), whose function writes the script, and passes it to pto_plot_draw. */
+/* Drawing with gnuplot into an SVG or a PNG file. A command gets a pto_plot_t from drawings.h, predict_plot.h
+ * or traffic_plot.h, and passes it to pto_plot_draw, which calls `write` for the script. */
 #ifndef PTO_PLOT_H
 #define PTO_PLOT_H
 
@@ -31,7 +31,7 @@ int pto_check_plot(const pto_syntax_t *syntax, const char *path);
  * Errors: PTO_ERR_TYPE (another ending). */
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
 
-/* The i-th colour of a palette; i may be larger, as the colours repeat. */
+/* The palette's colour of index i modulo PTO_PLOT_COLOURS. */
 enum { PTO_PLOT_COLOURS = 8 };
 const char *pto_plot_colour(int i);
 

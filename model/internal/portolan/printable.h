@@ -13,7 +13,7 @@ enum { PTO_ESCAPED_MAX = 8 };
 
 /* The size in bytes of the character at `text` if it is printable, else 0. Printable is well-formed UTF-8
  * except control characters (C0, DEL, C1), line separators, marks that change the direction of text, the
- * byte-order mark and noncharacters. */
+ * byte-order mark, U+FFFE and U+FFFF. */
 size_t pto_printable(const char *text);
 
 /* The printable form of the character at `text`, which must not be the terminating zero: the character
