@@ -1,8 +1,9 @@
 /* Remote memory: a kernel copies from another GPU's memory to its own (remote_load_W), or from its own to the
  * other's (remote_store_W), with accesses of W bytes; remote_store_strided stores to every second element of
  * 4 bytes, for which Oden, Klenk and Froening (section on GGAS) measured a tenth of the bandwidth of
- * contiguous elements. `procs` is the number of thread blocks; the largest fills the GPU. Times include the
- * kernel's launch and the wait for its end. The rows of 0 bytes have only these; the fit subtracts them. */
+ * contiguous elements. `procs` is the number of thread blocks; the largest number fills the GPU. Times
+ * include the kernel's launch and the wait for its end. The rows of 0 bytes measure nothing else, so that the
+ * fit can tell these from the access. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -29,7 +30,7 @@ static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int wi
     }
 }
 
-static void list_blocks(const pair_t *pair, pto_reach_t reach, int blocks, case_list_t *list) {
+static void list_accesses(const pair_t *pair, pto_reach_t reach, int blocks, case_list_t *list) {
     for (int stores = 0; stores < 2; stores++)
         for (int width = 4; width <= WIDEST; width *= 2)
             add_cases(pair, reach, stores, width, 1, blocks, list);
@@ -45,8 +46,8 @@ static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
         return;
     for (size_t i = 0; i < sizeof some_blocks / sizeof *some_blocks; i++)
         if (some_blocks[i] < job->gpu_blocks)
-            list_blocks(&pairs[0], reach, some_blocks[i], list);
-    list_blocks(&pairs[0], reach, job->gpu_blocks, list);
+            list_accesses(&pairs[0], reach, some_blocks[i], list);
+    list_accesses(&pairs[0], reach, job->gpu_blocks, list);
     for (int i = 1; i < count; i++) {
         add_cases(&pairs[i], reach, false, WIDEST, 1, job->gpu_blocks, list);
         add_cases(&pairs[i], reach, true, WIDEST, 1, job->gpu_blocks, list);

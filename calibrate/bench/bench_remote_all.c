@@ -10,12 +10,12 @@ _Static_assert(GPU_COUNT_MAX - 1 <= PTO_BENCH_TARGETS_MAX, "a kernel can store t
 
 /* Returns how many of the node's GPUs, from GPU 0 on, have a process and reach each other's memory. */
 static int count_gpus_in_reach(const job_t *job) {
-    for (int count = 0; count < job->device_count; count++) {
-        if (job_process_of_device(job, count, 0) < 0)
-            return count;
-        for (int other = 0; other < count; other++)
-            if (!job->reach[count][other] || !job->reach[other][count])
-                return count;
+    for (int device = 0; device < job->device_count; device++) {
+        if (job_process_of_device(job, device, 0) < 0)
+            return device; /* the number of devices before it */
+        for (int other = 0; other < device; other++)
+            if (!job->reach[device][other] || !job->reach[other][device])
+                return device;
     }
     return job->device_count;
 }

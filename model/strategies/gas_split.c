@@ -21,7 +21,8 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
     bool root_alone = request->collective == PTO_COLLECTIVE_REDUCE;
     pto_exchange_t members = pto_route_user_in_place(builder, request);
     bool scatters = request->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
-    int gathered = pto_gas_shares(builder, &members, scatters, root_alone || scatters);
+    bool double_buffered = root_alone || scatters;
+    int gathered = pto_gas_shares(builder, &members, scatters, double_buffered);
     pto_build_kernel(builder, &members);
     pto_slice_t own_part = pto_gas_reduce_shares(builder, &members, scatters, gathered);
     if (!scatters)
@@ -29,6 +30,8 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
     pto_build_end(builder);
 }
 
+/* A slice's block index is modulo the buffer's block count. Every index therefore means the only block of a
+ * gather's or allgather's input, and of a scatter's output. */
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t members = pto_route_user(builder, request);
     pto_gas_direction_t direction = pto_gas_direction(request->collective);
