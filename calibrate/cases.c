@@ -1,4 +1,4 @@
-/* Adds cases, and reasons why something is skipped, to the lists of benchmarks (benchmark.h). */
+/* Lists the cases of benchmarks, and what is skipped and why; chooses counts to measure (benchmark.h). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,9 +58,9 @@ int next_count(int count, int max) {
     if (count >= max)
         return 0;
     int next = count + 1;
-    if (count >= 4) { /* powers of two, and the numbers halfway between them */
-        bool power = (count & (count - 1)) == 0;
-        next = power ? count + count / 2 : count + count / 3;
+    if (count >= 4) { /* 4, 6, 8, 12, 16, ...: after 2^k comes 3/2 of it, and then 4/3 of that */
+        bool is_power_of_two = (count & (count - 1)) == 0;
+        next = is_power_of_two ? count + count / 2 : count + count / 3;
     }
     return next < max ? next : max;
 }

@@ -34,9 +34,13 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, int procs, int by_i
         added->member[i] = job_process_of_device(job, 0, i);
 }
 
-static int smaller(int a, int b) { return a < b ? a : b; }
+/* Returns the next number of processes to measure, 0 after `max`: 2, 4, 8, ... `max`. */
+static int next_procs(int procs, int max) {
+    if (procs == max)
+        return 0;
+    return 2 * procs < max ? 2 * procs : max;
+}
 
-/* n = 2, 4, 8, ... and all. */
 static void list_cases(const job_t *job, case_list_t *list) {
     int max = 0;
     while (job_process_of_device(job, 0, max) >= 0)
@@ -45,15 +49,14 @@ static void list_cases(const job_t *job, case_list_t *list) {
         case_skip(list, "the job has one process for each GPU", "memcpy_mixed");
         return;
     }
-    for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
-        for (int procs = 2; procs > 0; procs = procs < max ? smaller(2 * procs, max) : 0)
+    for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++)
+        for (int procs = 2; procs != 0; procs = next_procs(procs, max))
             for (int by_ipc = 0; by_ipc <= procs; by_ipc++)
                 add_case(job, kind, procs, by_ipc, list);
-    }
 }
 
 typedef struct {
-    bool by_ipc;
+    bool by_ipc;      /* of the last members, as many as DETAIL_BY_IPC */
     together_t *part; /* the members that copy the same way */
     double part_s;
     void *own;    /* GPU memory */

@@ -7,10 +7,12 @@
 #include "memory.h"
 #include "part.h"
 
+enum { DETAIL_DATATYPE, DETAIL_OP };
+
 typedef struct {
     pto_datatype_t datatype;
     pto_op_t op;
-    pto_mpi_reduction_t by;
+    pto_mpi_reduction_t mpi;
     void *source;
     void *target;
 } state_t;
@@ -19,11 +21,11 @@ static void list_case(pto_space_t space, pto_op_t op, pto_datatype_t datatype, c
     case_t *added = case_add_in(list, "reduce", space, 1);
     added->min_bytes = pto_datatype_bytes(datatype);
     snprintf(added->pair, sizeof added->pair, "%s-%s", pto_op_name(op), pto_datatype_name(datatype));
-    added->detail[0] = (int)datatype;
-    added->detail[1] = (int)op;
+    added->detail[DETAIL_DATATYPE] = (int)datatype;
+    added->detail[DETAIL_OP] = (int)op;
 }
 
-/* The datatypes that the CPU has arithmetic for; on a GPU, also sums of 16-bit floating point. */
+/* 32-bit and 64-bit integers and floating point; on a GPU, also sums of 16-bit floating point. */
 static void list_space(pto_space_t space, case_list_t *list) {
     for (pto_op_t op = PTO_OP_SUM; op <= PTO_OP_MAX; op++)
         for (pto_datatype_t datatype = PTO_DATATYPE_INT32; datatype <= PTO_DATATYPE_DOUBLE; datatype++)
@@ -44,9 +46,9 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->datatype = (pto_datatype_t)work->bench_case->detail[0];
-    state->op = (pto_op_t)work->bench_case->detail[1];
-    if (pto_mpi_reduction(state->datatype, state->op, &state->by, NULL) != PTO_OK)
+    state->datatype = (pto_datatype_t)work->bench_case->detail[DETAIL_DATATYPE];
+    state->op = (pto_op_t)work->bench_case->detail[DETAIL_OP];
+    if (pto_mpi_reduction(state->datatype, state->op, &state->mpi, NULL) != PTO_OK)
         die("no operation of MPI for a reduction");
     state->source = memory_zeroed(work, work->bench_case->buffers, work->max_bytes);
     state->target = memory_zeroed(work, work->bench_case->buffers, work->max_bytes);
@@ -60,13 +62,13 @@ static void reduce_once(const work_t *work, int64_t bytes) {
                                   gpu.stream, &gpu_error));
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     } else {
-        MPI_DO(MPI_Reduce_local(state->source, state->target, (int)count, state->by.type, state->by.op));
+        MPI_DO(MPI_Reduce_local(state->source, state->target, (int)count, state->mpi.type, state->mpi.op));
     }
 }
 
 static void close_case(const work_t *work) {
     state_t *state = work->state;
-    pto_mpi_reduction_free(&state->by);
+    pto_mpi_reduction_free(&state->mpi);
 }
 
 const benchmark_t bench_reduce = {
