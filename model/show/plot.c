@@ -99,7 +99,7 @@ pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *scr
 /* Runs gnuplot with the script as its input, and copies its output to `drawing`. `path` is for errors. */
 static pto_status_t run_gnuplot(FILE *script, const char *path, FILE *drawing, pto_error_t *err) {
     char command[128], part[1 << 12];
-    snprintf(command, sizeof command, "command -v gnuplot >/dev/null || exit %d; exec gnuplot <&%d",
+    snprintf(command, sizeof command, "command -v gnuplot >/dev/null || exit %d; exec gnuplot </dev/fd/%d",
              NOT_FOUND, fileno(script));
     FILE *output = popen(command, "r");
     if (output == NULL)

@@ -10,3 +10,5 @@ draw() {
 }
 draw
 draw --strategy cuda_aware,gas_split,nccl
+# The script's descriptor has two digits where a caller leaves all others open.
+draw --strategy gas_read 3</dev/null 4</dev/null 5</dev/null 6</dev/null 7</dev/null 8</dev/null 9</dev/null

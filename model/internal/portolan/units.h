@@ -29,9 +29,9 @@ pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value
 /* Seconds per byte of a NIC by its product name: NDR, 400G, 400GbE. 0: not such a name. */
 double pto_nic_s_per_byte(const char *text);
 
-/* Parse a non-negative number of bytes: digits, an optional blank and a binary suffix: K or KiB, M or MiB,
- * and likewise G, T, P, E (64KiB, 1 MiB, 2G). KB and the like are refused, because they mean 1000 to some and
- * 1024 to others. Errors: PTO_ERR_TYPE; PTO_ERR_RANGE if negative or outside int64_t. */
+/* Parse a non-negative number of bytes: digits, an optional blank and a suffix. K or KiB, M or MiB, and
+ * likewise G, T, P, E are powers of 1024; KB, MB and so on are powers of 1000. Errors: PTO_ERR_TYPE;
+ * PTO_ERR_RANGE if negative or outside int64_t. */
 pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err);
 
 enum { PTO_BYTES_TEXT_MAX = 32, PTO_SECONDS_TEXT_MAX = 32 };

@@ -331,12 +331,13 @@ pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *no
         return status;
     const char *names[PTO_YAML_FIELDS_MAX];
     int count = 0;
-    for (; count < PTO_YAML_FIELDS_MAX && name_at(count); count++) {
-        names[count] = name_at(count);
-        if (strcmp(node->text, names[count]) == 0) {
-            *index = count;
+    for (int i = 0; name_at(i); i++) {
+        if (strcmp(node->text, name_at(i)) == 0) {
+            *index = i;
             return PTO_OK;
         }
+        if (count < PTO_YAML_FIELDS_MAX) /* the advice needs no more */
+            names[count++] = name_at(i);
     }
     char advice[LIST_TEXT_MAX + 32];
     advise(node->text, names, count, advice, sizeof advice);
