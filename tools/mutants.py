@@ -616,7 +616,7 @@ def prepare(area, tests):
     broken = [os.path.join(TREE, f"broken-{worker}") for worker in range(JOBS)]
     FLAGS[measured] = "BUILD=build NVCC=none CFLAGS=-O0 EXTRA=--coverage"
     FLAGS.update({tree: shlex.join(SHARED + ["CFLAGS=-O1"]) for tree in broken})
-    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang OMPI_CC=clang MPICH_CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer'"
+    FLAGS[sanitized] = ("BUILD=build NVCC=none CC=clang OMPI_CC=clang MPICH_CC=clang CFLAGS='-O1 -g1 -fno-omit-frame-pointer'"
                         " LDFLAGS=-fuse-ld=lld EXTRA='-fsanitize=address,undefined -fno-sanitize-recover=all'")
     os.makedirs(TREE, exist_ok=True)
     lines = measure_coverage(area, tests, measured)
