@@ -1,6 +1,9 @@
 /* Counts and charges the messages of actors that represent several processes (a class, or one process of each
- * node), by arithmetic instead of peer by peer. price.c calls it by pto_messages_by_class. An actor is
- * charged as much as its most expensive process. */
+ * node), by arithmetic instead of peer by peer. price.c calls it by pto_messages_by_class.
+ *
+ * An actor is charged as much as its most expensive process. Example: in a ring on nodes of four processes,
+ * three send within the node, and one sends to the next node. traffic.c returns both mixes of messages by
+ * level. The actor is charged the mix that takes longer, and one message leaves its node. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,7 +16,7 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     int64_t bytes = buffer->block_bytes;
     if (slice->bundle > 1)
         blocks *= slice->bundle;
-    /* Up to `fold` of the blocks stand for two each; all can, for the member with the most blocks: */
+    /* `fold` blocks of the buffer count twice. The member with the most has as many of them as possible: */
     blocks += blocks < slice->fold ? blocks : slice->fold;
     if (buffer->blocks == PTO_BLOCKS_SHARE)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes,
@@ -50,7 +53,8 @@ int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action)
 /* At most 5 coordinates in each of 3 dimensions. */
 enum { GRID_COORDINATES = 5, GRID_NODES_MAX = 125 };
 
-/* Lists nodes that include the busiest one: all, or those at the corners, at the edges and in the middle. */
+/* Lists nodes that include the busiest one: all nodes if they fit. Otherwise the nodes of the owners whose
+ * coordinate in each dimension is one of the first two, the middle one, or one of the last two. */
 static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRID_NODES_MAX]) {
     const pto_halo_t *grid = &plan->request.halo;
     int64_t nodes = plan->request.layout.nodes;
@@ -58,13 +62,13 @@ static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRI
     for (; nodes <= GRID_NODES_MAX && count < nodes; count++)
         node[count] = count;
     for (int number = 0; nodes > GRID_NODES_MAX && number < GRID_NODES_MAX; number++) {
-        int64_t owner = 0, rest = number; /* a digit of `number` to the base 5 for each dimension */
+        int64_t owner = 0, rest = number; /* each digit to the base 5 chooses a coordinate */
         for (int d = 0; d < grid->dim_count; d++, rest /= GRID_COORDINATES) {
             const int64_t coordinate[GRID_COORDINATES] = {0, 1, grid->dims[d] / 2, grid->dims[d] - 2,
                                                           grid->dims[d] - 1};
             owner = owner * grid->dims[d] + pto_floor_mod(coordinate[rest % GRID_COORDINATES], grid->dims[d]);
         }
-        if (rest == 0)
+        if (rest == 0) /* there are no more digits than dimensions */
             node[count++] = owner / per_node;
     }
     return count;
@@ -97,7 +101,7 @@ static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step
     return largest;
 }
 
-/* Returns whether a step has the same kind as the action's step, and members on the action's core. */
+/* Returns whether a step has the same kind as the action's step, and the action's core takes part in it. */
 static bool is_same_kind(const pto_step_t *step, const pto_action_t *action) {
     return step->kind == action->step->kind && action->core >= step->core_first &&
            action->core < step->core_first + step->core_count;
@@ -145,8 +149,8 @@ static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of_
         *time = pto_time_add(*time, pto_time_multiply(of_time, pto_time_of(share, 1)));
 }
 
-/* Returns `time` with the costs of on-node messages in both directions and, in lanes, between copies. */
-static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *charge, pto_time_t time) {
+/* Returns `time` with the slowdowns of on-node messages: `both_ways` and, in lanes, `staged_message`. */
+static pto_time_t slowed(const pto_pricing_t *pricing, const pto_charge_t *charge, pto_time_t time) {
     const pto_machine_t *machine = pricing->machine;
     for (int space = 0; space < PTO_SPACE_COUNT && pricing->at.both_ways; space++)
         add_share(&time, &machine->both_ways[space], charge->within[space]);
@@ -157,14 +161,15 @@ static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *
 
 /* Returns a member's time, with that of shared resources. A class is charged as its slowest member. */
 static pto_time_t member_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
-    return with_shares(pricing, charge, pto_charge_time(charge, pricing->machine, pricing->shared.outflow));
+    return slowed(pricing, charge, pto_charge_time(charge, pricing->machine, pricing->shared.outflow));
 }
 
 static pto_time_t cpu_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
-    return with_shares(pricing, charge, pto_charge_by_cpu(charge));
+    return slowed(pricing, charge, pto_charge_by_cpu(charge));
 }
 
-/* Charges the messages of the most expensive owner with grid neighbors, all at the first such step. */
+/* Charges the messages of the most expensive owner with grid neighbors. Each neighbor has a step of its own;
+ * the first of these steps is charged the messages of all, and the others are charged nothing. */
 static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
                                            pto_charge_t *charge) {
     int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
@@ -206,8 +211,9 @@ static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_
                : pto_traffic_count(pricing->plan, step, action->k, action->core, pricing->cache->traffic);
 }
 
-/* Returns the number of groups of a node that are counted for an actor, so that each group is counted for one
- * actor: a group's first GPU and first core decide. */
+/* Returns the number of groups of a node that are counted at an actor; each is counted at one actor only. If
+ * each GPU has groups of its own, an actor counts those of its GPUs; if not, the actor on GPU 0 counts. The
+ * same holds for cores. */
 static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_actor_t *actor = &pricing->actors.actor[action->rank];
@@ -219,9 +225,9 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
 
 /* --- alternative steps --------------------------------------------------------------------------------- */
 
-/* In a tree, the root may send from one buffer and the others from another, and each level has steps of its
- * own. If members of a class take part in different steps of a stage, the class is charged the steps of one
- * member: of the one whose steps have the largest sum of a measure, such as their time. */
+/* In a tree, the root may send from one buffer and the others from another, so that members of one class take
+ * part in different steps of a stage: some in steps {1, 2}, others in step {3}. The class is charged the
+ * steps of one member: of the one whose steps have the largest sum of a measure, such as their time. */
 
 /* Returns the measure of one step. */
 typedef pto_time_t (*measure_t)(pto_pricing_t *pricing, pto_action_t action);
@@ -231,7 +237,7 @@ static bool share_members(const pto_step_t *step, const pto_action_t *action) {
     return step == action->step || pto_steps_share_members(step, action->step, action->k, action->core);
 }
 
-/* Returns the sum of the measure over the steps that the action's members take. `*first`: the first one. */
+/* Returns the sum of the measure over all steps of the action's members. Sets `*first` to the first one. */
 static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action, measure_t measure,
                               int *first) {
     const pto_stage_t *stage = pricing->at.stage;
@@ -248,7 +254,7 @@ static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action
     return sum;
 }
 
-/* Returns whether the steps of the action's members have the largest sum; of equal sums, the first counts. */
+/* Returns whether the action's members have the largest sum. Of equal sums, that with the first step wins. */
 static bool is_costliest(pto_pricing_t *pricing, const pto_action_t *action, measure_t measure) {
     const pto_stage_t *stage = pricing->at.stage;
     int first, other_first;
@@ -333,7 +339,8 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* Finds the most expensive mix. Adds the maxima over all mixes to the charge's max_on_node and max_by_cpu. */
+/* Finds the mix that takes the longest. The charge's max_on_node and max_by_cpu each grow by their own
+ * maximum over all mixes, which may be that of another mix. */
 static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                    pto_space_t space, int64_t bytes, pto_charge_t *charge,
                                    const pto_mix_t **costliest) {
@@ -386,8 +393,9 @@ static void follow_sender(pto_pricing_t *pricing, int64_t actor, int64_t sender)
     pto_pricing_follow(pricing, &pricing->clocks.ledger[actor], &pricing->clocks.before[sender]);
 }
 
-/* Follows the actors that a receive may depend on: those with a core that one of its peers may have. In
- * groups of one process of each GPU or node, all have the same core, so that the class follows itself. */
+/* Follows the actors that may contain a sender of the step. Places follow all priced actors, unless the peers
+ * have the same place on other nodes. Classes follow those of the cores that its peers may have. In all other
+ * groups, the peers have the action's own core, so that the actor follows itself. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     pto_group_kind_t kind = pto_group_at(pricing->plan, step->group)->kind;
@@ -446,7 +454,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
 
-/* Returns the distance from each member to its only peer; 0: it has several, or no fixed distance. */
+/* Returns the distance from each member to its only peer; 0: it has several peers, or none at a distance. */
 static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_peers_t *peers = &step->peers;
     const pto_action_t action = {.step = step, .k = k};

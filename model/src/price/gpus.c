@@ -5,6 +5,9 @@
  * bytes, with the same number of peers in each range. This is derived from the members, peers and slices of
  * the steps, not by looking at ranks. The first GPU of each range is priced, with all of its peers.
  *
+ * Example: eight GPUs on two sockets, of which GPU 0 gathers from all. GPU 0 does something else, and copies
+ * between sockets may cost more, so the ranges are {0}, {1..3} and {4..7}, and GPUs 0, 1 and 4 are priced.
+ *
  * The functions survey_... split the ranges where one aspect of a step requires it. They return false if that
  * aspect may differ between any two GPUs; then all GPUs are priced. */
 #include <stdlib.h>
@@ -28,8 +31,8 @@ static void split_before_gpu(survey_t *survey, int64_t gpu) {
         survey->begins[gpu] = true;
 }
 
-/* Splits the ranges before a member. If it is not the first process of its GPU, that GPU becomes a range of
- * its own, since its processes are on both sides. */
+/* Splits the ranges before a member. If it is not the first process of its GPU, the split falls inside this
+ * GPU: some of its processes are on each side. The GPU becomes a range of its own. */
 static void split_at_member(survey_t *survey, pto_group_kind_t kind, int64_t index) {
     int64_t per_gpu = pto_group_members_per_gpu(&survey->plan->request.layout, kind);
     split_before_gpu(survey, index / per_gpu);
@@ -42,6 +45,7 @@ static bool split_around_members(survey_t *survey, const pto_group_t *group, con
                                  const pto_expr_t *stride, const pto_expr_t *until) {
     if (pto_range_is_all(first, stride, until, group->size))
         return true;
+    /* A stride does not matter for a single member. */
     if (!pto_range_is_constant(first, stride, until) ||
         (stride->constant != 1 && until->constant > first->constant + 1))
         return false;
@@ -50,6 +54,7 @@ static bool split_around_members(survey_t *survey, const pto_group_t *group, con
     return true;
 }
 
+/* Returns whether shifts lead to all other members, so that every member has the same peers. */
 static bool reaches_all(const pto_peers_t *peers, const pto_group_t *group) {
     return pto_range_is_constant(&peers->first, &peers->stride, &peers->until) &&
            peers->stride.constant == 1 && (peers->first.constant == 0 || peers->first.constant == 1) &&
@@ -71,13 +76,14 @@ static bool waits_alone(const pto_step_t *step) {
 static bool survey_peers(survey_t *survey, const pto_step_t *step, const pto_group_t *group) {
     const pto_peers_t *peers = &step->peers;
     if (peers->kind == PTO_PEERS_SHIFT) {
+        /* The GPUs of a range have peers in different ranges, or meet the ranges in a different order: */
         if (!reaches_all(peers, group) || adds_up_peers(step))
             survey->needs_one_range = true;
         return true;
     }
     if (peers->kind == PTO_PEERS_INDEX) {
-        /* All members have the same order of peers, but a member's peers on its own GPU come earlier or
-         * later. */
+        /* The order of the peers is the same for all members. But it depends on the member when its turn
+         * comes to the peers on its own GPU. */
         bool several = peers->until.constant > peers->first.constant + 1;
         int64_t per_gpu = pto_group_members_per_gpu(&survey->plan->request.layout, group->kind);
         if (several && per_gpu > 1 && adds_up_peers(step))
@@ -106,11 +112,12 @@ static void split_at_sockets(survey_t *survey) {
         split_before_gpu(survey, gpu);
 }
 
-/* Splits the ranges where shares change size. The last one may take bytes that do not fill a grain. Shares of
- * a GPU's own processes are the same on all GPUs. False: there are fewer shares than members. */
+/* Splits the ranges where shares change size. Ten grains in four shares are 3, 3, 2 and 2, so that the split
+ * is at member 2. The last share may also have bytes that do not fill a grain. Shares of a GPU's own
+ * processes are the same on all GPUs. False: there are fewer shares than members. */
 static bool split_at_shares(survey_t *survey, pto_group_kind_t kind, const pto_buffer_t *buffer,
                             int64_t shares) {
-    int64_t larger = buffer->block_bytes / buffer->granularity_bytes % shares;
+    int64_t larger = buffer->block_bytes / buffer->granularity_bytes % shares; /* number of larger shares */
     bool last_differs = buffer->block_bytes % buffer->granularity_bytes != 0;
     if (!is_numbered_by_gpu(kind) || (larger == 0 && !last_differs))
         return true;
@@ -212,8 +219,8 @@ static bool survey_step(survey_t *survey, int index) {
            (!pto_step_is_local(step) || survey_slices(survey, group, step));
 }
 
-/* Returns whether there are so few ranges that pricing one GPU of each is less work, as each range looks for
- * its peers among all members. Routes in a topology are not compared. */
+/* Returns whether the GPUs can be priced by ranges, and with less work: each range looks for its peers among
+ * all members. Routes in a topology are not compared. */
 static bool find_ranges(survey_t *survey) {
     const pto_plan_t *plan = survey->plan;
     if (survey->pricing->shared.loads.links.topology)

@@ -1,7 +1,12 @@
 /* The cost of a collective that NCCL runs (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the
  * row that was measured with the same numbers of GPUs and nodes, a job. For other numbers, the nearest
- * measured job is extrapolated by NCCL's own model (its src/graph/tuning.cc, 2.28.3): the hops of its rings
- * and trees, by protocol, and the bytes that links and nodes carry. */
+ * measured job, the base, is extrapolated by NCCL's own model (its src/graph/tuning.cc, 2.28.3): the hops of
+ * its rings and trees, by protocol, and the bytes that links and nodes carry.
+ *
+ * Example: an allreduce of s bytes by a ring, from 8 GPUs on one node to 16 on two. On 8 GPUs, a block passes
+ * 2 * 7 links, and each link carries 2 * 7/8 s. On 16 GPUs, a block passes 2 * 15 links, 4 of them between
+ * nodes, and each link carries 2 * 15/16 s. So the call costs alpha + beta * 15/14 s of the row, with at
+ * least the time of the 15/8 s that each node sends, and 12 more hops within nodes and 4 between them. */
 #include "price/nccl.h"
 
 #include <math.h>
@@ -39,7 +44,7 @@ static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *mac
     return columns != NULL;
 }
 
-/* Returns whether the data go from one GPU to the next, in chunks. */
+/* Returns whether the data go along a chain of GPUs, in chunks. */
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
 
 /* Sets the bytes of NCCL's call. False: out of memory. */
@@ -103,7 +108,7 @@ typedef struct {
 } shape_t;
 
 /* Counts as NCCL does (tuning.cc): in a ring of n GPUs, the slowest block passes n - 1 links, among them all
- * links between nodes. In an allreduce, it does so twice. */
+ * links between nodes. In an allreduce, it does so twice: once to be reduced, and once to be gathered. */
 static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pto_nccl_job_t job) {
     double gpus = (double)job.gpus, nodes = (double)job.nodes, steps = gpus - 1, rounds = 1;
     shape_t shape = {.per_link = 1, .per_node = 1};
@@ -116,10 +121,10 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
                kind == PTO_NCCL_ALLTOALL) {
         shape.per_link = shape.per_node = steps;
     }
-    shape.hops = rounds * steps;
+    double all_hops = rounds * steps;
     if (nodes > 1)
-        shape.net_hops = fmin(rounds * (is_chain(kind) ? nodes - 1 : nodes), shape.hops);
-    shape.hops -= shape.net_hops;
+        shape.net_hops = fmin(rounds * (is_chain(kind) ? nodes - 1 : nodes), all_hops);
+    shape.hops = all_hops - shape.net_hops;
     if (kind == PTO_NCCL_ALLTOALL) { /* all peers at once */
         shape.hops = steps;
         shape.net_hops = nodes > 1;
@@ -128,15 +133,15 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     return shape;
 }
 
-/* Returns the bytes that LL carries between nodes, where its rate is limited on any network. */
+/* Returns the bytes that LL would carry over a link between nodes, where it has a maximum rate of its own. */
 static double ll_bytes(pto_nccl_kind_t kind, pto_nccl_job_t job, const shape_t *shape, double bytes) {
     return job.nodes > 1 && kind != PTO_NCCL_ALLTOALL ? bytes * shape->per_link : 0;
 }
 
 /* Returns the protocol that NCCL uses: the one whose hops and bytes together are the cheapest. Within a node,
- * only Simple is used from `simple_bytes` on, and only the others below. A protocol without a time for a hop
- * is not used on such GPUs. `carried`: the time of the bytes without flags; `by_ll`: the least time of LL's
- * bytes; `more_s`: as in pto_nccl_route_t. */
+ * only Simple is used from `simple_bytes` on; below, Simple is not used if the GPUs have LL128. GPUs lack a
+ * protocol without a time for a hop. `carried`: the time of the bytes without flags; `by_ll`: the least time
+ * of LL's bytes; `more_s`: as in pto_nccl_route_t. */
 static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
                                        const shape_t *shape, double bytes, pto_time_t carried,
                                        pto_time_t by_ll, double more_s[PTO_NCCL_PROTOCOL_COUNT]) {
@@ -156,10 +161,11 @@ static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_al
         if (p == PTO_NCCL_PROTOCOL_LL && pto_time_less(moved, by_ll))
             moved = by_ll;
         pto_time_t total = pto_time_add(pto_time_add(hops, net_hops), moved);
-        if (p != best && !pto_param_known(&hop[p]))
+        bool is_first = p == best; /* `best` is always above a later p */
+        if (!is_first && !pto_param_known(&hop[p]))
             continue;
-        more_s[p] = total.s;
-        if (p == best || !pto_time_less(best_s, total)) {
+        more_s[p] = total.s; /* less the time of the best one, below */
+        if (is_first || !pto_time_less(best_s, total)) {
             best = p;
             best_s = total;
         }
@@ -193,7 +199,8 @@ static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, d
 }
 
 /* Adds the waits of a chain's nodes. Each forwards a chunk when all of it has arrived. The first node does
- * not wait, and the wait of the last one is the time of the call's bytes. LL's chunks are small. */
+ * not wait, and the wait of the last one is the time of the call's bytes. LL's chunks are small, so that it
+ * does not wait. If the number of channels is unknown, the whole call is one chunk. */
 static void add_waits(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                       pto_nccl_route_t *route) {
     if (!pto_param_known(&machine->nccl_channels) || route->protocol == PTO_NCCL_PROTOCOL_LL) {
@@ -253,7 +260,7 @@ static void charge_network(pto_charge_t *charge, const pto_machine_t *machine, d
 }
 
 /* Charges the slowest of three: the network for the bytes that a node sends, the links within nodes for those
- * that each carries, and LL's own rate. */
+ * that each carries, and LL's own rate. An unknown cost of the network is entered as lacking. */
 static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                          const pto_nccl_route_t *route) {
     const pto_param_t *byte = net_byte(machine, route->net_bytes);
@@ -307,7 +314,7 @@ static double distance(pto_nccl_job_t a, pto_nccl_job_t b) {
     return fabs(log2(per_node)) + fabs(log2((double)a.nodes / (double)b.nodes));
 }
 
-/* Finds the nearest measured job; false: there is none. */
+/* Finds the nearest measured job, of equally near ones the last; false: there is none. */
 static bool nearest(const pto_cost_table_t *cost, pto_nccl_job_t job, pto_nccl_job_t *found) {
     bool any = false;
     for (int i = 0; i < cost->count; i++) {
@@ -349,7 +356,8 @@ static double fixed_s(pto_time_t time) {
 
 /* Returns the ratio of the measured to the modelled growth of a call's time from the next smaller number of
  * nodes to the base, limited to [0, 2]; 1 if no other job on several nodes was measured. The growth is what
- * hops and waits add. It can be smaller than modelled, since successive calls hide most hops of a chain. */
+ * hops and waits add: the time less that of a route without them. It can be smaller than modelled, since
+ * successive calls hide most hops of a chain. */
 static double measured_growth(const pto_machine_t *machine, pto_nccl_kind_t kind,
                               pto_nccl_algorithm_t algorithm, pto_nccl_job_t base, double bytes) {
     pto_nccl_job_t smaller;

@@ -1,31 +1,35 @@
-/* Prices a loop of pairwise exchanges of a table of byte counts: in a round, each process sends one message
- * and receives one. Times are computed as in by_rank.c, with the same results. But instead of a ledger, each
- * process has its time in an array and, for explanations, counts of the terms on its longest path. Pricing
- * ends early if a lower bound of the price exceeds the bound of the request. */
+/* Prices a loop of pairwise exchanges of a table of byte counts. In the round of distance d, process i sends
+ * one message to i + d and receives one from i - d. Its time t advances to
+ *     t'[i] = max(t[i], t[i - d]) + max(time of its send, time of its receive).
+ * The results are those of by_rank.c. But instead of a ledger, each process has its time in an array and, for
+ * explanations, counts of the terms on its longest path. Pricing ends early if a lower bound of the price
+ * exceeds the bound of the request. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "price/messages.h"
 
-/* Explanations: counts for each process. A process that waits for another one takes over its counts, so that
- * they are those of its longest path. The counts are, for each row of the machine's costs, a number of
- * messages and of bytes; then follow the numbers of limited_t. */
+/* Explanations: counts for each process. A process that waits for its sender takes over the sender's counts,
+ * so that they are those of its longest path. With two rows of costs, a process has the counts
+ *     [messages, bytes of row 0; messages, bytes of row 1; LIMITED_BYTES ... LIMITED_MESSAGES]. */
 typedef struct {
     bool wanted;
     int first_row[PTO_LEVEL_COUNT]; /* of the level's cost, among the rows of all levels */
     int rows;                       /* of all levels */
     size_t width;                   /* number of counts of each process */
-    double *number;                 /* [group][member][width]: the counts before the round */
+    double *count;                  /* [group][member][width]: the counts before the round */
     double *next;                   /* [group][member][width]: the counts after the round */
     int64_t *origin;                /* [group][member]: the actor with which its longest path began */
     int64_t *next_origin;           /* [group][member]: the same after the round */
 } terms_t;
 
-/* The members of pto_outflow_t that injection limits multiply where they replace the cost of messages. */
+/* The sums of a node's traffic (pto_outflow_t) in rounds in which its injection limits replace the cost of a
+ * message. The parameters of the limits multiply these sums. */
 typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
 
-/* Members of a group exchange with each other: the processes with the same core, or all owners. */
+/* The exchange. The members of a group exchange with each other. A group is the processes with the same core;
+ * or there is one group, of all owners. */
 typedef struct {
     pto_pricing_t *pricing;
     const pto_stage_t *stage;
@@ -54,8 +58,8 @@ typedef struct {
     const pto_postal_t *postal;
     int64_t bytes;
     double time_s;
-    bool by_bytes; /* the node's limit of bytes replaces the cost of the message's bytes */
-    bool by_rate;  /* the node's limit of messages and bytes replaces the message's whole cost */
+    bool by_bytes; /* the node's limit on bytes replaces the cost of the message's bytes */
+    bool by_rate;  /* the node's limit on messages and bytes replaces the message's whole cost */
 } end_t;
 
 static double larger(double a, double b) { return b > a ? b : a; }
@@ -67,7 +71,7 @@ static int64_t actor_of(const pairs_t *pairs, int64_t index) {
 
 /* --- whether a loop is such an exchange ----------------------------------------------------------------- */
 
-/* Returns whether each member has exactly one message, at a distance. */
+/* Returns whether each member has exactly one message, with the member at a distance. */
 static bool has_one_message_each(const pto_messages_t *messages) {
     return messages->of_pairs && !messages->by_core && messages->peer_count == 1 && messages->per_index > 0 &&
            messages->who_first <= 0 && messages->who_stride == 1 &&
@@ -85,7 +89,7 @@ static bool are_matched(const pto_messages_t *out, const pto_messages_t *in) {
            out->buffer->blocks == PTO_BLOCKS_ROW && in->buffer->blocks == PTO_BLOCKS_COLUMN;
 }
 
-/* Fills in `pairs`, without its arrays. False: the loop is no such exchange. */
+/* Fills in `pairs`, without its arrays and table. False: the loop is not such an exchange. */
 static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs) {
     const pto_node_t *node = pto_node_at(pricing->plan, loop), *body = node + 1;
     if (pto_latency_known(pricing->machine) || node->kind != PTO_NODE_LOOP || node->span != 1 ||
@@ -107,6 +111,7 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs
     pairs->cyclic = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
     const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
     const pto_expr_t *distance = &pairs->out.step->peers.first;
+    /* All distances are in 1 .. size - 1 and ascend: */
     bool others_in_turn = pto_expr_at(distance, node->from, 0, 0) > 0 &&
                           pto_expr_at(distance, node->to - 1, 0, 0) < pairs->size && distance->loop > 0;
     bool is_pairwise =
@@ -143,11 +148,11 @@ static bool begin_terms(pairs_t *pairs) {
         terms->rows += pairs->out.cost[level]->count;
     }
     terms->width = 2 * (size_t)terms->rows + LIMITED_COUNT;
-    terms->number = calloc(members * terms->width, sizeof *terms->number);
+    terms->count = calloc(members * terms->width, sizeof *terms->count);
     terms->next = calloc(members * terms->width, sizeof *terms->next);
     terms->origin = malloc(members * sizeof *terms->origin);
     terms->next_origin = malloc(members * sizeof *terms->next_origin);
-    if (!terms->number || !terms->next || !terms->origin || !terms->next_origin)
+    if (!terms->count || !terms->next || !terms->origin || !terms->next_origin)
         return false;
     for (size_t i = 0; i < members; i++)
         terms->origin[i] = actor_of(pairs, (int64_t)i);
@@ -156,20 +161,20 @@ static bool begin_terms(pairs_t *pairs) {
 }
 
 static void free_terms(terms_t *terms) {
-    free(terms->number);
+    free(terms->count);
     free(terms->next);
     free(terms->origin);
     free(terms->next_origin);
 }
 
 /* Counts a message at one of its ends, or the limit that replaces its cost, as in pto_charge_settle. */
-static void count_end(const pairs_t *pairs, const end_t *end, const pto_outflow_t *outflow, double *number) {
+static void count_end(const pairs_t *pairs, const end_t *end, const pto_outflow_t *outflow, double *count) {
     pto_space_t space = pairs->out.space;
     int row = 0;
     while (&pairs->out.cost[end->level]->row[row].postal != end->postal)
         row++;
-    double *own = number + 2 * (pairs->terms.first_row[end->level] + row);
-    double *limited = number + 2 * pairs->terms.rows;
+    double *own = count + 2 * (pairs->terms.first_row[end->level] + row); /* messages, bytes */
+    double *limited = count + 2 * pairs->terms.rows;
     own[0] += end->by_rate ? 0 : 1;
     own[1] += end->by_bytes || end->by_rate ? 0 : (double)end->bytes;
     if (!end->by_bytes && !end->by_rate)
@@ -180,16 +185,17 @@ static void count_end(const pairs_t *pairs, const end_t *end, const pto_outflow_
     limited[LIMITED_MESSAGES] += end->by_rate ? outflow->messages[space] : 0;
 }
 
-/* Counts a member's round: it sends `out`, receives `in`, and `followed` is itself or an awaited sender. */
+/* Counts a member's round: it sends `out` and receives `in`. It begins at the time of `followed`: of itself,
+ * or of its sender if it waits for that one. The longer of the two messages is on its path. */
 static void count_member(const pairs_t *pairs, int64_t group, int64_t member, int64_t followed,
                          const end_t *out, const end_t *in) {
     const terms_t *terms = &pairs->terms;
     int64_t own = group * pairs->size + member, from = group * pairs->size + followed;
-    double *number = terms->next + (size_t)own * terms->width;
-    memcpy(number, terms->number + (size_t)from * terms->width, terms->width * sizeof *number);
+    double *count = terms->next + (size_t)own * terms->width;
+    memcpy(count, terms->count + (size_t)from * terms->width, terms->width * sizeof *count);
     terms->next_origin[own] = terms->origin[from];
     count_end(pairs, in->time_s > out->time_s ? in : out,
-              &pairs->pricing->shared.outflow[member / pairs->per_node], number);
+              &pairs->pricing->shared.outflow[member / pairs->per_node], count);
     pto_time_t sent = {.s = out->time_s}, received = {.s = in->time_s};
     pto_occupied_messages(pairs->pricing, actor_of(pairs, own), sent, received);
 }
@@ -198,19 +204,19 @@ static void end_round_of_terms(pairs_t *pairs) {
     terms_t *terms = &pairs->terms;
     int64_t *origin = terms->origin;
     pto_occupied_stage(pairs->pricing);
-    swap(&terms->number, &terms->next);
+    swap(&terms->count, &terms->next);
     terms->origin = terms->next_origin;
     terms->next_origin = origin;
 }
 
 /* Enters a process's counts as terms of a charge. */
-static void enter_terms(const pairs_t *pairs, const double *number, pto_charge_t *charge) {
-    const double *limited = number + 2 * pairs->terms.rows;
+static void enter_terms(const pairs_t *pairs, const double *count, pto_charge_t *charge) {
+    const double *limited = count + 2 * pairs->terms.rows;
     pto_space_t space = pairs->out.space;
     pto_outflow_t outflow = {.limits_known = false};
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         for (int row = 0; row < pairs->out.cost[level]->count; row++) {
-            const double *own = number + 2 * (pairs->terms.first_row[level] + row);
+            const double *own = count + 2 * (pairs->terms.first_row[level] + row);
             pto_entry_t entry = {
                 .cell = pairs->out.cell[level], .space = space, .off_node = level == PTO_LEVEL_OFF_NODE};
             pto_charge_enter_postal(charge, entry, &pairs->out.cost[level]->row[row].postal, own[0], own[1]);
@@ -222,14 +228,15 @@ static void enter_terms(const pairs_t *pairs, const double *number, pto_charge_t
     pto_charge_enter_limits(charge, pairs->pricing->machine, &outflow, limited[LIMITED_MESSAGES] > 0);
 }
 
-/* Sets the terms of all ledgers: those of the actor with which the longest path began, then the counts. */
+/* Sets the terms of all ledgers. The terms before the loop are those of the actor with which the longest path
+ * began. The terms of the loop are the counts. */
 static void end_terms(const pairs_t *pairs) {
     pto_clocks_t *clocks = &pairs->pricing->clocks;
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
         pto_ledger_t *ledger = &clocks->ledger[actor_of(pairs, i)];
         pto_charge_t charge;
         pto_charge_begin(&charge, pairs->stage->name, &clocks->terms[PTO_TERMS_OUT]);
-        enter_terms(pairs, pairs->terms.number + (size_t)i * pairs->terms.width, &charge);
+        enter_terms(pairs, pairs->terms.count + (size_t)i * pairs->terms.width, &charge);
         pto_pricing_must(pairs->pricing, pto_ledger_copy(ledger, &clocks->before[pairs->terms.origin[i]]) &&
                                              pto_ledger_add_terms(ledger, &charge));
     }
@@ -252,7 +259,7 @@ static void read_bytes(pairs_t *pairs, int64_t first, int64_t count) {
     }
 }
 
-/* Returns the bytes of a group's message. */
+/* Returns the bytes of the message that a member of a group sends: its core's part of the entry. */
 static int64_t own_bytes(const pairs_t *pairs, int64_t group, int64_t sender) {
     int64_t core = pairs->first_core + group;
     if (pairs->parts.kind == PTO_PARTS_SHARES)
@@ -288,7 +295,8 @@ static pto_outflow_t outflow_of(const pairs_t *pairs, int64_t node) {
     return outflow;
 }
 
-/* Returns a message at one of its ends, whose node has this traffic: pto_charge_time of one message. */
+/* Returns a message at one of its ends, as pto_charge_time does for one message. `outflow`: the traffic of
+ * the node at that end. */
 static end_t end_of(const pairs_t *pairs, int64_t group, int64_t sender, const pto_outflow_t *outflow) {
     end_t end = {.level = level_of(pairs, sender), .bytes = own_bytes(pairs, group, sender)};
     end.postal = pto_messages_postal(pairs->out.cost[end.level], end.bytes);
@@ -303,8 +311,8 @@ static end_t end_of(const pairs_t *pairs, int64_t group, int64_t sender, const p
     return end;
 }
 
-/* Advances the members on a node from `time_s` to `next_s`. `never_wait`: instead adds the round to `next_s`,
- * as if no member waited for its sender. */
+/* Advances the members on a node from `time_s` to `next_s`. `never_wait`: instead adds the round's messages
+ * to `next_s`, as if no member waited for its sender. */
 static void advance_node(pairs_t *pairs, int64_t node, bool never_wait) {
     pto_outflow_t *outflow = &pairs->pricing->shared.outflow[node];
     int64_t first = node * pairs->per_node;
@@ -348,11 +356,11 @@ static void set_times(const pairs_t *pairs, const double *time_s) {
 /* --- the bound ------------------------------------------------------------------------------------------ */
 
 /* The bound is usually the price of another plan, often of one that sends all messages at once. To test early
- * whether this price exceeds it, the remaining rounds of one node are priced as if its processes never
- * waited, and then the stages after the loop. This lower bound takes far less work. */
+ * whether this price exceeds it, the remaining rounds of only one node are priced, as if its processes never
+ * waited, and then the stages after the loop. That gives a lower bound of the price for far less work. */
 
-/* Returns whether the stages after the loop can be priced and undone by rest_exceeds: their state is only the
- * ledgers' times and `behind`, without explanations, flags, queues, or loops and calls of NCCL. */
+/* Returns whether rest_exceeds can price the stages after the loop and undo that: they change only the times
+ * of ledgers and `behind`. So there are no explanations, flags, queues of copies, loops or calls of NCCL. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     const pto_plan_t *plan = pricing->plan;
     bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte &&
