@@ -1,7 +1,10 @@
 /* Fits the terms of a machine that only measured collectives determine: a few numbers, and the algorithms of
  * the MPI library. A search over the numbers by the simplex method of Nelder and Mead (1965, as in GSL)
- * alternates with choosing the library's tables. Both minimise the mean of |ln(predicted / measured)| plus
- * the regret of the pick. Numbers that do not improve the fit are left out. */
+ * alternates with choosing the library's tables. Both minimise the badness: the mean of |ln(predicted /
+ * measured)| plus the regret of the pick. Numbers that do not improve the fit are left out.
+ *
+ * A search finds only a local optimum. So there are three searches from typical numbers times 1, 1/4 and 4,
+ * and one more for each number that was found, and the best result is kept. */
 #include "library_tables.h"
 
 #include <gsl/gsl_errno.h>
@@ -25,7 +28,7 @@ enum {
 
 /* A term is left out if omitting it worsens the fit by less than this share. */
 static const double useless_gain = 0.005;
-/* A search ends when another round leaves more than this share of the error. */
+/* A search ends when another round leaves more than this share of the badness. */
 static const double converged = 0.999;
 
 static pto_status_t out_of_memory(pto_error_t *err) {
@@ -48,7 +51,7 @@ static pto_param_t param_of(double value) {
 
 static bool from_samples(const pto_postal_t *postal) { return postal->sample_count > 0; }
 
-/* A rate without a latency. */
+/* Sets a cost to a time per byte, without a latency. */
 static void set_rate(pto_postal_t *postal, double value) {
     free(postal->flagged);
     *postal = (pto_postal_t){.alpha_s = param_of(value), .beta_s_per_byte = param_of(value)};
@@ -117,7 +120,8 @@ static const term_t terms[] = {
 };
 enum { TERM_COUNT = sizeof terms / sizeof *terms, SWITCHES_MAX = PTO_FIT_COLLECTIVE_MAX - TERM_COUNT };
 
-/* The mean over all cells, in which each collective has the same weight. */
+/* Returns the mean over groups of cells of each group's mean badness. A group is one collective by one
+ * implementation, so that all groups have the same weight, however many cells they have. */
 static double mean_badness(collective_fit_t *fit) {
     double sum[GROUP_COUNT] = {0};
     int64_t count[GROUP_COUNT] = {0};
@@ -148,10 +152,11 @@ static double mean_badness(collective_fit_t *fit) {
 typedef struct {
     collective_fit_t *fit;
     int count;
-    int index[TERM_COUNT]; /* of each of the `count` terms in `terms` */
-    double value[TERM_COUNT];
+    int index[TERM_COUNT];    /* of each of the `count` terms in `terms` */
+    double value[TERM_COUNT]; /* the best ones so far */
 } search_t;
 
+/* The objective of the simplex. `at` has the logarithms of the values, which keeps them positive. */
 static double badness_at(const gsl_vector *at, void *context) {
     search_t *search = context;
     for (int i = 0; i < search->count; i++)
@@ -164,7 +169,7 @@ static void set_all(search_t *search) {
         terms[search->index[i]].set(search->fit->machine, search->value[i]);
 }
 
-/* Drop the terms that the predictions do not depend on. */
+/* Drops the terms that the predictions do not depend on: a quarter and four times the value give the same. */
 static void drop_insensitive(search_t *search) {
     int kept = 0;
     for (int i = 0; i < search->count; i++) {
@@ -183,6 +188,7 @@ static void drop_insensitive(search_t *search) {
     search->count = kept;
 }
 
+/* Iterates until the simplex is small. */
 static void shrink(gsl_multimin_fminimizer *simplex) {
     for (int i = 0; i < ITERATIONS_MAX && gsl_multimin_fminimizer_size(simplex) > 0.004; i++)
         if (pto_is_stopped() || gsl_multimin_fminimizer_iterate(simplex) != GSL_SUCCESS)
@@ -278,7 +284,7 @@ static start_t typical(double factor) {
     return start;
 }
 
-/* Search from a start, alternating tables and terms. The result may be only a local optimum. */
+/* Searches from a start: chooses tables and fits terms in turn, until the badness no longer falls. */
 static void search_from(collective_fit_t *fit, const start_t *start, pto_fit_collectives_t *result) {
     search_t search = {.fit = fit};
     collective_switch_t switches[SWITCHES_MAX];
@@ -317,7 +323,7 @@ static bool any_cell(const collective_fit_t *fit) {
     return false;
 }
 
-/* Remove all terms that only collectives determine. */
+/* Removes all terms that only collectives determine. */
 static void forget_terms(pto_machine_t *machine) {
     for (int i = 0; i < TERM_COUNT; i++)
         if (!terms[i].measured(machine))
@@ -325,7 +331,7 @@ static void forget_terms(pto_machine_t *machine) {
     pto_library_tables_clear(&machine->library, &machine->library_count);
 }
 
-/* One search; the result replaces `best` if it is better or the first. */
+/* Runs one search; the result replaces `best` if it is better or the first. */
 static void run_search(collective_fit_t *work, const pto_machine_t *machine, const start_t *start, bool first,
                        pto_fit_collectives_t *best) {
     pto_fit_collectives_t result = {0};
@@ -365,7 +371,7 @@ static void restart_without_each(collective_fit_t *work, const pto_machine_t *ma
     }
 }
 
-/* Record the files and node counts that the terms were fitted to. */
+/* Records the files and node counts that the terms were fitted to. */
 static pto_status_t record(pto_machine_t *machine, const pto_collectives_t *collectives,
                            const pto_node_counts_t *nodes, pto_error_t *err) {
     pto_fitted_to_free(machine->fitted_to, machine->fitted_to_count);

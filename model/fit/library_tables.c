@@ -1,6 +1,10 @@
 /* Infers from measured collectives which algorithms an MPI library uses: one for all sizes, or several with
  * switch points, as far as the criterion of Schwarz (1978) justifies them. Also whether the library stages
- * GPU buffers through the host, in which case its host table applies to them, too. */
+ * GPU buffers through the host, in which case its host table applies to them, too.
+ *
+ * Each variant (an algorithm with a segment size) predicts each timing once. The badness of a table is then a
+ * sum over these misses, so that many can be tried: one variant for all sizes, then the best of these tables
+ * with one row split in two, for all pairs of variants and all sizes, and so on. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,18 +20,18 @@ enum { SIZES_MAX = 64, ROWS_MAX = 4 };
 /* Segment sizes that are tried for a segmented algorithm; 0: the whole vector. */
 static const int64_t segments[] = {0, 32768, 131072};
 
-/* The misses (collective_cells.h) of every timing of one collective for each variant of the library. GPU
- * buffers are assumed to be staged, or not to be. */
+/* The misses (collective_cells.h) of every timing of one collective for each variant of the library, all
+ * under the same assumption: that the library stages GPU buffers, or that it does not. */
 typedef struct {
     int variant_count;
     library_variant_t variant[LIBRARY_VARIANTS_MAX];
     int64_t cell_count;
     const pto_score_cell_t **cell;
-    int64_t *bytes; /* size that the library's call sees, for each candidate of each cell */
-    double *miss;   /* by variant, cell and candidate */
+    int64_t *bytes; /* [cell][candidate]: size that the library's call sees */
+    double *miss;   /* [variant][cell][candidate] */
     bool host_only; /* ignore strategies that use GPU buffers: the library has another table for them */
     int size_count;
-    int64_t size[SIZES_MAX]; /* increasing */
+    int64_t size[SIZES_MAX]; /* the different values of `bytes`, increasing: where rows may begin */
 } trials_t;
 
 /* A table: rows by increasing size. */
@@ -180,7 +184,7 @@ static double badness_of(const trials_t *trials, const choice_t *choice, double 
     return sum;
 }
 
-/* Replace `best` by `other` if that is better. */
+/* Replaces `best` by `other` if that is better. */
 static void take_better(const trials_t *trials, choice_t other, choice_t *best) {
     other.badness = badness_of(trials, &other, best->badness);
     if (other.badness < best->badness)
@@ -191,7 +195,7 @@ static choice_t one_row(int variant) {
     return (choice_t){.count = 1, .variant = {variant}, .below_bytes = {INT64_MAX}, .badness = INFINITY};
 }
 
-/* Returns the table with one row split at `bytes`: variant `below` up to there, `above` from there. */
+/* Returns the table with one row split in two: variant `below` for sizes below `bytes`, else `above`. */
 static choice_t split(const choice_t *choice, int row, int64_t bytes, int below, int above) {
     choice_t made = *choice;
     memmove(&made.variant[row + 1], &choice->variant[row],
@@ -213,12 +217,14 @@ static bool is_inside(const choice_t *choice, int row, int64_t bytes) {
 static choice_t best_split(const trials_t *trials, const choice_t *choice) {
     choice_t best = {.badness = INFINITY};
     for (int row = 0; row < choice->count; row++)
-        for (int s = 1; s < trials->size_count; s++)
-            for (int below = 0; below < trials->variant_count && is_inside(choice, row, trials->size[s]);
-                 below++)
+        for (int s = 1; s < trials->size_count; s++) {
+            if (!is_inside(choice, row, trials->size[s]))
+                continue;
+            for (int below = 0; below < trials->variant_count; below++)
                 for (int above = 0; above < trials->variant_count; above++)
                     if (below != above)
                         take_better(trials, split(choice, row, trials->size[s], below, above), &best);
+        }
     return best;
 }
 
@@ -253,7 +259,7 @@ static choice_t best_usual(const trials_t *trials, pto_collective_t collective) 
     return best;
 }
 
-/* The number of times that are used. */
+/* Returns the number of timings that a table is fitted to. */
 static int64_t timing_count(const trials_t *trials) {
     int64_t count = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
@@ -262,9 +268,10 @@ static int64_t timing_count(const trials_t *trials) {
     return count;
 }
 
-/* An additional row has two parameters: its algorithm and its size. By Schwarz, n ln(badness) must fall by
- * more than 2 ln(n) for n times, so that the badness falls below exp(-2 ln(n) / n) of its value, the penalty.
- * Pairs of algorithms that are not usual must be better than usual ones by the same factor. */
+/* Chooses the rows. An additional row has two parameters: its algorithm and its size. By Schwarz, n
+ * ln(badness) must fall by more than 2 ln(n) for n timings, so the badness must fall below exp(-2 ln(n) / n)
+ * of its value, the penalty. For 100 timings, that is 0.91. Two rows replace the first one also if their pair
+ * of variants is usual and no more than this factor worse. */
 static choice_t choose(const trials_t *trials, pto_collective_t collective, int switches_left) {
     double n = (double)timing_count(trials);
     double penalty = exp(-2 * log(n) / n);
@@ -289,7 +296,7 @@ static choice_t choose(const trials_t *trials, pto_collective_t collective, int 
     return best;
 }
 
-/* Mean of |miss| over the strategies that use GPU buffers. */
+/* Returns the mean of |miss| over the timings with GPU buffers, and sets their number. */
 static double gpu_miss(const trials_t *trials, const choice_t *choice, int64_t *count) {
     double sum = 0;
     *count = 0;
@@ -341,7 +348,8 @@ static void add_table(collective_fit_t *fit, pto_collective_t collective, pto_sp
     }
 }
 
-/* Returns whether GPU buffers are staged, with the host's table; otherwise they have the algorithm `*own`. */
+/* Returns whether the library stages GPU buffers: whether the host's table, with `staged_miss`, explains them
+ * at least as well as `*own`, the best variant without staging, which is set. */
 static bool choose_gpu(collective_fit_t *fit, pto_collective_t collective, double staged_miss,
                        choice_t *own) {
     trials_t direct;

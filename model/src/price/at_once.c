@@ -2,9 +2,14 @@
  * flight at once (PTO_ORDER_AT_ONCE). The stage is priced as any other, except for the rules of messages.
  *
  * Messages between nodes that pay the same row of a cost form a class. The cost of a class depends only on
- * the number of its messages and on their total bytes. Sums over lines of the table (rows or columns,
- * table.h) have both, so that no message is looked at. Messages within a node are charged one by one. As
- * costs are added class by class, a price can differ from that of by_rank.c in its last digits. */
+ * the number of its messages and on their total bytes: 3 messages with 900 bytes in all cost 3 alpha + 900
+ * beta. Sums over lines of the table (rows or columns, table.h) have both, so that no message is looked at.
+ * Messages within a node are charged one by one. As costs are added class by class, a price can differ from
+ * that of by_rank.c in its last digits.
+ *
+ * A process also waits for the latest of its senders. Usually that is the latest member of its whole group,
+ * which is found once for all. If several members are equally late, or the latest one sends it nothing, all
+ * of its senders are compared. */
 #include <stdlib.h>
 
 #include "price/messages.h"
@@ -18,7 +23,7 @@ typedef struct {
     int64_t rank;
 } latest_t;
 
-/* The current stage. A process follows its latest sender once, when its first receive is charged. */
+/* The current stage. A process follows its latest sender once, at its first step that receives. */
 struct pto_summed {
     pto_messages_t *messages; /* [step] */
     latest_t *latest;         /* [core] */
@@ -33,7 +38,7 @@ static bool goes_forward(const pto_messages_t *messages) {
     return messages->step->peers.sign == (messages->buffer->blocks == PTO_BLOCKS_ROW ? 1 : -1);
 }
 
-/* Returns whether the peers are all others (ALL_PARTS), or all at distances of `*part` modulo `parts`. */
+/* Returns whether the peers are all others (ALL_PARTS), or all at distances `*part` modulo `parts`. */
 static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64_t *part) {
     int64_t first = messages->peer_first, stride = messages->peer_stride, size = messages->group->size;
     *part = ALL_PARTS;
@@ -49,7 +54,7 @@ static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64
     return stride == parts && first <= stride;
 }
 
-/* Returns whether the core's number is the step's first peer, and nothing else in the step depends on it. */
+/* Returns whether the first peer is the core's number, and no other peer or member depends on the core. */
 static bool is_part_of_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     pto_expr_t first = peers->first;
@@ -100,8 +105,8 @@ static int64_t messages_of_part(const pto_messages_t *messages, int64_t line, in
     return count;
 }
 
-/* Returns the sum of a class of messages between nodes, over the parts of the line that both the core holds
- * and the step exchanges. `line`: the process's index. */
+/* Returns the sum of a class of messages between nodes: of the parts of the line that the core holds, as far
+ * as the step exchanges them. `line`: the process's index. */
 static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t core, int class) {
     bool core_has_part = messages->sums->parts.kind == PTO_PARTS_SHARES || is_cyclic(messages);
     int64_t part = core_has_part ? core : messages->part;
@@ -124,7 +129,7 @@ static int64_t empty_messages(const pto_messages_t *messages, int64_t line, int6
         return 0;
     if (messages->part != ALL_PARTS)
         return messages->part == core ? 0 : messages_of_part(messages, line, messages->part);
-    int64_t off_node = messages->group->size - messages->group->members_per_node;
+    int64_t off_node = messages->group->size - messages->group->members_per_node; /* in all parts */
     return off_node - messages_of_part(messages, line, core);
 }
 
@@ -156,7 +161,7 @@ static int64_t first_bytes(const pto_messages_t *messages, pto_action_t action) 
     return -1;
 }
 
-/* Charges messages of a class; `each_bytes` is any size that belongs to the class. */
+/* Charges messages of a class, which pay the row of `each_bytes`, any size that belongs to the class. */
 static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_sum_t sum,
                        pto_charge_t *charge) {
     const pto_cost_table_t *gap =
@@ -172,8 +177,9 @@ static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_s
                             postal, count, bytes);
 }
 
-/* Charges the class of sizes [from_bytes, until_bytes). `*charged_bytes` is the size of the first message,
- * which has been charged alone; -1: none has. A message of this class is left out, and the size set to -1. */
+/* Charges the class of sizes [from_bytes, until_bytes). `*charged_bytes` is the size of the first message if
+ * that has been charged alone; otherwise -1. If it belongs to this class, one message of this size is left
+ * out, and `*charged_bytes` is set to -1. */
 static void charge_class(const pto_messages_t *messages, int64_t from_bytes, int64_t until_bytes,
                          pto_sum_t sum, int64_t *charged_bytes, pto_charge_t *charge) {
     if (sum.messages > 0 && *charged_bytes >= from_bytes && *charged_bytes < until_bytes) {
@@ -265,8 +271,9 @@ static latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t
     return latest;
 }
 
-/* Returns whether the group's latest member ends the search for the latest sender: it sends to the process
- * and becomes `*last` or, without latencies, it arrived no later than the process, so no sender is later. */
+/* Returns whether the group's latest member ends the search for the latest sender. It does if it sends to the
+ * process; it is then `*last`. It also does if it arrived no later than the process, as then no sender is
+ * later. (With latencies, the process must still follow its senders.) */
 static bool latest_member_decides(const pto_pricing_t *pricing, const pto_messages_t *messages,
                                   const pto_action_t *action, const pto_ledger_t **last) {
     const pto_ledger_t *before = pricing->clocks.before;
@@ -318,7 +325,8 @@ static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_actio
     return messages;
 }
 
-/* Returns the ledger of the latest sender of any step; NULL: none is later. Avoids looking at each sender. */
+/* Returns the ledger of the latest sender of any step; NULL: none is later. Looks at each sender only if no
+ * step's latest member decides. */
 static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t actor, int64_t k) {
     const pto_stage_t *stage = pricing->at.stage;
     const pto_ledger_t *last = NULL;

@@ -3,12 +3,16 @@
  *
  * Lanes share the resources of which an actor has only one, such as its CPU and the two directions of its
  * GPU's copies (pto_lane_resource_t). The demand on a resource is the sum of the times for which lanes use
- * it. The lanes together take at least as long as the demand on each resource. So c equal chunks through
- * stages that take t_i, where t_r is the sum of the stages on resource r, cost sum t_i + (c - 1) max t_r.
+ * it. The lanes together take at least as long as the demand on each resource.
+ *
+ * In a pipeline, the demand counts from the end of the first chunk. So c equal chunks through stages that
+ * take t_i, where t_r is the sum of the stages on resource r, cost sum t_i + (c - 1) max t_r. Example: 4
+ * chunks of a copy of 2 s, a message of 3 s and a copy of 2 s by the same engine cost 7 + 3 * 4 = 19 s.
  *
  * Branches begin at the same time, so that the resource is idle until the first use in any branch. It is idle
  * again after the last use, at least for the shortest time that any branch still takes then. Both times are
- * added to the demand. So two branches, each of a copy to the host and one back, last three copies. */
+ * added to the demand. Example: two branches each copy to the host in 1 s and back in 1 s. The engine to the
+ * host is used from 0 s on, for 2 s, and then a copy back follows: the branches take 3 s. */
 #include <stdlib.h>
 
 #include "price/busy.h"
@@ -68,25 +72,25 @@ static const pto_ledger_t *lane_end(const pto_pricing_t *pricing, int lane, int6
     return lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->clocks.before[actor];
 }
 
-/* Returns the lane with the least time after its last use of a resource; -1: none used it. */
-static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *time) {
+/* Returns the lane with the least time after its last use of a resource, its tail; -1: none used it. */
+static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *tail) {
     int shortest = -1;
     const uint64_t users = pricing->lanes.users[index];
     for (int lane = 0; lane < PTO_LANES_MAX && users >> lane; lane++) {
         pto_time_t after =
             pto_time_subtract(lane_end(pricing, lane, actor)->time, last_use_at(pricing, lane, index)->time);
         bool used = (users >> lane & 1) != 0;
-        if (!used || (shortest >= 0 && !pto_time_less(after, *time)))
+        if (!used || (shortest >= 0 && !pto_time_less(after, *tail)))
             continue;
-        *time = after;
+        *tail = after;
         shortest = lane;
     }
     return shortest;
 }
 
 /* Lets an actor continue no earlier than the demand on a resource allows, if several lanes use it: in
- * branches, at the first use + the demand + the shortest time after a last use; else at the base + the
- * demand. All processes of a node use its memory, so that one's first and last use do not count. */
+ * branches, at the first use + the demand + the shortest tail; in pipelines, at the base + the demand. A
+ * node's memory is always treated as in a pipeline: other processes use it before one's first use. */
 static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
     int64_t index = use_index(pricing, resource, actor);
     const pto_ledger_t *demand = &pricing->lanes.demand[index], *from = &pricing->lanes.base[actor];
@@ -94,22 +98,22 @@ static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resourc
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
     pto_ledger_t *own = &pricing->clocks.lane[actor];
-    pto_time_t after = {0};
+    pto_time_t tail = {0};
     if ((users & (users - 1)) == 0) /* fewer than two lanes */
         return;
-    int lane = -1;
+    int tail_lane = -1;
     if (pricing->lanes.in_branches && resource != PTO_LANE_MEMORY)
-        lane = shortest_tail(pricing, actor, index, &after);
-    if (lane >= 0)
+        tail_lane = shortest_tail(pricing, actor, index, &tail);
+    if (tail_lane >= 0)
         from = &pricing->lanes.first_use[index];
-    pto_time_t needed = pto_time_add(pto_time_add(from->time, demand->time), after);
+    pto_time_t needed = pto_time_add(pto_time_add(from->time, demand->time), tail);
     if (!pto_time_less(pto_time_scale(own->time, 1 + rounding), needed))
         return;
     copy_ledger(pricing, own, from);
     pto_pricing_must(pricing, pto_ledger_shift(own, demand, &nothing, 1));
-    if (lane >= 0)
-        pto_pricing_must(pricing, pto_ledger_shift(own, lane_end(pricing, lane, actor),
-                                                   last_use_at(pricing, lane, index), 1));
+    if (tail_lane >= 0)
+        pto_pricing_must(pricing, pto_ledger_shift(own, lane_end(pricing, tail_lane, actor),
+                                                   last_use_at(pricing, tail_lane, index), 1));
 }
 
 /* Lets each actor continue when its last lane has ended, and the demand on each resource is met. */
@@ -139,8 +143,8 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
 }
 
 /* Sets for each actor whether its lane's copies of this chunk follow those of the previous chunk without a
- * gap: if what they wait for, `awaited`, was complete by then. `first`: this chunk has none. */
-static void find_predecessors(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
+ * gap: if all that this chunk waits for, `awaited`, ended no later than those. `first`: of the pipeline. */
+static void set_behind(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
     bool matters = !first && pto_queued_copies_cost(pricing->machine);
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         int64_t actor = pricing->actors.priced[i];
@@ -159,7 +163,7 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
     for (int lane = 0; lane < lanes && status == PTO_OK; lane++) {
         const pto_ledger_t *awaited = lane > 0 ? lane_at(pricing, lane - 1) : slot;
         pricing->clocks.ledger = lane_at(pricing, lane);
-        find_predecessors(pricing, awaited, k == pto_node_at(pricing->plan, index)->from);
+        set_behind(pricing, awaited, k == pto_node_at(pricing->plan, index)->from);
         if (awaited)
             follow_all(pricing, pricing->clocks.ledger, awaited);
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
@@ -248,10 +252,12 @@ static pto_time_t gain_of(const pto_pricing_t *pricing, const pipeline_t *pipeli
     return pto_time_subtract(pricing->clocks.lane[index].time, pipeline->before[index].time);
 }
 
-/* Returns whether later periods gain the same as the last one. Each lane of each actor must have gained as
- * much as in the previous period, and no less than the lane before it, or it will have to wait for that one
- * later. All actors must have gained the same, unless they are independent. So must all lanes, if they wait
- * for each other's slots. Lanes without a gain do not count. `on_tape`: a tape records the comparisons. */
+/* Returns whether later periods gain the same as the last one. Three things can change a gain later:
+ * - A lane gained another time than in the previous period, or less than a lane before it, which it will have
+ *   to wait for later.
+ * - Actors gained different times, and are not independent.
+ * - Lanes gained different times, and wait for each other's slots.
+ * Lanes without a gain do not count. `on_tape`: a tape records the comparisons. */
 static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipeline, bool on_tape) {
     bool steady = pricing->flags.lag == 0 && pto_raises_pending(pricing) == pipeline->pending;
     bool empty = queues_are_empty(pricing), lanes_agree = true, actors_agree = true;

@@ -106,8 +106,8 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs
     pairs->size = pairs->out.group->size;
     pairs->per_node = pairs->out.group->members_per_node;
     pairs->first_core = pairs->out.step->core_first;
-    bool single = pto_group_traits[pairs->out.group->kind].index & PTO_BY_CORE;
-    pairs->groups = single ? 1 : pairs->out.step->core_count;
+    bool one_group = pto_group_traits[pairs->out.group->kind].index & PTO_BY_CORE;
+    pairs->groups = one_group ? 1 : pairs->out.step->core_count;
     pairs->cyclic = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
     const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
     const pto_expr_t *distance = &pairs->out.step->peers.first;
@@ -118,7 +118,7 @@ static bool find_exchange(const pto_pricing_t *pricing, int loop, pairs_t *pairs
         has_one_message_each(&pairs->out) && has_one_message_each(&in) && are_matched(&pairs->out, &in);
     bool all_owners =
         pairs->size == pto_layout_owner_count(layout) &&
-        (!single || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu));
+        (!one_group || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu));
     return others_in_turn && is_pairwise && all_owners &&
            pairs->cyclic == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
            pto_buffer_parts(pricing->plan, pairs->out.buffer, &pairs->parts) &&

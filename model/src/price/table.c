@@ -1,4 +1,8 @@
-/* Sums over the rows and columns of a table of byte counts (table.h). */
+/* Sums over the rows and columns of a table of byte counts (table.h). The entries of a line are in the order
+ * of the distance d from sender to receiver: row i has those for i + d, column j those from j - d.
+ *
+ * Example: if classes begin at 0, 1 and 8192 bytes, and a row has 0, 100, 9000 and 50 bytes for owners on
+ * other nodes, then its sums of {messages, bytes} are {1, 0}, {2, 150} and {1, 9000}. */
 #include "price/table.h"
 #include "price/bounded.h"
 #include "tape/tape.h"
@@ -60,7 +64,8 @@ static int add_limits(const pto_cost_table_t *cost, int count, int64_t *limit) {
 }
 
 /* Drops limits that separate no entries: equal ones, those above `most_bytes`, and those up to `least_bytes`
- * except the largest, which is the start of the first class. Returns the number of those left. */
+ * except the largest, which is the start of the first class. From limits 0, 1, 256, 8192 and entries of 300
+ * bytes or more, 256 and 8192 remain. Returns the number of those left. */
 static int drop_needless(int64_t least_bytes, int64_t most_bytes, int64_t *limit, int count) {
     int kept = 0;
     for (int i = 0; i < count; i++) {
@@ -202,7 +207,7 @@ static void find_owners(const summing_t *summing) {
         summing->owner_of[process_of(summing->table, owner)] = owner;
 }
 
-/* Adds the entry that a line has for another owner, which was counted as an empty message before. */
+/* Adds the entry that a line has for another owner. It has been counted in class 0, as an empty message. */
 static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;
@@ -233,11 +238,12 @@ static void sum_line_of_partners(const summing_t *summing, int64_t line) {
     pto_sum_t *sum = sums->off_node + line * parts * sums->classes.count;
     memset(sum, 0, (size_t)(parts * sums->classes.count) * sizeof *sum);
     memset(sums->bytes + line * parts, 0, (size_t)parts * sizeof *sums->bytes);
+    /* In cyclic parts: all distances below n that are `part` modulo `parts`, then less those on the node. */
     for (int64_t part = 0; part < parts; part++)
         sum[part * sums->classes.count].messages =
             cyclic ? (n - part + parts - 1) / parts : n - table->owners_per_node;
     int64_t first = node_first(table, line);
-    for (int64_t other = first; other < first + table->owners_per_node && cyclic; other++) /* not off node */
+    for (int64_t other = first; other < first + table->owners_per_node && cyclic; other++)
         sum[distance_to(summing, line, other) % parts * sums->classes.count].messages--;
     int64_t count = pto_counts_peers(table->request->counts, n, process_of(table, line), summing->partner);
     pto_blocks_summed += count;
@@ -361,12 +367,12 @@ static void free_entries(entries_t *entries) {
     *entries = (entries_t){NULL, NULL};
 }
 
-/* Lists the entries of all rows, or of all columns; none if the table is not sparse. If i is a partner of j,
- * so is j of i. So rows and columns have the same partners. */
+/* Lists the entries of all rows, or of all columns; none if the table is not sparse. pto_counts_peers returns
+ * the processes to which one sends. They are also those from which it receives, so columns use it, too. */
 static entries_t list_entries(const pto_request_t *request, bool by_row) {
     pto_table_t table = {.request = request, .owners = pto_layout_owner_count(&request->layout)};
     int64_t owners = table.owners, count = 0;
-    int64_t most = owners * (owners / 8 < PARTNERS_MAX ? owners / 8 : PARTNERS_MAX);
+    int64_t most = owners * (owners / 8 < PARTNERS_MAX ? owners / 8 : PARTNERS_MAX); /* entries if sparse */
     /* The owner of each process, then, from `owners` on, the partners of one process: */
     int64_t *owner_of = malloc((size_t)(2 * owners + 2 * PTO_DIMS_MAX) * sizeof *owner_of);
     const summing_t owners_only = {.table = &table, .owner_of = owner_of};
@@ -485,8 +491,9 @@ static bool has_one_part(const pto_buffer_t *buffer) {
     return buffer->split > 1 || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
-/* Returns the part of a line that a slice is; ALL_PARTS: it is the whole line; NO_PART: it is none. `core` is
- * that of the process that holds the slice. Sets `*parts` to shares if the slice is a share of each block. */
+/* Returns the part of a line that a slice is; ALL_PARTS: it is the whole line; NO_PART: it is no such part.
+ * `core` is that of the process that holds the slice. The slice is a share of all blocks, all blocks that its
+ * holder has, or every parts->count-th block. In the first case, sets `*parts` to these shares. */
 static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                        int64_t core, pto_parts_t *parts) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
@@ -495,8 +502,7 @@ static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const p
     int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
     int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
     bool all = run == until - first && run == buffer->block_count;
-    /* Blocks first, first + parts->count, ... from the holder on, in the direction from sender to receiver:
-     */
+    /* Blocks first, first + parts->count, ... from the holder on, in the order from sender to receiver: */
     bool cyclic = run == 1 && stride == parts->count && parts->kind == PTO_PARTS_CYCLIC && first >= 0 &&
                   first < stride && until == buffer->block_count && slice->anchor == PTO_ANCHOR_HOLDER &&
                   slice->reversed == (buffer->blocks == PTO_BLOCKS_COLUMN);

@@ -1,10 +1,12 @@
 /* Counts the messages of a step by locality level (traffic.h).
  *
- * Nodes hold consecutive indices of a group. A shift by d stays on the node only for |d| < members per node,
- * and the levels of the messages of one node's members repeat on every node. In an exchange with index xor k,
- * and in steps of every 2^j-th member, the levels repeat every lcm(members per node, 4k) indices (twice that
- * for folded groups). Large groups are scanned only in windows of that length: at their start, at the end of
- * their folded part, and at their end.
+ * Nodes hold consecutive indices of a group. In a shift by 1 on nodes of four members, three messages of each
+ * node stay there, and one leaves it. In general, a shift by d stays on the node only for |d| < members per
+ * node, and the levels of one node's messages repeat on every node: one node is enough.
+ *
+ * In an exchange with index xor k, and in steps of every 2^j-th member, the levels repeat only every
+ * lcm(members per node, 4k) indices (twice that for folded groups). Large groups are scanned only in windows
+ * of that length: at their start, at the end of their folded part, and at their end.
  *
  * In a folded group (portolan/plan.h), only every second process of the first part is a member. A member's
  * position is its index before folding, which determines its node, GPU and socket. */
@@ -34,6 +36,7 @@ static bool same_mix(const pto_mix_t *a, const pto_mix_t *b) {
     return true;
 }
 
+/* Adds a mix unless it is listed. If there is no room, the last mix takes the maxima of both. */
 static void add_mix(pto_traffic_t *traffic, const pto_mix_t *mix) {
     for (int i = 0; i < traffic->mix_count; i++)
         if (same_mix(&traffic->mix[i], mix))
@@ -106,7 +109,7 @@ static neighbors_t neighbors_of(const pto_layout_t *layout, const pto_group_t *g
         members_around(me, per_gpu, per_node), members_around(me, per_socket, per_node), {0, per_node}};
 }
 
-/* Sets the levels at which some member of a node has another at a distance on this node. `first`: the
+/* Sets the levels at which some member of a node has another one of this node at a distance. `first`: the
  * neighbors of member 0, whose GPU and socket have as many members as any. */
 static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
     int64_t gpu = first->gpu.until, socket = first->socket.until, node = first->node.until;
@@ -115,8 +118,8 @@ static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
     met[PTO_LEVEL_ON_NODE] = met[PTO_LEVEL_ON_NODE] || (distance < node && node > socket);
 }
 
-/* Counts a shift: each member sends to the one at a distance, modulo the group's size. That is on its own
- * node, on another one, or around the group's end on its own node again. */
+/* Counts a shift: each member sends to the one at a distance, modulo the group's size. The peer is `ahead` of
+ * the member or, around the group's end, `back` from it. Both can be on the member's own node. */
 static void count_shift(const pto_layout_t *layout, const pto_group_t *group, int64_t distance,
                         pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node;
@@ -135,7 +138,7 @@ static void count_shift(const pto_layout_t *layout, const pto_group_t *group, in
             add_one_message(traffic, (pto_level_t)level);
 }
 
-/* `on_socket` includes `on_gpu`, and so on. */
+/* Each count includes the ones before it: `on_socket` those on the GPU, and so on. */
 static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int64_t all) {
     pto_mix_t mix = {{0}};
     mix.messages[PTO_LEVEL_ON_GPU] = on_gpu;
@@ -145,9 +148,10 @@ static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int6
     return mix;
 }
 
-/* Returns the number of other `members` whose shift, sign * (other - me) modulo the size, is in the set. */
+/* Returns the number of other `members` whose shift, sign * (other - me) modulo the size, is in the set.
+ * On one side of `me`, the shifts are 1, 2, and so on; on the other side size - 1, size - 2, and so on. */
 static int64_t shifts_within(set_t set, int64_t sign, int64_t me, members_t members, int64_t size) {
-    int64_t below = me - members.first, above = members.until - 1 - me;
+    int64_t below = me - members.first, above = members.until - 1 - me; /* numbers of members */
     int64_t forwards = sign > 0 ? above : below, backwards = sign > 0 ? below : above;
     return set_within(set, 1, forwards + 1) + set_within(set, size - backwards, size);
 }
@@ -249,7 +253,8 @@ static int64_t max_on_a_node(const pto_group_t *group, set_t acting_set) {
     return most;
 }
 
-/* Counts partners that share no node: at a distance of a node's members or more. Xor k is at least k. */
+/* Counts partners that are never on the same node, since they are at least a node's members apart. The
+ * operands of xor are powers of two, so that they are the distances of the partners. */
 static void count_far(scan_t *scan) {
     int64_t acting = set_size(scan->acting_set);
     int64_t stride = scan->acting_set.stride;
@@ -351,7 +356,8 @@ static set_t members_of(const pto_step_t *step, int64_t k, int64_t core) {
                    pto_expr_at(&step->who_until, k, core, 0)};
 }
 
-/* Tries a few members of the wider stride: common ones repeat every least common multiple of the strides. */
+/* Tries members of the wider stride, from the first that is not below the narrow set. As common members
+ * repeat every least common multiple of the strides, a few tries suffice. */
 bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k, int64_t core) {
     set_t wide = members_of(a, k, core), narrow = members_of(b, k, core);
     if (a->group != b->group)
