@@ -16,7 +16,7 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     int64_t bytes = buffer->block_bytes;
     if (slice->bundle > 1)
         blocks *= slice->bundle;
-    /* `fold` blocks of the buffer count twice. The member with the most has as many of them as possible: */
+    /* Blocks numbered below `fold` count twice. The member with the most has as many of them as possible: */
     blocks += blocks < slice->fold ? blocks : slice->fold;
     if (buffer->blocks == PTO_BLOCKS_SHARE)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes,
@@ -26,7 +26,7 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     if (slice->share != PTO_SHARE_ALL)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes, slice->share_count,
                                 slice->share == PTO_SHARE_MINE ? core : action->peer);
-    if (slice->parts > 0)
+    if (slice->parts > 0) /* whole blocks, and the first parts of one more */
         return blocks / slice->parts * bytes +
                pto_share_offset(bytes, buffer->granularity_bytes, slice->parts, blocks % slice->parts);
     bool one_block = slice->anchor == PTO_ANCHOR_PEER || slice->anchor == PTO_ANCHOR_ME;
