@@ -1,6 +1,11 @@
 /* Delays of a message at its two ends: by data that the process moves in the other direction at the same
  * time, and by the links of the sender's and the receiver's node. run.c calls this file when a message begins
- * or may end; a link that has let a message through calls pto_sim_through. */
+ * or may end; a link that has let a message through calls pto_sim_through.
+ *
+ * A message joins a link when it begins. How long it takes there depends on the messages that join later, so
+ * through_s is INFINITY until the link has let it through. When the side would end undelayed, run.c asks the
+ * link, which is then up to date. If the message is not through, the side waits: `waits` names the link that
+ * will wake it. A link for which no side waits needs no event. */
 #include <math.h>
 
 #include "simulate/simulate_internal.h"
@@ -31,8 +36,9 @@ void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bo
     if (left_s <= 0)
         return;
     double slowdown = side->bytes_s / alone_s; /* by a pipeline's copies: messages.staged */
-    double seconds = both_ways->value * fmin(left_s, side->bytes_s) / slowdown; /* docs/model.md, 10a */
-    side->bytes_s += seconds;
+    double both_busy_s = fmin(left_s, side->bytes_s);
+    double seconds = both_ways->value * both_busy_s / slowdown; /* docs/model.md, 10a */
+    side->bytes_s += seconds; /* not `lengthen`: its through_s is still that of the message before */
     lengthen(other, !sends, seconds);
 }
 
@@ -51,8 +57,8 @@ double pto_sim_wire_latency_s(const pto_sim_t *sim, const pto_proc_t *proc, cons
     if (!pto_param_known(latency) || message->level != PTO_LEVEL_OFF_NODE || proc->at->walk.lanes >= 0 ||
         side->moved & 1u << PTO_LEVEL_OFF_NODE)
         return 0;
-    double passed_s = sends ? latency->value : fmin(sim->now_s - message->start_s, latency->value);
-    return fmin(passed_s, alpha_s);
+    double free_s = sends ? latency->value : fmin(sim->now_s - message->start_s, latency->value);
+    return fmin(free_s, alpha_s);
 }
 
 /* Returns the kind of the link, or the set of links, that a message shares with others at one of its ends. */
@@ -64,13 +70,15 @@ static pto_link_kind_t links_of(const pto_sim_t *sim, const pto_message_t *messa
     return sends ? PTO_LINK_INJECTION : PTO_LINK_EJECTION;
 }
 
-/* Returns whether a side waits until the link of its message wakes it. It does if the link has delayed its
- * last message, and so may delay this one. Otherwise the side has an event when it would end undelayed, and
- * asks the link then. */
+/* Returns whether a side waits until a link of its message wakes it, instead of asking the link when it would
+ * end undelayed. It does if the link has delayed its last message, and so may delay this one. Of several such
+ * links, the side waits for the first. */
 static bool waits_for_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side) {
     const pto_link_t *link = pto_link_of(sim, kind, sim->proc[rank].node);
-    if (!link->has_delayed || side->waits != PTO_LINKS_PER_NODE)
-        return side->waits != PTO_LINKS_PER_NODE;
+    if (side->waits != PTO_LINKS_PER_NODE)
+        return true;
+    if (!link->has_delayed)
+        return false;
     side->waits = (uint8_t)kind;
     pto_link_wait(sim, kind, sim->proc[rank].node);
     return true;
@@ -139,8 +147,8 @@ bool pto_sim_wait_for_receiver(pto_sim_t *sim, pto_proc_t *proc, const pto_messa
     return false;
 }
 
-/* Wakes a side that waits for this link at `time_s`, its earliest possible end. `waits`: the side's member.
- */
+/* If a side waits for this link, sets its event to `time_s`, its earliest possible end. `waits` points to the
+ * side's own field: pto_side_t.waits or, of a receiver, pto_proc_t.waits_sender. */
 static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint8_t *waits, uint32_t rank,
                  pto_slot_t slot, double time_s) {
     if (*waits != (uint8_t)kind)
@@ -164,7 +172,7 @@ static void end_arrival(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, 
 }
 
 /* A message has passed the link, or the message rate, of its sender's node. This may wake the sender, and the
- * receiver if it is receiving this message. */
+ * receiver if it is receiving this message. The time at the rate includes alpha; that at a link does not. */
 static void end_departure(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank,
                           double time_s) {
     pto_proc_t *proc = &sim->proc[rank];

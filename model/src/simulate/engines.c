@@ -3,10 +3,12 @@
  *
  * If the machine file says how processes share a GPU's copies (`copies.shared`), the copies wait in a queue
  * for each resource of the GPU (pto_copy_resource), and each adds the cost that price charges for one more
- * copy. Otherwise each direction is an engine that carries the bytes of all copies under way. A copy that
- * starts or ends changes the speed of all, so each copy stores its remaining work as a fraction. Copies that
- * start together slow each other from the start, because an engine's event comes after those that were set
- * before it. */
+ * copy. The end of a queued copy is known when it joins.
+ *
+ * Otherwise each direction is an engine that carries the bytes of all copies under way. A copy that starts or
+ * ends changes the speed of all, so each copy stores its remaining work as a fraction. Let a copy take 4 s
+ * alone and 8 s beside an equal one, which joins after 2 s: then 1/2 is left, so it ends 4 s later. Copies
+ * that start together slow each other from the start: an engine's event comes after those set before it. */
 #include <math.h>
 
 #include "price/copies.h"
@@ -24,7 +26,7 @@ static pto_local_t *copy_of(const pto_sim_t *sim, uint32_t number) {
 }
 
 /* Returns the time that all bytes of a copy would take at the speed that its engine has now. */
-static double shared_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local_t *local) {
+static double whole_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local_t *local) {
     return engine->total_bytes == local->copy.bytes ? local->copy.alone_s
                                                     : pto_sim_copy_s(sim, local, engine->total_bytes);
 }
@@ -34,14 +36,13 @@ static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     double dt_s = sim->now_s - engine->at_s;
     pto_local_t *local = dt_s > 0 ? copy_of(sim, engine->first) : NULL;
     for (; local; local = copy_of(sim, local->copy_next)) {
-        double whole_s = shared_s(sim, engine, local);
-        local->copy_left -= whole_s > 0 ? dt_s / whole_s : local->copy_left;
+        double seconds = whole_s(sim, engine, local);
+        local->copy_left -= seconds > 0 ? dt_s / seconds : local->copy_left;
     }
     engine->at_s = sim->now_s;
 }
 
-/* Adds a rank's copy to an engine. The bytes of the past are accounted for first, when this copy did not slow
- * the others. */
+/* Adds a rank's copy to an engine. First accounts for the time in which it did not slow the others. */
 static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     if (!engine->first)
@@ -58,8 +59,8 @@ static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_event(sim, gpu, sim->now_s);
 }
 
-/* Returns the address of a time: until then, the copies of a process of the job occupy the resource for other
- * processes. */
+/* Returns the address of a time. Until that time, other processes that copy at the resource must queue behind
+ * this process of the job. */
 static double *copy_held_s(const pto_sim_t *sim, int64_t process, pto_copy_resource_t resource) {
     return &sim->all->copy_held_s[process * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
 }
@@ -74,7 +75,8 @@ static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_res
 }
 
 /* Adds a rank's copy to a queue of its GPU, as pto_copy_queue_enter does for prices. Later copies do not
- * change its end, which is therefore known now. */
+ * change its end, which is therefore known now: when it would end alone or, if that is later, the end of the
+ * queue and what a copy adds to it. In the second case, its turn comes at the end of the queue. */
 static void join_queue(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     pto_one_copy_t copy = pto_sim_one_copy(local);
@@ -83,15 +85,15 @@ static void join_queue(pto_sim_t *sim, uint32_t rank) {
         &sim->job.queue_end_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
     int64_t own = pto_sim_place(sim, local->rank), waiting = copies_waited_for(sim, own, resource);
     double end_s = sim->now_s + local->copy.alone_s, turn_s = sim->now_s;
-    double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, local, waiting) : end_s;
-    if (next_s > end_s) {
+    double queued_end_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, local, waiting) : end_s;
+    if (queued_end_s > end_s) {
         turn_s = fmax(turn_s, *last_s);
-        end_s = next_s;
+        end_s = queued_end_s;
     }
     *last_s = end_s;
     double *held_s = copy_held_s(sim, own, resource);
     *held_s = fmax(*held_s, end_s + pto_copy_hold(sim->machine, copy).s);
-    bool waits = sim->shared_links.count > 0 && turn_s > sim->now_s;
+    bool waits = sim->shared_links.count > 0 && turn_s > sim->now_s; /* its flow begins with its turn */
     local->copy_end_s = waits ? end_s : 0;
     pto_sim_set(sim, rank, PTO_SLOT_RUN, waits ? turn_s : end_s);
 }
@@ -156,7 +158,8 @@ static void occupy(const pto_sim_t *sim, pto_engine_t *engine, int64_t bytes) {
     engine->busy_bytes += bytes;
 }
 
-/* Accesses to several GPUs use the link of the rank's own GPU; those to a single GPU use that GPU's link. */
+/* Accesses to several GPUs use the link of the rank's own GPU; those to a single GPU use that GPU's link. A
+ * store to a single GPU thus uses that GPU's link inwards; stores to several, the own GPU's link outwards. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     uint32_t rank = (uint32_t)action->rank;
     pto_local_t *local = &sim->local[rank];
@@ -167,7 +170,7 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     if (copy.remote_bytes == 0)
         return local_s > 0;
     bool stores = copy.access.how == PTO_REMOTE_STORE, on_own_link = copy.peers > 1;
-    bool leaves_gpu = on_own_link ? stores : !stores; /* the GPU whose link it is */
+    bool leaves_gpu = on_own_link ? stores : !stores; /* data leave the GPU whose link it is */
     local->copy.kind = PTO_COPY_D2D;
     local->copy.between_gpus = true;
     local->copy.in_kernel = true;
@@ -246,10 +249,10 @@ void pto_engine_leave(pto_sim_t *sim, uint32_t rank) {
 }
 
 static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local_t *local) {
-    return local->copy_left * shared_s(sim, engine, local);
+    return local->copy_left * whole_s(sim, engine, local);
 }
 
-/* Removes finished copies: those whose remaining work is too short for time to advance. */
+/* Removes the copies that have ended: those whose remaining time is within rounding of 0. */
 static void end_copies(pto_sim_t *sim, pto_engine_t *engine) {
     int64_t ended_bytes = 0;
     for (uint32_t *place = &engine->first; *place;) {

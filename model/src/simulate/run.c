@@ -2,9 +2,14 @@
  *
  * A rank has a sending and a receiving side. Each moves one message at a time, so a stage's sends add up, its
  * receives add up, and the longer sum counts. A message is one transfer: its reception overlaps its sending.
- * It begins once the message has started, its receive is posted and the receiving side is free, and it does
- * not end before the last byte has left. Sends are generated from the plan one by one; only messages in
- * flight, or held back until their receive is posted, have a record.
+ * The reception begins once the message has started, its receive is posted and the receiving side is free. It
+ * does not end before the last byte has left. Let a message have alpha 1 and beta times bytes 4. A sender
+ * that begins at 0 is done at 5. So is a receiver that begins at 0; one that is busy until 3 is done at 8.
+ *
+ * Sends are generated from the plan one by one; only messages in flight, or held back until their receive is
+ * posted, have a record. On its way, a message may be in three places: in out.queue of its sender, until the
+ * sending side takes it; in the heap `early` of its target, until the target has reached its stage; in
+ * in.queue of its target, until the receiving side is free.
  *
  * Every message passes through this file, so its functions are inlined into one loop, which is compiled
  * twice. A simulation is `plain` if nothing delays its messages: one plan, no lanes, no limiting links, no
@@ -25,7 +30,7 @@ PTO_SIM_HOT void set_end(pto_sim_t *sim, uint32_t rank, const pto_side_t *side, 
     pto_sim_set(sim, rank, slot, sim->now_s + (side->alpha_s + side->bytes_s));
 }
 
-/* Returns whether end_s, when a side is done, has come; if not, it becomes the side's next event. */
+/* Returns whether the end of a side's message, end_s, has come; if not, sets the side's next event to it. */
 PTO_SIM_HOT bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double end_s) {
     if (!pto_sim_before(sim->now_s, end_s))
         return true;
@@ -145,8 +150,9 @@ PTO_SIM_HOT bool received(pto_sim_t *sim, uint32_t rank, const pto_message_t *me
     if (sending && !has_passed_links(sim, sender, &proc->waits_sender, plain))
         return false;
     double last_byte_s = later(proc->in.start_s + proc->in.bytes_s, proc->in.through_s[PTO_THROUGH_LINK]);
-    last_byte_s = later(last_byte_s, sending ? sender->out.through_s[PTO_THROUGH_LINK]
-                                             : proc->in.through_s[PTO_THROUGH_SENDER]);
+    double left_sender_s =
+        sending ? sender->out.through_s[PTO_THROUGH_LINK] : proc->in.through_s[PTO_THROUGH_SENDER];
+    last_byte_s = later(last_byte_s, left_sender_s);
     double end_s = last_byte_s + proc->in.alpha_s;
     return is_done(sim, rank, PTO_SLOT_RECV,
                    sending ? later(end_s, sender->out.through_s[PTO_THROUGH_RATE]) : end_s);
@@ -198,7 +204,7 @@ PTO_SIM_HOT int64_t stages_ahead(const pto_sim_t *sim, const pto_message_t *mess
     return sim->proc[message->target].at->walk.instance - (int64_t)message->instance;
 }
 
-/* Returns whether the target has posted the receive of a message. */
+/* Returns whether the target has posted the receive of a message, or has even left its stage (an error). */
 PTO_SIM_HOT bool is_posted(const pto_sim_t *sim, const pto_message_t *message, bool plain) {
     int64_t ahead = stages_ahead(sim, message);
     return ahead > 0 || (ahead == 0 && (plain || sim->proc[message->target].state != PTO_PROC_LANE));
@@ -250,16 +256,16 @@ PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_
     return number;
 }
 
-/* Queues a message until the sending side of its rank is free, or until its receive is posted. */
-PTO_SIM_HOT void hold_back(pto_sim_t *sim, uint32_t rank, uint32_t number, bool plain) {
+/* Puts a message into the queue from which the sending side of its rank takes the next one (take_next). */
+PTO_SIM_HOT void queue_send(pto_sim_t *sim, uint32_t rank, uint32_t number, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_queue_add(&sim->pool, &proc->out.queue, number);
     if (!plain)
         pto_sim_put_lane(sim, proc, PTO_LANES_TO_SEND, true);
 }
 
-/* Returns the message to send next: one that was held back and may now start, else the next of the plan; 0:
- * none. Sets `*known` to its cost, if that has been found. */
+/* Returns the message to send next: the first one in the queue, else the next one of the plan; 0: none. Sets
+ * `*known` to its cost, if that has been found. */
 PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, const pto_known_cost_t **known, bool plain) {
     uint32_t number = pto_queue_take(&sim->pool, &proc->out.queue);
     int64_t peer_rank, bytes;
@@ -274,15 +280,16 @@ PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, const pto_known
     return number;
 }
 
-/* The sending side is free. A message that must wait for its receive is checked again after all other events
- * of this time. If it still must wait, it is held back and the next one is tried. */
+/* The sending side is free. A rendezvous message whose receive is not posted is queued and checked again
+ * after all other events of this time (`is_retry`). If the receive is still not posted, the message goes to
+ * its target's heap, where it waits for the receive (take_early), and the next message is tried. */
 PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool is_retry, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_known_cost_t *known;
     uint32_t number;
     while ((number = take_next(sim, proc, &known, plain))) {
         if (!plain && side_is_busy(sim, rank, true)) {
-            hold_back(sim, rank, number, plain);
+            queue_send(sim, rank, number, plain);
             return;
         }
         pto_message_t *message = pto_message_at(&sim->pool, number);
@@ -291,7 +298,7 @@ PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool is_retry, bool pl
             return;
         }
         if (!is_retry) {
-            hold_back(sim, rank, number, plain);
+            queue_send(sim, rank, number, plain);
             pto_sim_set(sim, rank, PTO_SLOT_RETRY, sim->now_s);
             return;
         }
@@ -348,7 +355,8 @@ PTO_SIM_HOT bool send_event(pto_sim_t *sim, uint32_t rank, bool plain) {
 
 /* --- stages --------------------------------------------------------------------------------------------- */
 
-/* Continues messages that arrived early for this stage, or were held back for it. */
+/* Continues the messages whose receives have just been posted: one that its sender has started arrives; one
+ * that was held back returns to its sender's queue. */
 static void take_early(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
     while (proc->early && sim->status == PTO_OK &&
            pto_message_at(&sim->pool, proc->early)->instance <= instance_of(proc)) {
@@ -358,7 +366,7 @@ static void take_early(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
             arrive(sim, number, message, plain);
             continue;
         }
-        hold_back(sim, message->source, number, plain);
+        queue_send(sim, message->source, number, plain);
         if (!sim->proc[message->source].out.message)
             send_next(sim, message->source, false, plain);
     }
@@ -382,8 +390,8 @@ PTO_SIM_HOT void post(pto_sim_t *sim, uint32_t rank, bool plain) {
 }
 
 /* Begins a stage's only local step, which nothing slows; false if it takes no time. A copy that an engine
- * carries has the same events as one that shares its engine (engines.c), so that simultaneous events keep
- * their order: it begins after those that are set for now, and ends after those that are set for its end. */
+ * carries has three events: one now (JOINS), one at its end (COPIES), and another one then (LEAVES). A copy
+ * that shares its engine has the same ones (engines.c), so simultaneous events have the same order. */
 PTO_SIM_HOT bool begin_only_local(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_behind_t behind = pto_sim_behind(proc, move);
@@ -438,7 +446,7 @@ void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows) {
     open_stage(sim, rank, follows, false);
 }
 
-/* Goes to the next stage, and begins it; false if the rank has to wait first, or has ended. */
+/* Goes to the next stage and begins it, or skips it; false if the rank waits for lanes or has ended. */
 PTO_SIM_HOT bool begin_next_stage(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!proc->at->plain && proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
@@ -460,7 +468,7 @@ PTO_SIM_HOT bool run_locals(pto_sim_t *sim, uint32_t rank, bool plain) {
     return alone ? !begin_only_local(sim, rank, alone) : pto_sim_run_local(sim, rank);
 }
 
-/* Continues a rank from stage to stage until it has to wait. */
+/* Continues a rank until it has to wait. In each stage, its state goes BETWEEN, MESSAGES, LOCAL, BETWEEN. */
 PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK) {
