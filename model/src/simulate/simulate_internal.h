@@ -31,7 +31,11 @@
  * time; a plan without these has one lane. Each lane of a rank is simulated as a process of its own, at index
  * lane * ranks + rank of sim->proc. In this folder, `rank` is that index, except in actions and spans. In a
  * plan with one lane it is the rank. The job is the MPI job whose processes are simulated. A side is the
- * sending or the receiving half of a process (pto_side_t). */
+ * sending or the receiving half of a process (pto_side_t).
+ *
+ * So a process has several numbers. Let a job have 4 ranks, and its second plan the job's ranks 2 and 3, with
+ * 2 lanes. Lane 1 of rank 0 of that plan has the index 1 * 2 + 0 = 2 in sim->proc, the number first_proc + 2
+ * over all plans, and the rank 2 of the job (pto_sim_place). */
 #ifndef PTO_SIMULATE_INTERNAL_H
 #define PTO_SIMULATE_INTERNAL_H
 
@@ -72,7 +76,7 @@ typedef struct {
     int calls;
     int64_t ranks;        /* of the job that are simulated */
     uint32_t lanes;       /* of a rank of the job, over all calls */
-    uint32_t *first_lane; /* of each call, among these */
+    uint32_t *first_lane; /* of each call, the number of its first lane among these */
     pto_lane_sets_t *set; /* of each rank of the job; NULL: it has one lane */
     uint32_t *member;     /* [call][rank of the job]: its process in that call, of its first lane */
     pto_simulation_t *simulation;
@@ -170,7 +174,8 @@ static inline void pto_sim_set(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, d
                    slot == PTO_SLOT_RETRY);
 }
 
-/* Returns the simulation of a process at the present time; makes its number over all plans its own. */
+/* Returns the simulation of a process, at the present time. `*number` is the process's number over all plans;
+ * it becomes its index in that simulation. */
 static inline pto_sim_t *pto_sim_owner(const pto_sim_t *sim, uint32_t *number) {
     if (!sim->all->owner)
         return sim->all->sim;
@@ -327,8 +332,8 @@ static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const
     return place;
 }
 
-/* Returns whether a link can delay messages: ranks_per_node messages that share it may take longer than one
- * takes alone. */
+/* Returns whether a link can delay messages: if all ranks of a node send or receive at once, the link may
+ * take longer than each message takes alone. */
 bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind);
 /* A node's least seconds per byte injected, per message, and per byte received; 0: no limit. */
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step);
@@ -379,8 +384,8 @@ void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows);
 /* Starts the ranks of all plans, and handles all events. */
 void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda);
 
-/* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
- * end shows that they are the same messages, in any order, without a list of them. */
+/* Returns a number to add to a sum for each message that a rank expects, and to subtract for each that
+ * arrives. A sum of 0 at a stage's end shows, without a list, that both are the same, in any order. */
 static inline uint64_t pto_sim_message_digest(int64_t source, int64_t bytes) { /* constants: SplitMix64 */
     uint64_t hash = ((uint64_t)source + 1) * PTO_GOLDEN_GAMMA + (uint64_t)bytes;
     hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -452,7 +457,8 @@ extern _Thread_local int64_t pto_lanes_found;
 /* One of the lanes, by number, of a rank of the job. */
 pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane);
 
-/* Adds a lane to a set of its rank, or removes it; not from a bit that it may share with another lane. */
+/* Adds a lane to a set of its rank, or removes it. Of more than 64 lanes, several share a bit, which is then
+ * never cleared: a set has at least the lanes that belong to it. */
 static inline void pto_sim_put_lane(const pto_sim_t *sim, const pto_proc_t *proc, pto_lane_set_t set,
                                     bool in) {
     if (sim->all->lanes == 1)
@@ -465,8 +471,9 @@ static inline void pto_sim_put_lane(const pto_sim_t *sim, const pto_proc_t *proc
         *lanes &= ~own;
 }
 
-/* Finds the next lane of a rank that may be in a set, cyclically over all calls: from `*offset` (1 at first)
- * after the rank's own lane up to that itself. False: there is none. */
+/* Finds the next lane of a rank that may be in a set; false: there is none. The search goes cyclically over
+ * the lanes of all calls. It begins at the lane `*offset` (1 at first) after the rank's own, which comes
+ * last, and advances `*offset`. */
 static inline bool pto_sim_next_lane(pto_sim_t *sim, uint32_t rank, pto_lane_set_t set, uint32_t *offset,
                                      pto_sim_lane_t *lane) {
     uint32_t lanes = sim->all->lanes;

@@ -1,6 +1,8 @@
 /* Steps and stages of a plan as a simulation uses them: values that are the same for all ranks are computed
  * once, before the first rank needs them (views.c, passages.c), and costs are cached (costs.c). A view has
- * the values that hold in all iterations of the plan's loops; a move or a passage those of one iteration. */
+ * the values that hold in all iterations of the plan's loops; a move or a passage those of one iteration. Let
+ * a loop have 10 iterations of a stage with a send and a receive. Then the stage has one view and its steps
+ * have two, but the ranks pass 10 passages, each with two moves. */
 #ifndef PTO_SIMULATE_STAGES_H
 #define PTO_SIMULATE_STAGES_H
 
@@ -14,7 +16,7 @@ typedef struct {
     double alpha_s;
     double alone_s;   /* beta times its bytes, at the rate of the two processes alone */
     double bytes_s;   /* the same, with the slowdown of messages between copies (messages.staged) */
-    double link_s[2]; /* its time on the link of its receiver's node, and of its sender's */
+    double link_s[2]; /* its time on the link of its receiver's node [0], and of its sender's [1] */
 } pto_sim_cost_t;
 
 enum { PTO_KNOWN_COSTS_BITS = 8 };
@@ -59,8 +61,8 @@ typedef struct {
     pto_sim_copy_t copy; /* the copy; of a reduction, and of a shared engine, only alone_s */
 } pto_known_copy_t;
 
-/* How the bytes of a slice are found quickly: in a table by the number of its block or part, which is the
- * same in all iterations; or as the random block between a rank and its peer. */
+/* How the bytes of a slice are found quickly: in a table by the number of its only block or part, which holds
+ * for all iterations; or as the random block between a rank and its peer. */
 typedef struct {
     bool from_peer; /* the random block from the peer */
     bool to_peer;   /* the random block to the peer */
@@ -70,7 +72,7 @@ typedef struct {
 
 /* Properties of a step, computed before any rank reaches it. */
 typedef struct {
-    bool same_bytes[2]; /* its source, its target is of equal size for all ranks and peers of an iteration */
+    bool same_bytes[2]; /* its source [0], target [1] has equal bytes for all ranks, peers of an iteration */
     bool same_peers;    /* all ranks have equally many peers in an iteration */
     bool same_for_all;  /* all copies or reductions of an iteration are equal, within a rank's own memory */
     bool on_gpu;        /* copies of equal bytes by one core are the same, within its GPU's memory */
@@ -80,7 +82,7 @@ typedef struct {
     bool by_index;      /* of_all, and peers are reached by shift or XOR */
     pto_slice_view_t slice[2];
     double injection_s_per_byte; /* of an off-node send, on its node's links; 0: not limited */
-    double rate_s;
+    double rate_s;               /* the least time of such a message on its node; 0: not limited */
 } pto_step_view_t;
 
 /* The kinds of steps in a stage. */
@@ -96,14 +98,15 @@ typedef struct {
 } pto_stage_view_t;
 
 /* A slice's table of bytes in one iteration: those of member `me` are bytes[core_count * core + number],
- * where number = me * stride + first, modulo count. */
+ * where number = me * stride + first, modulo count. If the bytes are the same for all, the table has one
+ * entry, `of_all`. */
 typedef struct {
-    int64_t *bytes; /* -1: not computed yet; NULL: they depend on more */
-    int64_t of_all; /* the only entry of the table, if the bytes are the same for all */
+    int64_t *bytes; /* of the view, or &of_all; an entry of -1: not computed yet; NULL: no table */
+    int64_t of_all;
     int64_t first;
     int64_t stride;
     int64_t count;
-    int64_t core_count;
+    int64_t core_count; /* entries of one core */
 } pto_sizes_t;
 
 /* A move: a step in one iteration, with the values of its expressions then. */
@@ -113,20 +116,20 @@ typedef struct {
     int64_t who_first; /* the members of its group that act */
     int64_t who_stride;
     int64_t who_until;
-    int64_t peer_first; /* what is added to a rank, or combined with it by XOR */
+    int64_t peer_first; /* peer i: what is added to a rank, or combined with it by XOR, is first + i stride */
     int64_t peer_stride;
     int64_t peer_count;
     pto_sizes_t sizes[2]; /* of its source, of its target */
     int64_t group_size;
     bool sends;
     bool receives;
-    bool by_index;       /* of its view */
-    bool all_act;        /* of_all of its view, and all members act */
-    bool by_xor;         /* of its peers */
+    bool by_index;       /* as in its view */
+    bool all_act;        /* its view is of_all, and all members act */
+    bool by_xor;         /* its peers are reached by XOR; else by shift */
     bool streams;        /* a copy that may be left in its stream without draining it (price's rule) */
     bool known;          /* of a stage's only local step: the fields below are set */
     pto_sim_copy_t copy; /* that copy; of a reduction, only alone_s */
-    pto_behind_t behind; /* the operation that the copy follows */
+    pto_behind_t behind; /* the operation that the copy follows, for which `copy` has the time */
     bool takes_time;
     bool joins; /* a copy that an engine carries, not a queue */
 } pto_sim_move_t;
@@ -146,8 +149,9 @@ typedef struct pto_passage {
     pto_walk_after_t after;
 } pto_passage_t;
 
-/* All that a message's cost depends on but its bytes, in one number: whether its stage is in lanes
- * (pto_cost_key); with the message's step, level and the earlier messages of its side (pto_cost_rest). */
+/* All that a message's cost depends on but its bytes, in one number. From the low bits: the message's step,
+ * its level, the levels of the earlier messages of its side (`moved`); then 2, or 3 if its stage is in lanes.
+ * So the number is never 0, which marks an unused entry of the cache. */
 enum { PTO_COST_LEVEL_BITS = 3, PTO_COST_MOVED_BITS = 8 };
 static inline uint64_t pto_cost_key(bool in_lanes) {
     return (uint64_t)(2 + in_lanes) << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS + PTO_COST_MOVED_BITS);

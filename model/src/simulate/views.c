@@ -1,5 +1,6 @@
 /* Views of a plan's steps and stages (stages.h): properties that are the same for all ranks and iterations,
- * found once, before the simulation begins. */
+ * found once, before the simulation begins. Many of a step's properties select a fast path. Where one is
+ * false, the simulation is slower, but has the same result. */
 #include <stdlib.h>
 
 #include "simulate/simulate_internal.h"
@@ -31,8 +32,8 @@ static bool has_same_bytes(const pto_sim_t *sim, const pto_slice_t *slice) {
            slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->fold == 0;
 }
 
-/* Returns whether the bytes of a slice depend only on the core and on the numbers of its blocks or parts, and
- * these numbers only on the rank. */
+/* Returns whether a table (pto_sizes_t) can have the bytes of a slice: in an iteration, they may depend only
+ * on the core and on the numbers of the slice's blocks or parts, and these numbers only on the rank. */
 static bool is_by_number(const pto_sim_t *sim, const pto_slice_t *slice) {
     const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
     const pto_expr_t *blocks[] = {&slice->first, &slice->run,    &slice->stride,
@@ -46,8 +47,9 @@ static bool is_by_number(const pto_sim_t *sim, const pto_slice_t *slice) {
            slice->reverse_bits == 0 && slice->chunks <= 1 && slice->fold == 0 && slice->repeat <= 1;
 }
 
-/* Returns a table, not yet filled, of the bytes of a slice's parts; no table if the slice is not of that
- * kind, if the table would be large, and when out of memory. */
+/* Returns a table, not yet filled, of the bytes of a slice's parts: an entry for each core and part of the
+ * buffer. No table if the slice has no parts or is not `is_by_number`, if it would be large (more than 8
+ * entries per rank), and when out of memory. */
 static pto_slice_view_t table_of(const pto_sim_t *sim, const pto_slice_t *slice) {
     int64_t parts = slice->parts * pto_plan_buffer(sim->plan, slice->buffer)->block_count;
     int64_t count = parts * sim->layout->procs_per_gpu;
@@ -112,15 +114,15 @@ static void widen(int step, int *first, int *last) {
     *last = step;
 }
 
-/* Returns whether nothing delays messages: there are no links that can, no lanes, no other plans and no
- * trace, and all nodes are simulated. There may be local steps. */
+/* Returns whether the loop for plain simulations may run (run.c): nothing delays messages, there is one plan,
+ * with one lane and no trace, and all nodes are simulated. There may be local steps. */
 static bool is_plain(const pto_sim_t *sim) {
     return sim->all->count == 1 && sim->all->lanes == 1 && !sim->options->visit &&
            sim->nodes == sim->layout->nodes && sim->is_free && !sim->has_wire_latency && !sim->both_ways;
 }
 
-/* Returns the engines that a copy may use, a bit each. `own`: within a rank's own memory, which needs no
- * links between GPUs. */
+/* Returns the engines that a copy may use, a bit each: that of its kind and, if it may be between two GPUs,
+ * both directions of a GPU's link. `own`: within a rank's own memory, so not between GPUs. */
 static unsigned engines_of(const pto_sim_t *sim, const pto_step_t *step, bool own) {
     unsigned links = 1u << PTO_ENGINE_IN | 1u << PTO_ENGINE_OUT;
     pto_copy_kind_t kind = pto_step_copy_kind(sim->plan, step);
@@ -173,6 +175,6 @@ void pto_sim_view_plan(pto_sim_t *sim) {
         view_stage(sim, pto_plan_stage(sim->plan, i), &sim->stage[i]);
     find_limits(sim);
     sim->is_plain = is_plain(sim);
-    sim->own_engines =
-        sim->is_plain && sim->layout->procs_per_gpu == 1 && !(sim->all->engines >> PTO_ENGINE_IN);
+    bool no_gpu_links = !(sim->all->engines >> PTO_ENGINE_IN); /* IN and OUT are the last engines */
+    sim->own_engines = sim->is_plain && sim->layout->procs_per_gpu == 1 && no_gpu_links;
 }
