@@ -5,7 +5,9 @@
  *
  * While the stages of a node are walked, checker->inside replaces the plan's contents: each member's input is
  * a distinct symbol, and all else is unwritten. At the end, the outputs are compared with what the collective
- * defines, and its effect is applied to the plan's contents in one step.
+ * defines, and its effect is applied to the plan's contents in one step. In an allgather of 3 members, the
+ * stages must leave the symbols 0, 1 and 2 in all outputs; whatever the plan has in the inputs, data of other
+ * ranks or partial sums, then moves to these outputs.
  *
  * Stages that share memory or have lanes have clocks of their own. A process that enters or leaves the call
  * counts as accessing all of its buffers, so that no other process may use them before or after. */
@@ -23,7 +25,7 @@ typedef struct {
     const pto_group_t *group;
     bool in_place;
     int64_t root_rank;
-    int64_t *written_bytes; /* by rank: of its output, by the call */
+    int64_t *written_bytes; /* [rank]: what the calls of the node write to its output */
 } call_t;
 
 static int64_t rank_of(const pto_checker_t *checker, const call_t *call, int64_t member) {
@@ -40,7 +42,8 @@ static member_t member_at(const pto_checker_t *checker, const call_t *call, int6
     return (member_t){index, rank_of(checker, call, index)};
 }
 
-/* Finds the bytes that `member` names for `peer`, or for message `ordinal`; empty if there are none. */
+/* Finds the bytes of a member's input or, to `write`, output that are for or from `peer` (for message
+ * `ordinal`, if the collective has several); empty if there are none. */
 static bool find_block(pto_checker_t *checker, const call_t *call, member_t member, member_t peer,
                        int64_t ordinal, bool write, pto_touch_t *block) {
     const pto_slice_t *slice = write ? &call->slices->out : &call->slices->in;
@@ -96,7 +99,7 @@ static bool shares_or_has_lanes(const pto_plan_t *plan, int node_number) {
     return false;
 }
 
-/* Records an access of each process to all of its buffers. */
+/* Records a write of each process to all of its buffers: it enters or leaves the call. */
 static bool use_all_buffers(pto_checker_t *checker) {
     for (int64_t rank = 0; rank < checker->walked; rank++)
         for (int buffer = 0; buffer < checker->buffers; buffer++) {
@@ -193,13 +196,14 @@ static member_t member_before(const pto_checker_t *checker, const call_t *call, 
 }
 
 /* Transfers one block between members, or within one. Sets `*sent` if bytes leave the member. In a proof by
- * node 0, the block of a member of another node is that of the corresponding member of node 0, rotated. */
+ * node 0, `source` is the block of the member of node 0 that corresponds to `from`; `origin` is the range of
+ * that block on the node of `from`, to which it is rotated. Otherwise both are the block of `from`. */
 static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, member_t to, int64_t ordinal,
                      bool *sent) {
     pto_touch_t source, target;
-    int64_t node = checker->rotation ? from.rank / checker->walked : 0;
-    if (!find_block(checker, call, member_before(checker, call, from, node),
-                    member_before(checker, call, to, node), ordinal, false, &source) ||
+    int64_t from_node = checker->rotation ? from.rank / checker->walked : 0;
+    if (!find_block(checker, call, member_before(checker, call, from, from_node),
+                    member_before(checker, call, to, from_node), ordinal, false, &source) ||
         !find_block(checker, call, to, from, ordinal, true, &target))
         return false;
     if (bytes_of(&source) != bytes_of(&target))
@@ -211,12 +215,11 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
         return true;
     if (!checker->repeats) {
         int32_t set = pto_sets_run(&checker->sets, (int32_t)from.index, (int32_t)from.index + 1);
-        pto_touch_t symbol = source; /* the block's range in the input of `from` itself */
-        int64_t bytes = bytes_of(&source);
-        symbol.begin = pto_check_rotated_begin(checker, &source, node);
-        symbol.end = symbol.begin + bytes;
-        checker->source_node = node;
-        bool ok = symbol.begin >= 0 && check_result(checker, &symbol, &target, set) &&
+        pto_touch_t origin = source;
+        origin.begin = pto_check_rotated_begin(checker, &source, from_node);
+        origin.end = origin.begin + bytes_of(&source);
+        checker->source_node = from_node;
+        bool ok = origin.begin >= 0 && check_result(checker, &origin, &target, set) &&
                   pto_check_move(checker, &source, &target);
         checker->source_node = 0;
         if (!ok)
@@ -234,7 +237,8 @@ static void gather_contributors(pto_checker_t *checker, const call_t *call) {
 }
 
 /* Orders a member after those that sent it a block, whose ranks are in checker->tally. If all others did,
- * their gathered clocks are joined at once: a pair at a time would take the cube of the members. */
+ * their gathered clocks are joined at once. A clock has an entry for each rank, so joining the clocks of all
+ * pairs of n members would take n * n * n operations. */
 static void order_receiver(pto_checker_t *checker, const call_t *call, member_t to, int64_t sender_count) {
     if (sender_count == call->group->size - 1) {
         pto_clocks_deliver_gathered(&checker->clocks, to.rank);
@@ -245,7 +249,7 @@ static void order_receiver(pto_checker_t *checker, const call_t *call, member_t 
             pto_clocks_deliver(&checker->clocks, checker->tally[i], to.rank);
 }
 
-/* Checks the number of blocks in a slice's buffer, on which MPI and NCCL rely. */
+/* Checks that a slice's buffer has as many blocks (or bundles) as MPI and NCCL access. */
 static bool check_block_count(pto_checker_t *checker, const call_t *call, const pto_slice_t *slice,
                               int64_t wanted) {
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
@@ -290,7 +294,7 @@ static bool do_message(pto_checker_t *checker, const call_t *call, int64_t from,
     return true;
 }
 
-/* Message m goes to the member whose index is m higher, on the next node. */
+/* Message m goes to the next node, to the member whose place on its node is m higher, cyclically. */
 static bool do_messages(pto_checker_t *checker, const call_t *call) {
     int64_t nodes = checker->request->layout.nodes, per_node = call->group->members_per_node;
     if (call->group->size != nodes * per_node)
@@ -313,16 +317,17 @@ static bool do_pair(pto_checker_t *checker, const call_t *call) {
            (!checker->request->ends.both_ways || do_message(checker, call, 1, 0, 0));
 }
 
-/* The resulting vector of a collective; `begin` is its position in the inputs. */
+/* The resulting vector of a collective, whose operands are at the same offset in all inputs. */
 typedef struct {
     pto_contents_t contents; /* from offset 0 */
-    int64_t begin;
+    int64_t begin;           /* of the operands */
     int64_t bytes;
     int32_t members;   /* members combined so far */
     pto_touch_t first; /* the first output it was written to */
 } result_t;
 
-/* Combines a member's contribution to the result for `to` with those of the members before it. */
+/* Combines a member's contribution to the result for `to` with those of the members before it. Member 0 comes
+ * first and determines where the operands are. */
 static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t member, member_t to,
                           result_t *result) {
     pto_touch_t vector;
@@ -371,6 +376,8 @@ static bool write_vector(pto_checker_t *checker, const call_t *call, const pto_t
            pto_check_write_vector(checker, &result->contents, vector) && access_block(checker, vector);
 }
 
+/* Writes the result to a member's output, if it receives it. In place, a member that does not receive it has
+ * an operand there, which a reduce may overwrite. */
 static bool write_result(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
     pto_touch_t vector;
     member_t self = member_at(checker, call, member);

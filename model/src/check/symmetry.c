@@ -4,13 +4,16 @@
  *
  * The contents of a buffer are not the same on all nodes, but rotated. With m owners per node, what node 0
  * has in block b for owner j, node 1 has for owner j + m, in block b + r (both modulo their number). The
- * constant r is the buffer's rotation. This file finds it from the slices: each must name rotated bytes on
- * the next node, in the same order. A copy or message of whole buffers, block by block, gives both buffers
- * one rotation.
+ * constant r is the buffer's rotation. Let an alltoall have 2 owners per node, and let block b of each input
+ * be for owner b. Block 1 of owner 0 corresponds to block 3 of owner 2, so r is 2. This file finds r from the
+ * slices: each must name rotated bytes on the next node, in the same order. A copy or message of whole
+ * buffers, block by block, gives both buffers one rotation.
  *
  * A vector is one block, whose parts rotate; if the processes of a GPU share it, they rotate within the share
- * of each process. Parts may differ in size by an element. The plan is therefore walked with parts of one
- * element each (the unit plan), and no data may move to another offset of the vector.
+ * of each process. pto_rotation_t calls what rotates, blocks or parts, `pieces`, and that in which they
+ * rotate, the buffer or a share, a round. Parts may differ in size by an element. The plan is therefore
+ * walked with parts of one element each (the unit plan), and no data may move to another offset of the
+ * vector.
  *
  * A message to node 0 from another node has the data that the corresponding rank of node 0 sends, rotated.
  * Memory is shared within a node only, so the proof needs the accesses and clocks of node 0 alone. It does
@@ -51,7 +54,7 @@ static int64_t anchor_growth(const pto_plan_t *plan, const pto_group_t *group, p
         return on_node || peers == PTO_PEERS_NONE ? 0 : group->members_per_node;
     case PTO_ANCHOR_HOLDER:
         return pto_group_is_on_node(holders) ? 0 : pto_group_shape(layout, holders).members_per_node;
-    case PTO_ANCHOR_ORDINAL:
+    case PTO_ANCHOR_ORDINAL: /* of peers by index: seen from the next node, the same ones, not rotated ones */
         return !on_node && peers == PTO_PEERS_INDEX ? NO_ROTATION : 0;
     case PTO_ANCHOR_ABSOLUTE:
     case PTO_ANCHOR_COUNT:
@@ -69,7 +72,8 @@ static bool is_in_slots(const pto_plan_t *plan, const pto_slice_t *slice) {
 }
 
 /* How a slice covers its buffer: by pieces of equally many blocks at equal distances, from a block that is
- * the same on all nodes. Rotated by whole pieces, such a slice names the same bytes. */
+ * the same on all nodes. In 8 blocks, runs of 2 at a stride of 4 are 2 pieces with gaps (blocks 0, 1, 4, 5).
+ * Rotated by whole pieces (4 blocks), such a slice names the same bytes. */
 typedef struct {
     int64_t pieces;   /* 0: the slice does not cover its buffer in this way */
     bool has_strides; /* there are gaps between the pieces; adjacent pieces can also be seen as fewer, longer
@@ -108,7 +112,8 @@ static cover_t cover_of(const pto_plan_t *plan, const pto_step_t *step, const pt
 }
 
 /* Returns by how many blocks of its buffer (or parts of the only block) a slice's bytes rotate from one node
- * to the next; or NO_ROTATION. */
+ * to the next; or NO_ROTATION. Only the anchor can make a slice rotate; it counts parts, blocks or bundles.
+ */
 static int64_t slice_rotation(const pto_plan_t *plan, const pto_group_t *group, pto_peers_kind_t peers,
                               const pto_slice_t *slice) {
     int64_t parts = slice->parts > 0 ? slice->parts : 1, count = index_count(plan, slice) * parts;
@@ -167,7 +172,7 @@ static bool constrain_slice(rotations_t *rotations, const pto_step_t *step, cons
                             slice_rotation(rotations->plan, group, step->peers.kind, slice));
 }
 
-/* Gives one buffer the rotation of another one, whose pieces may be of a different number. */
+/* Gives one buffer the rotation of another one, as a fraction of it: 2 of 4 pieces are 4 of 8. */
 static bool constrain_to_follow(rotations_t *rotations, int leader, int follower) {
     int64_t pieces = rotations->of[leader].pieces;
     int64_t by = rotations->of[leader].by * rotations->of[follower].pieces;
@@ -476,7 +481,9 @@ static inputs_t inputs_of(const pto_checker_t *checker, int64_t holder) {
     return inputs;
 }
 
-/* Appends a span to checker->present, rotated. It is split where it wraps around the end of a round. */
+/* Appends a span to checker->present as the other node has it: with its members, and with a rotated origin
+ * (begin + delta, the offset in their inputs). The span is split where the origin of either node reaches the
+ * end of a round. */
 static bool append_rotated(pto_checker_t *checker, const inputs_t *inputs, pto_content_t span) {
     pto_spans_t *rotated = &checker->present;
     int32_t members = (int32_t)(checker->source_node * inputs->per_node % inputs->count);
@@ -485,13 +492,13 @@ static bool append_rotated(pto_checker_t *checker, const inputs_t *inputs, pto_c
     span.base = (int32_t)((span.base + members) % inputs->count);
     while (span.begin < end) {
         int64_t origin = span.begin + span.delta, in_round = origin % round;
-        int64_t place = (in_round + inputs->rotation_bytes) % round;
+        int64_t rotated_in_round = (in_round + inputs->rotation_bytes) % round;
         pto_content_t piece = span;
         if (!pto_spans_reserve(rotated, rotated->count + 1, &checker->sets))
             return pto_check_out_of_memory(checker);
-        int64_t room = round - (place > in_round ? place : in_round);
+        int64_t room = round - (rotated_in_round > in_round ? rotated_in_round : in_round);
         piece.end = end - span.begin < room ? end : span.begin + room;
-        piece.delta = origin - in_round + place - span.begin;
+        piece.delta = origin - in_round + rotated_in_round - span.begin;
         rotated->span[rotated->count++] = piece;
         span.begin = piece.end;
     }
@@ -529,7 +536,7 @@ bool pto_check_next_node_order(pto_checker_t *checker, int64_t rank, int buffer)
     bool ok = pto_check_rotate_moved(checker, rank);
     checker->source_node = 0;
     for (int i = 0; i < checker->moved.count && ok; i++) {
-        const pto_content_t *next = &checker->moved.span[i];
+        const pto_content_t *next = &checker->moved.span[i]; /* node 1 has it at its origin, begin + delta */
         pto_contents_read(contents, next->begin + next->delta, next->end + next->delta, &checker->present,
                           &checker->sets);
         for (int j = 0; j < checker->present.count && ok; j++)
