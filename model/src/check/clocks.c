@@ -1,4 +1,8 @@
-/* Vector clocks and access traces (clocks.h), after Flanagan and Freund, "FastTrack" (2009). */
+/* Vector clocks and access traces (clocks.h), after Flanagan and Freund, "FastTrack" (2009).
+ *
+ * Let all clocks of ranks A and B be 0. A writes a byte; the trace stores (A, 1), since A's next release is
+ * its first. A signals: its own entry becomes 1. B waits and joins A's clock, so B's entry for A is 1, too. B
+ * may now access the byte, since 1 <= 1. Without the wait, B's entry for A is 0, and the access is a race. */
 #include "check/clocks.h"
 
 #include <stdlib.h>
@@ -6,8 +10,8 @@
 
 #include "base/grow.h"
 
-/* A read, or the last write. Earlier reads are a list; its nodes never change, so spans that were split share
- * their tails. */
+/* A read, or the last write. A span has its last read; those before it that it is not ordered after are a
+ * list. The list's nodes never change, so spans that were split share it. */
 struct pto_trace_read {
     int32_t rank;  /* the number of its clock (clocks.h); -1: none yet */
     uint32_t time; /* the number of that clock's next release */
@@ -81,6 +85,7 @@ static void join_row(uint32_t *row, const uint32_t *other, int64_t width) {
         row[i] = row[i] > other[i] ? row[i] : other[i];
 }
 
+/* Joins a clock into the values that a rank's clock will have once the stage is settled. */
 static void join_next(pto_clocks_t *clocks, int64_t to, const uint32_t *row) {
     uint32_t *next = clocks->next + to * clocks->width;
     if (!clocks->joined[to])
@@ -202,10 +207,11 @@ static const struct pto_trace_read *find_race(const struct pto_trace_span *span,
     return read;
 }
 
-/* An access that is ordered after the last read is also ordered after those that the last read is ordered
- * after, so these are dropped. */
+/* Makes a read the last one of a span. If it is ordered after the last read so far, it replaces that one:
+ * what is ordered after the new read is ordered after the replaced one, too. Else that one goes to the list.
+ */
 static void record_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t rank, uint32_t time) {
-    int32_t earlier = 0;
+    int32_t earlier = span->read.next;
     if (!is_ordered_after(clocks, rank, &span->read)) {
         if (!PTO_RESERVE(clocks->read, clocks->read_capacity, clocks->read_count + 1)) {
             clocks->out_of_memory = true;
@@ -213,8 +219,6 @@ static void record_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64
         }
         earlier = clocks->read_count++;
         clocks->read[earlier] = span->read;
-    } else {
-        earlier = span->read.next;
     }
     span->read = (struct pto_trace_read){(int32_t)rank, time, earlier, clocks->stage};
 }

@@ -1,7 +1,10 @@
 /* Checks kernels. Their steps must be ones that threads can execute. Thread block i of a kernel does the i-th
  * part of each copy and reduction, and synchronises only with thread block i of the other GPUs. So all steps
  * that use the same bytes must divide them into the same pieces: the ranges, or rows of ranges at equal
- * distances, that are divided among the thread blocks. */
+ * distances, that are divided among the thread blocks.
+ *
+ * Let 4 thread blocks write bytes 0..1023 in one piece, 256 each, and read bytes 0..511 in another one, 128
+ * each. Then thread block 2 reads bytes 256..383, which thread block 1 writes, without synchronisation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +29,7 @@ static bool check_step(pto_checker_t *checker, const pto_step_t *step) {
 }
 
 typedef struct {
-    int first, last; /* the nodes of a kernel */
+    int first, last; /* the nodes that a kernel contains */
 } body_t;
 
 /* Returns the fault of two steps that use the same flag; NULL: none. `inside`: both are in one kernel. */
@@ -57,21 +60,23 @@ static bool check_flag(pto_checker_t *checker, const pto_step_t *step, body_t ke
     return true;
 }
 
-static bool check_stage(pto_checker_t *checker, const pto_stage_t *stage, body_t kernel, bool first) {
+/* Checks a stage of a kernel. `is_launch`: the first stage, which only launches the kernel. */
+static bool check_stage(pto_checker_t *checker, const pto_stage_t *stage, body_t kernel, bool is_launch) {
     if (stage->order != PTO_ORDER_SEQUENCE)
         return pto_check_fail(checker, 0, "a kernel's steps are in a stage whose steps run at once");
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
-        if ((step->kind == PTO_STEP_LAUNCH) != first)
+        if ((step->kind == PTO_STEP_LAUNCH) != is_launch)
             return pto_check_fail(checker, 0, "a kernel's launch is not at its beginning");
-        if (!first &&
+        if (!is_launch &&
             (!check_step(checker, step) || (pto_step_is_signal(step) && !check_flag(checker, step, kernel))))
             return false;
     }
     return true;
 }
 
-/* Checks a kernel in a loop. A flag holds the number of the run, so it can be raised only once in a run. */
+/* Checks a kernel that a loop contains. A kernel's flag is raised by storing the number of the run in it, so
+ * it can be raised only once in a run. */
 static bool check_loop(pto_checker_t *checker, body_t kernel) {
     for (int node = kernel.first; node <= kernel.last; node++) {
         const pto_stage_t *stage = pto_node_stage(checker->plan, node);
@@ -94,7 +99,7 @@ static bool check_kernel(pto_checker_t *checker, body_t kernel) {
 }
 
 bool pto_check_kernels(pto_checker_t *checker) {
-    int loop_end = 0;
+    int loop_end = 0; /* the node after the last loop so far */
     for (int at = 0; at < pto_plan_node_count(checker->plan); at++) {
         const pto_node_t *node = pto_plan_node(checker->plan, at);
         const body_t body = {at + 1, at + node->span};
@@ -149,7 +154,8 @@ static bool add_use(pto_checker_t *checker, pto_piece_uses_t *uses, pto_piece_us
 _Thread_local int64_t pto_pieces_visits;
 
 /* Records that a step uses a piece, and checks it against the other pieces of the buffer. Pieces that are
- * only read may overlap, so a piece is compared with all others when it is first written. */
+ * only read may overlap. So a piece is compared with all others when it is first used and when it is first
+ * written. None of those that begin before begin - longest reaches it. */
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
                       pto_rows_t rows) {
     pto_piece_uses_t *uses =
@@ -168,7 +174,8 @@ static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
                 return true;
             continue;
         }
-        if (!(use->written || touch->write) || !pto_rows_overlap(&use->rows, &rows, begin - use->begin))
+        bool is_only_read = !use->written && !touch->write;
+        if (is_only_read || !pto_rows_overlap(&use->rows, &rows, begin - use->begin))
             continue;
         return pto_check_fail(checker, rank,
                               "a kernel uses bytes %lld..%lld of '%s' of rank %lld in one piece and "
@@ -182,7 +189,8 @@ static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     return same || add_use(checker, uses, (pto_piece_use_t){begin, rows, touch->write});
 }
 
-/* A cursor over the ranges of one side (source or target) of a copy or reduction, and the rows so far. */
+/* A cursor over the ranges of one side (source or target) of a copy or reduction, and the rows behind it that
+ * form one piece so far. */
 typedef struct {
     const pto_touches_t *touches;
     int index;      /* the current range */
@@ -198,7 +206,7 @@ static int64_t bytes_left(const side_t *side) {
     return range_at(side)->end - range_at(side)->begin - side->done;
 }
 
-/* Returns the pitch with which the next `bytes` continue the rows; 0: they do not. */
+/* Returns the pitch of the rows if the next `bytes` continue them; 0: they do not. */
 static int64_t pitch_of(const side_t *side, int64_t bytes) {
     return range_at(side)->holder == side->touches->item[side->rows_index].holder
                ? pto_rows_next(&side->rows, range_at(side)->begin + side->done - side->rows_begin, bytes)
@@ -226,7 +234,7 @@ static void advance(side_t *side, int64_t bytes) {
 }
 
 /* Finds the same pieces as the executor: ranges of a copy form rows of equal pitch where both sides allow it
- * (rows.h). */
+ * (rows.h). A row ends where a range of either side ends. */
 bool pto_check_pieces(pto_checker_t *checker, const pto_action_t *action) {
     side_t source = {.touches = &checker->source}, target = {.touches = &checker->target};
     bool copies = action->step->kind == PTO_STEP_COPY;

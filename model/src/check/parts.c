@@ -20,15 +20,8 @@ static bool check_buffer(pto_checker_t *checker, const pto_buffer_t *buffer) {
     return true;
 }
 
-bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
-    if (slice->buffer < 0 || slice->buffer >= checker->buffers)
-        return pto_check_fail(checker, 0, "a step names buffer %d, which does not exist", slice->buffer);
-    const pto_buffer_t *named = pto_plan_buffer(checker->plan, slice->buffer);
-    if (slice->chunks < 0 || (named->chunks > 0 && slice->chunks != named->chunks))
-        return pto_check_fail(checker, 0, "a slice of '%s' is not of its chunks", named->name);
-    if (slice->parts < 0 || slice->anchor_step < 0 ||
-        (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
-        return pto_check_fail(checker, 0, "a slice of '%s' has invalid parts or shares", named->name);
+/* Checks the bundles, the folded blocks and the repetition of a slice, with which little can be combined. */
+static bool check_combination(pto_checker_t *checker, const pto_slice_t *slice, const pto_buffer_t *named) {
     if (slice->bundle > 1 && (slice->parts > 0 || slice->share != PTO_SHARE_ALL ||
                               named->cyclic != PTO_CYCLIC_NONE || named->block_count % slice->bundle != 0))
         return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks that don't fit",
@@ -43,6 +36,20 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
          named->cyclic != PTO_CYCLIC_NONE || named->blocks != PTO_BLOCKS_EQUAL))
         return pto_check_fail(checker, 0, "a slice of '%s' repeats what are not whole blocks of equal size",
                               named->name);
+    return true;
+}
+
+bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
+    if (slice->buffer < 0 || slice->buffer >= checker->buffers)
+        return pto_check_fail(checker, 0, "a step names buffer %d, which does not exist", slice->buffer);
+    const pto_buffer_t *named = pto_plan_buffer(checker->plan, slice->buffer);
+    if (slice->chunks < 0 || (named->chunks > 0 && slice->chunks != named->chunks))
+        return pto_check_fail(checker, 0, "a slice of '%s' is not of its chunks", named->name);
+    if (slice->parts < 0 || slice->anchor_step < 0 ||
+        (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
+        return pto_check_fail(checker, 0, "a slice of '%s' has invalid parts or shares", named->name);
+    if (!check_combination(checker, slice, named))
+        return false;
     if (slice->bundle < 0)
         return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks", named->name,
                               (long long)slice->bundle);
@@ -114,7 +121,8 @@ bool pto_check_parts(pto_checker_t *checker) {
     return ok;
 }
 
-/* Returns the number of ranks among which the memory of a slice must be shared, so that a step may use it. */
+/* Returns the number of ranks among which the memory of a slice must be shared, so that a step may use it: 1,
+ * those of a GPU, or those of a node. */
 static int64_t sharing_by(const pto_plan_t *plan, const pto_step_t *step, const pto_slice_t *slice) {
     const pto_layout_t *layout = &plan->request.layout;
     if (!slice || slice->holder == PTO_HOLDER_SELF)
