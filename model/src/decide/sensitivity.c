@@ -2,10 +2,12 @@
  *
  * Prices are computed again with the parameter moved, not linearised: protocols, injection limits, longest
  * paths and the choice of algorithms make them nonlinear. But a price never falls as a parameter rises, since
- * all of them are costs (so are sums, maxima and minima of such prices). So two prices bound all prices
- * between them, and most of the range needs no evaluation. The plans are made once for a point. The
- * arithmetic of each plan's price is recorded on a tape and replayed with other values of the parameter
- * (kept_price.h). */
+ * all parameters are costs (sums, maxima and minima of such prices do not fall, either). So two prices bound
+ * all prices between them, and most of the range needs no evaluation. Let strategy A, the pick, take 5 us at
+ * one value and 6 us at a larger one, and let B take 7 us and 9 us: A is picked at all values between.
+ *
+ * The plans are made once for a point. The arithmetic of each plan's price is recorded on a tape and replayed
+ * with other values of the parameter (kept_price.h). */
 #include "portolan/sensitivity.h"
 
 #include <math.h>
@@ -16,21 +18,21 @@
 #include "decide/candidates.h"
 #include "decide/kept_price.h"
 
-/* The grid of factors: step i is the largest factor to the power of i / STEPS, so successive steps differ by
- * 9 percent. STEPS is a power of two. HALVINGS bisections locate a change between two steps to 0.01 percent.
- */
+/* The grid of factors: step i is the largest factor to the power of i / STEPS, or its inverse (`sign`), so
+ * successive steps differ by 9 percent. STEPS is a power of two. HALVINGS bisections locate a change between
+ * two steps to 0.01 percent. */
 enum { STEPS = 32, HALVINGS = 10 };
 
-/* A plan whose price has more operations, as with many chunks, is recorded only once: a recording takes as
- * long as ten prices, and few of the others would be replayed often enough. */
+/* A plan whose price has more operations, as with many chunks, is recorded only once, on the machine as it
+ * is. A recording takes as long as ten prices, and few further ones would be replayed often enough. */
 enum { RECORDS_MAX = 1 << 14 };
 
 /* A plan that a strategy may choose. */
 typedef struct {
     pto_plan_t *plan;
-    bool in_chunks;         /* it is of a search for the number of chunks: see pto_visit_candidate_t */
+    bool in_chunks;         /* it belongs to a search for the number of chunks: see pto_visit_candidate_t */
     pto_tape_t *tape;       /* its price on the machine as it is; NULL: not recorded yet, or it cannot be */
-    pto_kept_price_t price; /* as a function of the parameter that is moved */
+    pto_kept_price_t price; /* short tapes: the price as a function of the parameter that is moved */
 } alternative_t;
 
 /* The alternatives of a strategy, in the order of pto_plan_candidates. */
@@ -47,7 +49,7 @@ typedef struct {
     pto_param_t *param; /* the parameter of the copy that is moved */
     double value;       /* its value on the machine as it is */
     int winner;
-    double sign;                  /* 1: upwards, -1: downwards */
+    double sign;                  /* of the exponent of factors: 1: upwards, -1: downwards */
     bool *moves;                  /* [strategy]: its price depends on the parameter in this direction */
     double *row;                  /* [step][strategy]: prices; INFINITY if the strategy does not apply */
     bool known[STEPS + 1];        /* rows that are priced */
@@ -137,8 +139,9 @@ static void select_param(trial_t *trial, pto_param_t *param) {
             pto_kept_price_fini(&trial->alternatives[s].alternative[i].price);
 }
 
-/* Keeps the price of the machine as it is as a tape of the parameter. */
-static pto_status_t keep_price(trial_t *trial, alternative_t *alternative, pto_error_t *err) {
+/* Records the price on the machine as it is, unless another parameter's search has done so. Keeps the short
+ * tape of the operations that depend on the current parameter. */
+static pto_status_t record_price(trial_t *trial, alternative_t *alternative, pto_error_t *err) {
     const pto_param_t *const params[] = {trial->param};
     const double moved = trial->param->value;
     pto_price_t price = {0};
@@ -164,7 +167,7 @@ static bool is_long(const pto_tape_t *tape) {
     return count > RECORDS_MAX;
 }
 
-/* Computes the price on the current machine. */
+/* Computes the price on the current machine: by a tape if one holds there, else anew. */
 static pto_status_t price_alternative(trial_t *trial, alternative_t *alternative, double *seconds,
                                       pto_error_t *err) {
     const pto_param_t *const params[] = {trial->param};
@@ -172,7 +175,7 @@ static pto_status_t price_alternative(trial_t *trial, alternative_t *alternative
     pto_kept_price_t *kept = &alternative->price;
     pto_status_t status = PTO_OK;
     if (kept->count == 0 && !kept->refused)
-        status = keep_price(trial, alternative, err);
+        status = record_price(trial, alternative, err);
     if (status == PTO_OK && !pto_kept_price_find(kept, 0, value, &trial->scratch, seconds)) {
         pto_price_t price = {0};
         const bool records = !is_long(alternative->tape);
@@ -193,8 +196,8 @@ static int end_of_algorithm(const alternatives_t *all, int first) {
     return until;
 }
 
-/* Searches the plans of an algorithm, of which `first` is the first, as pto_plan_choose does. Sets `*best_s`
- * to the least price so far. */
+/* Prices the plans of an algorithm, of which `first` is the first, as pto_plan_choose does. Lowers `*best_s`
+ * to the least of their prices. */
 static pto_status_t price_algorithm(trial_t *trial, alternatives_t *all, int first, double *best_s,
                                     pto_error_t *err) {
     const int until = end_of_algorithm(all, first);
@@ -230,7 +233,7 @@ static pto_status_t price_strategy(trial_t *trial, int strategy, double *seconds
     return status;
 }
 
-/* Prices all strategies on the current machine; those that do not move keep the first row's price. */
+/* Prices all strategies on the current machine; those that the parameter does not move keep their price. */
 static pto_status_t price_all(trial_t *trial, double *seconds, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < trial->predictions->strategy_count && status == PTO_OK; i++) {
@@ -263,7 +266,8 @@ static pto_status_t price_row(trial_t *trial, int step, pto_error_t *err) {
     return price_at(trial, factor_of(trial, step), row_at(trial, step), err);
 }
 
-/* Returns whether the winner certainly stays below all others between two steps. */
+/* Returns whether the winner certainly stays below all others between two steps: its higher price there is
+ * below the lower price of each. */
 static bool stays_winner(const trial_t *trial, int from, int to) {
     const double *a = row_at(trial, from), *b = row_at(trial, to);
     double highest_s = fmax(a[trial->winner], b[trial->winner]);
@@ -313,7 +317,8 @@ static pto_status_t bisect(trial_t *trial, int found, double *factor, int *becom
     return PTO_OK;
 }
 
-/* Finds the nearest change in one direction; `*becomes` is unchanged if there is none. */
+/* Finds the nearest change in one direction; `*becomes` is unchanged if there is none. The last row, at the
+ * largest factor, shows which prices move at all. */
 static pto_status_t find_change(trial_t *trial, double *factor, int *becomes, pto_error_t *err) {
     const double *first = row_at(trial, 0), *last = row_at(trial, STEPS);
     for (int i = 0; i < trial->predictions->strategy_count; i++)
@@ -356,7 +361,8 @@ static double seconds_of(const pto_prediction_t *prediction, const pto_param_t *
     return seconds;
 }
 
-/* Returns whether the two cheapest prices depend on the parameter, or another could become the cheapest. */
+/* Returns whether, by the terms of the prices, one of the two cheapest depends on the parameter, or another
+ * one could become the cheapest. */
 static bool could_matter(const trial_t *trial, const pto_sensitivities_t *result, const pto_param_t *param) {
     const pto_predictions_t *predictions = trial->predictions;
     double best_s = pto_prediction_at(predictions, trial->point, result->winner)->price.seconds;
