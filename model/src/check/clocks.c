@@ -10,8 +10,8 @@
 
 #include "base/grow.h"
 
-/* A read, or the last write. A span has its last read; those before it that it is not ordered after are a
- * list. The list's nodes never change, so spans that were split share it. */
+/* A read, or the last write. A span has its last read. Earlier reads that it does not replace (record_read)
+ * are a list. The list's nodes never change, so spans that were split share it. */
 struct pto_trace_read {
     int32_t rank;  /* the number of its clock (clocks.h); -1: none yet */
     uint32_t time; /* the number of that clock's next release */
@@ -65,7 +65,8 @@ static int64_t group_of(const pto_clocks_t *clocks, int64_t rank) {
 static int64_t entry_of(const pto_clocks_t *clocks, int64_t rank) {
     if (!by_group(clocks))
         return rank;
-    return rank / clocks->ranks * clocks->group_ranks + rank % clocks->ranks % clocks->group_ranks;
+    int64_t lane = rank / clocks->ranks, in_group = rank % clocks->ranks % clocks->group_ranks;
+    return lane * clocks->group_ranks + in_group;
 }
 
 static uint32_t *row_of(const pto_clocks_t *clocks, int64_t rank) {
@@ -208,8 +209,7 @@ static const struct pto_trace_read *find_race(const struct pto_trace_span *span,
 }
 
 /* Makes a read the last one of a span. If it is ordered after the last read so far, it replaces that one:
- * what is ordered after the new read is ordered after the replaced one, too. Else that one goes to the list.
- */
+ * what is ordered after the new read is ordered after the replaced one, too. Else that one joins the list. */
 static void record_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t rank, uint32_t time) {
     int32_t earlier = span->read.next;
     if (!is_ordered_after(clocks, rank, &span->read)) {

@@ -42,8 +42,8 @@ static member_t member_at(const pto_checker_t *checker, const call_t *call, int6
     return (member_t){index, rank_of(checker, call, index)};
 }
 
-/* Finds the bytes of a member's input or, to `write`, output that are for or from `peer` (for message
- * `ordinal`, if the collective has several); empty if there are none. */
+/* Finds the bytes of a member's input that are for `peer` or, if `write`, those of its output that are from
+ * `peer`: of message `ordinal`, if there are several. Empty if there are none. */
 static bool find_block(pto_checker_t *checker, const call_t *call, member_t member, member_t peer,
                        int64_t ordinal, bool write, pto_touch_t *block) {
     const pto_slice_t *slice = write ? &call->slices->out : &call->slices->in;

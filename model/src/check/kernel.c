@@ -49,9 +49,10 @@ static bool check_flag(pto_checker_t *checker, const pto_step_t *step, body_t ke
         const pto_stage_t *stage = pto_node_stage(plan, node);
         for (int i = 0; stage && i < stage->step_count; i++) {
             const pto_step_t *other = pto_plan_step(plan, stage->step_first + i);
-            bool same_flag = other != step && pto_step_is_signal(other) && other->flag == step->flag;
-            const char *fault =
-                same_flag ? flag_fault(step, other, node >= kernel.first && node <= kernel.last) : NULL;
+            if (other == step || !pto_step_is_signal(other) || other->flag != step->flag)
+                continue;
+            bool inside = node >= kernel.first && node <= kernel.last;
+            const char *fault = flag_fault(step, other, inside);
             if (fault)
                 return pto_check_fail(checker, 0, "a kernel's flag '%s' %s",
                                       pto_plan_flag_name(plan, step->flag), fault);
@@ -189,15 +190,14 @@ static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     return same || add_use(checker, uses, (pto_piece_use_t){begin, rows, touch->write});
 }
 
-/* A cursor over the ranges of one side (source or target) of a copy or reduction, and the rows behind it that
- * form one piece so far. */
+/* A cursor over the ranges of one side (source or target) of a copy or reduction, and the current piece. */
 typedef struct {
     const pto_touches_t *touches;
     int index;      /* the current range */
     int64_t done;   /* bytes of it that are behind the cursor */
     int rows_index; /* the range of the first row */
     int64_t rows_begin;
-    pto_rows_t rows;
+    pto_rows_t rows; /* behind the cursor, of one piece so far */
 } side_t;
 
 static const pto_touch_t *range_at(const side_t *side) { return &side->touches->item[side->index]; }

@@ -10,8 +10,8 @@
  * buffers, block by block, gives both buffers one rotation.
  *
  * A vector is one block, whose parts rotate; if the processes of a GPU share it, they rotate within the share
- * of each process. pto_rotation_t calls what rotates, blocks or parts, `pieces`, and that in which they
- * rotate, the buffer or a share, a round. Parts may differ in size by an element. The plan is therefore
+ * of each process. In pto_rotation_t, a piece is what rotates (a block or part), and a round is that in
+ * which it rotates (the buffer or a share). Parts may differ in size by an element. The plan is therefore
  * walked with parts of one element each (the unit plan), and no data may move to another offset of the
  * vector.
  *
@@ -112,7 +112,7 @@ static cover_t cover_of(const pto_plan_t *plan, const pto_step_t *step, const pt
 }
 
 /* Returns by how many blocks of its buffer (or parts of the only block) a slice's bytes rotate from one node
- * to the next; or NO_ROTATION. Only the anchor can make a slice rotate; it counts parts, blocks or bundles.
+ * to the next; or NO_ROTATION. Only the anchor can make a slice rotate; its unit is a part, block or bundle.
  */
 static int64_t slice_rotation(const pto_plan_t *plan, const pto_group_t *group, pto_peers_kind_t peers,
                               const pto_slice_t *slice) {

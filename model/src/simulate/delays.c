@@ -3,8 +3,8 @@
  * or may end; a link that has let a message through calls pto_sim_through.
  *
  * A message joins a link when it begins. How long it takes there depends on the messages that join later, so
- * through_s is INFINITY until the link has let it through. When the side would end undelayed, run.c asks the
- * link, which is then up to date. If the message is not through, the side waits: `waits` names the link that
+ * through_s is INFINITY until the link has let it through. When the side would end undelayed, run.c brings
+ * the link up to date and asks it. If the message is not through, the side waits: `waits` names the link that
  * will wake it. A link for which no side waits needs no event. */
 #include <math.h>
 

@@ -103,7 +103,8 @@ static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_local_t *local) {
 }
 
 /* Finds the GPU whose engine carries a copy. Between two GPUs, it is the link of the one that is not the
- * rank's own, which processes of other GPUs may use, too. */
+ * rank's own, which processes of other GPUs may use, too: a push uses the target's link inwards, a pull the
+ * source's link outwards. */
 static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_local_t *local) {
     const pto_step_t *step = action->step;
     int64_t own = pto_sim_gpu(sim, local->rank);
