@@ -1,5 +1,10 @@
-/* Copies and reductions of one part by a block, in programs with flags. kernel_flags.cuh calls move,
- * move_rows, spread and reduce. Loads have a high latency, so each thread keeps several in flight. */
+/* Copies and reductions of one part (kernel_program.cuh) by a block, in programs with flags. kernel_flags.cuh
+ * calls move, move_rows, spread and reduce.
+ *
+ * Loads have a high latency, so each thread issues several before it stores what the first one returned. For
+ * example, copying 64 KiB is one iteration of move_pairs<1>: its 512 threads load 8 units of 16 bytes each,
+ * thread t the units t, t + 512, t + 1024, ..., and then store them. The op's `width` is the widest access
+ * that its addresses allow. If it is narrower than a unit, finish_copy copies all. */
 #ifndef PTO_KERNEL_BYTES_CUH
 #define PTO_KERNEL_BYTES_CUH
 
@@ -13,7 +18,7 @@ static __device__ void copy_rest(const part &source, const part &target, size_t 
         target.at[i] = source.at[i];
 }
 
-/* Loads that one thread keeps in flight, over all pairs (source, target) of a move. */
+/* Loads that one thread keeps in flight: over all pairs (source, target) of a move; in move_row_words. */
 enum { IN_FLIGHT = 8, ROW_WORDS_IN_FLIGHT = 4 };
 
 /* Copies the whole words of a part, where the alignment allows only words narrower than a unit. */
@@ -35,7 +40,7 @@ template <typename W> static __device__ void copy_words(const part &source, cons
     }
 }
 
-/* Copies what remains after the whole units: all of the part, if its alignment allows no units. */
+/* Copies the bytes after the whole units, or all of the part if the width is not UNIT_BYTES. */
 static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
     if (width == UNIT_BYTES) {
         copy_rest(source, target, static_cast<size_t>(source.units) * UNIT_BYTES);
@@ -59,7 +64,7 @@ template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
         max_units = max(max_units, source[pair].units);
     }
     for (unsigned i = threadIdx.x; i < max_units; i += UNITS_IN_FLIGHT * THREADS) {
-        uint4 value[UNITS_IN_FLIGHT][PAIRS] = {}; /* initialised, so that no register stays live across ops */
+        uint4 value[UNITS_IN_FLIGHT][PAIRS] = {}; /* or skipped elements stay live across ops */
 #pragma unroll
         for (int j = 0; j < UNITS_IN_FLIGHT; j++)
 #pragma unroll
@@ -75,7 +80,7 @@ template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
     }
 }
 
-/* Executes a MOVE: pairs (source, target). */
+/* Executes a MOVE, whose operands are pairs (source, target): four pairs at a time, then two, then one. */
 static __device__ void move(const part *operands, const op &now) {
     const unsigned pairs = now.count / 2;
     unsigned done = 0;
@@ -95,7 +100,7 @@ static __device__ void move(const part *operands, const op &now) {
         finish_copy(operands[2 * pair], operands[2 * pair + 1], now.width);
 }
 
-/* Returns the address of byte `offset` of a part in rows, counted without the gaps. */
+/* Returns the address of byte `offset` of a part. Gaps do not count: with rows of 100 bytes, 250 is in row 2. */
 static __device__ char *in_rows(const part &own, uint32_t offset) {
     const uint32_t at = own.offset_bytes + offset, row = at / own.rows.bytes;
     return own.at + static_cast<size_t>(row) * own.rows.pitch_bytes + (at - row * own.rows.bytes);
@@ -106,7 +111,8 @@ template <typename W> static __device__ uint32_t words_in(const part &own) {
 }
 
 /* Copies pairs in words of type W. The words of all pairs form one list, so that enough loads are in flight
- * even if each pair is small. A thread copies every THREADS-th word of the list. */
+ * even if each pair is small. A thread copies every THREADS-th word of the list. Its words come in ascending
+ * order, so its search for the pair of a word continues where the previous one ended. */
 template <typename W> static __device__ void move_row_words(const part *pairs, unsigned count) {
     uint32_t all_words = 0;
 #pragma unroll 1
@@ -123,7 +129,7 @@ template <typename W> static __device__ void move_row_words(const part *pairs, u
             const uint32_t word = i + j * THREADS;
             if (word >= all_words)
                 break;
-            uint32_t words; /* of the pair; the loop finds the pair that contains `word` */
+            uint32_t words; /* number of words of `pair`; skip the pairs that end before `word` */
             while (word - first >= (words = words_in<W>(pairs[2 * pair]))) {
                 pair++;
                 first += words;
@@ -151,7 +157,7 @@ static __device__ void move_rows(const part *operands, const op &now) {
         move_row_words<char>(operands, pairs);
 }
 
-/* Units of each source that a thread keeps in flight, also in reductions. */
+/* Units of each source that a thread keeps in flight, in spread and reduce_units. */
 enum { SOURCE_UNITS_IN_FLIGHT = 4 };
 
 /* Executes a SPREAD: each unit of the source is loaded once and stored to all targets. */
@@ -183,6 +189,7 @@ static __device__ void copy_element(const char *from, char *to, size_t i, Op) {
     reinterpret_cast<T *>(to)[i] = reinterpret_cast<const T *>(from)[i];
 }
 
+/* For rare types and operations (operations.cuh): the element's size is known only at run time. */
 template <>
 __device__ void copy_element<untyped, op_choice>(const char *from, char *to, size_t i, op_choice choice) {
     const unsigned bytes = element_bytes(choice);
@@ -191,8 +198,9 @@ __device__ void copy_element<untyped, op_choice>(const char *from, char *to, siz
         to[j] = from[j];
 }
 
-/* Reduces the first `units` units. The operands are a target, the sources, and `now.copies` more targets. All
- * GPUs combine the sources in this order, so their results are bitwise equal. */
+/* Reduces the first `units` units. The operands are a target, the sources, and `now.copies` more targets:
+ * with 3 sources and 2 copies, operand 0, operands 1 to 3, and operands 4 and 5. All GPUs combine the
+ * sources in this order, so their results are bitwise equal. */
 template <typename T, typename Op>
 static __device__ void reduce_units(const part *operands, const op &now, unsigned units, Op combine) {
     const unsigned sources_end = now.count - now.copies;
@@ -217,7 +225,7 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
                     combine_into(value[j], other[j], combine);
         }
 #pragma unroll 1
-        for (unsigned k = 0, all = now.count; k < all; k = max(k + 1, sources_end)) { /* all targets */
+        for (unsigned k = 0, all = now.count; k < all; k = max(k + 1, sources_end)) { /* 0, 4, 5 */
             char *target = operands[k].at;
 #pragma unroll
             for (int j = 0; j < SOURCE_UNITS_IN_FLIGHT; j++)

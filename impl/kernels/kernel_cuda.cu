@@ -1,6 +1,8 @@
 /* The kernel table (portolan/kernel.h) of NVIDIA GPUs. The executor reaches it through the device's table
- * (device_cuda.cu). A few kernels, the same for all plans, execute programs: one for programs with flags, one
- * for programs with lines, and some for exchanges. Host code passes them the program as a parameter.
+ * (device_cuda.cu). No kernel is compiled for a plan. Instead, a few kernels interpret programs: one executes
+ * programs with flags, one programs with lines, and some execute exchanges (kernel_exchange.cuh). Creating a
+ * kernel here means: choose one of them (form_of), and translate the program into its parameter
+ * (translate_all). Each launch passes this parameter.
  *
  * Why a waiting block sees the data. The threads that stored data meet at a barrier, which orders their
  * stores before what any thread of the block does next. (These are weak stores, to their own GPU's memory or
@@ -11,17 +13,17 @@
  * loads are not ordered; so no pointer here is `__restrict__`. A signal that memory was read is safe, too:
  * loads before a release are complete before it.
  *
- * Why waiting ends. A block waits for the same block of other GPUs. All blocks of a GPU are resident: there
- * are no more than multiprocessors, each with room for one. All blocks go through their slices in an order
- * without deadlock (turns.h), and `check` proves that a plan's signals and waits are free of deadlock. In a
- * program with lines, all blocks store the data that others wait for before their own first wait
- * (model/src/plan/lines.c). In an exchange, a thread stores each unit before it waits for the one at the same
- * offset.
+ * Why waiting ends. Block b waits only for block b of other GPUs. All blocks of a GPU are resident: a launch
+ * has at most one block per multiprocessor, and each multiprocessor has room for it. All blocks go through
+ * their slices in an order without deadlock (turns.h), and `check` proves that a plan's signals and waits are
+ * free of deadlock. In a program with lines, all blocks store the data that others wait for before their own
+ * first wait (model/src/plan/lines.c). In an exchange, a thread stores each unit before it waits for the one
+ * at the same offset.
  *
- * Why runs don't mix. A launch begins its work after the previous launch in its stream has completed, whether
- * or not they overlap. If other GPUs may still access memory for an earlier run, the plan orders that by
- * flags or double-buffering. Run numbers only grow, so a flag of an earlier run is never taken for one of
- * this run.
+ * Why runs don't mix. A launch may begin while the previous one in its stream still runs, but only to compute
+ * addresses. It accesses data and flags once the previous one has completed (wait_for_run_before). If other
+ * GPUs may still access memory for an earlier run, the plan orders that by flags or double-buffering. Run
+ * numbers only grow, so a flag of an earlier run is never taken for one of this run.
  *
  * Why a run that gave up does no harm. Its block no longer stores to other GPUs or signals
  * (docs/decisions/0027). */
@@ -67,11 +69,11 @@ __global__ void __launch_bounds__(exchange_threads_max(PEERS), 1)
     run_exchange<Result>(parameter);
 }
 
-/* What a kernel is for: programs with flags, with lines, or exchanges of at most `peers_max`. */
+/* What a kernel executes: programs with flags, with lines, or exchanges that sum or copy what arrives. */
 enum kernel_kind { FLAGS, LINES, SUMS, COPIES };
 struct kernel_form {
     kernel_kind kind;
-    int peers_max; /* 0: not for exchanges */
+    int peers_max; /* exchanges: the kernel's template parameter PEERS; otherwise 0 */
 };
 static const kernel_form kernel_forms[] = {{FLAGS, 0}, {LINES, 0},  {SUMS, 1},   {SUMS, 3},
                                            {SUMS, 7},  {COPIES, 1}, {COPIES, 3}, {COPIES, 7}};
@@ -108,11 +110,11 @@ static const void *entry_of(pto_datatype_t datatype, pto_op_t op, kernel_form fo
 
 /* --- the host's side ----------------------------------------------------------------------------------- */
 
-/* The far operands, for which the parameter has no room (kernel_program.cuh), are in tables in device
- * memory. FAR_CREATED holds the addresses that the kernel was created with. After a rebinding, a launch of
- * write_operands, before the run and in its stream, writes the new ones to FAR_REBOUND; runs of one kernel
- * never overlap. A graph repeats both launches, and several graphs may hold different addresses: they use
- * FAR_IN_GRAPHS. */
+/* The far operands, for which the parameter has no room (kernel_program.cuh), are in device memory: until
+ * the first rebinding in table FAR_CREATED, and then in FAR_REBOUND. Before the first run after a
+ * rebinding, launches of write_operands in its stream fill that table. Runs of one kernel never overlap,
+ * so no earlier run still reads it. A captured run uses FAR_IN_GRAPHS instead: each replay first fills
+ * this table again, with the addresses of its own capture, as several graphs may hold different addresses. */
 enum far_table { FAR_CREATED, FAR_REBOUND, FAR_IN_GRAPHS, FAR_TABLES };
 struct far_operands {
     operand *now; /* the current ones, on the host */
@@ -122,7 +124,8 @@ struct far_operands {
 };
 
 /* A graph of one kernel node, for runs that the host waits for. It begins sooner than a plain launch and
- * takes half the CPU time, but cannot overlap earlier work. Its parameter has no run number. */
+ * takes half the CPU time, but cannot overlap earlier work. Its parameter has run number 0, so the device
+ * counts its runs (run_state), and launching it again needs no new parameter. */
 struct run_graph {
     cudaGraph_t graph;
     cudaGraphNode_t node;
@@ -139,7 +142,7 @@ struct cuda_kernel {
     const void *entry; /* the kernel's function */
     unsigned blocks;
     unsigned threads;
-    uint64_t *ended;         /* the host's address of the two numbers at program.ended */
+    uint64_t *ended;         /* program.ended as addressed by the host: see run_state */
     uint32_t patience_ms;    /* of enqueued runs */
     uint64_t started;        /* number of the last run launched */
     uint64_t ended_by_query; /* the last run known to have ended because the stream was empty */
@@ -151,7 +154,7 @@ struct cuda_kernel {
     plain_launch plain;
     cudaStream_t setup_stream; /* while the kernel is created: for copies to its memory */
     cudaStream_t stream;       /* of the last run that `start` launched */
-    unsigned polls;            /* since then */
+    unsigned polls;            /* calls of cuda_kernel_poll since that launch */
 };
 
 /* The parameter of write_operands. The launch, or a graph that captures it, copies it. */
@@ -165,8 +168,9 @@ static __global__ void write_operands(operand *table, const __grid_constant__ op
     table[threadIdx.x] = some.at[threadIdx.x];
 }
 
-/* Returns the number of multiprocessors, or 0 if a kernel has no room for a block on one. The query also
- * loads the kernels. That must not happen later, while a kernel of another GPU waits for this process. */
+/* Returns the number of multiprocessors, or 0 if a block of some kernel does not fit on one. The query also
+ * loads the kernel's code, which CUDA otherwise does at the first launch. A kernel of another GPU may already
+ * wait for this process then, so all kernels are queried here, write_operands included. */
 static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
     int device = 0, multiprocessors = 0, blocks_each = 0;
     pto_status_t status = CUDA_DO(cudaGetDevice(&device), err);
@@ -191,8 +195,9 @@ static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
 /* Returns whether the far operands have addresses that FAR_CREATED does not hold. */
 static bool must_write_far(const cuda_kernel *kernel) { return kernel->rebound && kernel->far.count > 0; }
 
-/* Enqueues launches that write the far operands to a table, in the stream of the run that needs them, unless
- * the table has them. Sets `*written` if it does so: the run must not overlap these launches. */
+/* Makes the parameter refer to FAR_REBOUND or, during a capture, to FAR_IN_GRAPHS. Unless FAR_REBOUND already
+ * has the operands, enqueues launches that write them, in the stream of the run that needs them, and sets
+ * `*written`: the run must not overlap these launches. */
 static pto_status_t write_far(cuda_kernel *kernel, cudaStream_t stream, bool *written, pto_error_t *err) {
     far_operands *far = &kernel->far;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -258,8 +263,9 @@ static pto_status_t translate_operands(const pto_kernel_program_t *program, cuda
     return near < count ? translate_far(program->operands + near, count - near, kernel, err) : PTO_OK;
 }
 
-/* Returns the threads of a block. With flags, the number is fixed. With lines, a block has one thread for
- * each line of the largest part, in whole warps and within limits. */
+/* Returns the number of threads of a block. With flags, it is fixed. With lines and in exchanges, it is one
+ * for each line of the largest part, in whole warps and within limits. `warp_bytes` is how much of an operand
+ * one warp in every part covers: with 8 parts, 8 * 16 bytes * 32 threads = 4 KiB. */
 static unsigned threads_of(const pto_kernel_program_t *program, kernel_form form) {
     int64_t max_bytes = 0;
     for (int i = 0; i < program->operand_count; i++)
@@ -417,7 +423,7 @@ static pto_status_t make_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status;
 }
 
-/* Launches the graph with the current addresses. Earlier launches keep the addresses that they had. */
+/* Launches the graph, first with new addresses if they have changed. Earlier launches keep theirs. */
 static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     run_graph *graph = &kernel->graph;
     pto_status_t status = PTO_OK;
@@ -496,8 +502,9 @@ static pto_status_t launch(cuda_kernel *kernel, uint64_t run, bool reports_end, 
     return launch_plainly(&kernel->plain, parameter_of(kernel), kernel->overlaps && !written, stream, err);
 }
 
-/* Only some of the queued runs report their end. Once runs were enqueued, the device's run numbers differ
- * from the host's, so no run reports its end, and the host finds it by querying the stream. */
+/* Only some of the queued runs report their end. Once runs were enqueued (cuda_kernel_enqueue), the device
+ * has counted runs that `run` does not include. From then on, the device numbers the runs (0 in the
+ * parameter), no run reports its end, and the host finds it by querying the stream. */
 static pto_status_t cuda_kernel_start(void *kernel, uint64_t run, bool queued, void *stream,
                                       pto_error_t *err) {
     cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
@@ -532,8 +539,9 @@ static uint64_t last_ended(const cuda_kernel *kernel) {
     return std::max(reported, kernel->ended_by_query);
 }
 
-/* Reads the number of the last ended run, which is visible before cudaStreamQuery returns success. Queries
- * the stream now and then to detect errors, and in every poll if the last run does not report its end. */
+/* Reads the number of the last run that reported its end. In every poll if the last run does not report, and
+ * otherwise once in POLLS_PER_QUERY polls, also queries the stream, which detects errors. If the stream is
+ * empty, a run that reports has already stored its number. */
 static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t *err) {
     cuda_kernel *self = static_cast<cuda_kernel *>(kernel);
     *ended = last_ended(self);

@@ -1,14 +1,19 @@
 /* The ops of programs with lines, whose data carry their flags (kernel.h). kernel_run.cuh calls copy_lines
  * and reduce_lines for each op and part. kernel_exchange.cuh uses the accesses to lines, too.
  *
- * Between a store and the thread that waits for it, no barrier or release is needed. Each half of a line, and
- * each tag, is stored by one store and loaded by one load. So a half with this run's mark, and a tag with
- * this run's number, also have this run's data. (The memory model treats a vector of two 64-bit elements as
- * two accesses.) Neighbouring threads access neighbouring lines and tags: a warp accesses 512 contiguous
- * bytes of lines and 32 of tags.
+ * 40 bytes in line format are 3 lines of 16 bytes, and after them 3 tags of one byte: line i has tag i.
+ * Data outside of lines (`plain`) are handled in units of the same size, so unit i of one operand and line
+ * i of another hold the same bytes of a copy. A thread does: load line or unit i, wait until it is of this
+ * run, store it as line or unit i.
  *
- * Such a program takes little longer than loading its first word. So each thread computes the parts that it
- * needs, without a table in shared memory and its barrier. */
+ * Between a store and the thread that waits for it, no barrier or release is needed. Each half of a line,
+ * and each tag, is stored by one store and loaded by one load. So a half with this run's mark, and a tag
+ * with this run's number, also have this run's data. (The memory model treats a vector of two 64-bit
+ * elements as two accesses.) Neighbouring threads access neighbouring lines and tags: a warp accesses 512
+ * contiguous bytes of lines and 32 of tags.
+ *
+ * Such a program is so short that the load of its first word dominates. So each thread computes the parts
+ * that it needs, which is faster than a table of parts in shared memory and the barrier for it. */
 #ifndef PTO_KERNEL_LINES_CUH
 #define PTO_KERNEL_LINES_CUH
 
@@ -16,12 +21,13 @@
 #include "kernel_patience.cuh"
 #include "line_format.h"
 
-/* An operand (kernel_program.cuh) in shared memory, computed before the previous run has ended. */
+/* An operand (kernel_program.cuh), with the address of its tags. A block's operands are in shared memory, and
+ * are computed while the previous run may still be active. */
 struct line_operand {
     char *at;
     char *tags; /* nullptr: the operand is not in line format */
     int64_t copy_stride_bytes;
-    unsigned pieces_each; /* these three as in `operand` */
+    unsigned pieces_each; /* this and the next two as in `operand` */
     uint16_t larger_parts;
     uint16_t lacking_bytes;
 };
@@ -81,6 +87,7 @@ template <typename W> static __device__ void copy_in_unit(const char *from, char
         reinterpret_cast<W *>(to)[i] = reinterpret_cast<const W *>(from)[i];
 }
 
+/* Returns whether words of 4 bytes can access these bytes. If not, single bytes do. */
 static __device__ bool in_words(const char *at, unsigned bytes) {
     return (reinterpret_cast<uintptr_t>(at) | bytes) % sizeof(uint32_t) == 0;
 }
@@ -97,7 +104,7 @@ static __device__ __noinline__ void store_narrow(char *at, uint4 data, unsigned 
     in_words(at, bytes) ? copy_in_unit<uint32_t>(from, at, bytes) : copy_in_unit<char>(from, at, bytes);
 }
 
-/* Loads unit `i`. `wide`: the address is a multiple of 16. */
+/* Loads unit `i`. `wide`: the part's address is a multiple of 16, so whole units need one access. */
 static __device__ uint4 load_data(const line_part &own, unsigned i, bool wide) {
     const char *at = own.at + static_cast<size_t>(i) * PTO_LINE_BYTES;
     const unsigned bytes = bytes_in(own, i);
@@ -113,13 +120,13 @@ static __device__ void store_data(const line_part &own, unsigned i, bool wide, u
         store_narrow(at, data, bytes);
 }
 
-/* A line as loaded, with its tag. */
+/* A line as loaded, with its tag; maybe not of this run yet. */
 struct tagged {
     line read;
     uint8_t tag;
 };
 
-/* Stores data and tag in line `i`, so that they carry this run's mark and number. */
+/* Stores data in line `i`, with this run's mark in each half, and the tag with this run's number. */
 static __device__ void send(const line_part &target, unsigned i, uint4 data, uint64_t run) {
     uint64_t half[2];
     memcpy(half, &data, sizeof half);
@@ -152,7 +159,8 @@ static __device__ __noinline__ tagged poll(const char *at, const char *tag, uint
     }
 }
 
-/* Returns the data of line `i`, once they are this run's. `now` is the line as loaded before. */
+/* Returns the data of line `i`, once they are this run's. `now` is the line as loaded a moment ago: only
+ * if it is not of this run yet, the line is polled. */
 static __device__ uint4 await_line(tagged now, const line_part &source, unsigned i, uint64_t run,
                                    const run_state &parameter) {
     if (!is_of_run(now, run))

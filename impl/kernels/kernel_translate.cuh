@@ -1,6 +1,10 @@
-/* Host code that translates the parts of a program (kernel.h) into the parameter of a kernel
+/* Host code that translates the ops and operands of a program (kernel.h) into the parameter of a kernel
  * (kernel_program.cuh), and recognises programs that are an exchange (kernel_exchange.cuh). kernel_cuda.cu
- * calls it when a kernel is created or rebound. The unit tests compile it, too. */
+ * calls it when a kernel is created or rebound. The unit tests compile it, too.
+ *
+ * Two examples of an exchange: an allreduce is SPREAD own -> lines at each peer, then REDUCE result <- own
+ * and the lines from each peer. An alltoall is MOVEs of blocks to lines at each peer and of its own block
+ * to `out`, then MOVEs of lines to `out`. */
 #ifndef PTO_KERNEL_TRANSLATE_CUH
 #define PTO_KERNEL_TRANSLATE_CUH
 
@@ -9,7 +13,8 @@
 
 #include "kernel_program.cuh"
 
-/* `parts`: into how many parts each operand is cut. */
+/* Translates an operand that is cut into `parts`. For example, 1,300 bytes in 2 parts are 3 pieces:
+ * pieces_each is 1, larger_parts 1 (part 0 has 2 pieces), and lacking_bytes 3 * 512 - 1,300 = 236. */
 static operand translate(const pto_operand_t *from, unsigned parts) {
     const uint64_t bytes = static_cast<uint64_t>(from->bytes);
     const uint64_t pieces = (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
@@ -33,7 +38,8 @@ static bool has_rows(const pto_kernel_program_t *program, const pto_kernel_op_t 
     return false;
 }
 
-/* Returns whether move_rows can execute a MOVE. Its offsets have 32 bits, as 64-bit divisions are slow. */
+/* Returns whether move_rows can execute this op, a MOVE with rows. Offsets have 32 bits, as 64-bit
+ * divisions are slow. An `operand` has room for a row shape or a copy stride, not for both. */
 static bool can_run_rows(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     bool can = true;
     for (int i = op->first; i < op->first + op->count; i++) {
@@ -63,7 +69,7 @@ static bool can_run_lines(const pto_kernel_program_t *program) {
     return can;
 }
 
-/* Returns whether an op waits for data in line format. */
+/* Returns whether an op waits for data in line format. A SPREAD never does: its source is not in lines. */
 static bool reads_lines(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     bool reads = false;
     for (int i = 0; i < op->count; i++) {
@@ -81,7 +87,8 @@ static int first_lines_end(const pto_kernel_program_t *program) {
     return program->op_count;
 }
 
-/* Finds the program's phases (turns.h). */
+/* Sets the ends of the program's phases (turns.h). With lines there are no turns: from op send_end on, an op
+ * may depend on data that an earlier op has not received (run_with_lines). */
 static void find_phases(const pto_kernel_program_t *program, device_program *translated) {
     const pto_phases_t phases = pto_phases_of(program);
     translated->send_end =
@@ -98,7 +105,7 @@ static uint32_t patience_ms_of(const pto_kernel_program_t *program) {
  * sizes and pitches, are multiples of. Memory in line format is always aligned. */
 static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
     const bool rows = has_rows(program, op);
-    uintptr_t bits = 0;
+    uintptr_t bits = 0; /* the OR of them all: a multiple of a power of two if each of them is */
     for (int i = 0; i < op->count; i++) {
         const pto_operand_t *one = &program->operands[op->first + i];
         if (!one->spot.lines)
@@ -127,8 +134,9 @@ struct vector_use {
     bool by_sum; /* written by the sum, which reads each element before it writes it */
 };
 
-/* The copies and the sum of a program, as an exchange has them: copies into lines and out of lines, at most
- * one copy within this GPU, and at most one sum. With a sum, the only other ops are copies into lines. */
+/* The copies and the sum of a program, as an exchange has them: copies into lines (`to`) and out of lines
+ * (`from`), at most one copy within this GPU (`own`), and at most one sum. With a sum, the only other ops are
+ * copies into lines. to[i] and from[i] are paired only by their order: they may belong to different peers. */
 struct exchange_pattern {
     lines_vector to[EXCHANGE_PEERS_MAX], from[EXCHANGE_PEERS_MAX];
     int to_count, from_count;
@@ -137,11 +145,11 @@ struct exchange_pattern {
     int own_at;                            /* position of `own` among the sources of the sum, from 0 */
     vector_use read[EXCHANGE_PEERS_MAX + 1], written[EXCHANGE_PEERS_MAX + 1];
     int read_count, written_count;
-    bool is_other; /* the program does not fit: it is no exchange */
+    bool is_other; /* the program does not fit this pattern, so it is not an exchange */
 };
 
-/* Adds a copy of op `op`. The program is no exchange if this is one copy too many of its kind, if it copies
- * from lines to lines, or if it reads lines after the sum. */
+/* Adds a copy of op number `op`. The program is not an exchange if this is one copy too many of its kind,
+ * if it copies from lines to lines, or if it reads lines after the sum. */
 static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *target,
                      exchange_pattern &pattern) {
     const bool from_lines = source->spot.lines, to_lines = target->spot.lines;
@@ -162,7 +170,7 @@ static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *t
     pattern.is_other |= !sends && !receives && !is_within;
 }
 
-/* Adds a reduction of this GPU's own vector and others in lines, after nothing but copies into lines. */
+/* Adds a sum of this GPU's own vector and others in lines. Only copies into lines may come before it. */
 static void add_sum(int op_index, const pto_kernel_op_t *op, const pto_operand_t *operand,
                     exchange_pattern &pattern) {
     pattern.is_other |=
@@ -205,9 +213,9 @@ static bool is_disjoint(const pto_operand_t *one, const pto_operand_t *other) {
            to + static_cast<uintptr_t>(other->bytes) <= from;
 }
 
-/* Returns whether the kernel may write one vector and read another. They may be disjoint. They may also be
- * the same vector if an earlier op, or the sum that writes it, reads it: a thread reads its units before it
- * writes them. Otherwise they may not overlap. */
+/* Returns whether an exchange, which goes through units instead of ops, may write one vector and read
+ * another. They may be disjoint. They may also be the same vector (in place) if an earlier op, or the sum
+ * that writes it, reads it: in an exchange, a thread reads its units before it writes them. */
 static bool may_write(const vector_use &written, const vector_use &read) {
     const bool read_first = written.op > read.op || (written.op == read.op && written.by_sum);
     const bool is_same = read.vector->spot.at == written.vector->spot.at;
